@@ -9,6 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lsc._model.hypotheses import Concave as Concave
+    from lsc._model.hypotheses import Convex as Convex
+    from lsc._model.hypotheses import Linear as Linear
+    from lsc._model.hypotheses import Monotone as Monotone
+    from lsc._model.hypotheses import Offset as Offset
     from lsc.calibration import Calibration as Calibration
     from lsc.calibration import Status as Status
     from lsc.calibration import calibrate as calibrate
@@ -17,45 +22,40 @@ if TYPE_CHECKING:
     from lsc.errors import SolverFailed as SolverFailed
     from lsc.errors import UndeterminedWarning as UndeterminedWarning
     from lsc.estimate import Estimate as Estimate
-    from lsc.evidence.scoring_functions import ScoringFunction as ScoringFunction
-    from lsc.model.hypotheses import Concave as Concave
-    from lsc.model.hypotheses import Convex as Convex
-    from lsc.model.hypotheses import Linear as Linear
-    from lsc.model.hypotheses import Monotone as Monotone
-    from lsc.model.hypotheses import Offset as Offset
+    from lsc.evidence.optimality import ScoringFunction as ScoringFunction
     from lsc.posteriors import PosteriorEstimate as PosteriorEstimate
     from lsc.posteriors import posterior as posterior
-    from lsc.streams.calibration import StreamedCalibration as StreamedCalibration
-    from lsc.streams.calibration import calibrate_stream as calibrate_stream
-    from lsc.streams.posterior import StreamedPosterior as StreamedPosterior
-    from lsc.streams.posterior import posterior_stream as posterior_stream
+    from lsc.streams import StreamedCalibration as StreamedCalibration
+    from lsc.streams import StreamedPosterior as StreamedPosterior
+    from lsc.streams import calibrate_stream as calibrate_stream
+    from lsc.streams import posterior_stream as posterior_stream
 
 _HOME = {
     "Calibration": "calibration",
     "CalibrationError": "errors",
-    "Concave": "model.hypotheses",
-    "Convex": "model.hypotheses",
+    "Concave": "_model.hypotheses",
+    "Convex": "_model.hypotheses",
     "Estimate": "estimate",
     "Incomparable": "errors",
-    "Linear": "model.hypotheses",
-    "Monotone": "model.hypotheses",
-    "Offset": "model.hypotheses",
+    "Linear": "_model.hypotheses",
+    "Monotone": "_model.hypotheses",
+    "Offset": "_model.hypotheses",
     "PosteriorEstimate": "posteriors",
-    "ScoringFunction": "evidence.scoring_functions",
+    "ScoringFunction": "evidence.optimality",
     "SolverFailed": "errors",
     "Status": "calibration",
-    "StreamedCalibration": "streams.calibration",
-    "StreamedPosterior": "streams.posterior",
+    "StreamedCalibration": "streams",
+    "StreamedPosterior": "streams",
     "UndeterminedWarning": "errors",
     "calibrate": "calibration",
-    "calibrate_stream": "streams.calibration",
+    "calibrate_stream": "streams",
     "posterior": "posteriors",
-    "posterior_stream": "streams.posterior",
+    "posterior_stream": "streams",
 }
 #: Modules that are reached as lsc.programs and the like, without an import of their own.
 _MODULES = {
     "baselines": "baselines",
-    "habits": "words.habits",
+    "habits": "words.calibration_page",
     "metrics": "metrics",
     "optimality": "evidence.optimality",
     "programs": "programs",

@@ -14,10 +14,9 @@ import numpy as np
 from lsc.errors import SolverFailed
 from lsc.estimate import Estimate, best_first, plain_averages
 from lsc.evidence.support import groups_of
-from reviewgraph.errors import InputError
-from reviewgraph.framed import ReviewsLike, as_reviews
-from reviewgraph.labels import IntArray
-from reviewgraph.reviews import BoolArray, FloatArray, Reviews
+from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+from reviewgraph._base.errors import InputError
+from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
 
 #: Weight of a squared offset against a squared residual: one imaginary review that puts the reviewer at 0.
 RIDGE = 1.0

@@ -3,33 +3,133 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from lsc._model.formulation import Balance, Minimiser, Programme, References, Ties, balance_of, formulate
+from lsc._model.hypotheses import Hypothesis, HypothesisLike, classes, level_of
+from lsc._solver import newton
+from lsc._solver.choosing import nearest_to_lines
 from lsc.errors import UndeterminedWarning
 from lsc.estimate import Estimate, best_first, comparable, plain_averages
-from lsc.evidence.optimality import Residuals, residuals, scale
-from lsc.evidence.scale import ReportingScale, reporting_scale
-from lsc.evidence.scoring_functions import ScoringFunction, fit_through
-from lsc.evidence.support import Support, groups_of, support_of
-from lsc.evidence.uniqueness import is_noiseless, is_unique
-from lsc.misfit import Misfit, misfit_of
-from lsc.model.formulation import References, Ties, formulate
-from lsc.model.hypotheses import Hypothesis, HypothesisLike, classes, level_of
-from lsc.model.programme import Minimiser, Programme
-from lsc.model.units import Balance, balance_of
-from lsc.solver.choosing import nearest_to_lines
-from reviewgraph.arguments import checked
-from reviewgraph.errors import InputError, warn
-from reviewgraph.framed import ReviewsLike, as_reviews
-from reviewgraph.labels import IntArray, Label
-from reviewgraph.results import Progress
-from reviewgraph.results import Status as ResultStatus
-from reviewgraph.reviews import BoolArray, FloatArray, Reviews
-from reviewgraph.words import counted
+from lsc.evidence.optimality import Residuals, ScoringFunction, fit_through, residuals, scale
+from lsc.evidence.support import (
+    LEAST_DIVISOR,
+    ReportingScale,
+    Support,
+    groups_of,
+    is_noiseless,
+    is_unique,
+    reporting_scale,
+    support_of,
+)
+from reviewgraph._base.arguments import checked
+from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+from reviewgraph._base.errors import InputError, warn
+from reviewgraph._base.labels import Label
+from reviewgraph._base.results import Progress
+from reviewgraph._base.results import Status as ResultStatus
+from reviewgraph._base.text import counted
+from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
+
+# Whether references that Least Square Calibration holds to their values fight the scores.
+
+#: Chance, were scores normal and reviewers of their class, of a ratio at which references are said to fight the scores.
+SIGNIFICANT = 1e-3
+#: Parameters of a reviewer's function in classes that have no number of their own.
+PARAMETERS = 2
+
+
+class Misfit(NamedTuple):
+    """How much more noise the scores need because references have their values and not those the scores give them.
+
+    ``ratio``
+        Added squared noise a reference that is not spent on the scale, over the squared noise a degree of freedom.
+    ``chance``
+        Of so large a ratio where references are right, by Fisher's distribution.
+    """
+
+    ratio: float
+    chance: float
+
+    @property
+    def fights(self) -> bool:
+        """Whether that is no accident."""
+        return self.chance < SIGNIFICANT
+
+
+def misfit_of(
+    programme: Programme, quality: FloatArray, perceived: FloatArray, group: IntArray, fixed: BoolArray
+) -> Misfit | None:
+    """Compare the fit with one in which references stand on a straight line where the scores alone put them.
+
+    The line gives them the mean and the standard deviation of the values given, so that both fits have one scale; the
+    noise of a fit without references depends on the scale that C leaves to it. Two more solutions of the programme.
+
+    Parameters
+    ----------
+    programme, quality, perceived
+        With its references, and its solution, shapes (N,) and (E,).
+    group
+        Shape (N,), from 1: a line each.
+    fixed
+        Shape (G,): whether a point of quality is a point of score there, so that the line has slope 1.
+
+    Returns
+    -------
+    Misfit | None
+        None where there are too few references or scores to tell: a scale takes two references, a degree of freedom
+        each beyond it, and scores must leave ten.
+    """
+    free = newton.minimise(replace(programme, is_reference=np.zeros(programme.n_items, np.bool_)))
+    value, tested = _on_lines(programme, free.quality, group, fixed)
+    if not tested:
+        return None
+    lined = newton.minimise(replace(programme, reference=value))
+    if is_noiseless(programme, quality, perceived):
+        return Misfit(0.0, 1.0)
+    # Exact lines leave no noise at all: any that the values given bring is theirs.
+    if is_noiseless(programme, lined.quality, lined.perceived):
+        return Misfit(float("inf"), 0.0)
+    added = float(((perceived - quality[programme.item]) ** 2).sum()) - lined.objective
+    return _tested(added / tested, tested, lined.objective, _freedom(programme))
+
+
+def _on_lines(programme: Programme, quality: FloatArray, group: IntArray, fixed: BoolArray) -> tuple[FloatArray, int]:
+    """Return references as the scores put them, shape (N,), and how many are not spent on lines."""
+    value, tested = programme.reference.copy(), 0
+    for number in np.unique(group[programme.is_reference]).tolist():
+        here = np.flatnonzero(programme.is_reference & (group == number))
+        spent = 1 if fixed[number - 1] else 2
+        given, seen = programme.reference[here], quality[here]
+        if here.size <= spent or not seen.std():
+            continue
+        slope = 1.0 if fixed[number - 1] else given.std() / seen.std()
+        value[here] = given.mean() + slope * (seen - seen.mean())
+        tested += here.size - spent
+    return value, tested
+
+
+def _freedom(programme: Programme) -> int:
+    """Degrees of freedom that the scores leave: less items that are no references, and parameters of reviewers."""
+    known = np.array([kind.parameters or PARAMETERS for kind in classes()])
+    parameters = int(known[programme.kind[np.diff(programme.start) > 0]].sum())
+    items = np.setdiff1d(programme.item, np.flatnonzero(programme.is_reference)).size
+    return programme.item.size - items - parameters
+
+
+def _tested(added: float, tested: int, noise: float, freedom: int) -> Misfit | None:
+    """Compare the noise added for each tested reference with that for each degree of freedom, by Fisher's test."""
+    from scipy.special import fdtrc
+
+    if freedom < LEAST_DIVISOR:
+        return None
+    ratio = added / (noise / freedom)
+    return Misfit(ratio, float(fdtrc(tested, freedom, max(ratio, 0.0))))
+
 
 #: Where noise is below this part of the spread of qualities there may be none, and qualities may be exact: they are
 #: solved for to double precision, since a graph amplifies what is left of the gradient by its condition.
@@ -236,9 +336,9 @@ class Calibration(Estimate):
 
         NaN for references, whose values are given; outside the largest block of the item's group; in other hypothesis
         classes and mixtures; and where the data leave fewer than ten degrees of freedom. See
-        :mod:`lsc.evidence.errorbars`.
+        :mod:`lsc.evidence.support`.
         """
-        from lsc.evidence.errorbars import standard_errors
+        from lsc.evidence.support import standard_errors
 
         programme, _, quality, perceived, group, scale, _ = self.solution
         parameters = self.kinds[0].parameters if len(self.kinds) == 1 else None
@@ -252,7 +352,7 @@ class Calibration(Estimate):
     def misfit(self) -> Misfit | None:
         """How far the references fight the scores; None without, or where they are too few to tell.
 
-        Computed when first asked for, by solving twice more; see :mod:`lsc.misfit`.
+        Computed when first asked for, by solving twice more; see :mod:`lsc.calibration`.
         """
         programme, _, quality, perceived, group, *_ = self.solution
         if not programme.is_reference.any():
@@ -332,7 +432,7 @@ def calibrate(
         With scores, or a data frame of them; planned reviews are ignored.
     hypothesis
         How reviewers may differ: ``"linear"`` (default), ``"monotone"``, ``"convex"``, ``"concave"``, ``"offset"``, a
-        :class:`~lsc.model.hypotheses.Hypothesis`, or a mapping from the label of each reviewer with a score to
+        :class:`~lsc._model.hypotheses.Hypothesis`, or a mapping from the label of each reviewer with a score to
         either.
     max_slope
         C, the steepest slope of a scoring function (10 by default), for hypotheses given by name; refused where
@@ -416,23 +516,23 @@ def _solve(
     given = {"tolerance": tolerance, "max_iterations": max_iterations, "progress": progress}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if solver == "newton":
-        from lsc.solver import newton
+        from lsc._solver import newton
 
         found = newton.minimise(programme, **options)
         # Without noise the qualities are exact, and are worth solving for to the last digit.
         exact = is_noiseless(programme, found.quality, found.perceived, part=NEARLY)
         return _sharper(programme, found, max_iterations) if tolerance is None and exact else found
     if solver == "cvxpy":
-        from lsc.solver import general
+        from lsc._solver import choosing
 
-        return general.minimise(programme, **options)
+        return choosing.minimise(programme, **options)
     message = f"solver: expected 'newton' or 'cvxpy', found {solver!r}"
     raise InputError(message)
 
 
 def _sharper(programme: Programme, found: Minimiser, max_iterations: int | None) -> Minimiser:
     """Return a solution to the last digit where there is one near."""
-    from lsc.solver import newton
+    from lsc._solver import newton
 
     limit = newton.MAX_ITERATIONS if max_iterations is None else max_iterations
     sharper = newton.minimise(programme, max_iterations=limit, tolerance=SHARP, start=found.quality)

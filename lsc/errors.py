@@ -13,7 +13,7 @@ Every message names the argument, what was expected, what was found and what to 
 
 from __future__ import annotations
 
-from reviewgraph.errors import ReviewGraphError
+from reviewgraph._base.errors import ReviewGraphError
 
 
 class CalibrationError(ReviewGraphError):

@@ -10,17 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reviewgraph.errors import InputError
-from reviewgraph.naming import named
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.text import named
 
 if TYPE_CHECKING:
     from lsc.calibration import Calibration
     from lsc.estimate import Estimate
-    from lsc.streams.calibration import StreamedCalibration
-    from lsc.streams.posterior import StreamedPosterior
-    from reviewgraph.framed import ReviewsLike
-    from reviewgraph.reviews import Reviews
+    from lsc.streams import StreamedCalibration, StreamedPosterior
     from reviewgraph.streams.table import Stream
+    from reviewgraph.table.reviews import Reviews, ReviewsLike
 
 
 class Variant(NamedTuple):
@@ -104,7 +102,7 @@ class Method:
         if unknown:
             message = f"{self.name}: expected options among {', '.join(self.options) or 'none'}, found {unknown[0]!r}"
             raise InputError(message)
-        from reviewgraph.framed import as_reviews
+        from reviewgraph.table.reviews import as_reviews
 
         return self.function(as_reviews(reviews), **options)
 
@@ -175,7 +173,7 @@ def _lsc(
 
 
 def _posterior_stream(stream: Stream, *, progress: Any = None) -> StreamedPosterior:
-    from lsc.streams.posterior import posterior_stream
+    from lsc.streams import posterior_stream
 
     return posterior_stream(stream, progress=progress)
 
@@ -183,7 +181,7 @@ def _posterior_stream(stream: Stream, *, progress: Any = None) -> StreamedPoster
 def _lsc_stream(
     stream: Stream, *, hypothesis: Any = "linear", max_slope: float | None = None, progress: Any = None
 ) -> StreamedCalibration:
-    from lsc.streams.calibration import calibrate_stream
+    from lsc.streams import calibrate_stream
 
     return calibrate_stream(stream, hypothesis, max_slope=max_slope, progress=progress)
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from reviewgraph.errors import InputError
-from reviewgraph.reviews import FloatArray
+from reviewgraph._base.arrays import FloatArray
+from reviewgraph._base.errors import InputError
 
 
 def precision(quality: FloatArray, truth: FloatArray, n: int) -> float:

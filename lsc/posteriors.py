@@ -9,36 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsc.decisions.selecting import chances, select
-from lsc.decisions.selection import ERROR_RATE, Selection
-from lsc.estimate import Estimate, central_interval, or_none
+from lsc._inference.beliefs import Account, Difference, InferenceStatus, Posterior, account_of, difference, draws
+from lsc._inference.inferring import WIDTH, infer
+from lsc._inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, NAMES
+from lsc._inference.validation import Gain, Misfit, held_out_gain, misfit_of
+from lsc.estimate import Estimate, central_interval, known_values, or_none
 from lsc.evidence.support import groups_of
-from lsc.inference.account import Account, account_of
-from lsc.inference.beliefs import Posterior, Status
-from lsc.inference.contradicting import Misfit, misfit_of
-from lsc.inference.inferring import infer
-from lsc.inference.joint import Difference, difference, draws
-from lsc.inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, NAMES
-from lsc.inference.validation import Gain, held_out_gain
-from lsc.references import known_values
-from reviewgraph.arguments import as_numbers, checked
-from reviewgraph.clock import Clock
-from reviewgraph.errors import InputError
-from reviewgraph.formats.side.reading import WEIGHT
-from reviewgraph.framed import ReviewsLike, as_reviews, review_of_rows
-from reviewgraph.labels import IntArray, Label
-from reviewgraph.results import Progress
-from reviewgraph.reviews import FloatArray, Reviews
-from reviewgraph.sides.given import numbered_pairs
-from reviewgraph.sides.matching import match_pairs
-from reviewgraph.words import counted
+from lsc.selection import ERROR_RATE, Selection, chances, select
+from reviewgraph._base.arguments import as_numbers, checked
+from reviewgraph._base.arrays import FloatArray, IntArray
+from reviewgraph._base.clock import Clock
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import Label
+from reviewgraph._base.results import Progress
+from reviewgraph._base.text import counted
+from reviewgraph.formats.side_reading import WEIGHT
+from reviewgraph.graph.precision import Assumptions, Learned
+from reviewgraph.io.matching import match_pairs
+from reviewgraph.io.sides import numbered_pairs
+from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews, review_of_rows
 
 if TYPE_CHECKING:
-    from lsc.inference.beliefs import Reviewers
-    from reviewgraph.columns import Columns
-    from reviewgraph.framed import ReviewsLike
-    from reviewgraph.plots import Plot
-    from reviewgraph.sides.given import Numbered, Valued
+    from lsc._inference.beliefs import Reviewers
+    from reviewgraph._base.results import Plot
+    from reviewgraph.formats.columns import Columns
+    from reviewgraph.io.sides import Numbered, Valued
+
 
 #: Columns that are one key, ``interval``, of an object.
 _FLAT = ("interval_low", "interval_high")
@@ -83,7 +79,7 @@ def posterior(
     seed
         Of the random probes that estimate traces, 0 by default.
     progress
-        Called with a :class:`reviewgraph.results.Progress` at each stage.
+        Called with a :class:`reviewgraph._base.results.Progress` at each stage.
 
     Returns
     -------
@@ -151,7 +147,7 @@ class PosteriorEstimate(Estimate):
     weight: FloatArray | None = field(default=None, repr=False)
 
     @property
-    def status(self) -> Status:
+    def status(self) -> InferenceStatus:
         """How the inference ended; ``status.text`` explains."""
         return self.beliefs.status
 
@@ -428,3 +424,51 @@ def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:
     found = np.ones(reviews.n_reviews)
     found[place[there]] = score[given][there]
     return found
+
+
+# What the posterior knows, in the arrays that checks and plans take.
+
+
+def learn(reviews: Reviews, n_draws: int, seed: int) -> Learned:
+    """Infer qualities and reviewers, see :func:`reviewgraph.graph.precision.learned_from`.
+
+    >>> rows = [(r, p, p + 3 * (r % 2)) for r in range(8) for p in range(r, r + 4)]
+    >>> from reviewgraph import Reviews
+    >>> found = learn(Reviews.from_pairs(rows), 5, 0)
+    >>> found.draws.shape, found.review_error.shape
+    ((5, 11), (8,))
+    """
+    result = posterior(reviews, seed=seed)
+    beliefs = result.beliefs
+    assumed = _assumptions(beliefs)
+    return Learned(
+        assumptions=assumed,
+        mean=result.quality,
+        error=beliefs.order_error,
+        draws=result.draws(n_draws, seed),
+        review_error=_review_errors(beliefs, assumed),
+    )
+
+
+def _assumptions(beliefs: Posterior) -> Assumptions:
+    """Return the hyperparameters in units of the spread of qualities."""
+    hyper, slope = beliefs.hyperparameters, _typical_slope(beliefs)
+    noise = float(np.sqrt(np.nanmean(beliefs.noise_variance))) / slope
+    if "omega" not in hyper:
+        return Assumptions(noise, 0.0, 0.0, beliefs.scale)
+    tau = np.sqrt(0.5 * (hyper["tau_left"].value ** 2 + hyper["tau_right"].value ** 2))
+    return Assumptions(noise, hyper["omega"].value / slope, float(tau), beliefs.scale)
+
+
+def _typical_slope(beliefs: Posterior) -> float:
+    """Mean slope over reviews: a quality of 1 inside is so many standardised points, which are ``scale`` points."""
+    return float(np.nanmean(beliefs.slope[beliefs.reviewer]))
+
+
+def _review_errors(beliefs: Posterior, assumed: Assumptions) -> FloatArray:
+    """Noise of each reviewer and what is unknown of her severity, over her stretch."""
+    reviewers = beliefs.reviewers
+    severity = (reviewers.severity.high - reviewers.severity.low) / (2.0 * WIDTH)
+    found = np.hypot(reviewers.noise.mean, severity) / reviewers.stretch.mean
+    unknown = assumed.spread * float(np.hypot(assumed.noise, assumed.severity))
+    return np.where(np.isfinite(found), found, unknown)

@@ -11,18 +11,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc.model.constraints import Links, differences, equalities, free_ties, inequalities, pick
-from lsc.model.formulation import References, Ties, formulate
-from lsc.model.hypotheses import HypothesisLike
-from lsc.model.programme import Programme
-from reviewgraph.framed import as_reviews
-from reviewgraph.labels import IntArray
+from lsc._model.formulation import (
+    Links,
+    Programme,
+    References,
+    Ties,
+    differences,
+    equalities,
+    formulate,
+    free_ties,
+    inequalities,
+    pick,
+)
+from lsc._model.hypotheses import HypothesisLike
+from reviewgraph._base.arrays import IntArray
+from reviewgraph.table.reviews import as_reviews
 
 if TYPE_CHECKING:
     import cvxpy as cp
     import scipy.sparse as sp
 
-    from reviewgraph.framed import ReviewsLike
+    from reviewgraph.table.reviews import ReviewsLike
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,32 +9,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from planner.assignments.assigning import assign as assign
-    from planner.assignments.assignment import Assignment as Assignment
-    from planner.assignments.wishes.merging import merge_affinities as merge_affinities
+    from planner._assign.inputs import merge_affinities as merge_affinities
+    from planner._plans.check import verify_plan as verify_plan
+    from planner._plans.target import PlanProgress as PlanProgress
+    from planner.assigning import assign as assign
+    from planner.assignments import Assignment as Assignment
     from planner.errors import InvalidPlan as InvalidPlan
-    from planner.panels.rules import AtLeast as AtLeast
-    from planner.panels.rules import AtMost as AtMost
-    from planner.panels.rules import Reward as Reward
-    from planner.plans.check import verify_plan as verify_plan
-    from planner.plans.model.ledger import PlanProgress as PlanProgress
-    from planner.plans.plan import Plan as Plan
-    from planner.plans.plan import PlannedReview as PlannedReview
-    from planner.plans.planning import plan_extra_reviews as plan_extra_reviews
+    from planner.planning import plan_extra_reviews as plan_extra_reviews
+    from planner.plans import Plan as Plan
+    from planner.plans import PlannedReview as PlannedReview
+    from planner.rules import AtLeast as AtLeast
+    from planner.rules import AtMost as AtMost
+    from planner.rules import Reward as Reward
 
 _HOME = {
-    "Assignment": "assignments.assignment",
-    "AtLeast": "panels.rules",
-    "AtMost": "panels.rules",
+    "Assignment": "assignments",
+    "AtLeast": "rules",
+    "AtMost": "rules",
     "InvalidPlan": "errors",
-    "Plan": "plans.plan",
-    "PlannedReview": "plans.plan",
-    "PlanProgress": "plans.model.ledger",
-    "Reward": "panels.rules",
-    "assign": "assignments.assigning",
-    "merge_affinities": "assignments.wishes.merging",
-    "plan_extra_reviews": "plans.planning",
-    "verify_plan": "plans.check",
+    "Plan": "plans",
+    "PlannedReview": "plans",
+    "PlanProgress": "_plans.target",
+    "Reward": "rules",
+    "assign": "assigning",
+    "merge_affinities": "_assign.inputs",
+    "plan_extra_reviews": "planning",
+    "verify_plan": "_plans.check",
 }
 
 __all__ = sorted(_HOME)

@@ -1,4 +1,4 @@
-"""What can go wrong in planning, hung on the tree of :mod:`reviewgraph.errors`.
+"""What can go wrong in planning, hung on the tree of :mod:`reviewgraph._base.errors`.
 
 ::
 
@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from reviewgraph.errors import CertificateError, ReviewGraphError
+from reviewgraph._base.errors import CertificateError, ReviewGraphError
 
 
 class InternalError(ReviewGraphError):

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reviewgraph.clock import Clock
+    from reviewgraph._base.clock import Clock
+
 
 #: Seconds between two looks at whether to stop.
 POLL = 0.05
@@ -87,7 +88,7 @@ def solve_within(solver: Any, model: Any, effort: Clock, unit: float = UNIT) -> 
     Examples
     --------
     >>> from ortools.sat.python import cp_model
-    >>> from reviewgraph.clock import Clock
+    >>> from reviewgraph._base.clock import Clock
     >>> model = cp_model.CpModel()
     >>> model.maximize(sum(model.new_bool_var("") for _ in range(3)))
     >>> solver = cp_model.CpSolver()
@@ -115,7 +116,7 @@ def integer_programme(
     >>> import numpy as np
     >>> from scipy.optimize import Bounds, LinearConstraint
     >>> from scipy.sparse import csc_array
-    >>> from reviewgraph.clock import Clock
+    >>> from reviewgraph._base.clock import Clock
     >>> rows = LinearConstraint(csc_array(np.ones((1, 3))), 0, 2)
     >>> options = {"gap": 0.0, "constraints": rows, "bounds": Bounds(0, 1), "integrality": np.ones(3)}
     >>> float(integer_programme(-np.ones(3), Clock(None).effort(1.0), **options).fun)
@@ -138,7 +139,7 @@ def linear_programme(cost: Any, effort: Clock, **limits: Any) -> Any:
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
-    >>> from reviewgraph.clock import Clock
+    >>> from reviewgraph._base.clock import Clock
     >>> rows = {"A_ub": csr_array(np.ones((1, 3))), "b_ub": [2], "bounds": (0, 1)}
     >>> float(linear_programme(-np.ones(3), Clock(None).effort(1.0), **rows).fun)
     -2.0

@@ -8,7 +8,7 @@ import sys
 # What is in C of :mod:`signal`, which loads others: until the handler is there, Ctrl-C ends in a traceback.
 from _signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
-#: As :data:`reviewgraph.cli.ending.INTERRUPTED`, which is loaded only later.
+#: As :data:`reviewgraph.cli.output.INTERRUPTED`, which is loaded only later.
 _INTERRUPTED = 130
 
 

@@ -24,11 +24,11 @@ import scipy.sparse as sp
 import lsc
 import planner
 import reviewgraph
-from planner.assignments.assigning import HEEDED as ASSIGNED
-from planner.plans.model.constraints import HEEDED as PLANNED
+from planner._plans.constraints import HEEDED as PLANNED
+from planner.assigning import HEEDED as ASSIGNED
 from reviewgraph import ReviewGraphError, Reviews
-from reviewgraph.checking import HEEDED as CHECKED
-from reviewgraph.columns import Columns
+from reviewgraph.formats.columns import Columns
+from reviewgraph.graph.check import HEEDED as CHECKED
 
 PACKAGES: tuple[ModuleType, ...] = (reviewgraph, planner, lsc)
 #: Seconds that a call may take.

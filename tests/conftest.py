@@ -27,9 +27,9 @@ def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True, scope="session")
 def quiet_compiler() -> None:
     """Leave the note on a first run out of what commands print in this process: which test meets it is chance."""
-    from reviewgraph.kernels import cache
+    from reviewgraph.graph.kernels import compiling
 
-    cache.announced = True
+    compiling.announced = True
 
 
 @pytest.fixture

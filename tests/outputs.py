@@ -177,7 +177,7 @@ REAL = {
 
 def tables() -> dict[str, tuple[dict[str, bytes], list[str]]]:
     """Return the files of each folder of inputs, and the cases that run in it."""
-    demo = (ROOT / "reviewgraph" / "data" / "reviewgraph-demo.csv").read_bytes()
+    demo = (ROOT / "reviewgraph" / "cli" / "reviewgraph-demo.csv").read_bytes()
     everything = [*CHECKS, *CALIBRATIONS, *PLANS]
     found = {
         "nothing": ({}, SIMULATIONS),

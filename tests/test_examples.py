@@ -35,7 +35,7 @@ def examples(name: str) -> list[str]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    table = (files("reviewgraph") / "data" / "reviewgraph-demo.csv").read_text("utf-8")
+    table = (files("reviewgraph") / "cli" / "reviewgraph-demo.csv").read_text("utf-8")
     pairs = [line.split(",")[:2] for line in table.splitlines()[1:]]
     reviewers, papers = (sorted({pair[side] for pair in pairs}) for side in (0, 1))
     value = np.random.default_rng(0).random((len(papers), len(reviewers)))

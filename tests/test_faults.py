@@ -13,7 +13,7 @@ import pytest
 
 from reviewgraph import __main__ as entry
 from reviewgraph.cli import main
-from reviewgraph.cli.refusal import Refusal
+from reviewgraph.cli.output import Refusal
 from tests.faults import COMMANDS, ROOT, TABLE, Faults, prepared
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks and signals of POSIX")

@@ -99,7 +99,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, text in TABLES.items():
         Path(name).write_text(text, "utf-8")
-    demo = (files("reviewgraph") / "data" / "reviewgraph-demo.csv").read_text("utf-8")
+    demo = (files("reviewgraph") / "cli" / "reviewgraph-demo.csv").read_text("utf-8")
     Path("large.csv").write_text(demo, "utf-8")
 
 

@@ -18,9 +18,9 @@ import pytest
 from click.testing import CliRunner
 
 import reviewgraph
-from lsc.model.hypotheses import HYPOTHESES
-from reviewgraph import levels
+from lsc._model.hypotheses import HYPOTHESES
 from reviewgraph.cli import GROUP, first_sentence, main
+from reviewgraph.graph import levels
 from tests.arrows import circles, imports, module_name, room_of, undrawn
 from tests.draw_rooms import PICTURE, picture
 from tests.rooms import ROOMS
@@ -34,7 +34,7 @@ HEAVY = {
 }
 #: A module that models one thing may be long, and a body that tells one story, with a comment for each paragraph.
 MOST_LINES, MOST_BODY_LINES = 800, 80
-REVIEWS = Path("reviewgraph/reviews.py")
+REVIEWS = Path("reviewgraph/table/reviews.py")
 
 every_package = pytest.mark.parametrize("package", MAY_IMPORT)
 
@@ -66,7 +66,7 @@ def imported(path: Path) -> Iterator[str]:
 def test_the_walk_over_modules_finds_imports() -> None:
     assert {path.parts[0] for path in MODULES} == set(MAY_IMPORT)
     found = set(imported(REVIEWS))
-    assert {"numpy", "reviewgraph.labels", "reviewgraph.formats.graphs"} <= found
+    assert {"numpy", "reviewgraph._base.labels", "reviewgraph.formats.memory"} <= found
 
 
 def upward(path: Path) -> list[str]:
@@ -132,7 +132,7 @@ def test_the_verifier_shares_nothing_with_what_makes_answers() -> None:
         # What SciPy computes, as the normal distribution, is nobody's answer.
         assert not found & HEAVY - {"numpy", "scipy"}, path
         # Reviews are read, and then are names and dictionaries.
-        table = {name for name in imported(path) if name.startswith("reviewgraph.reviews")}
+        table = {name for name in imported(path) if name.startswith("reviewgraph.table.reviews")}
         assert not table or path.name == "tables.py"
 
 

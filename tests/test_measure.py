@@ -12,7 +12,7 @@ TREE = {
 
 from __future__ import annotations
 
-from reviewgraph.words import noun
+from reviewgraph._base.text import noun
 
 from .middle.words import say as tell
 from .middle.words import shout

@@ -23,10 +23,10 @@ import planner
 import reviewgraph
 from lsc.methods import METHODS
 from reviewgraph import ColumnWarning, InputError, Reviews, check
-from reviewgraph.formats.writing import plain
-from reviewgraph.plots import Pictured, Plot
-from reviewgraph.structure import structure_of
-from reviewgraph.violations import violations_of
+from reviewgraph._base.results import Pictured, Plot
+from reviewgraph.formats.delimited import plain
+from reviewgraph.graph.structure import structure_of
+from reviewgraph.graph.violations import violations_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "notebook.md"
 BUILD: dict[str, Callable[..., Any]] = {
@@ -292,8 +292,15 @@ def test_an_assignment_comes_back_as_the_previous_one_and_the_first_phase(kind: 
 @pytest.mark.parametrize(
     "module",
     [
-        *("reviewgraph", "planner", "lsc", "reviewgraph.structure", "reviewgraph.violations", "reviewgraph.learned"),
-        *("lsc.programs", "lsc.seriation", "lsc.baselines", "lsc.words.habits"),
+        *(
+            "reviewgraph",
+            "planner",
+            "lsc",
+            "reviewgraph.graph.structure",
+            "reviewgraph.graph.violations",
+            "reviewgraph.graph.precision",
+        ),
+        *("lsc.programs", "lsc.seriation", "lsc.baselines", "lsc.words.calibration_page"),
     ],
 )
 def test_no_public_function_takes_reviews_alone(module: str) -> None:

@@ -67,7 +67,7 @@ def test_the_wheel_holds_what_it_needs() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["lsc/py.typed", "reviewgraph/data/reviewgraph-demo.csv", "reviewgraph/report/style.css"]
+    "name", ["lsc/py.typed", "reviewgraph/cli/reviewgraph-demo.csv", "reviewgraph/report/style.css"]
 )
 def test_what_a_wheel_lacks_is_named(name: str) -> None:
     assert release.missing(other for other in wheel() if other != name) == [name]

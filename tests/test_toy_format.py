@@ -15,7 +15,7 @@ from reviewgraph import InputError, read_reviews
 from reviewgraph.cli import main
 from reviewgraph.formats.grids import Grid, Line
 from reviewgraph.formats.opening import FORMATS, Format
-from reviewgraph.formats.recognising import Wanted, recognise
+from reviewgraph.formats.systems.system import Wanted, recognise
 from reviewgraph.formats.tables import Table
 
 Run = Callable[..., str]

@@ -14,14 +14,14 @@ from click.testing import CliRunner
 
 from planner import assign, plan_extra_reviews
 from planner import verify_plan as verify_in_python
-from planner.assignments.model.levels import aim_named
-from planner.plans.targets import target_named
+from planner._assign.levels import aim_named
+from planner._plans.targets import target_named
 from reviewgraph import Reviews, check, fragile, keeps
 from reviewgraph.cli import main
-from reviewgraph.levels import ALL, Level, level_named
+from reviewgraph.graph.levels import ALL, Level, level_named
 
 #: Modules that list the levels when they are loaded.
-COMMANDS = ("reviewgraph.cli.check", "planner.commands.aims", "planner.commands.plan", "planner.commands.assign")
+COMMANDS = ("reviewgraph.cli.check", "planner.commands.plan", "planner.commands.plan", "planner.commands.assign")
 
 #: Whom to assign to what.
 MARKET = ("--items", "papers.csv", "--reviewers", "people.csv", "--affinity", "affinity.csv")

@@ -107,7 +107,7 @@ def test_experiments_leave_out_what_is_not_to_be_compared(table: str, monkeypatc
         ((Variant("med-1", "Median"), Variant("med-2", "Median 2", graded=False)), {"med-1", "med-2"}, {"med-1"}),
     ]:
         register(monkeypatch, METHODS, replace(TOY, variants=variants))
-        found = import_module("lsc.experiments.methods")
+        found = import_module("lsc.experiments.registry")
         assert {name for name in found.VARIANTS if name.startswith("med")} == compared
         assert {name for name in found.GRADED_METHODS if name.startswith("med")} == graded
 
@@ -125,4 +125,4 @@ def test_functions_know_it(table: str) -> None:
 def test_afterwards_nobody_knows_it(tmp_path: Path) -> None:
     assert run("calibrate", table_of_scores(tmp_path), "--method", "median").exit_code == 2
     assert "median" not in printed("calibrate", "--help-all")
-    assert "median" not in import_module("lsc.experiments.methods").VARIANTS
+    assert "median" not in import_module("lsc.experiments.registry").VARIANTS

@@ -11,10 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from planner import plan_extra_reviews
-from planner.plans.objectives import OBJECTIVES
-from planner.plans.objectives.objective import Objective
+from planner._plans.objectives import OBJECTIVES, Objective
 from reviewgraph import Reviews
-from reviewgraph.arrays import FloatArray, IntArray
+from reviewgraph._base.arrays import FloatArray, IntArray
 from reviewgraph.cli import main
 
 ROWS = [
@@ -52,7 +51,7 @@ class Best(Objective):
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, load_anew: Callable[..., None]) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     Path("reviews.csv").write_text("reviewer,item,score\n" + "".join(f"{j},{i},{y}\n" for j, i, y in ROWS))
-    load_anew("planner.commands.aims", "planner.commands.plan")
+    load_anew("planner.commands.plan", "planner.commands.plan")
     OBJECTIVES.append(Best)
     yield
     OBJECTIVES.remove(Best)

@@ -1,1 +1,1 @@
-"""The subcommands calibrate, simulate and reproduce: options, files, exit status; nothing else."""
+"""The commands calibrate, simulate, reproduce."""

@@ -2,49 +2,466 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lsc.commands.asking import Asked
-from lsc.commands.choosing import Choice, expect_number_to_draw
-from lsc.commands.extras import Extras, read_known
-from lsc.commands.methods import options_of, settle_method
-from lsc.commands.sheets import write_sheets
-from lsc.commands.streaming import HELP, KNOWN, OF_POSTERIOR, calibrate_by_passes
-from lsc.methods import METHODS
-from lsc.model.hypotheses import HYPOTHESES
-from reviewgraph.cli.command import Command, option
-from reviewgraph.cli.folders import expect_folder
-from reviewgraph.cli.numbers import Number
+from lsc._model.hypotheses import HYPOTHESES, Shape, classes
+from lsc.methods import DEFAULT, METHODS, Method
+from reviewgraph._base.clock import Clock
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.results import Progress
+from reviewgraph._base.storing import write_whole
+from reviewgraph._base.text import counted, named
+from reviewgraph.cli.command import Command, Number, option
+from reviewgraph.cli.duties import Share, read_share
 from reviewgraph.cli.options import (
     NamesOption,
     command_line,
     examples,
+    expect_columns_used,
+    expect_none_given,
     given_table,
     json_option,
     output_option,
     print_result,
+    read_side,
     show_files,
+    stream_option,
     table_options,
 )
-from reviewgraph.cli.output import Refusal, offer, offered, say, show, write_table, write_whole
-from reviewgraph.cli.progress import telling
+from reviewgraph.cli.output import (
+    INDEX,
+    Refusal,
+    expect_folder,
+    file_names,
+    offer,
+    offered,
+    say,
+    show,
+    telling,
+    write_folder,
+    write_table,
+)
 from reviewgraph.cli.reporting import Reporting, report_options
-from reviewgraph.cli.share import Share, read_share
-from reviewgraph.cli.streaming import stream_option
-from reviewgraph.clock import Clock
-from reviewgraph.errors import InputError
+from reviewgraph.formats.delimited import csv_parts
 from reviewgraph.formats.systems.known import rated
-from reviewgraph.results import Progress
-from reviewgraph.words import counted
 
 if TYPE_CHECKING:
-    from lsc.estimate import Estimate
+    from lsc._model.hypotheses import HypothesisLike
+    from lsc.estimate import Estimate, ReferenceLine
+    from lsc.posteriors import PosteriorEstimate
+    from lsc.selection import Selection
+    from lsc.streams import StreamedCalibration, StreamedPosterior
     from lsc.words.pages import Page
-    from reviewgraph.report.page import Document
-    from reviewgraph.reviews import Reviews
+    from reviewgraph._base.arrays import BoolArray
+    from reviewgraph._base.labels import Label
+    from reviewgraph.report.page import Codes, Document
+    from reviewgraph.streams.table import Stream
+    from reviewgraph.table.reviews import Reviews
+
+
+# ``--select``: which papers, and why not.
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was selected: labels best first, the selection where there are chances, why it was refused.
+
+    ``lists`` says of every paper whether it is in, to be discussed (``discuss``), out, or set aside (``aside``); None
+    for one without a score, and as a whole where nothing was selected. ``aside`` are the labels of the last.
+    """
+
+    selected: list[Any] = field(default_factory=list)
+    selection: Selection | None = None
+    refused: str | None = None
+    lists: list[str | None] | None = None
+    aside: list[Any] = field(default_factory=list)
+
+
+def expect_number_to_draw(lottery: bool, share: Share | None) -> None:
+    """Refuse a lottery without a number of papers to draw."""
+    if lottery and share is None:
+        message = "lottery: expected --select N or P% with it, the number of papers to draw"
+        raise InputError(message)
+
+
+def choose(result: Estimate, share: Share | None, *, error_rate: float, across_groups: bool) -> Choice:
+    """Select the best papers of a result, with three lists where it knows chances."""
+    import warnings
+
+    from lsc.calibration import Calibration
+    from lsc.errors import Incomparable, UndeterminedWarning
+    from lsc.estimate import comparable
+    from lsc.posteriors import PosteriorEstimate
+
+    if share is None:
+        return Choice()
+    count = share.of(int((result.rank > 0).sum()))
+    try:
+        if isinstance(result, PosteriorEstimate):
+            return with_chances(result.selection(count, error_rate=error_rate, across_groups=across_groups))
+        if isinstance(result, Calibration):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UndeterminedWarning)  # the output opens with this warning
+                inside = comparable(result.quality, result.group, count, across_groups=across_groups)
+                return _chosen(result, result.select(count, by_group_average=across_groups), inside)
+    except Incomparable as refusal:
+        return Choice(refused=str(refusal))
+    return _chosen(result, result.select(count), result.rank > 0)
+
+
+def with_chances(selection: Selection) -> Choice:
+    """Return the choice that a selection is."""
+    aside = selection.named(selection.aside)
+    return Choice(selection.named(selection.best), selection, lists=selection.lists, aside=aside)
+
+
+def _chosen(result: Estimate, selected: list[Any], inside: BoolArray) -> Choice:
+    """Put a paper in or out where the method knows no chances, or aside where it cannot be compared."""
+    best = set(selected)
+    places = zip(result.items, (result.rank > 0).tolist(), inside.tolist(), strict=True)
+    lists = [
+        None if not scored else "aside" if not comparable else "in" if label in best else "out"
+        for label, scored, comparable in places
+    ]
+    aside = [label for label, where in zip(result.items, lists, strict=True) if where == "aside"]
+    return Choice(selected, lists=lists, aside=aside)
+
+
+# What ``calibrate`` is asked for beside the qualities: lots, an account, the scale of references.
+
+
+@dataclass
+class Extras:
+    """Lines for people, keys of the JSON, columns of the file."""
+
+    lines: list[str] = field(default_factory=list)
+    record: dict[str, Any] = field(default_factory=dict)
+    line: ReferenceLine | None = None
+
+    def draw(self, choice: Choice, given: int | None) -> None:
+        """Draw lots among the papers that a selection cannot tell apart, with a seed that is 0 unless given."""
+        from lsc.words.posterior_page import lottery_lines
+
+        if choice.selection is None:
+            return
+        seed = given or 0
+        drawn, chances = choice.selection.draw(seed), choice.selection.lottery.tolist()
+        listed = {label: chance for label, chance in zip(choice.selection.labels, chances, strict=True) if chance > 0}
+        self.lines += ["", *lottery_lines(drawn, listed, seed, given=given is not None)]
+        self.record["lottery"] = {
+            "seed": seed,
+            "drawn": drawn,
+            "probabilities": [{"item": label, "probability": chance} for label, chance in listed.items()],
+        }
+
+    def explain(self, result: PosteriorEstimate, papers: Sequence[Label]) -> None:
+        """Account for the qualities of papers, in lines that name nobody, and by name in the record."""
+        from lsc.report import scale_of
+        from lsc.words.pages import account_lines
+
+        accounts, scale = [result.account(paper) for paper in papers], scale_of(result)
+        for account in accounts:
+            title = result.reviews.titles.get(account.item, "")
+            self.lines += [*([""] if self.lines else []), *account_lines(account.anonymous(), title, scale)]
+        self.record["accounts"] = [account.to_dict() for account in accounts]
+
+    def scale(self, result: Estimate, known: Mapping[str, float], *, heard: bool) -> None:
+        """Draw a straight line through papers of known quality, which the calibration may have ``heard`` of."""
+        from lsc.words.calibration_page import line_lines
+
+        with _as_option():
+            self.line = result.on_scale_of(known)
+        self.lines += ["", *line_lines(result, self.line, heard=heard)]
+        self.record["scale"] = self.line.to_dict()
+
+    def columns(self, choice: Choice) -> dict[str, list[Any]]:
+        """Return what a file has beside the columns of the result."""
+        return {**self.scaled(), **({} if choice.lists is None else {"list": choice.lists})}
+
+    def placed(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the items of the JSON, with their places on the scale of references."""
+        for name, values in self.scaled().items():
+            items = [{**row, name: value} for row, value in zip(items, values, strict=True)]
+        return items
+
+    def scaled(self) -> dict[str, list[Any]]:
+        """Return the places of papers on the scale of references, where they were asked for."""
+        return {} if self.line is None else {"scaled": self.line.value.tolist()}
+
+
+def read_known(reviews: Reviews, path: str) -> dict[Any, float]:
+    """Read papers of known quality, those of the reviews; a file of others is refused before the work begins."""
+    import numpy as np
+
+    from lsc.estimate import known_values
+    from reviewgraph.formats.side import read_references
+
+    value = known_values(reviews, read_side(read_references, path), "on_scale_of")
+    return {reviews.items[code]: float(value[code]) for code in np.flatnonzero(~np.isnan(value)).tolist()}
+
+
+@contextmanager
+def _as_option() -> Iterator[None]:
+    """Say ``on_scale_of`` where the library says ``references``: another option bears that name."""
+    try:
+        yield
+    except InputError as error:
+        message = f"on_scale_of: {str(error).removeprefix('references: ')}"
+        raise InputError(message) from error
+
+
+# What ``calibrate`` is asked for of a result, whether names or codes stand in it.
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked for beside the qualities.
+
+    Parameters
+    ----------
+    select
+        How many papers to select; None where that was not asked.
+    error_rate, across_groups
+        Of the selection.
+    lottery, seed
+        Whether to draw lots, and by which seed; None where nobody gave one.
+    explain
+        The papers to be explained.
+    known
+        Papers of known quality to whose scale a line is to be drawn, or None.
+    heard
+        Whether the calibration has heard of papers of known quality.
+    """
+
+    select: Share | None
+    error_rate: float
+    across_groups: bool
+    lottery: bool
+    seed: int | None
+    explain: Sequence[Label]
+    known: Mapping[str, float] | None
+    heard: bool
+
+    def of(self, result: Any) -> tuple[Choice, Extras]:
+        """Return the selection, and what else was asked for."""
+        choice, extras = (
+            choose(result, self.select, error_rate=self.error_rate, across_groups=self.across_groups),
+            Extras(),
+        )
+        if self.lottery:
+            extras.draw(choice, self.seed)
+        if self.explain:
+            extras.explain(result, self.explain)
+        if self.known is not None:
+            extras.scale(result, self.known, heard=self.heard)
+        return choice, extras
+
+    def coded(self, codes: Codes | None) -> Asked:
+        """Return the same of a result that stands under codes."""
+        if codes is None:
+            return self
+        explain = [codes.item[label] for label in self.explain]
+        known = None if self.known is None else {codes.item[label]: value for label, value in self.known.items()}
+        return replace(self, explain=explain, known=known)
+
+
+# Which method ``calibrate`` runs, and the options that go to it.
+
+#: Whom a hypothesis is about.
+SCORED = "the reviews with a score"
+#: Options that choose the first method that takes them where --method names none, by the name of their parameter.
+CHOOSING = {"hypothesis": "--hypothesis", "by_reviewer": "--hypotheses", "max_slope": "--max-slope", "ties": "--ties"}
+
+
+def settle_method(given: str | None, options: Mapping[str, Any], *, of_probabilities: Mapping[str, Any]) -> Method:
+    """Return the method: the one given, else the first that takes an option that chooses it, else the posterior.
+
+    Parameters
+    ----------
+    given
+        Name of the method, where it is named.
+    options
+        What the command was called with.
+    of_probabilities
+        Options that need probabilities.
+
+    Raises
+    ------
+    InputError
+        If an option belongs to another method than the one given.
+    """
+    asked = [name for name in CHOOSING if options[name] is not None]
+    chosen = _takers(asked[0])[0] if asked else METHODS[DEFAULT]
+    method = chosen if given is None else METHODS[given]
+    # Each option with the methods that it belongs to, options of probabilities last.
+    needed = [(CHOOSING[name], _takers(name)) for name in asked]
+    needed += [("--weights", _takers("weights"))] if options["weights"] else []
+    sure = [one for one in METHODS.values() if one.probabilities]
+    needed += [(f"--{name}", sure) for name, value in of_probabilities.items() if value]
+    foreign = [(option, takers) for option, takers in needed if method not in takers]
+    if foreign:
+        option, takers = foreign[0]
+        belongs = f"{option} belongs to --method {_names(takers)}"
+        message = f"method: {belongs}, found {method.name!r}; leave one of the two out"
+        raise InputError(message)
+    if options["references"] and method not in _takers("references"):
+        message = (
+            f"method: {method.name} knows no references; use {_names(_takers('references'))}, or leave --references out"
+        )
+        raise InputError(message)
+    return method
+
+
+def _takers(option: str) -> list[Method]:
+    """Return the methods that take an option, by the name of its parameter."""
+    parameter = "hypothesis" if option == "by_reviewer" else option
+    return [method for method in METHODS.values() if parameter in method.options]
+
+
+def _names(methods: Iterable[Method]) -> str:
+    return " or ".join(method.name for method in methods)
+
+
+def options_of(
+    method: Method, reviews: Reviews, options: Mapping[str, Any], progress: Callable[..., Any]
+) -> dict[str, Any]:
+    """Return the options of a method as it takes them, side files read."""
+    from reviewgraph.formats.side import read_references, read_weights
+
+    found: dict[str, Any] = {}
+    if options["references"]:
+        found["references"] = read_side(read_references, options["references"])
+    if options["weights"]:
+        found["weights"] = read_side(read_weights, options["weights"])
+    if "hypothesis" in method.options:
+        default = options["hypothesis"] or next(iter(HYPOTHESES))
+        found["hypothesis"] = _hypotheses(reviews, default, options["by_reviewer"])
+    found |= {key: options[key] for key in ("max_slope", "ties") if options[key] is not None}
+    if "progress" in method.options:
+        found["progress"] = progress
+    expect_columns_used()
+    return found
+
+
+def _hypotheses(reviews: Reviews, default: str, path: str | None) -> HypothesisLike:
+    if path is None:
+        return default
+    from reviewgraph.formats.side import read_hypotheses
+    from reviewgraph.io.matching import match_labels
+
+    scored = set(reviews.reviewer[reviews.scored].tolist())
+    everyone = {label: default for code, label in enumerate(reviews.reviewers) if code in scored}
+    given = read_side(read_hypotheses, path)
+    match_labels(list(given), list(everyone), "hypotheses", "reviewer", other=reviews.item_code, where=SCORED)
+    for label, name in given.items():
+        named(HYPOTHESES.values(), name, f"hypotheses: reviewer {label!r}")
+    return everyone | {label: name for label, name in given.items() if label in everyone}
+
+
+# ``calibrate --sheet DIR``: a page a paper that its authors may see.
+
+
+def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Label]) -> list[str]:
+    """Write the sheet of each paper with a score, or of those explained alone, and the index; returns what was written.
+
+    Raises
+    ------
+    InputError
+        As :func:`reviewgraph.cli.output.write_folder`.
+    """
+    from lsc.report import scored, sheets
+    from reviewgraph.report.page import html
+
+    papers = explained or scored(result)
+    names = file_names(papers, ".html")
+    write_folder(folder, names, ((label, html(document)) for label, document in sheets(result, papers)))
+    return ["", f"{counted(len(papers), 'sheet')} for authors in {folder}; {INDEX} lists them by paper."]
+
+
+# ``calibrate --stream``: tables larger than memory.
+
+#: Options that it knows; the second are the posterior's.
+KNOWN = ("method", "hypothesis", "max_slope", "output", "as_json")
+OF_POSTERIOR = ("select", "error_rate", "by_group_average", "lottery", "seed")
+LINES = " or ".join(kind.name for kind in classes() if kind.shape is Shape.LINEAR)
+HELP = f"the posterior, or --method lsc with {LINES} reviewers"
+
+
+def calibrate_by_passes(stream: Stream, options: Mapping[str, Any], tell: Callable[[Progress], None]) -> None:
+    """Calibrate a table larger than memory."""
+    from lsc.streams import StreamedPosterior
+
+    method = settle_method(options["method"], options, of_probabilities={"lottery": options["lottery"]})
+    if method.stream is None:
+        able = " or ".join(one.name for one in METHODS.values() if one.stream is not None)
+        message = f"stream: expected --method {able} with it, found {method.name!r}"
+        raise InputError(message)
+    if method.probabilities:
+        expect_number_to_draw(options["lottery"], options["select"])
+    else:
+        expect_none_given(OF_POSTERIOR, f" and --method {method.name}")
+    given = {name: options[name] for name in ("hypothesis", "max_slope") if options[name] is not None}
+    result = method.stream(stream, **given, progress=tell)
+    if isinstance(result, StreamedPosterior):
+        _with_chances(result, options)
+    else:
+        _plain(result, options)
+
+
+def _with_chances(result: StreamedPosterior, options: Mapping[str, Any]) -> None:
+    from lsc.words.posterior_page import posterior_lines
+
+    choice, extras = _chosen_of_stream(result, options), Extras()
+    if options["lottery"]:
+        extras.draw(choice, options["seed"])
+    if options["output"]:
+        write_whole(options["output"], csv_parts(result.parts(selection=choice.selection)))
+    if options["as_json"]:
+        lists: dict[str, Any] = {"set_aside": [], "certain": [], "discuss": []}
+        print_result({"selected": choice.selected, **lists, **result.to_dict(choice.selection), **extras.record})
+    else:
+        _show([*posterior_lines(result, choice.selection), *extras.lines], options["output"])
+    if choice.refused:
+        say(choice.refused)
+        click.get_current_context().exit(1)
+
+
+def _chosen_of_stream(result: StreamedPosterior, options: Mapping[str, Any]) -> Choice:
+    """Select the best papers where that is asked for."""
+    from lsc.errors import Incomparable
+
+    if options["select"] is None:
+        return Choice()
+    count, across = options["select"].of(int((result.rank > 0).sum())), options["by_group_average"]
+    try:
+        return with_chances(result.selection(count, error_rate=options["error_rate"], across_groups=across))
+    except Incomparable as refusal:
+        return Choice(refused=str(refusal))
+
+
+def _plain(result: StreamedCalibration, options: Mapping[str, Any]) -> None:
+    from lsc.words.posterior_page import calibration_lines
+
+    if options["output"]:
+        write_whole(options["output"], csv_parts(result.parts()))
+    if options["as_json"]:
+        print_result(result.to_dict())
+    else:
+        _show(calibration_lines(result), options["output"])
+
+
+def _show(lines: list[str], output: str | None) -> None:
+    show("\n".join(lines))
+    if output:
+        show(f"All papers are in {output}.")
+    show_files()
+
 
 #: Reviews that are offered to be planned for a selection, at most; one for each paper to discuss.
 MORE = 100
@@ -243,7 +660,7 @@ def _tell(page: Page, extras: Extras, known: list[str]) -> None:
 
 def _report(result: Estimate, asked: Asked, output: str | None) -> Document:
     """Return the report of a result, names as they stand in it."""
-    from lsc.report.document import document
+    from lsc.report import document
     from lsc.words.pages import page_of
 
     choice, extras = asked.of(result)
@@ -281,7 +698,7 @@ def _known(result: Estimate, choice: Choice, known: list[str], output: str | Non
 
 def _aside(result: Estimate, choice: Choice) -> list[str]:
     """Name the papers that were set aside, if there are any."""
-    from lsc.words.aside import aside_lines
+    from lsc.words.posterior_page import aside_lines
 
     codes = [result.reviews.item_code[label] for label in choice.aside]
     others = int((result.rank > 0).sum()) - len(codes)

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from reviewgraph.cli.options import examples, keep_file, print_result, show_files
-from reviewgraph.cli.output import Refusal, offer, refusing, say, show
-from reviewgraph.cli.progress import telling
+from reviewgraph.cli.output import Refusal, offer, refusing, say, show, telling
 
 SIMULATED = ("table1", "mixture", "mixed", "doubly-connected", "k", "ratio", "sigma", "rank")
 PEER_GRADING = "peer-grading"
@@ -106,10 +105,8 @@ def _simulated(
 ) -> list[dict[str, Any]]:
     from joblib import parallel_config
 
-    from lsc.experiments.output import folder_of, save, table
     from lsc.experiments.registry import EXPERIMENTS
-    from lsc.experiments.running import run
-    from lsc.experiments.summary import cells_of
+    from lsc.experiments.running import cells_of, folder_of, run, save, table
 
     chosen = [EXPERIMENTS[name] for name in names]
     if papers is not None:
@@ -133,14 +130,14 @@ def _simulated(
 
 def _peer_grading(data: dict[str, Any], output: str | None, quiet: bool) -> list[dict[str, Any]]:
     from lsc.experiments import peer_grading
-    from lsc.experiments.output import folder_of
+    from lsc.experiments.running import folder_of
 
     # One task a homework, question or semester of the course; one for any other table.
     if data["hamburg"]:
         tasks = peer_grading.read_hamburg(data["hamburg"], data["by"])
     elif data["reviews"] and data["truth"]:
         from reviewgraph.formats.side import read_truth
-        from reviewgraph.reading import read_reviews
+        from reviewgraph.io.reading import read_reviews
 
         reviews = read_reviews(data["reviews"], note=say, read=keep_file)
         tasks = [peer_grading.from_truth(reviews, read_truth(data["truth"], note=say, read=keep_file))]

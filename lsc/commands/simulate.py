@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from lsc.model.hypotheses import simulated
-from reviewgraph.cli.numbers import Number
+from lsc._model.hypotheses import simulated
+from reviewgraph.cli.command import Number
 from reviewgraph.cli.options import examples, keep_file, show_files
 from reviewgraph.cli.output import Refusal, offer, refusing, show
 
@@ -98,8 +98,8 @@ def simulate(
 
 
 def _make_up_scores(preset: str, output: str, overwrite: bool, seed: int, changes: dict[str, Any]) -> None:
-    from lsc.simulation.settings import PRESETS as SETTINGS
-    from reviewgraph.cli.output import csv_text
+    from lsc.simulation import PRESETS as SETTINGS
+    from reviewgraph.formats.delimited import csv_text
 
     found = _changed(preset, SETTINGS[preset], changes).draw(seed)
     reviews, named = found.reviews, changes.get("assignment") is not None
@@ -123,8 +123,8 @@ def _make_up_scores(preset: str, output: str, overwrite: bool, seed: int, change
 def _make_up_conference(
     output: str, overwrite: bool, seed: int, *, papers: int | None, reviewers: int | None, **others: Any
 ) -> None:
-    from lsc.simulation.conference import BIDS, draw_conference
-    from reviewgraph.cli.output import csv_text
+    from lsc.simulation import BIDS, draw_conference
+    from reviewgraph.formats.delimited import csv_text
 
     unknown = [name for name, value in others.items() if value is not None]
     if unknown:
@@ -152,8 +152,8 @@ def _make_up_conference(
 def _read_assignment(paths: tuple[str, ...], gone: str | None) -> Any:
     """Return who reviews what, in labels of files, without those who are gone; scores count as planned."""
     from reviewgraph.cli.duties import read_gone
-    from reviewgraph.reading import read_reviews
-    from reviewgraph.sides.leaving import without_gone
+    from reviewgraph.io.reading import read_reviews
+    from reviewgraph.io.sides import without_gone
 
     return without_gone(read_reviews(*paths, read=keep_file), read_gone(gone))
 
@@ -181,7 +181,7 @@ def _changed(preset: str, setting: Any, changes: dict[str, Any]) -> Any:
 
 def _write(folder: str, files: dict[str, str], overwrite: bool) -> None:
     """Write files that belong together, in the place of others only where that is asked for."""
-    from reviewgraph.storing import write_together
+    from reviewgraph._base.storing import write_together
 
     for name, text in files.items():
         place = os.path.join(folder, name)

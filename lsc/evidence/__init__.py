@@ -1,1 +1,1 @@
-"""What supports a solution: residuals, uniqueness, the graph, standard errors, the scale."""
+"""What the scores can say: optimality, uniqueness, support, errors."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from lsc.model.hypotheses import CONCAVE, CONVEX, LINEAR, MONOTONE
-from lsc.model.programme import Programme
-from reviewgraph.kernels.compiling import kernel
-from reviewgraph.labels import IntArray
-from reviewgraph.reviews import FloatArray
+from lsc._model.formulation import Programme
+from lsc._model.hypotheses import CONCAVE, CONVEX, LINEAR, MONOTONE
+from reviewgraph._base.arrays import FloatArray, IntArray
+from reviewgraph.graph.kernels.compiling import kernel
 
 
 class Residuals(NamedTuple):
-    """What a solution violates of the Karush-Kuhn-Tucker conditions of a :class:`~lsc.model.programme.Programme`.
+    """What a solution violates of the Karush-Kuhn-Tucker conditions of a :class:`~lsc._model.formulation.Programme`.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def residuals(programme: Programme, quality: FloatArray, perceived: FloatArray) 
     Examples
     --------
     >>> from reviewgraph import Reviews
-    >>> from lsc.model.formulation import formulate
+    >>> from lsc._model.formulation import formulate
     >>> programme, _ = formulate(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0)]))
     >>> residuals(programme, np.array([0.0, 0.1]), np.array([0.0, 0.1]))
     Residuals(primal=0.0, dual=0.0, gap=0.0)
@@ -247,3 +247,76 @@ def _loose(rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: floa
         before_top, before_rise = float(top), float(rise[r])
         r = end
     return primal, dual, gap
+
+
+# Fitted scoring functions: how one reviewer turns quality into a score.
+
+#: Perceived qualities closer than this part of their range coincide: solvers are exact to 1e-12 and better.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringFunction:
+    """A reviewer's scoring function, from quality on the reported scale to score.
+
+    Between its knots it is straight; beyond them it goes on with the slope of the last piece, and where all her scores
+    are the same it is constant. It meets every score: ``f(quality + noise) = score``.
+
+    Parameters
+    ----------
+    qualities, scores
+        The knots, shapes (K,) and (K,), ascending in both.
+    slope, offset
+        Of ``score = slope * quality + offset`` where the reviewer was taken to be linear and gave different scores;
+        None otherwise.
+
+    Examples
+    --------
+    >>> f = ScoringFunction(np.array([1.0, 2.0, 4.0]), np.array([3.0, 4.0, 5.0]))
+    >>> float(f(1.5)), f([3.0, 6.0]).tolist()
+    (3.5, [4.5, 6.0])
+    """
+
+    qualities: FloatArray
+    scores: FloatArray
+    slope: float | None = None
+    offset: float | None = None
+
+    def __call__(self, quality: float | FloatArray | list[float]) -> FloatArray:
+        """Return the score of a paper perceived to be of this quality; arrays work elementwise."""
+        x = np.asarray(quality, np.float64)
+        if self.slope is not None and self.offset is not None:
+            return np.asarray(self.slope * x + self.offset)
+        inside = np.interp(x, self.qualities, self.scores)
+        if self.qualities.size < 2:
+            return np.asarray(inside)
+        low, high = _slope(self.qualities[:2], self.scores[:2]), _slope(self.qualities[-2:], self.scores[-2:])
+        below = np.minimum(x - self.qualities[0], 0.0) * low
+        return np.asarray(inside + below + np.maximum(x - self.qualities[-1], 0.0) * high)
+
+    def __repr__(self) -> str:
+        if self.slope is not None:
+            return f"<ScoringFunction: score = {self.slope:.4g} * quality + {self.offset:.4g}>"
+        return f"<ScoringFunction: {self.qualities.size} knots>"
+
+
+def _slope(x: FloatArray, y: FloatArray) -> float:
+    return float((y[1] - y[0]) / (x[1] - x[0])) if x[1] > x[0] else 0.0
+
+
+def fit_through(perceived: FloatArray, score: FloatArray, *, linear: bool) -> ScoringFunction:
+    """Return the scoring function through these points, shapes (K,), any order; ``linear`` if they lie on a line.
+
+    >>> fit_through(np.array([2.0, 1.0]), np.array([5.0, 4.0]), linear=True)
+    <ScoringFunction: score = 1 * quality + 3>
+    """
+    order = np.lexsort((perceived, score))
+    perceived, score = perceived[order], score[order]
+    apart = ROUNDING * max(float(np.ptp(perceived)), float(np.abs(perceived).max()) * ROUNDING)
+    new = np.ones(score.size, np.bool_)
+    new[1:] = (np.diff(score) > 0) | (np.diff(perceived) > apart)  # tied points that coincide are one knot
+    perceived, score = perceived[new], score[new]
+    if not linear or score[0] == score[-1]:
+        return ScoringFunction(perceived, score)
+    slope = float((score[-1] - score[0]) / (perceived[-1] - perceived[0]))
+    return ScoringFunction(perceived, score, slope, float(np.mean(score - slope * perceived)))

@@ -4,24 +4,138 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from lsc.errors import CalibrationError
 from lsc.estimate import plain_averages
-from lsc.experiments.bootstrap import RESAMPLES, intervals, resamples_of
-from lsc.experiments.methods import GRADED_METHODS, TITLES, estimate_by
-from lsc.experiments.published import PEER_GRADING
-from lsc.experiments.running import measure
-from reviewgraph.errors import InputError
-from reviewgraph.formats.headers import Role
-from reviewgraph.formats.problems import quote, quote_all
-from reviewgraph.formats.side.reading import Field, read_columns
+from lsc.experiments.registry import GRADED_METHODS, PEER_GRADING, TITLES, estimate_by
+from lsc.experiments.running import FONTS, MARGIN, MEASURES, STYLES, measure, written
+from lsc.metrics import expected_discounts, selection_shares
+from reviewgraph._base.arrays import FloatArray, IntArray
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.storing import write_together
+from reviewgraph.formats.columns import Role
+from reviewgraph.formats.delimited import csv_text
+from reviewgraph.formats.files import quote, quote_all
+from reviewgraph.formats.side_reading import Field, read_columns
 from reviewgraph.formats.values import parse_number
-from reviewgraph.formats.writing import csv_text
-from reviewgraph.reviews import FloatArray, Reviews
-from reviewgraph.storing import write_together
+from reviewgraph.table.reviews import Reviews
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+# How sure a difference to the average is: bootstrap intervals over items.
+
+#: Resamples, and the tails left out on each side.
+RESAMPLES, TAIL = 2000, 0.025
+#: Resamples measured at a time, which bounds the memory.
+BATCH = 100
+
+
+def resamples_of(truth: FloatArray, rng: np.random.Generator, resamples: int = RESAMPLES) -> IntArray:
+    """Draw items of known truth with replacement, as many as there are, shape (resamples, number of them).
+
+    >>> resamples_of(np.array([1.0, np.nan, 2.0]), np.random.default_rng(0), 2).tolist()
+    [[2, 2], [2, 0]]
+    """
+    known = np.flatnonzero(np.isfinite(truth))
+    return rng.choice(known, (resamples, known.size))
+
+
+def intervals(
+    quality: FloatArray, average: FloatArray, truth: FloatArray, n: int, draws: IntArray
+) -> dict[str, tuple[float, float]]:
+    """Return 95 % intervals of the difference to the average, by measure.
+
+    The estimates are made once, from all reviews; every measure of both is taken on the same resamples of items, ties
+    as in :mod:`lsc.metrics`. An interval that misses the estimate itself, as a skewed measure may have it, is widened
+    to hold it.
+
+    Parameters
+    ----------
+    quality, average, truth
+        Shape (N,): the estimate, the plain averages, and the truth.
+    n
+        How many items are selected.
+    draws
+        Resamples of items, one a row.
+
+    Returns
+    -------
+    dict
+        The 2.5 % and 97.5 % quantiles of the difference in precision and NDCG, both in percent, and in Spearman's
+        coefficient, over the resamples that have one; NaN where none has.
+
+    Examples
+    --------
+    >>> truth = np.arange(20.0)
+    >>> draws = resamples_of(truth, np.random.default_rng(0), 50)
+    >>> low, high = intervals(truth, -truth, truth, 4, draws)["precision"]
+    >>> low > 50.0, high
+    (True, 100.0)
+    """
+    rows: list[Mapping[str, FloatArray]] = []
+    for first in range(0, len(draws), BATCH):
+        chosen = draws[first : first + BATCH]
+        rows.append(_apart(quality, average, truth, n, chosen))
+    itself = _apart(quality, average, truth, n, np.flatnonzero(np.isfinite(truth))[None, :])
+    return {
+        name: _bootstrap_interval(np.concatenate([row[name] for row in rows]), float(itself[name][0]))
+        for name in itself
+    }
+
+
+def _apart(
+    quality: FloatArray, average: FloatArray, truth: FloatArray, n: int, chosen: IntArray
+) -> dict[str, FloatArray]:
+    """Return by how much the estimate is ahead of the average, a row of chosen items each."""
+    ours, plain = (resampled(values[chosen], truth[chosen], n) for values in (quality, average))
+    return {name: ours[name] - plain[name] for name in ours}
+
+
+def _bootstrap_interval(apart: FloatArray, itself: float) -> tuple[float, float]:
+    apart = apart[np.isfinite(apart)]
+    if not apart.size:
+        return np.nan, np.nan
+    low, high = np.quantile(apart, [TAIL, 1.0 - TAIL]).tolist()
+    return (min(low, itself), max(high, itself)) if np.isfinite(itself) else (low, high)
+
+
+def resampled(quality: FloatArray, truth: FloatArray, n: int) -> dict[str, FloatArray]:
+    """Return the measures of :mod:`lsc.metrics` of each row, all of known truth; shapes (R, S) to (R,).
+
+    >>> quality, truth = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]), np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])
+    >>> found = resampled(quality, truth, 1)
+    >>> found["precision"].tolist(), found["spearman"].tolist()
+    ([100.0, 0.0], [1.0, -1.0])
+    """
+    quality_or_last = np.where(np.isfinite(quality), quality, -np.inf)
+    selected, best = selection_shares(quality_or_last, n), selection_shares(truth, n)
+    weight = 1.0 / np.log(np.arange(2, n + 2))
+    return {
+        "precision": 100.0 * (selected * best).sum(axis=1) / n,
+        "ndcg": 100.0 * (expected_discounts(quality_or_last, weight) * best).sum(axis=1) / weight.sum(),
+        "spearman": _spearman(quality, truth),
+    }
+
+
+def _spearman(quality: FloatArray, truth: FloatArray) -> FloatArray:
+    """Spearman's coefficient of each row among the items that have a quality; NaN where a side is constant."""
+    from scipy.stats import rankdata
+
+    known = np.isfinite(quality)
+    one, other = (rankdata(np.where(known, values, np.inf), axis=1) for values in (quality, truth))
+    count = known.sum(axis=1, keepdims=True)
+    centre = (count + 1) / 2.0  # the mean of ranks 1 to count, ties or not; unknown items rank after all others
+    one, other = (np.where(known, ranks - centre, 0.0) for ranks in (one, other))
+    scale = np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
+    product: FloatArray = (one * other).sum(axis=1)
+    found: FloatArray = np.divide(product, scale, out=np.full(scale.size, np.nan), where=scale > 0)
+    return found
+
 
 Grouping: TypeAlias = Literal["question", "homework", "semester"]
 
@@ -166,7 +280,7 @@ def _estimated(method: str, reviews: Reviews, n: int) -> tuple[FloatArray, str |
 
 def table(cells: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the lines of a table a task and share; in round brackets the paper's figures."""
-    from lsc.experiments.output import aligned
+    from lsc.experiments.running import aligned
 
     lines: list[str] = []
     for task, share in dict.fromkeys((cell["task"], cell["share"]) for cell in cells):
@@ -198,8 +312,70 @@ def _interval(cell: Mapping[str, Any], name: str, digits: int) -> str:
 
 def save(folder: Path, cells: Sequence[Mapping[str, Any]]) -> None:
     """Write peer-grading.csv, peer-grading.png and peer-grading.svg, all of one run."""
-    from lsc.experiments.output import columns_of
-    from lsc.experiments.peer_grading_pictures import render_tasks
+    from lsc.experiments.running import columns_of
 
     files: dict[str, str | bytes] = {"peer-grading.csv": csv_text(columns_of(cells))}
     write_together(folder, files | {f"peer-grading.{suffix}": data for suffix, data in render_tasks(cells).items()})
+
+
+# The picture of peer grading: differences to the plain average with their bootstrap intervals.
+
+#: Inches: a panel, and a row of it for one task.
+WIDTH, ROW = 3.0, 0.2
+DRAWN = ("precision", "ndcg", "spearman")
+
+Record = Mapping[str, Any]
+
+
+def render_tasks(cells: Sequence[Record]) -> dict[str, bytes]:
+    """Return the picture of peer grading as PNG and SVG, by suffix: a row of panels a share, a mark a task."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    shares, tasks = (list(dict.fromkeys(cell[key] for cell in cells)) for key in ("share", "task"))
+    methods = [name for name in dict.fromkeys(cell["method"] for cell in cells) if name != "average"]
+    height = len(shares) * (2 * MARGIN + ROW * len(methods) * max(len(tasks) / 2, 1.0))
+    with mpl.rc_context(FONTS):
+        figure = Figure(figsize=(WIDTH * len(DRAWN), height), layout="constrained")
+        panels = figure.subplots(len(shares), len(DRAWN), sharey=True, squeeze=False)
+        for share, line in zip(shares, panels, strict=True):
+            for measure, axis in zip(DRAWN, line, strict=True):
+                own = [cell for cell in cells if cell["share"] == share]
+                _differences(axis, own, measure, methods, tasks)
+                axis.set_title(f"best {share:.0%}", fontsize=9)
+        figure.suptitle("Difference to the plain average, 95 % bootstrap intervals over submissions", fontsize=10)
+        handles, labels = panels[-1, 0].get_legend_handles_labels()  # where the paper states something
+        figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=8)
+        return written(figure)
+
+
+def _differences(
+    axis: Axes, cells: Sequence[Record], measure: str, methods: Sequence[str], tasks: Sequence[str]
+) -> None:
+    """One row a method, in it one mark a task; open marks for the paper's own differences."""
+    looks = list(STYLES.values())
+    base = {cell["task"]: cell.get(f"{measure}_paper") for cell in cells if cell["method"] == "average"}
+    for cell in cells:
+        if cell["method"] == "average":
+            continue
+        # Marks of one method share its row, a little apart.
+        number = tasks.index(cell["task"])
+        place = methods.index(cell["method"]) + 0.8 * ((number + 0.5) / len(tasks) - 0.5)
+        colour, mark = looks[number % len(looks)]
+        axis.plot([cell[f"{measure}_low"], cell[f"{measure}_high"]], [place, place], "|-", color=colour, linewidth=1)
+        named = cell["task"] if len(tasks) > 1 and cell["method"] == methods[0] else None
+        axis.plot(cell[f"{measure}_difference"], place, mark, color=colour, label=named)
+        stated = cell.get(f"{measure}_paper")
+        if stated is not None:
+            own = stated - base[cell["task"]]
+            axis.plot(own, place, mark, color=colour, markerfacecolor="white", zorder=5, label=_once(axis, "paper"))
+    axis.axvline(0.0, color="0.5", linewidth=0.8, zorder=0)
+    axis.set_yticks(range(len(methods)), [TITLES[name] for name in methods])
+    axis.set_ylim(len(methods) - 0.4, -0.6)
+    axis.set_xlabel(MEASURES[measure])
+    axis.locator_params(axis="x", nbins=5)
+    axis.grid(axis="x", alpha=0.3)
+
+
+def _once(axis: Axes, label: str) -> str | None:
+    return None if label in axis.get_legend_handles_labels()[1] else label

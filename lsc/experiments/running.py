@@ -6,21 +6,41 @@ on what was already there. Experiments that share a setting share its trials.
 
 from __future__ import annotations
 
+import io
 import json
+import math
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from lsc import metrics
-from lsc.experiments.methods import estimate_by
-from lsc.experiments.registry import ACCEPTED, Experiment
-from lsc.simulation.settings import Setting
-from reviewgraph.results import Progress
-from reviewgraph.reviews import FloatArray
+from lsc.experiments.registry import (
+    ACCEPTED,
+    REASONS,
+    TITLES,
+    TRIALS,
+    UNKNOWN,
+    Cell,
+    Experiment,
+    Published,
+    estimate_by,
+)
+from lsc.simulation import Setting
+from reviewgraph._base.arrays import FloatArray
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.results import Progress
+from reviewgraph._base.storing import write_together
+from reviewgraph.formats.delimited import csv_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 #: Measures of one method in one trial, by name; percent where the paper says percent.
 Measures: TypeAlias = dict[str, float]
@@ -176,8 +196,7 @@ def _load(folder: Path | None, setting: Setting, trial: int) -> Trial:
 def _store(folder: Path | None, setting: Setting, trial: int, found: Trial) -> None:
     if folder is None:
         return
-    from reviewgraph.formats.writing import plain
-    from reviewgraph.storing import write_together
+    from reviewgraph.formats.delimited import plain
 
     path = _path(folder, setting, trial)
     record = {"setting": setting.to_dict(), "trial": trial, "methods": found}
@@ -186,3 +205,309 @@ def _store(folder: Path | None, setting: Setting, trial: int, found: Trial) -> N
 
 def _number(value: Any) -> float:
     return float("nan") if value is None else float(value)
+
+
+# From trials to cells: means, deviations, the paper's figures beside them, and a verdict each.
+
+#: Measures of which less is better.
+LOWER_IS_BETTER = frozenset({"gap", "average_l1"})
+
+
+class Verdict(StrEnum):
+    """What becomes of a figure of the paper."""
+
+    REPRODUCED = "reproduced"
+    BETTER = "better"
+    NOT_REPRODUCED = "not reproduced"
+
+
+def cells_of(experiment: Experiment, results: Results) -> list[dict[str, Any]]:
+    """Return one record a setting and method.
+
+    It says where it stands, and per measure our mean, standard deviation over trials (divisor trials - 1) and standard
+    error, the paper's mean and deviation, a verdict (None where the paper states nothing), and why a figure is not
+    reproduced.
+    """
+    return [_record(experiment, cell, method, results) for cell in experiment.cells for method in cell.methods]
+
+
+def _record(experiment: Experiment, cell: Cell, method: str, results: Results) -> dict[str, Any]:
+    trials = results[cell.setting]
+    record: dict[str, Any] = {"experiment": experiment.name, **cell.at, "method": method, "trials": len(trials)}
+    for name in experiment.measures:
+        values = np.array([trial[method][name] for trial in trials])
+        mean, std = float(values.mean()), float(values.std(ddof=1)) if values.size > 1 else math.nan
+        record |= {name: mean, f"{name}_std": std, f"{name}_se": std / math.sqrt(values.size)}
+        paper = cell.published.get(method, {}).get(name)
+        verdict = _verdict(name, mean, std, values.size, paper) if paper else None
+        missed = verdict is Verdict.NOT_REPRODUCED
+        record |= {
+            f"{name}_paper": paper.mean if paper else None,
+            f"{name}_paper_std": paper.std if paper else None,
+            f"{name}_verdict": verdict,
+            f"{name}_why": REASONS.get((cell.setting.noise, method, name), UNKNOWN) if missed else None,
+        }
+    return record
+
+
+def _verdict(name: str, mean: float, std: float, trials: int, paper: Published) -> Verdict | None:
+    """Compare two means by two standard errors of their difference, plus what the paper rounded away."""
+    if paper.std is None or not math.isfinite(std):
+        return None
+    error = math.hypot(std / math.sqrt(trials), paper.std / math.sqrt(TRIALS))
+    if abs(mean - paper.mean) <= 2.0 * error + paper.rounding:
+        return Verdict.REPRODUCED
+    return Verdict.BETTER if (mean > paper.mean) != (name in LOWER_IS_BETTER) else Verdict.NOT_REPRODUCED
+
+
+def counts(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Count the verdicts.
+
+    >>> counts([{"precision_verdict": Verdict.BETTER, "gap_verdict": None}])
+    {'reproduced': 0, 'better': 1, 'not reproduced': 0}
+    """
+    found = [value for cell in cells for key, value in cell.items() if key.endswith("_verdict")]
+    return {verdict.value: sum(value == verdict for value in found) for verdict in Verdict}
+
+
+# What an experiment leaves behind: a table for people, and a CSV, a PNG and an SVG file.
+
+#: What people read of a measure, and its digits.
+COLUMNS = {
+    "precision": ("precision %", 1),
+    "gap": ("gap", 2),
+    "average_l1": ("avg. L1", 1),
+    "average_precision": ("AP %", 1),
+    "ndcg": ("NDCG %", 1),
+    "kendall": ("Kendall", 3),
+    "spearman": ("Spearman", 3),
+}
+MARKS = {"reproduced": "=", "better": "+", "not reproduced": "!"}
+
+Record = Mapping[str, Any]
+
+
+def table(experiment: Experiment, cells: Sequence[Record]) -> list[str]:
+    """Return the lines of a table: ours, the paper's in brackets, and ``=``, ``+`` or ``!`` for the verdict."""
+    places = list(experiment.cells[0].at)
+    header = [*places, "method", *(COLUMNS[name][0] for name in experiment.measures)]
+    rows = [
+        [*(str(cell[key]) for key in places), TITLES[cell["method"]], *(_figure(cell, n) for n in experiment.measures)]
+        for cell in cells
+    ]
+    verdicts = counts(cells)
+    found = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
+    missed = [
+        f"! {' '.join([*(f'{key} {cell[key]}' for key in places), TITLES[cell['method']]])}, {COLUMNS[name][0]}: {why}"
+        for cell in cells
+        for name in experiment.measures
+        if (why := cell[f"{name}_why"])
+    ]
+    title = f"{experiment.name}: {experiment.title}"
+    against = [f"Figures of the paper: {found}."] if any(verdicts.values()) else []
+    return [title, *aligned([header, *rows]), *against, *missed]
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as lines with aligned columns.
+
+    >>> aligned([["a", "b"], ["long", "c"]])
+    ['a     b', 'long  c']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def _figure(cell: Record, name: str) -> str:
+    digits = COLUMNS[name][1]
+    spread = cell[f"{name}_std"]
+    ours = f"{cell[name]:.{digits}f}" + (f" ± {spread:.{digits}f}" if spread == spread else "")
+    if cell[f"{name}_paper"] is None:
+        return ours
+    spread = cell[f"{name}_paper_std"]
+    paper = f"{cell[f'{name}_paper']:.{digits}f}" + (f" ± {spread:.{digits}f}" if spread is not None else "")
+    return f"{ours} ({paper}) {MARKS.get(cell[f'{name}_verdict'] or '', '')}".rstrip()
+
+
+def columns_of(cells: Sequence[Record]) -> dict[str, list[Any]]:
+    """Return records as columns; what a record lacks is None."""
+    names = dict.fromkeys(name for cell in cells for name in cell)
+    return {name: [cell.get(name) for cell in cells] for name in names}
+
+
+def folder_of(output: str | None) -> Path | None:
+    """Make the folder for results, if one is asked for.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
+    """
+    if output is None:
+        return None
+    folder = Path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"{output}: cannot be made a folder ({error.strerror or error})"
+        raise InputError(message) from error
+    return folder
+
+
+def save(folder: Path, experiment: Experiment, cells: Sequence[dict[str, Any]]) -> list[Path]:
+    """Write NAME.csv, NAME.png and NAME.svg, all of one run, and return their paths."""
+    files: dict[str, str | bytes] = {f"{experiment.name}.csv": csv_text(columns_of(cells))}
+    files |= {f"{experiment.name}.{suffix}": content for suffix, content in render(experiment, cells).items()}
+    write_together(folder, files)
+    return [folder / name for name in files]
+
+
+# Pictures of experiments: ours with error bars, the paper's own figures drawn beside.
+
+#: Okabe and Ito's colours, which people with any colour vision tell apart; marks differ too.
+STYLES = {
+    "average": ("#000000", "o"),
+    "qp": ("#E69F00", "s"),
+    "bayesian": ("#009E73", "^"),
+    "lsc-monotone": ("#56B4E9", "v"),
+    "lsc-linear": ("#D55E00", "D"),
+    "lsc-mixed": ("#CC79A7", "P"),
+    "random": ("#009E73", "o"),
+    "doubly connected": ("#E69F00", "s"),
+}
+MEASURES = {
+    "precision": "precision (%)",
+    "gap": "average gap",
+    "ndcg": "NDCG (%)",
+    "average_precision": "average precision (%)",
+    "average_l1": "average L1 of ranks",
+    "kendall": "Kendall's $\\tau$",
+    "spearman": "Spearman's $\\rho$",
+}
+OURS = "ours: mean ± 2 standard errors"
+PAPER = "paper: mean ± 2 standard errors"
+#: Inches: a panel of curves, and a panel of a table and one of its rows. Two panels have the width of a page.
+PANEL_WIDTH, CURVES_HEIGHT = 4.2, 3.6
+MARGIN, ROW_HEIGHT = 0.7, 0.26
+#: Between the curves of a place, and from ours to the paper's, as parts of the axis.
+APART, BESIDE = 0.014, 0.072
+FONTS = {
+    "font.size": 9,
+    "lines.markersize": 4.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.hashsalt": "reviewgraph",
+    "svg.fonttype": "none",
+}
+
+MutableRecord = dict[str, Any]
+
+
+def render(experiment: Experiment, cells: Sequence[MutableRecord]) -> dict[str, bytes]:
+    """Return the picture of an experiment as PNG and SVG, by suffix."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    panels = list(dict.fromkeys(cell[experiment.panel] for cell in cells)) if experiment.panel else [None]
+    measures = experiment.measures[:1] if experiment.axis else _drawn(experiment, cells)
+    width, height = PANEL_WIDTH * len(panels) + 0.4, CURVES_HEIGHT
+    if not experiment.axis:
+        height = MARGIN + len(measures) * (MARGIN + ROW_HEIGHT * len(cells) / len(panels))
+    with mpl.rc_context(FONTS):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        lines = figure.subplots(len(measures), len(panels), sharex="row", sharey=True, squeeze=False)
+        for measure, line in zip(measures, lines, strict=True):
+            for axis, panel in zip(line, panels, strict=True):
+                shown = [cell for cell in cells if panel is None or cell[experiment.panel] == panel]
+                (_curves if experiment.axis else _dots)(axis, experiment, shown, measure)
+        for axis, panel in zip(lines[0], panels, strict=True):
+            if panel is not None:
+                axis.set_title("without noise" if panel == 0 else rf"noise $\sigma$ = {panel:g}")
+        figure.suptitle(f"{experiment.title}, {cells[0]['trials']} trials", fontsize=10)
+        _legend(figure, lines[0, 0], experiment, 4 if len(panels) > 1 else 2)
+        return written(figure)
+
+
+def _drawn(experiment: Experiment, cells: Sequence[MutableRecord]) -> tuple[str, ...]:
+    """Measures that the paper states, or the first."""
+    stated = [name for name in experiment.measures if any(cell[f"{name}_paper"] is not None for cell in cells)]
+    return tuple(stated) or experiment.measures[:1]
+
+
+def _dots(axis: Axes, experiment: Experiment, cells: Sequence[MutableRecord], measure: str) -> None:
+    """One row a method: ours, and the paper's just below."""
+    for row, cell in enumerate(cells):
+        colour, mark = STYLES[cell["method"]]
+        axis.errorbar(cell[measure], row, xerr=_error(cell, measure), fmt=mark, color=colour, capsize=2)
+        if cell[f"{measure}_paper"] is not None:
+            axis.errorbar(cell[f"{measure}_paper"], row + 0.36, xerr=_paper_error(cell, measure), **_open(colour, mark))
+    axis.set_yticks(range(len(cells)), [TITLES[cell["method"]] for cell in cells])
+    axis.set_ylim(len(cells) - 0.3, -0.5)
+    axis.set_xlabel(MEASURES[measure])
+    axis.grid(axis="x", alpha=0.3)
+
+
+def _curves(axis: Axes, experiment: Experiment, cells: Sequence[MutableRecord], measure: str) -> None:
+    """One curve a method, or a graph where there is one method only, slightly apart; the paper's marks to the right."""
+    line = "graph" if "graph" in cells[0] else "method"
+    names = list(dict.fromkeys(cell[line] for cell in cells))
+    places = list(dict.fromkeys(cell[experiment.axis] for cell in cells))
+    for number, name in enumerate(names):
+        # Curves stand a little apart so that error bars do not hide each other.
+        own = [cell for cell in cells if cell[line] == name]
+        shift = APART * len(places) * (number - (len(names) - 1) / 2)
+        at = [places.index(cell[experiment.axis]) + shift for cell in own]
+        colour, mark = STYLES[name]
+        means, errors = [cell[measure] for cell in own], [_error(cell, measure) for cell in own]
+        axis.errorbar(
+            at, means, yerr=errors, fmt=f"{mark}-", color=colour, linewidth=1, capsize=2, label=TITLES.get(name, name)
+        )
+        for place, cell in zip(at, own, strict=True):
+            if cell[f"{measure}_paper"] is not None:
+                error = _paper_error(cell, measure)
+                beside = place + BESIDE * len(places)
+                axis.errorbar(beside, cell[f"{measure}_paper"], yerr=error, **_open(colour, mark))
+    axis.set_xticks(range(len(places)), [place if isinstance(place, str) else f"{place:g}" for place in places])
+    axis.set_xlabel(experiment.label)
+    if axis.get_subplotspec().is_first_col():  # type: ignore[union-attr]
+        axis.set_ylabel(MEASURES[measure])
+    axis.grid(axis="y", alpha=0.3)
+
+
+def _legend(figure: Figure, axis: Axes, experiment: Experiment, columns: int) -> None:
+    from matplotlib.lines import Line2D
+
+    handles, labels = axis.get_legend_handles_labels() if experiment.axis else ([], [])
+    for _ in range(len(handles) % 2):  # what the marks mean gets a column of its own
+        handles, labels = [*handles, Line2D([], [], linestyle="none")], [*labels, ""]
+    kinds = [
+        Line2D([], [], color="0.3", marker="o", linestyle="none"),
+        Line2D([], [], color="0.3", marker="o", markerfacecolor="white", linestyle="none"),
+    ]
+    figure.legend(
+        [*handles, *kinds], [*labels, OURS, PAPER], loc="outside lower center", ncols=columns, frameon=False, fontsize=8
+    )
+
+
+def _open(colour: str, mark: str) -> dict[str, Any]:
+    return {"fmt": mark, "color": colour, "markerfacecolor": "white", "elinewidth": 0.8, "capsize": 2, "zorder": 5}
+
+
+def _error(cell: MutableRecord, measure: str) -> float:
+    error = 2.0 * float(cell[f"{measure}_se"])
+    return 0.0 if math.isnan(error) else error
+
+
+def _paper_error(cell: MutableRecord, measure: str) -> float:
+
+    return 2.0 * float(cell[f"{measure}_paper_std"] or 0.0) / math.sqrt(TRIALS)
+
+
+def written(figure: Figure) -> dict[str, bytes]:
+    """Return a figure as PNG and SVG, by suffix; without a date, so that the same cells give the same files."""
+    found = {}
+    for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=suffix, dpi=200, metadata=metadata)
+        found[suffix] = buffer.getvalue()
+    return found

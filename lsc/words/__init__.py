@@ -1,1 +1,1 @@
-"""What a calibration says to people."""
+"""What pages and messages say of an estimate."""

@@ -2,14 +2,188 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
 import numpy as np
 
 from lsc.calibration import Calibration, Status
-from lsc.words.habits import Habits, habits
-from lsc.words.references import misfit_line
-from lsc.words.tables import SHOWN, Column, best_by_group, by_group, paper_name, table
-from reviewgraph.labels import IntArray
-from reviewgraph.words import counted, listed
+from reviewgraph._base.arrays import FloatArray, IntArray
+from reviewgraph._base.text import counted, listed, text_table
+from reviewgraph.table.reviews import ReviewsLike, as_reviews
+
+if TYPE_CHECKING:
+    from lsc.calibration import Misfit
+    from lsc.estimate import Estimate, ReferenceLine
+
+
+# What a calibration says of each reviewer: harsh or lenient, and whether she compresses or stretches the scale.
+
+#: Scores that lie this part of the standard deviation of quality above or below what is usual are worth a word.
+NOTABLE_SEVERITY = 0.5
+#: So is a scale this much steeper, or flatter, than the median reviewer's.
+NOTABLE_STRETCH = 1.5
+
+
+class Habits(NamedTuple):
+    """One entry a reviewer, shapes (M,).
+
+    ``leniency`` is how far her scores lie above the qualities of her papers on the reported scale, on average over
+    her papers and in units of the standard deviation of quality; ``stretch`` the slope of her scoring function over
+    that of the median reviewer. NaN where her scores say nothing.
+    """
+
+    leniency: FloatArray
+    stretch: FloatArray
+
+    def words(self, reviewer: int) -> list[str]:
+        """Name what is notable of a reviewer, given by code."""
+        lenient, stretch = self.leniency[reviewer], self.stretch[reviewer]
+        found = []
+        if lenient >= NOTABLE_SEVERITY:
+            found.append("lenient")
+        if lenient <= -NOTABLE_SEVERITY:
+            found.append("harsh")
+        if stretch >= NOTABLE_STRETCH:
+            found.append("stretches the scale")
+        if stretch <= 1.0 / NOTABLE_STRETCH:
+            found.append("compresses the scale")
+        return found
+
+
+def habits(reviews: ReviewsLike, quality: FloatArray, noise: FloatArray) -> Habits:
+    """Return the habits of all reviewers; the slope is that of the best line through her scores.
+
+    Parameters
+    ----------
+    quality
+        Shape (N,), NaN without a score.
+    noise
+        Shape (E,): what a reviewer perceived less the quality, NaN where planned.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> from lsc import calibrate
+    >>> rows = [("ann", p, float(p)) for p in range(5)] + [("bob", p, 1.0 + p) for p in range(5)]
+    >>> result = calibrate(Reviews.from_pairs(rows), solver="cvxpy")
+    >>> found = habits(result.reviews, result.quality, result.noise)
+    >>> found.words(0), found.words(1), found.stretch.round(6).tolist()
+    ([], [], [1.0, 1.0])
+    """
+    reviews = as_reviews(reviews)
+    rows = np.flatnonzero(reviews.scored)
+    reviewer, size = reviews.reviewer[rows], reviews.n_reviewers
+    placed = quality[reviews.item[rows]]
+    perceived, score = placed + noise[rows], reviews.score[rows]
+    count = np.bincount(reviewer, minlength=size).astype(np.float64)
+    count[count == 0] = np.nan
+
+    def mean(value: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(reviewer, value, size) / count)
+
+    spread = float(np.std(quality[np.isfinite(quality)])) or 1.0
+    leniency = mean(score - placed) / spread
+    off_quality, off_score = perceived - mean(perceived)[reviewer], score - mean(score)[reviewer]
+    across = np.bincount(reviewer, off_quality**2, size)
+    slope = np.divide(
+        np.bincount(reviewer, off_quality * off_score, size), across, out=np.full(size, np.nan), where=across > 0
+    )
+    slope[slope <= 0] = np.nan  # constant scores
+    typical = float(np.nanmedian(slope)) if np.isfinite(slope).any() else 1.0
+    return Habits(leniency, slope / typical)
+
+
+# Words on papers of known quality.
+
+
+def line_lines(result: Estimate, line: ReferenceLine, *, heard: bool = False) -> list[str]:
+    """Say which line leads to the scale of references, and how well it fits.
+
+    With ``heard``, the calibration has heard of the references, so that the fit says too much.
+    """
+    lines = [
+        f"On the scale of {counted(line.references, 'reference')}: {line.intercept:.4g} + {line.slope:.4g} x "
+        f"quality, a straight line drawn after the calibration; known values lie {line.error:.3g} off it (standard "
+        "deviation). The qualities above stay on the scale of the scores; -o FILE and --json have both (scaled).",
+    ]
+    if heard:
+        lines.append("The references had a say in the calibration, so they lie nearer to the line than other papers.")
+    if int(result.group.max(initial=0)) > 1:
+        lines.append("The line leads to papers of group 1 only: nothing says how other groups compare.")
+    return lines
+
+
+def measured_line(references: int) -> str:
+    """Say how the posterior takes references."""
+    one, many = "paper of known quality counts as a measurement", "papers of known quality count as measurements"
+    count = counted(references, one, many)
+    return f"{count} with an error, not as exact; qualities stay on the scale of the scores."
+
+
+def misfit_line(misfit: Misfit) -> str:
+    """Warn that references held to their values fight the scores."""
+    costs = (
+        f"{misfit.ratio:.0f} times the noise of a score" if misfit.ratio < float("inf") else "noise where there is none"
+    )
+    return (
+        f"the references fight the scores: each that is held to its value costs {costs}. Check the file; --method "
+        "posterior takes them as measurements, --on-scale-of draws a line afterwards."
+    )
+
+
+# Tables of papers for people: aligned columns, names with titles, the best first.
+
+#: A heading, and the cell of a paper given by code.
+Column: TypeAlias = tuple[str, Callable[[int], str]]
+
+#: Papers shown before the rest is summed up.
+SHOWN = 20
+#: Characters of a title that a table shows.
+TITLE = 40
+
+
+def table(columns: Sequence[Column], papers: IntArray) -> list[str]:
+    """Return a table in columns, one line a paper: text to the left, numbers to the right.
+
+    >>> table([("paper", lambda i: f"p{i}"), ("rank", lambda i: str(10 * i))], np.array([1, 2]))
+    ['paper  rank', 'p1       10', 'p2       20']
+    """
+    header = [name for name, _ in columns]
+    rows = [[cell(i) for _, cell in columns] for i in papers.tolist()]
+    return text_table(header, rows, [place for place, name in enumerate(header) if name in ("paper", "")])
+
+
+def by_group(estimate: Estimate, columns: Sequence[Column]) -> list[Column]:
+    """Return the columns, the group before them where there are several."""
+    if int(estimate.group.max(initial=0)) < 2:
+        return list(columns)
+    return [("group", lambda i: str(estimate.group[i])), *columns]
+
+
+def summed_up(shown: int, all_of_them: int) -> list[str]:
+    """Return the line that stands below a table which leaves papers out, if it does.
+
+    >>> summed_up(20, 25)
+    ['... and 5 more; -o FILE writes all of them, --json prints them.']
+    """
+    if all_of_them <= shown:
+        return []
+    return [f"... and {all_of_them - shown} more; -o FILE writes all of them, --json prints them."]
+
+
+def best_by_group(estimate: Estimate) -> IntArray:
+    """Return codes of papers by group, the best first, those without a score left out."""
+    order = np.lexsort((estimate.rank, estimate.group))
+    return order[estimate.rank[order] > 0]
+
+
+def paper_name(estimate: Estimate, paper: int) -> str:
+    """Return the label of a paper given by code, with its title where it is known."""
+    label = estimate.items[paper]
+    title = estimate.reviews.titles.get(label, "")
+    return f"{label} {title[:TITLE]}".strip() if title else str(label)
+
 
 #: Papers that moved most, and reviewers of a kind, that are named.
 MOVED = 5

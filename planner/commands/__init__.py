@@ -1,1 +1,1 @@
-"""The subcommands plan and assign: options, side files, exit status; nothing else."""
+"""The commands plan and assign."""

@@ -10,18 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner.assignments.findings.exchanged import CONDITIONING
-from planner.assignments.model.designs import DESIGNS
-from planner.assignments.model.levels import ToDouble, aims
-from planner.commands.authors import authors_options, read_who_wrote
-from planner.commands.fair import NAMES as FAIR_NAMES
-from planner.commands.fair import fair_options, read_fair, write_alternates
-from planner.commands.lots import lot_options, read_lots, write_probabilities
-from planner.commands.rules import read_rules, reward_option, rule_options
-from planner.commands.uploading import DESTINATION, read_destination, upload_options
-from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
-from reviewgraph.cli.command import Command, conference_words, is_given, option, taken_from_file
-from reviewgraph.cli.numbers import Number
+from planner._assign.fair import WAYS
+from planner._assign.findings import CONDITIONING, DRAWS
+from planner._assign.levels import DESIGNS, ToDouble, aims
+from planner.commands.options import (
+    DESTINATION,
+    NAMES,
+    joined,
+    read_destination,
+    read_rules,
+    read_wanted,
+    reward_option,
+    rule_options,
+    upload_options,
+    wanted_options,
+)
+from reviewgraph._base.text import counted
+from reviewgraph.cli.command import Command, Number, conference_words, is_given, option, taken_from_file
 from reviewgraph.cli.options import (
     columns_option,
     command_line,
@@ -36,19 +41,241 @@ from reviewgraph.cli.options import (
     read_side,
     reviewers_option,
     show_files,
+    with_options,
 )
-from reviewgraph.cli.output import offer, offered, refusing, say, show
-from reviewgraph.cli.progress import telling
+from reviewgraph.cli.output import Refusal, offer, offered, refusing, say, show, telling, writable, write_table
 from reviewgraph.cli.reporting import Reporting, report_options
-from reviewgraph.levels import ALL_NAMES
+from reviewgraph.graph.levels import ALL_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from planner.assignments import Assignment
+
+
+# The options on authors, and the file they name.
+
+if TYPE_CHECKING:
+    Decorator = Callable[..., Any]
+
+AUTHOR_OPTIONS = (
+    option(
+        "Rules",
+        "--authors",
+        metavar="FILE",
+        help="Who wrote what (item,author; several in a cell separated by ;). Nobody reviews a paper of her own, "
+        "no two review a paper of each other, and no two co-authors review the same paper.",
+    ),
+    option(
+        "Rules",
+        "--author-distance",
+        type=click.IntRange(0, 1),
+        default=0,
+        show_default=True,
+        metavar="D",
+        help="1: nobody reviews a paper of a co-author either.",
+    ),
+    option("Rules", "--allow-cycles", is_flag=True, help="Two may review a paper of each other."),
+    option("Rules", "--allow-coauthors", is_flag=True, help="Two co-authors may review the same paper."),
+)
+
+
+def authors_options(command: Decorator) -> Decorator:
+    """Add the options on authors to a command.
+
+    >>> @click.command()
+    ... @authors_options
+    ... def invite(**authors): ...
+    >>> [option.name for option in invite.params]
+    ['authors', 'author_distance', 'allow_cycles', 'allow_coauthors']
+    """
+    return with_options(AUTHOR_OPTIONS, command)
+
+
+def read_who_wrote(
+    authors: str | None, reviewers: Collection[str], author_distance: int, allow_cycles: bool, allow_coauthors: bool
+) -> dict[str, Any]:
+    """Read the authors' file, where there is one, as arguments of :func:`planner.assign`.
+
+    Authors who do not review are counted on stderr.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    Refusal
+        If there are options on authors and no file.
+    """
+    from reviewgraph.formats.side import read_authors
+
+    rules = {"author_distance": author_distance, "allow_cycles": allow_cycles, "allow_coauthors": allow_coauthors}
+    if not authors:
+        if any(rules.values()):
+            name = next(name for name, value in rules.items() if value).replace("_", "-")
+            message = f"--{name}: expected --authors FILE with it, found none; add the file or drop the option"
+            raise Refusal(message)
+        return {}
+    table = read_side(read_authors, authors)
+    strangers = sum(author not in reviewers for author in table.reviewers)
+    if 0 < strangers < len(table.reviewers):
+        of = counted(len(table.reviewers), "author")
+        say(f"{authors}: {strangers} of {of} are no reviewers; fine if they do not review, else mind the spelling")
+    return {"authors": table, **rules}
+
+
+# The options of ``assign`` on fairness, floors and alternates.
+
+FAIR_OPTIONS = (
+    option(
+        "Preferences",
+        "--fair",
+        type=click.Choice([way.name for way in WAYS]),
+        help="Serve papers fairly, at a price in affinity: "
+        + "; ".join(f"{way.words} ({way.name})" for way in WAYS)
+        + ".",
+    ),
+    option("Preferences", "--floor", type=Number(), metavar="X", help="No paper's affinities sum to less than X."),
+    option(
+        "Preferences",
+        "--floor-best",
+        type=Number(),
+        metavar="X",
+        help="Every paper has a reviewer of affinity X or more.",
+    ),
+    option(
+        "Result",
+        "--alternates",
+        type=click.IntRange(1),
+        metavar="N",
+        help="For each paper the next best N who can take the place of anyone on its panel.",
+    ),
+    option(
+        "Result",
+        "--alternates-file",
+        callback=writable,
+        metavar="FILE",
+        help="Write them as CSV (item,alternate,reviewer,affinity,replaces).  [default of --alternates: 2]",
+    ),
+)
+
+#: Names of the options, as the command has them.
+FAIR_NAMES = ("fair", "floor", "floor_best", "alternates", "alternates_file")
+
+#: Alternates of a paper where only a file for them is named.
+ALTERNATES = 2
+
+
+def fair_options(command: Decorator) -> Decorator:
+    """Add the options on fairness, floors and alternates to a command.
+
+    >>> @click.command()
+    ... @fair_options
+    ... def invite(**options): ...
+    >>> [option.name for option in invite.params]
+    ['fair', 'floor', 'floor_best', 'alternates', 'alternates_file']
+    """
+    return with_options(FAIR_OPTIONS, command)
+
+
+def read_fair(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what :func:`planner.assign` is to be told."""
+    number, path = options["alternates"], options["alternates_file"]
+    return {
+        "fair": options["fair"],
+        "floor": options["floor"],
+        "floor_best": options["floor_best"],
+        "alternates": number or (ALTERNATES if path else 0),
+    }
+
+
+def write_alternates(chosen: Assignment, path: str | None) -> None:
+    """Write the alternates of an assignment, if that is asked for and there are any."""
+    if not path:
+        return
+    if chosen.alternates is None:
+        say(f"{path}: not written, since there is no assignment")
+    else:
+        write_table(path, chosen.alternates.to_columns())
+
+
+# The options of assignments by lot, and the files they name.
+
+LOTTERY_OPTIONS = (
+    option(
+        "Randomisation",
+        "--max-probability",
+        metavar="Q|FILE",
+        help="Draw the assignment; no pair with a probability above Q, or that of its row (item,reviewer,probability).",
+    ),
+    option(
+        "Randomisation",
+        "--perturbation",
+        type=Number(0, 0.5),
+        default=0.0,
+        show_default=True,
+        metavar="B",
+        help="Draw the assignment; what a pair of probability x counts is a (x - B x^2): spread over more pairs.",
+    ),
+    option(
+        "Randomisation",
+        "--draws",
+        type=click.IntRange(1),
+        default=DRAWS,
+        show_default=True,
+        metavar="N",
+        help="Assignments at the level of which one is drawn; caps are rounded down to multiples of 1/N.",
+    ),
+    option(
+        "Result",
+        "--probabilities",
+        callback=writable,
+        metavar="FILE",
+        help="Write the probabilities as CSV (item,reviewer,probability).",
+    ),
+)
+
+
+def lot_options(command: Decorator) -> Decorator:
+    """Add the options of assignments by lot to a command.
+
+    >>> @click.command()
+    ... @lot_options
+    ... def draw(**lots): ...
+    >>> [option.name for option in draw.params]
+    ['max_probability', 'perturbation', 'draws', 'probabilities']
+    """
+    return with_options(LOTTERY_OPTIONS, command)
+
+
+def read_lots(
+    max_probability: str | None, perturbation: float, draws: int, probabilities: str | None
+) -> dict[str, Any]:
+    """Return the arguments of :func:`planner.assign` on lots: a cap that is no number is the name of a file."""
+    if probabilities and max_probability is None and not perturbation:
+        message = "--probabilities: expected --max-probability or --perturbation with it, found neither"
+        raise Refusal(message)
+    return {"max_probability": _cap(max_probability), "perturbation": perturbation, "draws": draws}
+
+
+def _cap(text: str | None) -> Any:
+    from reviewgraph.formats import side
+
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return read_side(side.read_probabilities, text)
+
+
+def write_probabilities(chosen: Assignment, place: str | None) -> None:
+    """Write the probabilities of an assignment that was drawn."""
+    if place and chosen.randomised is not None:
+        write_table(place, chosen.randomised.to_columns())
+
 
 #: The options on authors by name.
 AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from planner.assignments.assignment import Assignment
 
 
 @click.command(
@@ -183,7 +410,7 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
 
     Ctrl-C ends the search and gives the best assignment so far, with the level that it has.
     """
-    from planner.assignments.assignment import AssignmentStatus
+    from planner.assignments import AssignmentStatus
 
     destination = read_destination(options.pop("to"), output, options.pop("label"), options.pop("invitation"))
     if options["design"]:
@@ -204,8 +431,8 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
     fixed_way = options["design"] or options["max_probability"] or options["perturbation"]
     following = _next(chosen, kept, options["phase_one"], None if fixed_way else options["best_effort"])
     if reporting.path:
-        from planner.report.assignment import document
-        from planner.report.coded import coded_assignment
+        from planner._assign.report import document
+        from planner.report import coded_assignment
 
         subject = f"{options['items_file']}, {options['reviewers_file']}"
         closing = list(starmap(offered, following))
@@ -217,7 +444,7 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
     if as_json:
         print_result(chosen.to_dict())
     else:
-        from planner.assignments.words.page import page
+        from planner._assign.words import page
 
         show(page(chosen))
         destination.advise(() if empty else chosen.reviews.reviewer)
@@ -229,7 +456,7 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
 
 
 def _assign(asked: dict[str, Any]) -> Assignment:
-    from planner.assignments.assigning import assign as solve
+    from planner.assigning import assign as solve
 
     with telling() as tell:
         chosen = solve(**asked, progress=tell)
@@ -243,10 +470,10 @@ def _asked(
     max_probability: str | None, perturbation: float, draws: int, probabilities: str | None, **options: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Read the files; returns the arguments of assigning."""
-    from planner.assignments.wishes.pairs import LISTS
+    from planner._assign.constraints import LISTS
     from reviewgraph.formats import side
-    from reviewgraph.precision.expected import assumptions_like
-    from reviewgraph.reading import read_reviews
+    from reviewgraph.graph.precision import assumptions_like
+    from reviewgraph.io.reading import read_reviews
 
     lots = read_lots(max_probability, perturbation, draws, probabilities)
     items = read_side(side.read_items, items_file)
@@ -291,8 +518,7 @@ def _design(
     ctx: click.Context, items_file: str, reviewers_file: str, design: str, load: int, seed: int, **options: Any
 ) -> Assignment:
     """Algorithm 2 or 3, which know loads alone."""
-    from planner.assignments.designs import design_assignment
-    from reviewgraph.cli.output import Refusal
+    from planner.assigning import design_assignment
     from reviewgraph.formats import side
 
     # The algorithms would pass over these in silence.
@@ -334,7 +560,7 @@ def _next(
     chosen: Assignment, output: str | None, phase_one: str | None, best_effort: bool | None
 ) -> list[tuple[str, str]]:
     """Return the next command to type, and what for, where there is one; ``best_effort`` None where it cannot be."""
-    from planner.assignments.assignment import AssignmentStatus
+    from planner.assignments import AssignmentStatus
 
     if chosen.status is AssignmentStatus.INFEASIBLE:
         if best_effort is not False:

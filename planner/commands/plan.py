@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from planner.commands.aims import BESIDE, CHOICES, read_aims
-from planner.commands.people import people_options, read_people
-from planner.commands.rules import read_rules, rule_options
-from planner.commands.uploading import DESTINATION, read_destination, upload_options
-from planner.plans.objectives import OBJECTIVES, objective_named
-from reviewgraph.cli.command import Command, is_shared, is_typed, option
-from reviewgraph.cli.duties import gone_options, gone_words, read_gone_and_late
-from reviewgraph.cli.numbers import Number
+from planner._plans.objectives import OBJECTIVES, OnlyLevel, objective_named
+from planner.commands.options import (
+    DESTINATION,
+    people_options,
+    read_destination,
+    read_people,
+    read_rules,
+    rule_options,
+    upload_options,
+)
+from reviewgraph._base.text import counted
+from reviewgraph.cli.command import Command, Number, is_given, is_shared, is_typed, option
+from reviewgraph.cli.duties import Share, gone_options, gone_words, read_gone_and_late, read_share
 from reviewgraph.cli.options import (
     command_line,
     examples,
@@ -30,18 +36,53 @@ from reviewgraph.cli.options import (
     table_options,
     whole_table,
 )
-from reviewgraph.cli.output import Refusal, offer, offered, say, show
-from reviewgraph.cli.progress import say_progress
+from reviewgraph.cli.output import Refusal, offer, offered, say, say_progress, show
 from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
-from reviewgraph.cli.share import Share, read_share
 from reviewgraph.formats.systems.mail import CSV
-from reviewgraph.levels import ALL, ALL_NAMES, Double
-from reviewgraph.words import counted
+from reviewgraph.graph.levels import ALL, ALL_NAMES, Double
 
 if TYPE_CHECKING:
-    from planner.commands.uploading import Destination
-    from planner.plans.plan import Plan
-    from reviewgraph.reviews import Reviews
+    from planner.commands.options import Destination
+    from planner.plans import Plan
+    from reviewgraph.table.reviews import Reviews
+
+
+# ``--for``: a level, an objective, or both.
+
+#: What ``--for`` is for, and what it takes through this release: levels are for ``--target``.
+BESIDE = tuple(objective.name for objective in OBJECTIVES if objective.name != OnlyLevel.name)
+CHOICES = (*BESIDE, OnlyLevel.name, *ALL_NAMES)
+
+
+class Aims(NamedTuple):
+    """The target, None where no level was asked for, and the objective."""
+
+    target: str | None
+    objective: str
+
+
+def read_aims(ctx: click.Context, given: Sequence[str], target: str) -> Aims:
+    """Bring ``--for`` and ``--target`` together: at most one level, and at most one objective beside it.
+
+    Raises
+    ------
+    click.BadParameter
+        If there are more.
+    """
+    for name in given:
+        if name not in BESIDE:
+            level = target if name == OnlyLevel.name else name
+            say(f"--for {name} goes away with the next release; write --target {level}")
+    named = is_given(ctx, "target", unless="goals")
+    levels = list(dict.fromkeys([*([target] if named else []), *(name for name in given if name in ALL_NAMES)]))
+    beside = list(dict.fromkeys(name for name in given if name not in ALL_NAMES and name != OnlyLevel.name))
+    for found, what in ((levels, "level"), (beside, "objective beside it")):
+        if len(found) > 1:
+            message = f"expected one {what}, found {' and '.join(found)}"
+            raise click.BadParameter(message, ctx, param_hint="--for")
+    first = levels[0] if levels else target if OnlyLevel.name in given or not beside else None
+    return Aims(first, beside[0] if beside else OnlyLevel.name)
+
 
 #: Options that :func:`reviewgraph.cli.options.given_table` tells.
 TABLE_OPTIONS = ("columns", "format", "items", "scale", "lower_is_better", "duplicates", "merge")
@@ -187,7 +228,7 @@ def plan(
     Ctrl-C ends the search and gives the best plan so far. With --spare 0 and --capacity only the reviewers named
     there are asked. Reviews given by --fixed are kept; a reviewer who declined is a conflict.
     """
-    from planner.plans.planning import plan_extra_reviews
+    from planner.planning import plan_extra_reviews
 
     aims = read_aims(ctx, goals, target)
     # Of a conference file, what is to be selected is for the commands that select.
@@ -233,7 +274,7 @@ def plan(
     if as_json:
         print_result(found.to_dict())
     else:
-        from planner.plans.words.page import page
+        from planner._plans.words import page
 
         show(page(found))
         destination.advise(found.reviews, reviews.origin.outsiders)
@@ -248,8 +289,8 @@ def _report(reporting: Reporting, found: Plan, following: tuple[str, str]) -> No
     if not reporting.path:
         return
     load_igraph()
-    from planner.report.coded import coded_plan
-    from planner.report.plan import document
+    from planner._plans.report import document
+    from planner.report import coded_plan
 
     subject, closing = given_table(whole=True), [offered(*following)]
     reporting.write(
@@ -275,7 +316,7 @@ def _side_files(
 ) -> dict[str, Any]:
     """Read the side files that are given."""
     from reviewgraph.formats import side
-    from reviewgraph.sides.matching import REVIEWS
+    from reviewgraph.io.matching import REVIEWS
 
     given: dict[str, Any] = {"gone": read_gone_and_late(reviews, gone, gone_after)}
     if capacity:

@@ -12,15 +12,15 @@ from typing import Any
 import click
 
 from reviewgraph._version import __version__
-from reviewgraph.cli.ending import (
+from reviewgraph.cli.output import (
     INTERRUPTED,
     REFUSED,
     answered_interrupts,
     discard_the_rest,
     ended_by_failure,
     ended_by_streams,
+    say,
 )
-from reviewgraph.cli.output import say
 
 GROUP = "reviewgraph.commands"
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reviewgraph.cli.assuming import assumption_options
-from reviewgraph.cli.command import Command, is_shared, option
-from reviewgraph.cli.duties import duty_options, gone_options, gone_words, read_duties, read_gone_and_late
-from reviewgraph.cli.losing import losing_options
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.storing import write_whole
+from reviewgraph._base.text import counted
+from reviewgraph.cli.command import Command, Number, is_shared, option
+from reviewgraph.cli.duties import (
+    Share,
+    duty_options,
+    gone_options,
+    gone_words,
+    read_duties,
+    read_gone_and_late,
+    read_share,
+)
 from reviewgraph.cli.options import (
     command_line,
     examples,
@@ -19,32 +30,146 @@ from reviewgraph.cli.options import (
     json_option,
     output_option,
     print_result,
+    read_likewise,
+    read_side,
     show_files,
+    stream_option,
     table_options,
     whole_table,
 )
-from reviewgraph.cli.output import csv_parts, offer, offered, show, write_table, write_whole
+from reviewgraph.cli.output import offer, offered, refusing, show, write_table
 from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
-from reviewgraph.cli.share import Share, read_share
-from reviewgraph.cli.streaming import stream_option
-from reviewgraph.errors import InputError
-from reviewgraph.levels import ALL_NAMES, NAMES, Double, described, level_named
-from reviewgraph.words import counted
+from reviewgraph.formats.delimited import csv_parts
+from reviewgraph.graph.levels import ALL_NAMES, NAMES, Double, described, level_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from reviewgraph.assumptions import Assumptions
-    from reviewgraph.checking import Report
-    from reviewgraph.results import Progress
-    from reviewgraph.reviews import Reviews
+    from reviewgraph._base.results import Progress
+    from reviewgraph.graph.check import Report
+    from reviewgraph.graph.precision import Assumptions
     from reviewgraph.streams.table import Stream
+    from reviewgraph.table.reviews import Reviews
+
+
+# ``--like``, ``--noise``, ``--severity``, ``--stretch``: what is assumed of scores that nobody has given yet.
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+_ASSUMPTION_PARAMETERS = (
+    option(
+        "Assumptions",
+        "--like",
+        metavar="FILE",
+        help="A table with scores, such as last year's, from which noise, severity and stretch are learned.",
+    ),
+    option(
+        "Assumptions",
+        "--noise",
+        type=Number(),
+        help="Noise of a score, in units of the spread of qualities. [default: 1, or learned]",
+    ),
+    option(
+        "Assumptions",
+        "--severity",
+        type=Number(),
+        help="Spread of the severities of reviewers. [default: 0.5, or learned]",
+    ),
+    option(
+        "Assumptions",
+        "--stretch",
+        type=Number(),
+        help="Spread of how widely they spread scores (log). [default: 0.2, or learned]",
+    ),
+)
+
+
+def assumption_options(command: Decorated) -> Decorated:
+    """Add the options to a command that reads REVIEWS, and call it with ``assumptions``.
+
+    >>> import click
+    >>> @click.command()
+    ... @assumption_options
+    ... def show(assumptions):
+    ...     click.echo(assumptions)
+    >>> sorted(parameter.name for parameter in show.params)
+    ['like', 'noise', 'severity', 'stretch']
+    """
+
+    @functools.wraps(command)
+    def with_assumptions(*args: Any, like: str | None, **others: Any) -> Any:
+        from dataclasses import replace
+
+        from reviewgraph.graph.precision import assumed
+
+        given = {name: others.pop(name) for name in ("noise", "severity", "stretch")}
+        learned = assumed(read_likewise(like) if like else None, None)
+        changed = {name: value for name, value in given.items() if value is not None}
+        return command(*args, assumptions=replace(learned, **changed), **others)
+
+    decorated: Any = with_assumptions
+    for parameter in reversed(_ASSUMPTION_PARAMETERS):
+        decorated = parameter(decorated)
+    return decorated  # type: ignore[no-any-return]
+
+
+# ``--fragile`` and ``--missing``: what would be lost with a reviewer or a review.
+
+
+@refusing
+def _missing(ctx: click.Context, param: click.Parameter, value: str | None) -> float | dict[str, float] | None:
+    """Return the probability, or those by reviewer of a file."""
+    if value is None:
+        return None
+    from reviewgraph.formats.side import read_missing
+
+    try:
+        chance = float(value)
+    except ValueError:
+        return read_side(read_missing, value)
+    if not 0 <= chance <= 1:
+        message = f"expected a probability from 0 to 1, or a file of reviewer,probability; found {value!r}"
+        raise click.BadParameter(message, ctx, param)
+    return chance
+
+
+_LOSS_PARAMETERS = (
+    option(
+        "Level",
+        "--fragile/--no-fragile",
+        default=None,
+        help="Look for reviewers and reviews whose loss would lower the level. [default: in small tables]",
+    ),
+    option(
+        "Level",
+        "--missing",
+        metavar="P|FILE",
+        callback=_missing,
+        help="How likely a level is kept if each review fails to arrive with this probability "
+        "(a file: reviewer,probability).",
+    ),
+)
+
+
+def losing_options(command: Decorated) -> Decorated:
+    """Add the options to a command, which takes them as ``fragile`` and ``missing``.
+
+    >>> @click.command()
+    ... @losing_options
+    ... def show(fragile, missing):
+    ...     click.echo(missing)
+    >>> sorted(parameter.name for parameter in show.params)
+    ['fragile', 'missing']
+    """
+    decorated: Any = command
+    for parameter in reversed(_LOSS_PARAMETERS):
+        decorated = parameter(decorated)
+    return decorated  # type: ignore[no-any-return]
 
 
 def _check_stream(stream: Stream, options: Mapping[str, Any], _: Callable[[Progress], None]) -> None:
     """Check a table larger than memory."""
-    from reviewgraph.streams.connection import check_stream
-    from reviewgraph.streams.words import page
+    from reviewgraph.streams.connection import check_stream, page
 
     connection, require = check_stream(stream), options["require"]
     reached = not require or connection.reaches(require)
@@ -120,7 +245,7 @@ def check(
 
     Several files are read as one table, so that a plan is checked with its reviews: check reviews.csv plan.csv
     """
-    from reviewgraph.checking import check as examine
+    from reviewgraph.graph.check import check as examine
 
     if not select.number:
         message = f"select: expected one paper or more; found {select}"
@@ -136,8 +261,7 @@ def check(
     following = _next(report, None if reached else require, use_scores=use_scores)
     if reporting.path:
         load_igraph()
-        from reviewgraph.report.check.coded import coded
-        from reviewgraph.report.check.document import document
+        from reviewgraph.report.check import coded, document
 
         closing, kept = [*verdict, offered(*following)], reached or not require
         reporting.write(

@@ -6,11 +6,11 @@ from importlib.resources import files
 
 import click
 
-from reviewgraph.cli.conference import found_here
-from reviewgraph.cli.ending import INTERRUPTED
+from reviewgraph._base.storing import write_whole
+from reviewgraph._base.text import counted
+from reviewgraph.cli.command import found_here
 from reviewgraph.cli.options import examples
-from reviewgraph.cli.output import Refusal, refusing, say, show, write_whole
-from reviewgraph.words import counted
+from reviewgraph.cli.output import INTERRUPTED, Refusal, refusing, say, show
 
 NAME = "reviewgraph-demo.csv"
 
@@ -25,7 +25,7 @@ def demo(ctx: click.Context) -> None:
     """Copy a small example table into this folder, never over a file that is there; check it, plan, calibrate."""
     from pathlib import Path
 
-    text = (files("reviewgraph") / "data" / NAME).read_text(encoding="utf-8")
+    text = (files("reviewgraph") / "cli" / NAME).read_text(encoding="utf-8")
     place = Path(NAME)
     if not place.exists():
         write_whole(place, text)

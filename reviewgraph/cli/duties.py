@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.text import counted
 from reviewgraph.cli.command import is_shared, option
 from reviewgraph.cli.options import given_columns, read_side, read_when, reviewers_option, with_options
 from reviewgraph.cli.output import say
-from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reviewgraph.labels import Label
-    from reviewgraph.reviews import Reviews
-    from reviewgraph.sides.leaving import Gone
+    from reviewgraph._base.labels import Label
+    from reviewgraph.io.sides import Gone
+    from reviewgraph.table.reviews import Reviews
 
+
+if TYPE_CHECKING:
     Decorator = Callable[..., Any]
 
 OPTIONS = (
@@ -106,14 +110,14 @@ def gone_options(command: Decorator) -> Decorator:
 def read_gone(path: str | None) -> Gone | None:
     """Read who will not deliver."""
     from reviewgraph.formats import side
-    from reviewgraph.sides.leaving import Gone
+    from reviewgraph.io.sides import Gone
 
     return Gone(*read_side(side.read_gone, path)) if path else None
 
 
 def read_gone_and_late(reviews: Reviews, path: str | None, after: str | None) -> Gone | None:
     """Read who will not deliver; who is late by ``--gone-after`` is counted on stderr."""
-    from reviewgraph.sides.leaving import Gone
+    from reviewgraph.io.sides import Gone
 
     told = read_gone(path)
     if after is None:
@@ -125,7 +129,7 @@ def read_gone_and_late(reviews: Reviews, path: str | None, after: str | None) ->
 def _late(reviews: Reviews, after: str) -> list[Label]:
     """Return who is late, and say how many that is, and of what nobody knows when."""
     from reviewgraph.formats.values import parse_end
-    from reviewgraph.submitted import late_people
+    from reviewgraph.io.reading import late_people
 
     end, dates = parse_end(after), read_when()
     late = late_people(reviews, dates, end.timestamp() if end else 0.0)
@@ -175,3 +179,47 @@ def read_duties(
     if demand is not None or any(need is not None for need in needs.values()):
         asked["demand"] = {label: demand if need is None else need for label, need in needs.items()} or demand
     return asked
+
+
+# ``--select``: how many papers, as a number or a percentage.
+
+
+@dataclass(frozen=True)
+class Share:
+    """``N`` or ``P%`` of the papers."""
+
+    number: float
+    percent: bool
+
+    def __str__(self) -> str:
+        return f"{self.number:g}%" if self.percent else f"{self.number:g}"
+
+    def of(self, most: int) -> int:
+        """Return how many papers that is, of those with a score.
+
+        >>> Share(10.0, percent=True).of(25), Share(3, percent=False).of(25)
+        (3, 3)
+        """
+        if not most:
+            message = "select: expected papers with scores to select from, found none"
+            raise InputError(message)
+        count = int(self.number / 100 * most + 0.5) if self.percent else int(self.number)
+        if count > most:
+            message = f"select: expected at most {most} papers, those with a score; found {count}"
+            raise InputError(message)
+        return count
+
+
+def read_share(ctx: click.Context, param: click.Parameter, value: str | None) -> Share | None:
+    """Read ``N`` or ``P%``."""
+    if value is None:
+        return None
+    percent = value.strip().endswith("%")
+    try:
+        number = float(value.strip().removesuffix("%")) if percent else int(value)
+    except ValueError:
+        number = -1
+    if not number >= 0 or (percent and number > 100):
+        message = f"expected a number of papers, or a percentage as in 10%; found {value!r}"
+        raise click.BadParameter(message, ctx, param)
+    return Share(number, percent)

@@ -5,28 +5,31 @@ from __future__ import annotations
 import functools
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
+from reviewgraph._base.errors import InputError
 from reviewgraph.cli.command import (
     Option,
     conference_words,
     given_conference,
     is_shared,
     is_typed,
+    near,
     option,
     taken_from_file,
 )
-from reviewgraph.cli.conference import near
-from reviewgraph.cli.output import Refusal, print_json, refusing, say, show
-from reviewgraph.cli.targets import writable
+from reviewgraph.cli.output import Refusal, print_json, refusing, say, show, telling, writable
 
 if TYPE_CHECKING:
+    from reviewgraph._base.provenance import FileRead
+    from reviewgraph._base.results import Progress
     from reviewgraph.formats.spellings import Merge, Spellings
-    from reviewgraph.provenance import FileRead
-    from reviewgraph.reviews import Reviews
-    from reviewgraph.submitted import Dates
+    from reviewgraph.io.reading import Dates
+    from reviewgraph.streams.table import Stream
+    from reviewgraph.table.reviews import Reviews
+
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 R = TypeVar("R")
@@ -119,8 +122,8 @@ def _columns(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -
 
 
 def _expect_roles(ctx: click.Context, param: click.Parameter, found: Iterable[str]) -> None:
-    from reviewgraph.formats.headers import FILE, ITEM, REVIEWER, SCORE, TITLE
-    from reviewgraph.formats.side.reading import ROLES
+    from reviewgraph.formats.columns import FILE, ITEM, REVIEWER, SCORE, TITLE
+    from reviewgraph.formats.side_reading import ROLES
 
     known = [role.name for role in (REVIEWER, ITEM, SCORE, TITLE, *ROLES)]
     for given in found:
@@ -180,8 +183,6 @@ def read_side(read: Callable[..., R], path: str, *more: Any) -> R:
 def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Keep what becomes of labels that are alike, for :func:`given_spellings`."""
     if value is not None:
-        from reviewgraph.cli.refusal import Refusal
-        from reviewgraph.errors import InputError
         from reviewgraph.formats.side import read_merges
         from reviewgraph.formats.spellings import BY_OPTION, Spellings
 
@@ -299,7 +300,7 @@ def table_options(command: Decorated) -> Decorated:
         merge: str | None,
         **others: Any,
     ) -> Any:
-        from reviewgraph.reading import read_reviews
+        from reviewgraph.io.reading import read_reviews
 
         # Kept for given_table, which offers the next command with the same words.
         given = (paths, columns, format, items, scale, lower_is_better, duplicates, merge)
@@ -385,7 +386,7 @@ def given_files() -> list[FileRead]:
 
 def show_files() -> None:
     """Print the line that says what was read, where anything was."""
-    from reviewgraph.provenance import line_of
+    from reviewgraph._base.provenance import line_of
 
     if line := line_of(given_files()):
         show(f"\n{line}")
@@ -393,7 +394,7 @@ def show_files() -> None:
 
 def print_result(found: Mapping[str, Any]) -> None:
     """Print a result as one JSON object, with all files that were read under ``files``."""
-    from reviewgraph.provenance import record_of
+    from reviewgraph._base.provenance import record_of
 
     print_json({**found, **record_of(given_files())})
 
@@ -406,8 +407,8 @@ def expect_columns_used() -> None:
     Refusal
         Naming the first of them.
     """
-    from reviewgraph.formats.headers import named
-    from reviewgraph.formats.problems import quote
+    from reviewgraph.formats.columns import named
+    from reviewgraph.formats.files import quote
 
     # A conference file names columns of files that other commands read.
     names = {} if "columns" in taken_from_file(click.get_current_context()) else given_columns()
@@ -459,7 +460,7 @@ def command_line(*parts: str) -> str:
 
 def read_when() -> Dates:
     """Read when the reviews of REVIEWS were asked for and submitted."""
-    from reviewgraph.submitted import read_dates
+    from reviewgraph.io.reading import read_dates
 
     given = click.get_current_context().params
     return read_dates(*given["paths"], columns=given["columns"], format=given["format"], merge=given_spellings())
@@ -491,3 +492,65 @@ def _as_typed(
     words += ["--duplicates", duplicates] if duplicates not in ("", "error") else []
     words += ["--merge", merge] if merge else []
     return shlex.join(words)
+
+
+# ``--stream``: a command on Parquet larger than memory, with the options that can be answered by batches.
+
+Runner: TypeAlias = "Callable[[Stream, Mapping[str, Any], Callable[[Progress], None]], object]"
+
+#: Options of REVIEWS that a table read by batches knows.
+TABLE = ("paths", "columns", "lower_is_better", "duplicates", "merge")
+
+
+def stream_option(run: Runner, known: Collection[str], text: str) -> Callable[[Decorated], Decorated]:
+    """Add ``--stream`` to a command that has the options of a table.
+
+    Parameters
+    ----------
+    run
+        What is called in place of the command: takes the open table, the options by name and a listener to progress.
+    known
+        The options of the command that it knows, by name; others are refused.
+    text
+        What the command answers of such a table, for its help.
+    """
+
+    def decorate(command: Decorated) -> Decorated:
+        @functools.wraps(command)
+        def chosen(*args: Any, stream: bool, **options: Any) -> Any:
+            if not stream:
+                return command(*args, **options)
+            return _run(run, known, options)
+
+        flag = option("Input", "--stream", is_flag=True, help=f"REVIEWS are Parquet larger than memory: {text}.")
+        return flag(refusing(chosen))  # type: ignore[return-value]
+
+    return decorate
+
+
+def expect_none_given(names: Collection[str], among: str = "") -> None:
+    """Refuse options, by name, that are not answered by batches (``among`` which, if not in general)."""
+    ctx = click.get_current_context()
+    for name in ctx.params:
+        if is_typed(ctx, name) and name in names:
+            option = next(param.opts[0] for param in ctx.command.params if param.name == name)
+            message = (
+                f"stream: expected no {option} with it{among}, which is not answered by batches; leave one of the two "
+                "out"
+            )
+            raise InputError(message)
+
+
+def _run(run: Runner, known: Collection[str], options: dict[str, Any]) -> Any:
+    from reviewgraph.streams.table import stream_reviews
+
+    ctx = click.get_current_context()
+    unknown = set(ctx.params) - {*TABLE, *known, "stream"}
+    expect_none_given(unknown)
+    if aside := [one.key for name, one in taken_from_file(ctx).items() if name in unknown]:
+        say(f"--stream: not answered by batches, and left aside: {', '.join(aside)}")
+    table = {name: options[name] for name in TABLE if name != "paths"} | {"merge": given_spellings()}
+    with telling() as tell, stream_reviews(*options["paths"], **table, note=say, progress=tell) as stream:
+        for file in stream.files:
+            keep_file(file)
+        return run(stream, options, tell)

@@ -2,26 +2,141 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import errno
 import functools
 import json
+import os
+import re
+import shutil
+import signal
+import socket
 import sys
+import threading
+import unicodedata
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import click
 
-from reviewgraph.cli.refusal import Refusal as Refusal
-from reviewgraph.cli.targets import expect_apart
-from reviewgraph.cli.targets import expect_writable as expect_writable
-from reviewgraph.errors import LabelWarning, ReviewGraphError
-from reviewgraph.formats.writing import csv_parts as csv_parts
-from reviewgraph.formats.writing import csv_text as csv_text
-from reviewgraph.formats.writing import plain
-from reviewgraph.storing import write_whole as write_whole
-from reviewgraph.terminal import folded, terminal_width
-from reviewgraph.words import HIDDEN, visible
+from reviewgraph._base.clock import Clock
+from reviewgraph._base.errors import InputError, LabelWarning, ReviewGraphError
+from reviewgraph._base.results import Progress
+from reviewgraph._base.storing import draft_beside, stream_of, write_whole
+from reviewgraph._base.text import HIDDEN, folded, terminal_width, visible
+from reviewgraph.formats.delimited import csv_text, plain
+
+if TYPE_CHECKING:
+    from reviewgraph._base.labels import Label
+
+
+# Bad input: one message on stderr, exit status 2.
+
+
+class Refusal(click.ClickException):
+    """Bad input: one message on stderr, exit status 2."""
+
+    exit_code = 2
+
+    def format_message(self) -> str:
+        """Return the message, with nothing in it that steers a terminal."""
+        return visible(self.message, but="\n")
+
+
+# Files that a command is to write: that they can be written, and that nothing it reads is lost by it.
+
+#: Bytes that file systems allow a name.
+LONGEST_NAME = 255
+
+
+def expect_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that cannot be written, so that no work is done in vain; nothing is written yet.
+
+    Raises
+    ------
+    InputError
+        If it is a folder, its name is too long, or its folder does not exist or cannot be written to.
+    """
+    if stream_of(path) is not None:
+        return
+    target = os.path.realpath(path)
+    special = os.path.exists(path) and not os.path.isfile(path)
+    folder, name = os.path.split(target)
+    if os.path.isdir(target):
+        why = "it is a folder"
+    elif not special and not os.path.isdir(folder):
+        why = "there is no such folder"
+    elif not special and len(os.fsencode(name)) > LONGEST_NAME:
+        why = f"a name has {LONGEST_NAME} bytes at most"
+    elif not os.access(path if special else folder, os.W_OK):
+        why = "permission denied"
+    else:
+        return
+    message = f"{path}: cannot be written ({why}); name another file with -o"
+    raise InputError(message)
+
+
+def writable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Refuse a file that cannot be written before the command begins to work."""
+    try:
+        if value is not None:
+            expect_writable(value)
+    except InputError as error:
+        raise Refusal(str(error)) from error
+    return value
+
+
+def expect_apart(context: click.Context | None) -> None:
+    """Refuse to write a file that the same command reads, or writes something else to.
+
+    Raises
+    ------
+    InputError
+        If an option that names a file to be written, one whose callback is :func:`writable`, names the file of another
+        option or argument.
+    """
+    if context is None:
+        return
+    named = list(_files(context))
+    for param, path in named:
+        if param.callback is not writable:
+            continue
+        for other, also in named:
+            if other is not param and same_file(path, also):
+                told = other.opts[0] if isinstance(other, click.Option) else other.make_metavar(context)
+                message = f"{param.opts[0]} {path}: {told} names the same file; write to another one"
+                raise InputError(message)
+
+
+def _files(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
+    """All texts on the command line that may name a file, those that name columns of one too."""
+    for param in context.command.params:
+        given = context.params.get(param.name or "")
+        for value in given if isinstance(given, tuple) else (given,):
+            if isinstance(value, str):
+                yield param, value
+
+
+def same_file(path: str, other: str) -> bool:
+    """Tell whether a file to be written is another one that is named, or the one that the other is a part of."""
+    if stream_of(path) is not None or (os.path.exists(path) and not os.path.isfile(path)):
+        return False
+    return any(
+        os.path.realpath(path) == os.path.realpath(name) or (os.path.exists(path) and _samefile(path, name))
+        for name in (other, other.rpartition("#")[0])
+        if name
+    )
+
+
+def _samefile(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -130,3 +245,320 @@ def print_json(value: Any) -> None:
     """
     text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
     _print(HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+# How a command ends before its end: nobody reads on, nothing more can be written, somebody presses Ctrl-C.
+
+#: Exit status where something is refused, or cannot be read or written.
+REFUSED = 2
+#: Exit status after Ctrl-C, as shells have it; 1 would say that a level is missed.
+INTERRUPTED = 130
+#: Exit status where nobody reads on, as shells tell of tools that the signal ends.
+NOT_READ = 141
+#: Exit status where this program fails, as ``sysexits.h`` has it; 1 would say that a level is missed.
+FAILED = 70
+#: Set to any text, this shows where a failure came from.
+TRACEBACK = "REVIEWGRAPH_TRACEBACK"
+#: How libraries that are loaded, and threads, say that there is no memory for them.
+NO_MEMORY = ("failed to map segment", "cannot allocate memory", "can't start new thread", "std::bad_alloc")
+
+
+@contextlib.contextmanager
+def ended_by_failure() -> Iterator[None]:
+    """End with one message and a status of its own where memory ends, or where this program has an error.
+
+    Raises
+    ------
+    SystemExit
+        With status 70.
+    """
+    try:
+        yield
+    except (click.exceptions.Exit, click.ClickException, click.Abort):
+        raise
+    except Exception as error:
+        if os.environ.get(TRACEBACK) and not isinstance(error, MemoryError):
+            raise
+        told = f"this is an error in reviewgraph, not in your files: {type(error).__name__}: {error}. "
+        told += f"Please report it with the command; {TRACEBACK}=1 shows where it happened"
+        if memory_ended(error):
+            told = "memory is at its end; end other programs, or give less at once"
+    else:
+        return
+    with contextlib.suppress(OSError):
+        say(f"Error: {told}")
+    raise SystemExit(FAILED)
+
+
+def memory_ended(error: BaseException | None) -> bool:
+    """Whether there was no memory left, as far as an error and those it came from say so.
+
+    >>> memory_ended(ImportError("numpy.so: failed to map segment from shared object"))
+    True
+    """
+    return error is not None and (
+        isinstance(error, MemoryError)
+        or getattr(error, "errno", None) == errno.ENOMEM
+        or any(words in str(error).lower() for words in NO_MEMORY)
+        or memory_ended(error.__cause__ or error.__context__)
+    )
+
+
+@contextlib.contextmanager
+def ended_by_streams() -> Iterator[None]:
+    """End quietly where nobody reads on, and with one message where an output is full.
+
+    Raises
+    ------
+    SystemExit
+        With status 141, or 2.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        # The status that click ends with here would say that a level is missed.
+        discard_the_rest()
+        raise SystemExit(NOT_READ) from None
+    except OSError as error:
+        if error.filename is not None or memory_ended(error):
+            raise
+        discard_the_rest()
+        with contextlib.suppress(OSError):
+            say(f"Error: the output cannot be written ({error.strerror or error})")
+        raise SystemExit(REFUSED) from None
+
+
+def discard_the_rest() -> None:
+    """Let what a stream cannot get rid of go nowhere, so that the interpreter does not fail on it when it ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+
+
+class Answers(NamedTuple):
+    """What answers Ctrl-C: ``end`` ends that, and ``heard`` is set once there was one."""
+
+    end: Callable[[], None]
+    heard: threading.Event
+
+
+@contextlib.contextmanager
+def answered_interrupts() -> Iterator[Answers]:
+    """Answer Ctrl-C in words at once, whatever the command is doing; in the main thread only.
+
+    Python hears of the signal between two of its own steps, which may take long to come. A thread of its own is told by
+    the system. The command has the last word.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield Answers(lambda: None, threading.Event())
+        return
+    told, tell = socket.socketpair()
+    tell.setblocking(False)
+    over, heard, saying = threading.Event(), threading.Event(), threading.Lock()
+    watcher = threading.Thread(target=_answer, args=(told, over, heard, saying), daemon=True)
+
+    def end_answers() -> None:
+        with saying:  # what has begun to be said is said first
+            over.set()
+
+    before = signal.set_wakeup_fd(tell.fileno(), warn_on_full_buffer=False)
+    watcher.start()
+    try:
+        yield Answers(end_answers, heard)
+    finally:
+        over.set()
+        signal.set_wakeup_fd(before)
+        tell.close()
+        watcher.join()
+        told.close()
+
+
+def _answer(told: socket.socket, over: threading.Event, heard: threading.Event, saying: threading.Lock) -> None:
+    """Answer the first Ctrl-C."""
+    while numbers := told.recv(1):
+        with saying:
+            if signal.SIGINT in numbers:
+                heard.set()
+            if signal.SIGINT in numbers and not over.is_set():
+                over.set()
+                say("Stopping ...")
+
+
+# Progress on stderr: what is being done, and for how long already.
+
+#: Seconds of work before the first word, and between two.
+SILENCE = 3.0
+
+
+def say_progress(now: Progress) -> None:
+    """Print one line: seconds and words."""
+    say(f"{now.seconds:6.1f} s   {now.words}")
+
+
+@contextmanager
+def telling(silence: float = SILENCE) -> Iterator[Callable[[Progress], None]]:
+    """Give a listener whose last words are printed every few seconds if new, and else when the time has doubled.
+
+    Short work says nothing. The end of work that knows its end is printed at once.
+    """
+    clock, done = Clock(None), threading.Event()
+    last: list[Progress] = []
+
+    def tell(now: Progress) -> None:
+        last[:] = [now]
+        if now.done == 1.0:
+            say_progress(now)
+            last.clear()
+
+    def watch() -> None:
+        said, again = "", 0.0
+        while not done.wait(silence):
+            seconds = clock.elapsed()
+            for now in last[:]:
+                if now.words != said or seconds >= again:
+                    said, again = now.words, 2 * seconds
+                    say_progress(Progress(seconds, said))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield tell
+    finally:
+        done.set()
+        watcher.join()
+
+
+# A file for each of many things, in a folder that is written whole or not at all.
+
+#: The list of what is in a folder: ``item,file``.
+INDEX = "index.csv"
+#: Characters of a name that are kept; file systems end names at 255 bytes.
+LONGEST = 40
+#: What pages written here have among their first bytes.
+_MARK, _LOOKED_AT = b'<meta name="generator" content="reviewgraph', 1 << 12
+#: What file names do not hold here: all but letters, digits, points, dashes and low lines.
+_UNFIT = re.compile(r"[^\w.-]+")
+#: Names that Windows keeps for devices, whatever stands behind a point.
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+
+
+def file_names(labels: Iterable[Label], ending: str) -> dict[Label, str]:
+    """Return a file name for each label that is safe everywhere, and unlike all others where case does not count.
+
+    Examples
+    --------
+    >>> file_names(["../p1", "P1", "p1", "?", "con"], ".html")
+    {'../p1': 'p1.html', '?': 'paper.html', 'P1': 'P1-2.html', 'con': 'paper-con.html', 'p1': 'p1-3.html'}
+    """
+    from reviewgraph._base.labels import natural_key
+
+    found: dict[Label, str] = {}
+    taken: set[str] = set()
+    tried: dict[str, int] = {}
+    for label in sorted(labels, key=natural_key):
+        name = _fit(str(label))
+        key = name.casefold()
+        while (f"{key}-{tried[key]}" if key in tried else key) in taken:
+            tried[key] = tried.get(key, 1) + 1
+        name = f"{name}-{tried[key]}" if key in tried else name
+        taken.add(name.casefold())
+        found[label] = f"{name}{ending}"
+    return found
+
+
+def _fit(text: str) -> str:
+    name = _UNFIT.sub("-", unicodedata.normalize("NFKC", text))[:LONGEST].strip(".-")
+    return f"paper-{name}" if _DEVICES.match(name) else name or "paper"
+
+
+def expect_folder(path: str) -> None:
+    """Refuse a folder that cannot be written, or that holds anything that was not written here.
+
+    Raises
+    ------
+    InputError
+        If it is a file, its folder does not exist or cannot be written to, or it holds anything but sheets that its
+        index lists.
+    """
+    target = os.path.realpath(path)
+    parent = os.path.dirname(target)
+    if os.path.exists(target) and not os.path.isdir(target):
+        why = "it is a file"
+    elif not os.path.isdir(parent):
+        why = f"there is no folder {parent}"
+    elif not os.access(parent, os.W_OK):
+        why = "permission denied"
+    elif os.path.isdir(target) and (other := sorted(set(os.listdir(target)) - _written(target))):
+        why = f"it holds {other[0]!r}, which is no sheet that its {INDEX} lists"
+    else:
+        return
+    message = f"sheet: {why}; name a new or an empty folder"
+    raise InputError(message)
+
+
+def _written(folder: str) -> set[str]:
+    """Return the files of a folder that an earlier run wrote: pages of ours that its index lists, and the index."""
+    try:
+        with open(os.path.join(folder, INDEX), encoding="utf-8", newline="") as file:
+            rows = csv.DictReader(file)
+            listed = {str(row["file"]) for row in rows} if rows.fieldnames == ["item", "file"] else set()
+    except (OSError, ValueError, csv.Error):
+        return set()
+    found = {name for name in os.listdir(folder) if name in listed and _is_page(os.path.join(folder, name))}
+    return {INDEX, *found} if found else set()
+
+
+def _is_page(path: str) -> bool:
+    if os.path.islink(path) or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return _MARK in file.read(_LOOKED_AT)
+
+
+def write_folder(path: str, names: dict[Any, str], texts: Iterable[tuple[Label, str]]) -> None:
+    """Write a file for each label and the index of all, whole or not at all.
+
+    The files go to a new folder beside it, which then takes the name; what an earlier run wrote there goes.
+
+    Raises
+    ------
+    InputError
+        As :func:`expect_folder`, or if something cannot be written; what stood there before is still there.
+    """
+    expect_folder(path)
+    target = os.path.realpath(path)
+    draft, before = draft_beside(target), draft_beside(target)
+    try:
+        os.mkdir(draft)
+        for label, text in texts:
+            _write(os.path.join(draft, names[label]), text)
+        _write(os.path.join(draft, INDEX), csv_text({"item": list(names), "file": list(names.values())}))
+        if os.path.isdir(target):
+            os.replace(target, before)
+        os.replace(draft, target)
+    except OSError as error:
+        if os.path.isdir(before) and not os.path.exists(target):
+            os.replace(before, target)
+        message = f"{path}: cannot be written ({error.strerror or error})"
+        raise InputError(message) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+        if os.path.isdir(target):
+            _remove(before)
+
+
+def _remove(folder: str) -> None:
+    """Remove what an earlier run wrote; what came into the folder since we looked stays, and the folder with it."""
+    with contextlib.suppress(OSError):
+        for name in sorted(_written(folder), key=lambda name: name == INDEX):
+            os.unlink(os.path.join(folder, name))
+        os.rmdir(folder)
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "x", encoding="utf-8", newline="") as file:
+        file.write(text)

@@ -12,17 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.storing import write_whole
 from reviewgraph.cli.command import option
 from reviewgraph.cli.options import given_files
-from reviewgraph.cli.output import Refusal, csv_text, say, write_whole
-from reviewgraph.cli.targets import expect_writable, writable
-from reviewgraph.errors import InputError
-from reviewgraph.formats.writing import unguarded
+from reviewgraph.cli.output import Refusal, expect_writable, say, writable
+from reviewgraph.formats.delimited import csv_text, unguarded
 
 if TYPE_CHECKING:
-    from reviewgraph.report.codes import Codes
-    from reviewgraph.report.page import Document
-    from reviewgraph.reviews import Reviews
+    from reviewgraph.report.page import Codes, Document
+    from reviewgraph.table.reviews import Reviews
+
 
 #: The columns of a key, and how codes begin, by kind.
 COLUMNS = ("kind", "code", "label", "title")
@@ -71,9 +71,8 @@ class Reporting:
         """
         if self.path is None:
             return
-        from reviewgraph.provenance import line_of
-        from reviewgraph.report.codes import Codes
-        from reviewgraph.report.page import html
+        from reviewgraph._base.provenance import line_of
+        from reviewgraph.report.page import Codes, html
 
         codes = None
         if self.anonymous:

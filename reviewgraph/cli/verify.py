@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import io
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reviewgraph.cli.options import examples, given_files, print_result, show_files
-from reviewgraph.cli.output import refusing, show
+from reviewgraph._base.errors import InputError
+from reviewgraph.cli.command import is_given
+from reviewgraph.cli.duties import read_duties, read_gone_and_late
+from reviewgraph.cli.options import (
+    examples,
+    given_files,
+    given_spellings,
+    keep_file,
+    print_result,
+    read_side,
+    show_files,
+)
+from reviewgraph.cli.output import Refusal, refusing, say, show, writable
+from reviewgraph.formats import side
+from reviewgraph.io.reading import read_reviews
+from reviewgraph.io.sides import without_gone
+from reviewgraph.verify.answers import from_json
+from reviewgraph.verify.assignments import verify_assignment
+from reviewgraph.verify.calibrations import LSC, POSTERIOR, verify_calibration
+from reviewgraph.verify.checks import Duties, verify_check
+from reviewgraph.verify.graphs import table_of
+from reviewgraph.verify.plans import verify_plan
+from reviewgraph.verify.rules import AT_LEAST, AT_MOST, REWARD, Market, PanelRule, PlainRules, Wanted, panel_rule
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from reviewgraph.formats.columns import Columns
+    from reviewgraph.io.sides import Gone
+    from reviewgraph.table.reviews import Reviews
     from reviewgraph.verify.answers import Answer, Findings
+    from reviewgraph.verify.graphs import Pair
+
 
 #: Reasons that are listed before the rest is only counted.
 LISTED = 10
@@ -56,7 +89,6 @@ def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
 def _made_by(path: str) -> tuple[Answer, click.Command]:
     """Read an answer; returns the command that made it, too."""
     from reviewgraph.cli import main
-    from reviewgraph.cli.output import Refusal
     from reviewgraph.verify.answers import read_answer
 
     answer = read_answer(path)
@@ -71,8 +103,6 @@ def _as_asked(
     path: str, command: click.Command, name: str, words: list[str], parent: click.Context | None
 ) -> click.Context:
     """Read the words that follow ANSWER as the command that made it does."""
-    from reviewgraph.cli.refusal import Refusal
-
     try:
         return command.make_context(name, words, parent=parent)
     except click.UsageError as error:
@@ -82,8 +112,6 @@ def _as_asked(
 
 @refusing
 def _findings(made: click.Context, answer: Answer) -> Findings:
-    from reviewgraph.cli.again import asked_again
-    from reviewgraph.cli.verifying import VERIFIERS, given_words, left_aside
     from reviewgraph.verify.answers import HOLDS, compare_again, verify_files
 
     verifier = VERIFIERS[answer.command]
@@ -114,3 +142,377 @@ def _page(path: str, findings: Findings) -> str:
     for heading, said in told.items():
         lines += ["", heading, *(f"  {words}" for words in said)] if said else []
     return "\n".join(lines)
+
+
+# What a command prints when it is asked again: for what no other code tells, its sentences and figures of a model.
+
+
+def asked_again(made: click.Context) -> Answer | None:
+    """Return what a command prints with ``--json`` to the same words; None where it ends without an answer.
+
+    What it writes is written into a folder that goes again, but for reports, which are not made; nothing is shown.
+
+    Parameters
+    ----------
+    made
+        The context of the command, with what it was asked; left as it was.
+    """
+    before = dict(made.params)
+    files = {option.name or "" for option in made.command.params if option.callback is writable}
+    printed = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    try:
+        with TemporaryDirectory() as folder:
+            made.params.update({name: str(Path(folder, name)) for name in files if before[name]}, as_json=True)
+            made.params.update(
+                {name: value for name, value in (("html", None), ("anonymous", False)) if name in before}
+            )
+            with redirect_stdout(printed), redirect_stderr(io.StringIO()), suppress(click.exceptions.Exit):
+                made.command.invoke(made)
+        printed.seek(0)
+        return from_json("the answer asked for again", printed.read())
+    except (click.ClickException, InputError):
+        return None
+    finally:
+        made.params.update(before)
+
+
+# What the options of a command name, read as plain Python for :mod:`reviewgraph.verify`.
+
+#: Parameters that say how tables are read.
+TABLE = {"paths", "columns", "format", "items", "scale", "lower_is_better", "duplicates", "merge"}
+#: Parameters that change how an answer is found, written or told, and not whether it holds.
+TELLING = {
+    *("output", "to", "label", "invitation", "reporting", "html", "anonymous", "as_json", "seed", "time_limit"),
+    *("best_effort", "conference"),
+}
+
+
+class Verifier(NamedTuple):
+    """What verifies the answers of a command, and the parameters of the command that it heeds."""
+
+    run: Callable[[click.Context, Answer], Findings]
+    heeded: frozenset[str]
+
+
+def left_aside(made: click.Context, heeded: frozenset[str]) -> list[str]:
+    """Return the options that were given and that say something which is not looked at."""
+    given = [option for option in made.command.params if is_given(made, option.name or "")]
+    return [option.opts[0] for option in given if option.name not in heeded | TELLING]
+
+
+def given_words(made: click.Context) -> list[str]:
+    """Return what was given to arguments and options, as texts."""
+    listed = (value if isinstance(value, tuple) else (value,) for value in made.params.values())
+    return [str(word) for words in listed for word in words]
+
+
+def _read(params: Mapping[str, Any]) -> Reviews:
+    """Read REVIEWS as the command does."""
+    options = {name: params[name] for name in TABLE - {"paths", "merge"}}
+    reviews: Reviews = read_reviews(*params["paths"], read=keep_file, note=say, merge=given_spellings(), **options)
+    return reviews
+
+
+def _named(made: click.Context, option: str) -> bool:
+    return is_given(made, option, unless="goals")
+
+
+def pairs_in(columns: Columns) -> list[Pair]:
+    """Return pairs by name."""
+    codes = zip(columns.reviewer.tolist(), columns.item.tolist(), strict=True)
+    return [(str(columns.reviewers[j]), str(columns.items[i])) for j, i in codes]
+
+
+def numbers_in(columns: Columns) -> dict[Pair, float]:
+    """Return the number of each pair that has one."""
+    values = [] if columns.score is None else columns.score.tolist()
+    return {pair: value for pair, value in zip(pairs_in(columns), values, strict=True) if value == value}
+
+
+def _check(made: click.Context, answer: Answer) -> Findings:
+    params = made.params
+    _, reviews, _ = _left(params)
+    given = read_duties(*(params[name] for name in ("items", "conflicts", "reviewers", "load", "demand")))
+    table = table_of(reviews)
+    conflicts = set(pairs_in(given["conflicts"])) if "conflicts" in given else None
+    limits = [_limits(given.get(key), names) for key, names in (("load", table.reviewers), ("demand", table.items))]
+    return verify_check(answer, table, Duties(conflicts, *limits), streamed=bool(params["stream"]))
+
+
+def _left(params: Mapping[str, Any]) -> tuple[Reviews, Reviews, Gone | None]:
+    """Return the reviews, those that are left without people who are gone, and who they are."""
+    reviews = _read(params)
+    gone = read_gone_and_late(reviews, params["gone"], params["gone_after"])
+    return reviews, reviews if gone is None else without_gone(reviews, gone), gone
+
+
+def _limits(given: Any, names: tuple[str, ...]) -> dict[str, int] | None:
+    """Return a limit by name, of those who have one; None where none was asked for."""
+    if given is None or isinstance(given, int):
+        return None if given is None else dict.fromkeys(names, given)
+    return {str(label): limit for label, limit in given.items() if limit is not None}
+
+
+def _plan(made: click.Context, answer: Answer) -> Findings:
+    params = made.params
+    levels = [name for name in params["goals"] if name in _targets(made)]
+    target = levels[0] if levels and not _named(made, "target") else params["target"]
+    asked = bool(levels) or _named(made, "target")
+    return verify_plan(answer, _rules(params), target, named=asked)
+
+
+def _targets(made: click.Context) -> list[str]:
+    kind = next(option.type for option in made.command.params if option.name == "target")
+    return list(kind.choices) if isinstance(kind, click.Choice) else []
+
+
+def _rules(params: Mapping[str, Any]) -> PlainRules:
+    """Read what a plan was to respect."""
+    reviews, left, gone = _left(params)
+    capacity = read_side(side.read_capacity, params["capacity"]) if params["capacity"] else None
+    willing = read_side(side.read_chosen, params["willing"], "willing") if params["willing"] else None
+    lost = set(map(str, gone.reviewers)) if gone else set()
+    new = [label for label in (*(capacity or ()), *(willing or ())) if str(label) not in lost]
+    # Who has no review left keeps a place among the codes; whoever is not of the committee is not asked either.
+    away = [label for label in reviews.reviewers if label not in left.reviewer_code]
+    table = table_of(left.with_labels([*away, *new]))
+    least = params["spare"] if params["spare"] is not None or capacity is None else 0
+    spare = {} if least is None else dict.fromkeys(table.reviewers, least)
+    unasked = [label for label in (*away, *(left.origin.outsiders or ())) if label not in (willing or ())]
+    spare |= dict.fromkeys(map(str, unasked), 0)
+    spare |= {str(label): load for label, load in (capacity or {}).items()} | dict.fromkeys(lost, 0)
+    barred = pairs_in(read_side(side.read_conflicts, params["conflicts"])) if params["conflicts"] else []
+    barred += pairs_in(gone.pairs) if gone and gone.pairs is not None else []
+    fixed = pairs_in(read_side(side.read_assigned, params["fixed"])) if params["fixed"] else []
+    return PlainRules(
+        table,
+        spare,
+        frozenset(barred),
+        tuple(dict.fromkeys(pair for pair in fixed if pair not in table.score)),
+        willing=None if willing is None else frozenset(map(str, willing)),
+        panels=_people(params, table.reviewers),
+        **_prices(params, table.reviewers, table.items),
+        **{key: params[key] for key in ("min_reviews", "max_per_item", "max_reviews", "use_scores")},
+    )
+
+
+def _people(params: Mapping[str, Any], reviewers: tuple[str, ...]) -> tuple[PanelRule, ...]:
+    """Read the rules on who reviews a paper together, and those that ``--institutions`` and ``--senior`` are short for.
+
+    They are about the values that reviewers have in all files together.
+    """
+    rules = list(_panels(params, reviewers, params["reviewers"]))
+    if params["institutions"]:
+        known = read_side(side.read_institutions, params["institutions"])
+        homes = {str(label): {"institution": name or None} for label, name in known.items()}
+        rules.append(panel_rule(AT_MOST, "institution=1", homes))
+    if params["senior"]:
+        chosen = read_side(side.read_chosen, params["senior"], "senior")
+        rules.append(panel_rule(AT_LEAST, "senior=1", {str(label): {"senior": True} for label in chosen}))
+    return tuple(rules)
+
+
+def _prices(params: Mapping[str, Any], reviewers: tuple[str, ...], items: tuple[str, ...]) -> dict[str, Any]:
+    """Read costs or affinities, of pairs that there are; the highest affinity is 0 at least."""
+    if params["cost"]:
+        return {"value": numbers_in(read_side(side.read_cost, params["cost"]))}
+    if not params["affinity"]:
+        return {}
+    known, here = set(reviewers), set(items)
+    given = numbers_in(read_side(side.read_affinity, params["affinity"]))
+    value = {(who, what): number for (who, what), number in given.items() if who in known and what in here}
+    least = params["min_affinity"]
+    allowed = None if least is None else frozenset(pair for pair, number in value.items() if number >= least)
+    return {"value": value, "default": 0.0, "best": max(0.0, *value.values(), 0.0), "allowed": allowed}
+
+
+def _assign(made: click.Context, answer: Answer) -> Findings:
+    params = made.params
+    papers = read_side(side.read_items, params["items_file"])
+    people = read_side(side.read_reviewers, params["reviewers_file"])
+    demand = {str(label): _or(one.demand, params["demand"]) for label, one in papers.items()}
+    loads = {
+        str(label): (_or(one.min_load, params["min_load"]), _or(one.load, params["load"]))
+        for label, one in people.items()
+    }
+    affinity, conflicts, any_pair = _affinities(params, demand, loads)
+    if params["conflicts"]:
+        conflicts += pairs_in(read_side(side.read_conflicts, params["conflicts"]))
+    first = frozenset(_first_phase(params["phase_one"]))
+    fixed = dict.fromkeys(_pairs_of(side.read_assigned, params["fixed"]))
+    market = Market(
+        demand,
+        loads,
+        affinity,
+        any_pair,
+        frozenset(conflicts),
+        # What is fixed and was reviewed in the first phase is there already.
+        tuple(pair for pair in fixed if pair not in first),
+        first,
+        params["target"],
+        params["survive"],
+        _panels(params, loads, params["reviewers_file"]),
+        frozenset(_pairs_of(side.read_assigned, params["previous"])) if params["previous"] else None,
+        params["min_affinity"],
+        params["floor"],
+        params["floor_best"],
+        plain=not any(params[name] for name in BEYOND),
+        named=_named(made, "target"),
+    )
+    return verify_assignment(answer, market)
+
+
+def _or(number: int | None, default: int) -> int:
+    return default if number is None else number
+
+
+def _pairs_of(read: Callable[..., Columns], path: str | None) -> list[Pair]:
+    return pairs_in(read_side(read, path)) if path else []
+
+
+def _first_phase(path: str | None) -> list[Pair]:
+    return list(table_of(read_side(partial(read_reviews, duplicates="last"), path)).score) if path else []
+
+
+def _affinities(
+    params: Mapping[str, Any], demand: Mapping[str, int], loads: Mapping[str, Any]
+) -> tuple[dict[Pair, float], list[Pair], bool]:
+    """Add up affinities and bids; returns pairs whose bid is a conflict, and whether any pair may be, too."""
+    any_pair = params["allow_unscored"] or not params["affinity"]
+    total: dict[Pair, float] = {}
+    wanted: dict[Pair, float] = {}
+    barred: list[Pair] = []
+    for path, weight in map(_weighed, params["affinity"]):
+        for pair, value in numbers_in(read_side(side.read_affinity, path)).items():
+            total[pair] = total.get(pair, 0.0) + weight * value
+    for path, weight in map(_weighed, params["bids"]):
+        bids = read_side(side.read_bids, path)
+        barred += pairs_in(bids.conflicts)
+        for pair, value in numbers_in(bids.table).items():
+            wanted[pair] = wanted.get(pair, 0.0) + weight * value
+    # Who wants a paper may get it; "no" does not make a pair possible.
+    for pair, value in wanted.items():
+        if any_pair or value > 0 or pair in total:
+            total[pair] = total.get(pair, 0.0) + value
+    here = {pair: value for pair, value in total.items() if pair[0] in loads and pair[1] in demand}
+    return here, barred, any_pair
+
+
+def _weighed(given: str) -> tuple[str, float]:
+    """Part FILE=WEIGHT, where no file has the whole name."""
+    path, sign, weight = given.rpartition("=")
+    if not sign or Path(given).exists():
+        return given, 1.0
+    try:
+        return path, float(weight)
+    except ValueError:
+        message = f"{given}: expected FILE or FILE=WEIGHT, found the weight {weight!r}"
+        raise Refusal(message) from None
+
+
+def _panels(params: Mapping[str, Any], reviewers: Iterable[str], path: str | None) -> tuple[PanelRule, ...]:
+    """Read the rules on panels, and the attributes that they are about: of the reviewers file, and of their own."""
+    files = [file for file in (path, params["attributes"]) if file]
+    told = [{str(who): own for who, own in read_side(side.read_attributes, file).items()} for file in files]
+    attributes = {
+        who: {name: value for known in told for name, value in known.get(who, {}).items()} for who in reviewers
+    }
+    asked = ((AT_MOST, params["at_most"]), (AT_LEAST, params["at_least"]), (REWARD, params.get("reward", ())))
+    return tuple(panel_rule(option, text, attributes) for option, texts in asked for text in texts)
+
+
+def _calibrate(made: click.Context, answer: Answer) -> Findings:
+    params = made.params
+    table = table_of(_read(params))
+    of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope", "ties"))
+    share = params["select"]
+    # The class that the answer names holds where no option names one.
+    said = answer.found.get("hypothesis")
+    option = next(option for option in made.command.params if option.name == "hypothesis")
+    known = option.to_info_dict()["type"]["choices"]
+    named = said if said in known and not params["by_reviewer"] else None
+    usual = params["hypothesis"] or named or "linear"
+    others = read_side(side.read_hypotheses, params["by_reviewer"]) if params["by_reviewer"] else {}
+    wanted = Wanted(
+        params["method"] or (LSC if of_lsc else POSTERIOR),
+        bool(params["method"]) or of_lsc,
+        None if share is None else share.of,
+        params["error_rate"],
+        params["by_group_average"],
+        dict.fromkeys(table.reviewers, usual) | {str(who): kind for who, kind in others.items()},
+        10.0 if params["max_slope"] is None else params["max_slope"],
+        params["ties"] != "free",
+        _known(params["references"]),
+        _known(params["on_scale_of"]),
+        numbers_in(read_side(side.read_weights, params["weights"])) if params["weights"] else None,
+        (params["seed"] or 0) if params["lottery"] else None,
+        tuple(dict.fromkeys(params["explain"])),
+    )
+    return verify_calibration(answer, table, wanted)
+
+
+def _known(path: str | None) -> dict[str, float]:
+    """Read papers of known quality."""
+    found = read_side(side.read_references, path) if path else {}
+    return {str(item): value for item, value in found.items()}
+
+
+PLAN = {
+    "target",
+    "goals",
+    "use_scores",
+    "conflicts",
+    "capacity",
+    "spare",
+    "fixed",
+    "cost",
+    "gone",
+    "gone_after",
+    "affinity",
+}
+PEOPLE = {"min_affinity", "institutions", "senior", "willing", "min_reviews", "max_per_item", "max_reviews"}
+RULES = {"reviewers", "attributes", "at_most", "at_least"}
+
+ASSIGN = {"items_file", "reviewers_file", "columns", "affinity", "bids", "min_affinity", "previous", "allow_unscored"}
+MARKET = {
+    "conflicts",
+    "fixed",
+    "attributes",
+    "at_most",
+    "at_least",
+    "reward",
+    "demand",
+    "load",
+    "min_load",
+    "phase_one",
+}
+AIM = {"target", "survive", "floor", "floor_best", "conditioning", "fair"}
+CALIBRATE = {"method", "hypothesis", "by_reviewer", "max_slope", "ties", "references", "weights"}
+CHOOSE = {"select", "error_rate", "by_group_average", "on_scale_of", "lottery", "seed", "explain"}
+#: Options on which the most affinity without a level depends beside demands, loads and pairs.
+BEYOND = ("authors", "max_probability", "perturbation", "design")
+
+#: By the command whose answer it is.
+VERIFIERS = {
+    "check": Verifier(
+        _check,
+        frozenset(
+            TABLE
+            | {
+                "stream",
+                "require",
+                "use_scores",
+                "fragile",
+                "gone",
+                "gone_after",
+                "conflicts",
+                "reviewers",
+                "load",
+                "demand",
+            }
+        ),
+    ),
+    "assign": Verifier(_assign, frozenset(ASSIGN | MARKET | AIM)),
+    "calibrate": Verifier(_calibrate, frozenset(TABLE | CALIBRATE | CHOOSE)),
+    "plan": Verifier(_plan, frozenset(TABLE | PLAN | PEOPLE | RULES)),
+}

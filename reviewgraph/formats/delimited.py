@@ -2,34 +2,117 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import io
+import math
 import re
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 
-from reviewgraph.errors import InputError
-from reviewgraph.formats.files import find_encoding
-from reviewgraph.formats.headers import recognised
-from reviewgraph.formats.limits import COLUMNS
+from reviewgraph._base.arrays import IntArray
+from reviewgraph._base.errors import InputError
+from reviewgraph.formats.columns import recognised
+from reviewgraph.formats.files import COLUMNS, PARQUET, TIMES, cut, find_encoding, quote
 from reviewgraph.formats.tables import Column, Rows, Table
-from reviewgraph.formats.writing import unguarded
 
 if TYPE_CHECKING:
-    from reviewgraph.formats.headers import Role
-    from reviewgraph.formats.problems import Problems
-    from reviewgraph.labels import IntArray
+    from reviewgraph.formats.columns import Role
+    from reviewgraph.formats.files import Problems
+
+
+# Tables as CSV text: no spreadsheet takes a cell for a formula, and readers get back what it said.
+
+#: What a spreadsheet takes for the beginning of a formula, apostrophes before it aside; some take wide signs, too.
+_FORMULA = re.compile(r"'*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+#: What begins like a formula and is a number all the same.
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+def guarded(cell: str) -> str:
+    """Return a cell as it is written: an apostrophe before what would be a formula, numbers as they are.
+
+    What begins with apostrophes and then like a formula gets one more, so that :func:`unguarded` takes none too many.
+
+    >>> [guarded(cell) for cell in ("=1+1", "-1.5", "@ann", "'=x", "it's", "-")]
+    ["'=1+1", '-1.5', "'@ann", "''=x", "it's", "'-"]
+    """
+    return f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
+
+
+def unguarded(cell: str) -> str:
+    """Return a cell as it was before :func:`guarded`.
+
+    >>> [unguarded(cell) for cell in ("'=1+1", "-1.5", "''=x", "it's", "'tis")]
+    ['=1+1', '-1.5', "'=x", "it's", "'tis"]
+    """
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def csv_text(columns: Mapping[str, Sequence[Any]], *, guard: bool = True) -> str:
+    r"""Return columns as CSV with a header; None and NaN are empty cells, and no text is a formula (:func:`guarded`).
+
+    Without ``guard`` text goes out as it is, for programs that would take an apostrophe for a part of it.
+
+    >>> csv_text({"item": ["p,1", "p2"], "quality": [0.5, None], "title": ["=1+1", ""]})
+    'item,quality,title\n"p,1",0.5,\'=1+1\np2,,\n'
+    """
+    lines: list[str] = []
+    # The end of a line decides what is quoted: carriage returns are, in cells, and lines end without them.
+    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(map(_cell if guard else plain, column) for column in columns.values()), strict=True))
+    return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
+
+
+def csv_parts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[str]:
+    r"""Return columns that come in parts as CSV with one header, part by part.
+
+    >>> list(csv_parts([{"item": ["p1"]}, {"item": ["p2", "p3"]}]))
+    ['item\np1\n', 'p2\np3\n']
+    """
+    for number, columns in enumerate(parts):
+        text = csv_text(columns)
+        yield text if number == 0 else text[len(csv_text({name: [] for name in columns})) :]
+
+
+def _cell(value: Any) -> Any:
+    found = plain(value)
+    return guarded(found) if isinstance(found, str) else found
+
+
+def plain(value: Any) -> Any:
+    """Return a value in the terms of JSON: numbers, text, lists, mappings with text as keys, None.
+
+    >>> plain({"quality": (1.0, float("nan"))})
+    {'quality': [1.0, None]}
+    """
+    if isinstance(value, str | bool | int | None):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if hasattr(value, "tolist"):  # NumPy arrays and scalars, without importing NumPy
+        return plain(value.tolist())
+    if isinstance(value, Iterable):
+        return [plain(entry) for entry in value]
+    return str(value)
+
 
 DELIMITERS = (",", "\t", ";", "|")
 
 #: Bytes from which loading Arrow (half a second) is repaid; the csv module reads about 10 MB a second.
 LARGE = 1_500_000
-#: What may be a cell that :func:`~reviewgraph.formats.writing.guarded` has written.
+#: What may be a cell that :func:`~reviewgraph.formats.delimited.guarded` has written.
 _GUARD = re.compile(rb"'[=+\-@\t\r]")
 #: Rows that are held as text at a time.
 CHUNK = 50_000
@@ -74,8 +157,6 @@ class Delimited(Table):
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         """Return the columns at these positions; ragged rows are left out and noted as problems."""
         if len(self.data) >= LARGE and not self._has_blanks and b'"' not in self.data and not _GUARD.search(self.data):
-            from reviewgraph.formats.arrow import read_plain
-
             data = self.data if self.encoding == "utf-8-sig" else self.data.decode(self.encoding).encode()
             columns = read_plain(data, self.delimiter, len(self.header), positions, self.header_lines)
             if columns is not None:  # every row stands on a line of its own and has the right width
@@ -165,3 +246,189 @@ def _say_quoting(error: Exception) -> str:
     if "expected after" in text:
         return "text follows a closing quote; write a quote inside a quoted cell twice"
     return text or "there is none"
+
+
+# Tables by Arrow: large delimited text without quotes, and Parquet.
+
+_NEWLINE = re.compile(rb"\r\n|\r|\n")
+_BLOCK = 1 << 24
+#: Encoded while it is read: to encode afterwards needs the compute functions of Arrow, which take longer to load.
+_ENCODED = pa.dictionary(pa.int32(), pa.large_string())
+
+
+def read_plain(
+    data: bytes, delimiter: str, width: int, positions: Sequence[int], header_lines: int
+) -> list[Column] | None:
+    """Return columns of delimited text that has no quotes, or None where a line is ragged, blank or otherwise odd.
+
+    Parameters
+    ----------
+    data
+        The file in UTF-8.
+    delimiter, width
+        What stands between cells, and how many a row has.
+    positions
+        Which columns to return.
+    header_lines
+        Lines to pass over.
+    """
+    ends = islice(_NEWLINE.finditer(data), header_lines - 1, None) if header_lines else iter(())
+    start = next((end.end() for end in ends), len(data) if header_lines else 0)
+    if header_lines and data.startswith(codecs.BOM_UTF8, start):
+        return None  # Arrow would take it for the mark of the file; it is part of the first label
+    names = [f"c{place}" for place in range(width)]
+    wanted = [names[place] for place in positions]
+    try:
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(pa.py_buffer(memoryview(data)[start:])),
+            read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=_BLOCK),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False, double_quote=False),
+            convert_options=pyarrow.csv.ConvertOptions(
+                include_columns=wanted, column_types=dict.fromkeys(wanted, _ENCODED), check_utf8=False
+            ),
+        )
+    except pa.ArrowException:
+        return None
+    # Arrow passes over blank lines; where it did, its rows do not tell their lines, which messages need.
+    if table.num_rows != _count_lines(data, start):
+        return None
+    return [_column(table.column(name).unify_dictionaries()) for name in wanted]
+
+
+def _count_lines(data: bytes, start: int) -> int:
+    """Count the lines from ``start`` on, blank ones at the end left out; -1 where line ends are of several kinds."""
+    end = len(data)
+    while end > start and data[end - 1] in b"\r\n":
+        end -= 1
+    returns, feeds = data.count(b"\r", start, end), data.count(b"\n", start, end)
+    if returns and returns != data.count(b"\r\n", start, end):
+        return -1
+    return feeds + 1 if end > start else 0
+
+
+def _encoded(column: Any) -> Column:
+    """Return a column of a file in dictionary form, nulls as empty text."""
+    stored = pa.types.is_dictionary(column.type)
+    return _column(column.unify_dictionaries() if stored else column.dictionary_encode(), compact=stored)
+
+
+def _column(encoded: Any, *, compact: bool = False) -> Column:
+    """Return a column of Arrow that has one dictionary, ``compact`` where that may hold a value twice or unused."""
+    if not len(encoded):  # which Arrow before 26 cannot combine
+        return Column(np.empty(0, np.int64), [])
+    whole = encoded.combine_chunks()
+    values = _texts(whole.dictionary)
+    if compact or whole.null_count:
+        return _compact(whole.indices.fill_null(len(values)), [*values, ""])
+    return Column(_numbers(whole.indices), values)
+
+
+def _compact(indices: Any, values: Sequence[str]) -> Column:
+    """Return a column whose values are distinct and each in use, which those that stand in a file need not be."""
+    codes = _numbers(indices)
+    used = np.flatnonzero(np.bincount(codes, minlength=len(values))).tolist()
+    index: dict[str, int] = {}
+    place = np.zeros(len(values), np.int64)
+    place[used] = [index.setdefault(values[code], len(index)) for code in used]
+    return Column(place[codes], list(index))
+
+
+def _numbers(indices: Any) -> IntArray:
+    # Not to_numpy, which imports pandas where it is installed and so would triple the time of a small table.
+    if not len(indices):
+        return np.empty(0, np.int64)
+    found = np.frombuffer(indices.buffers()[1], np.int32, len(indices), 4 * indices.offset)
+    return found.astype(np.int64)
+
+
+def _texts(values: Any) -> list[str]:
+    if pa.types.is_large_string(values.type) or pa.types.is_string(values.type):
+        return list(values.to_pylist())
+    if pa.types.is_boolean(values.type):
+        return [str(value).lower() for value in values.to_pylist()]
+    return [str(value).removesuffix(".0") for value in values.to_pylist()]
+
+
+class Parquet(Table):
+    """A Parquet file; numbers become text, whole ones without a point, nulls empty cells.
+
+    Raises
+    ------
+    InputError
+        If Arrow cannot read the file, or it has more columns than a table may have.
+    """
+
+    decimal_comma = False
+
+    def __init__(self, name: str, data: bytes) -> None:
+        from pyarrow.parquet import ParquetFile  # not where text is read
+
+        self.name, self.data = name, data
+        with refused(name):
+            file = ParquetFile(pa.BufferReader(pa.py_buffer(data)))
+            self.schema = file.schema_arrow
+            self.header: list[str] = list(self.schema.names)
+            # Texts stay in the dictionaries that the file has: a long one that stands in many rows is held once.
+            texts = [field.name for field in self.schema if _is_text(field.type)]
+            self.file = ParquetFile(pa.BufferReader(pa.py_buffer(data)), metadata=file.metadata, read_dictionary=texts)
+        COLUMNS.expect(name, len(self.header))
+
+    def place(self, line: int) -> str:
+        """Return how a message names a row."""
+        return f"{self.name}: row {line}"
+
+    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+        """Return the columns at these positions."""
+        for place in positions:
+            self._expect_text_or_number(self.schema.field(place))
+        with refused(self.name):
+            self._expect_bounded(positions)
+            table = self.file.read(columns=[self.header[place] for place in positions])
+            columns = [_encoded(_plain(table.column(self.header[place]))) for place in positions]
+        return Rows(columns, range(1, table.num_rows + 1))
+
+    def _expect_text_or_number(self, field: Any) -> None:
+        if _is_text(field.type) or any(
+            is_kind(field.type)
+            for is_kind in (
+                *(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean),
+                pa.types.is_null,
+            )
+        ):
+            return
+        message = f"{self.name}: column {quote(field.name)}: expected text or numbers, found {field.type}"
+        raise InputError(message)
+
+    def _expect_bounded(self, positions: Sequence[int]) -> None:
+        """Refuse what would take far more memory than the file has bytes: by what it says of itself, undecoded."""
+        # What it says of each column is looked at by Arrow alone: asked for it from here, damaged ones end the process.
+        found = self.file.metadata
+        unpacked = sum(found.row_group(number).total_byte_size for number in range(found.num_row_groups))
+        # A cell takes eight bytes here, however few it has in the file.
+        most = max(PARQUET.most, TIMES * len(self.data))
+        PARQUET._replace(most=most).expect(self.name, max(unpacked, 8 * len(positions) * found.num_rows))
+
+
+def _is_text(kind: Any) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _plain(column: Any) -> Any:
+    """Return a column without a dictionary of numbers, and one of nothing as text."""
+    kind = column.type
+    if pa.types.is_dictionary(kind) and not _is_text(kind):
+        return column.cast(kind.value_type)
+    return column.cast(pa.large_string()) if pa.types.is_null(kind) else column
+
+
+@contextlib.contextmanager
+def refused(name: str) -> Iterator[None]:
+    """Refuse a damaged file, which surfaces as whatever the code that meets it raises."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        message = f"{name}: the Parquet file cannot be read ({cut(error)}); write it anew, or use CSV"
+        raise InputError(message) from error

@@ -10,13 +10,141 @@ import re
 import stat
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from reviewgraph.errors import InputError
-from reviewgraph.formats.limits import MEMBERS, STREAMED, UNPACKED
-from reviewgraph.formats.problems import cut, quote
+from reviewgraph._base.errors import InputError
+
+# The most that one file may ask for: what is beyond is a bomb or a mistake, and is refused with the limit's name.
+
+
+class Limit(NamedTuple):
+    """A limit: what it counts, the most of it, and what to do about a file beyond it."""
+
+    what: str
+    most: int
+    advice: str
+
+    def expect(self, name: str, found: int) -> None:
+        """Refuse a file beyond the limit.
+
+        Raises
+        ------
+        InputError
+            Naming the file, the limit and what was found.
+        """
+        if found > self.most:
+            message = f"{name}: the limit is {self.most:,} {self.what}, found {found:,} or more; {self.advice}"
+            raise InputError(message)
+
+
+_SHORTER = "delete what is empty or needless, or save the table as CSV"
+
+#: Columns of a table: of a sheet whose rows are students there may be hundreds.
+COLUMNS = Limit("columns of a table", 5_000, "give one row a review instead of one column a paper")
+#: Rows of a sheet, those that are empty included; no spreadsheet has more.
+ROWS = Limit("rows of a sheet", 1_048_576, _SHORTER)
+#: Cells of a sheet, those that are empty included.
+CELLS = Limit("cells of a sheet", 20_000_000, _SHORTER)
+#: Cells that a sheet may have however small its file is; beyond, :data:`TIMES` as many as the file has bytes.
+SPARSE = 1_000_000
+#: Elements of XML that a workbook may have however small it is; beyond, so many for each byte of the file.
+ELEMENTS, ELEMENTS_A_BYTE = Limit("elements in a workbook of its size", 50_000, _SHORTER), 10
+#: Characters of a text in a spreadsheet; Excel has 32,767.
+CHARACTERS = Limit("characters of a cell", 100_000, _SHORTER)
+#: Files of an archive or a folder.
+MEMBERS = Limit("files in an archive or a folder", 10_000, "give the one file that holds the table")
+#: What an archive or a spreadsheet, which is one, may unpack to.
+UNPACKED = Limit("bytes unpacked", 256 << 20, "unpack it and give the one file that holds the table, or save it as CSV")
+#: What a Parquet file may unpack to: this, or so many times its own size.
+PARQUET, TIMES = Limit("bytes unpacked", 256 << 20, "write the table anew, or as CSV"), 100
+#: Objects within objects; the systems' own files have five.
+DEPTH = Limit("levels of objects within objects", 100, "give the file as the system exports it")
+#: Bytes of what is no plain file, such as a pipe: a device may have no end.
+STREAMED = Limit("bytes of a pipe or a device", 256 << 20, "save it as a file and give that")
+
+
+# What is wrong in a file and where, gathered so that one message tells it all.
+
+#: Problems one message spells out; the rest are counted.
+LISTED = 10
+
+#: Characters of a cell that a message quotes.
+QUOTED = 40
+
+#: Characters of an error of others that a message says.
+SAID = 200
+
+
+def quote(label: object) -> str:
+    """Return text in quotes for a message, cut where it is long, and other labels as they are written in Python.
+
+    >>> quote("p" * 10_000)
+    "'pppppppppppppppppppppppppppppppppppppppp...' (10,000 characters)"
+    """
+    text = label if isinstance(label, str) else ""
+    return repr(label) if len(text) <= QUOTED else f"{text[:QUOTED] + '...'!r} ({len(text):,} characters)"
+
+
+def cut(error: object) -> str:
+    r"""Return what the system or a library says of an error, in one line that is cut where it is long.
+
+    >>> cut(ValueError("no such thing\nin line 3")), len(cut("x" * 1_000))
+    ('no such thing', 203)
+    """
+    lines = str(error).splitlines() or [type(error).__name__]
+    return lines[0] if len(lines[0]) <= SAID else f"{lines[0][:SAID]}..."
+
+
+def quote_all(texts: Iterable[str], most: int = 20) -> str:
+    """Return several texts in quotes, separated by commas, the first ones where there are many."""
+    quoted = [quote(text) for text in texts]
+    more = f" and {len(quoted) - most} more" if len(quoted) > most else ""
+    return ", ".join(quoted[:most]) + more
+
+
+class Problems:
+    """Malformed rows of one reading, over all its files.
+
+    >>> problems = Problems()
+    >>> problems.add(0, 3, "reviews.csv:3: the reviewer is empty")
+    >>> problems.raise_any()
+    Traceback (most recent call last):
+        ...
+    reviewgraph._base.errors.InputError: reviews.csv:3: the reviewer is empty
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._found: list[tuple[int, int, str]] = []
+        self._hints: dict[str, None] = {}
+
+    def add(self, file: int, line: int, message: str) -> None:
+        """Note one problem; within a file and a kind of problem they must come in the order of lines."""
+        self.count += 1
+        self._found.append((file, line, message))
+
+    def add_rows(self, file: int, lines: Sequence[int], message: Callable[[int], str]) -> None:
+        """Note the same kind of problem for many rows; ``message(n)`` tells the n-th of them."""
+        for number, line in enumerate(lines[:LISTED]):
+            self.add(file, int(line), message(number))
+        self.count += max(0, len(lines) - LISTED)
+
+    def hint(self, message: str) -> None:
+        """Note what to do about it, once however often it is said."""
+        self._hints[message] = None
+
+    def raise_any(self) -> None:
+        """Raise one InputError that lists the first problems by file and line and counts the rest."""
+        if not self.count:
+            return
+        listed = [message for _, _, message in sorted(self._found)[:LISTED]]
+        if self.count > len(listed):
+            listed.append(f"... and {self.count - len(listed):,} more")
+        raise InputError("\n".join([*listed, *self._hints]))
+
 
 #: What an archive begins with, and an empty one.
 _MAGIC = (b"PK\x03\x04", b"PK\x05\x06")

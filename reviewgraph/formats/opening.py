@@ -8,16 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from reviewgraph.errors import InputError
-from reviewgraph.formats.files import Members, is_zip, open_folder, open_zip, read_bytes
-from reviewgraph.formats.grids import to_grid
-from reviewgraph.formats.headers import PART, Role
-from reviewgraph.formats.problems import cut, quote, quote_all
-from reviewgraph.formats.recognising import PLAIN, Wanted, extract, recognise
+from reviewgraph._base.errors import InputError
+from reviewgraph.formats.columns import PART, Role
+from reviewgraph.formats.delimited import csv_text
+from reviewgraph.formats.files import Members, cut, is_zip, open_folder, open_zip, quote, quote_all, read_bytes
+from reviewgraph.formats.grids import is_json, is_xml, plain_tag, read_json, read_xml, to_grid
 from reviewgraph.formats.systems.known import SYSTEMS, check_format
-from reviewgraph.formats.trees import is_json, is_xml, plain_tag, read_json, read_xml
+from reviewgraph.formats.systems.system import PLAIN, Wanted, extract, recognise
 from reviewgraph.formats.workbooks import choose_sheet, is_workbook, is_xlsx, read_spreadsheet_xml, read_xlsx
-from reviewgraph.formats.writing import csv_text
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path, Table
@@ -93,7 +91,7 @@ class Arrow(Format):
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         """Return the table of a Parquet file."""
-        from reviewgraph.formats.arrow import Parquet
+        from reviewgraph.formats.delimited import Parquet
 
         return recognise(Parquet(name, data), wanted)
 

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from reviewgraph.arrays import IntArray
-from reviewgraph.columns import Columns
-from reviewgraph.errors import InputError, LabelWarning, warn
-from reviewgraph.formats.problems import LISTED, quote
+from reviewgraph._base.arrays import IntArray
+from reviewgraph._base.errors import InputError, LabelWarning, warn
+from reviewgraph._base.labels import Label, Whole, encode, identity, is_null, natural_key
+from reviewgraph._base.text import counted, shortened
+from reviewgraph.formats.columns import Columns
+from reviewgraph.formats.files import LISTED, quote
 from reviewgraph.formats.tables import Aside, Column, Rows, Table, recoded
-from reviewgraph.labels import Label, Whole, encode, identity, is_null, natural_key
-from reviewgraph.words import counted, shortened
 
 if TYPE_CHECKING:
-    from reviewgraph.formats.problems import Problems
+    from reviewgraph.formats.files import Problems
+
 
 Note = Callable[[str], object]
 #: What becomes of labels that are alike.
@@ -70,7 +71,8 @@ class Spellings:
     >>> known.respelled(["Bob"], "reviewer", "loads.csv", notes.append)
     Traceback (most recent call last):
         ...
-    reviewgraph.errors.InputError: loads.csv: 'Bob' and 'bob' differ in letter case alone. One reviewer or two? The
+    reviewgraph._base.errors.InputError: loads.csv: 'Bob' and 'bob' differ in letter case alone. One reviewer or two?
+    The
     argument merge of read_reviews, Reviews.from_frame and its siblings, and assign decides: "all" makes such labels
     one, spelled as the second; "none" keeps them apart; {label: as} says which become which
     """
@@ -119,7 +121,7 @@ class Spellings:
         name
             The file or argument, for messages.
         note
-            Told what was changed; by default that is a :class:`~reviewgraph.errors.LabelWarning`.
+            Told what was changed; by default that is a :class:`~reviewgraph._base.errors.LabelWarning`.
         place
             Says where the label at a place stands, for messages.
 
@@ -199,7 +201,7 @@ class Spellings:
 def joined(columns: Columns, merge: Merge | None, name: str, note: Note | None = None) -> Columns:
     """Return pairs whose labels are spelled as they were first, those that are alike joined.
 
-    >>> from reviewgraph.labels import encode
+    >>> from reviewgraph._base.labels import encode
     >>> (reviewer, reviewers), (item, items) = encode(["ann", "Ann"]), encode([1, 2])
     >>> joined(Columns(reviewer, item, reviewers, items), "all", "pairs", print)
     pairs: 1 label is spelled as before, which differs in letter case alone ('ann' as 'Ann')

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reviewgraph.errors import InputError
-from reviewgraph.formats.problems import cut, quote, quote_all
-from reviewgraph.labels import is_null
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import is_null
+from reviewgraph.formats.files import cut, quote, quote_all
 
 #: Cells that say there is no score, beside empty ones (HotCRP writes or accepts them; R writes NA).
 MISSING = frozenset({"n/a", "na", "none", "no entry", "-", "\N{EN DASH}"})

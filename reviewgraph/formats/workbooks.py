@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reviewgraph.errors import InputError
-from reviewgraph.formats.grids import Grid, Line, as_text
-from reviewgraph.formats.headers import normalise, recognised
-from reviewgraph.formats.limits import (
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.provenance import FileRead, LeftOut
+from reviewgraph.formats.columns import normalise, recognised
+from reviewgraph.formats.files import (
     CELLS,
     CHARACTERS,
     COLUMNS,
@@ -24,15 +24,17 @@ from reviewgraph.formats.limits import (
     SPARSE,
     TIMES,
     Limit,
+    cut,
+    quote,
+    quote_all,
 )
-from reviewgraph.formats.problems import cut, quote, quote_all
-from reviewgraph.formats.recognising import Wanted, recognise
+from reviewgraph.formats.grids import Grid, Line, as_text, attribute, children, plain_tag
+from reviewgraph.formats.systems.system import Wanted, recognise
 from reviewgraph.formats.tables import Table
-from reviewgraph.formats.trees import attribute, children, plain_tag
-from reviewgraph.provenance import FileRead, LeftOut
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
+
 
 #: The file that every .xlsx has inside.
 INSIDE = "[Content_Types].xml"

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import math
+import secrets
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar
 
+from reviewgraph._base.labels import Shuffled
+from reviewgraph._base.results import Plot
 from reviewgraph._version import __version__
-from reviewgraph.plots import Plot
-from reviewgraph.report.pictures.colours import written_out
-from reviewgraph.report.pictures.svg import NARROW, WIDE
+from reviewgraph.report.pictures import Bar, bars
+from reviewgraph.report.svg import NARROW, WIDE, written_out
+from reviewgraph.table.reviews import Reviews
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jinja2 import Template
 
-    from reviewgraph.report.pictures.svg import Drawing
-    from reviewgraph.report.tables import Table
+    from reviewgraph._base.labels import Label
+    from reviewgraph.report.svg import Drawing
 
 
 @dataclass(frozen=True, repr=False)
@@ -315,3 +322,237 @@ def _colours() -> str:
 def _hash(text: str) -> str:
     """Return what the policy of the page knows its one style sheet and its one script by."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+# Charts of bars, and sentences in place of those whose bars are all alike.
+
+
+def chart(name: str, title: str, words: str, found: Sequence[Bar], unit: str) -> Picture:
+    """Return a picture of bars, with a sentence instead where they are all of one length.
+
+    Parameters
+    ----------
+    name, title, words
+        Of the picture.
+    found
+        The bars.
+    unit
+        What the names of the bars count.
+
+    Examples
+    --------
+    >>> chart("loads", "Reviews per paper", "", [Bar("3", 40)], "reviews").instead
+    'Reviews per paper: 3, for all 40.'
+    >>> chart("loads", "Reviews per paper", "", [Bar("3", 7), Bar("4", 7)], "reviews").instead
+    'Reviews per paper: 3 and 4, for 7 each.'
+    """
+    alike = len({bar.number for bar in found}) < 2
+    return Picture(name, title, words, lambda width: bars(found, width, unit), _sentence(title, found) if alike else "")
+
+
+def _sentence(title: str, found: Sequence[Bar]) -> str:
+    if not found:
+        return f"{title}: none."
+    *others, last = found
+    if not others:
+        return f"{title}: {last.name}, for all {last.number:,}."
+    return f"{title}: {', '.join(bar.name for bar in others)} and {last.name}, for {last.number:,} each."
+
+
+def worth_seeing(parts: Iterable[Part]) -> list[Part]:
+    """Return parts of a report, sentences instead of pictures that show nothing.
+
+    >>> worth_seeing([chart("loads", "Reviews per paper", "", [Bar("3", 40)], "reviews")])
+    [Prose(paragraphs=['Reviews per paper: 3, for all 40.'])]
+    """
+    return [Prose([part.instead]) if isinstance(part, Picture) and part.instead else part for part in parts]
+
+
+# Tables of a report: columns of plain values, which a small script sorts, filters and searches in the browser.
+
+Kind: TypeAlias = Literal["text", "number", "choice"]
+
+#: Rows that stand on the page at a time.
+SHOWN = 25
+#: Rows that are printed, where scripts may run.
+PRINTED = 500
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column.
+
+    Parameters
+    ----------
+    name
+        Its heading.
+    values
+        A cell a row: text, numbers, or None where there is none.
+    kind
+        ``"text"`` is searched, ``"number"`` has a least and a most, ``"choice"`` is one of a few words.
+    digits
+        After the point, for numbers.
+    """
+
+    name: str
+    values: Sequence[Any]
+    kind: Kind = "text"
+    digits: int = 0
+
+    def shown(self, value: Any) -> str:
+        """Return a cell as text, as the script writes it.
+
+        >>> Column("error", [], "number", 2).shown(1234.5), Column("error", [], "number").shown(None)
+        ('1,234.50', '-')
+        """
+        if value is None or value == "":
+            return "-"
+        return f"{value:,.{self.digits}f}" if self.kind == "number" else str(value)
+
+    @property
+    def cells(self) -> list[Any]:
+        """The values, numbers rounded to what is shown, those that are not finite None."""
+        if self.kind != "number":
+            return [None if value is None else str(value) for value in self.values]
+        known = [None if value is None or not math.isfinite(value) else value for value in self.values]
+        return [value if value is None else round(value, self.digits) + 0 for value in known]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; the first column names the row.
+
+    Parameters
+    ----------
+    name
+        An identifier, unlike that of any other table of the page.
+    caption
+        What it holds.
+    columns
+        Its columns, rows in the order in which they stand first.
+    noun
+        What a row is, in the plural: "papers".
+    links
+        Identifiers to which the rows' names lead; none by default.
+    live
+        Whether a reader can sort, filter and search; a table of a few rows needs none of that.
+    """
+
+    name: str
+    caption: str
+    columns: Sequence[Column]
+    noun: str = "rows"
+    links: Sequence[str] = ()
+    live: bool = True
+    template: ClassVar[str] = "table"
+
+    def __len__(self) -> int:
+        return len(self.columns[0].values)
+
+    @property
+    def first_rows(self) -> list[list[str]]:
+        """The rows that stand there before the script runs, and where none does."""
+        cells = [column.cells[: SHOWN if self.live else None] for column in self.columns]
+        return [
+            [column.shown(cell) for column, cell in zip(self.columns, row, strict=True)]
+            for row in zip(*cells, strict=True)
+        ]
+
+    @property
+    def data(self) -> str:
+        """Everything, for the script; no cell can end the element that holds it."""
+        found = {
+            "noun": self.noun,
+            "shown": SHOWN,
+            "printed": PRINTED,
+            "links": list(self.links),
+            "columns": [{"name": each.name, "kind": each.kind, "digits": each.digits} for each in self.columns],
+            "cells": [column.cells for column in self.columns],
+        }
+        return safe_json(found)
+
+
+def safe_json(value: Any) -> str:
+    r"""Return JSON that may stand in a script element, whatever its text says.
+
+    >>> safe_json("</script>")
+    '"\\u003c/script\\u003e"'
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+# Codes in place of names: a report that may be passed on, and the key to it.
+
+Result = TypeVar("Result")
+
+
+class Codes:
+    """A code for each reviewer and each paper, drawn at random: an order by name would give names away.
+
+    Parameters
+    ----------
+    reviewers, items
+        Labels.
+    known
+        Codes there are already, by ``"reviewer"`` or ``"paper"`` and label as text; they are kept.
+
+    Examples
+    --------
+    >>> codes = Codes(["ann"], ["p1", "p2"], {("paper", "p1"): "P2"})
+    >>> codes.reviewer, codes.item
+    ({'ann': 'R1'}, {'p1': 'P2', 'p2': 'P1'})
+    """
+
+    def __init__(
+        self, reviewers: Iterable[Label], items: Iterable[Label], known: Mapping[tuple[str, str], str] | None = None
+    ) -> None:
+        self.reviewer = _drawn("R", "reviewer", reviewers, known or {})
+        self.item = _drawn("P", "paper", items, known or {})
+
+    def table(self, reviews: Reviews) -> Reviews:
+        """Return a table under codes, without titles; integers inside stay what they are."""
+        return replace(
+            reviews,
+            reviewers=Shuffled(self.reviewer[label] for label in reviews.reviewers),
+            items=Shuffled(self.item[label] for label in reviews.items),
+            titles={},
+        )
+
+    def applied(self, result: Result) -> Result:
+        """Return a result in which every table of reviews stands under codes."""
+        done: dict[int, Reviews] = {}
+
+        def coded(value: Any) -> Any:
+            if isinstance(value, Reviews):
+                return done.setdefault(id(value), self.table(value))
+            if is_dataclass(value) and not isinstance(value, type):
+                found = {entry.name: getattr(value, entry.name) for entry in fields(value) if entry.init}
+                changed = {name: new for name, old in found.items() if (new := coded(old)) is not old}
+                return replace(value, **changed) if changed else value
+            return value
+
+        return coded(result)  # type: ignore[no-any-return]
+
+    def key(self, titles: Mapping[Label, str]) -> dict[str, list[Any]]:
+        """Return the key by column: kind, code, label and title, in the order of the codes."""
+        kinds = (("reviewer", self.reviewer), ("paper", self.item))
+        rows = [
+            (kind, code, label, titles.get(label, "") if kind == "paper" else "")
+            for kind, codes in kinds
+            for label, code in sorted(codes.items(), key=lambda entry: int(entry[1][1:]))
+        ]
+        return {name: [row[place] for row in rows] for place, name in enumerate(("kind", "code", "label", "title"))}
+
+
+def _drawn(letter: str, kind: str, labels: Iterable[Label], known: Mapping[tuple[str, str], str]) -> dict[Label, str]:
+    all_labels = list(labels)
+    found = {label: known[kind, str(label)] for label in all_labels if (kind, str(label)) in known}
+    taken = {code for (of, _), code in known.items() if of == kind}
+    free = [code for number in range(1, len(all_labels) + len(taken) + 1) if (code := f"{letter}{number}") not in taken]
+    new = [label for label in all_labels if label not in found]
+    codes = free[: len(new)]
+    secrets.SystemRandom().shuffle(codes)
+    return found | dict(zip(new, codes, strict=True))

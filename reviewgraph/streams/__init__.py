@@ -1,1 +1,1 @@
-"""Tables larger than memory: Parquet by batches, codes in a temporary file, one pass after another."""
+"""Tables larger than memory."""

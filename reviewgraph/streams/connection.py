@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from reviewgraph.arguments import checked
-from reviewgraph.arrays import CodeArray, IntArray
-from reviewgraph.errors import InputError
-from reviewgraph.kernels.union_find import grow_cover, point_at_roots, union_chunk
-from reviewgraph.levels import LEVELS, NAMES, Double, Recoverable, level_named
-from reviewgraph.provenance import record_of
-from reviewgraph.results import Result
+from reviewgraph._base.arguments import checked
+from reviewgraph._base.arrays import CodeArray, IntArray
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.provenance import record_of
+from reviewgraph._base.results import Result
+from reviewgraph._base.text import counted, listed
+from reviewgraph.graph.check import PRECISE, facts
+from reviewgraph.graph.kernels.union_find import grow_cover, point_at_roots, union_chunk
+from reviewgraph.graph.levels import LEVELS, NAMES, Double, Recoverable, level_named
 from reviewgraph.streams.coding import Labels
 from reviewgraph.streams.table import Stream
-from reviewgraph.words import counted
 
 #: Passes in which the cover of the busiest reviewer may grow.
 PASSES = 30
@@ -229,3 +230,38 @@ def _cover_of_busiest(stream: Stream) -> int:
         if not sum(grow_cover(joined, covered, chunk.first, chunk.start, chunk.item) for chunk in stream.chunks()):
             break
     return int(np.count_nonzero(covered))
+
+
+# The check of a table larger than memory as a page for people: the verdict first, then what is not known.
+
+
+def page(connection: Connection) -> str:
+    """Return the page."""
+    stream = connection.stream
+    late = 0 < stream.n_scored < stream.n_reviews
+    state = [f"{stream.n_scored:,} of {counted(stream.n_reviews, 'review')} are in."] if late else []
+    return "\n".join([*state, *opening(connection), "", *facts(stream, stream.n_scored)])
+
+
+def opening(connection: Connection) -> list[str]:
+    """Return the verdict, and what is not decided, a line each."""
+    n_items, missing = connection.stream.n_items, connection.least_degrees_of_freedom
+    papers = f"All {n_items:,} papers are" if n_items != 1 else "The one paper is"
+    links = f"at least {counted(missing, 'link')} missing (degrees of freedom)"
+    if connection.level is None:
+        lines = [
+            f"The {n_items:,} papers cannot all be compared: they fall into {connection.pieces:,} pieces without a "
+            f"common reviewer (connected components); {links}."
+        ]
+    else:
+        level = level_named(connection.level)
+        lines = [f"{papers} {level.words} ({level.term})."]
+        if missing:
+            lines.append(f"If reviewers also stretch or compress the scale they are not: {links}.")
+    lines.append(PRECISE)
+    if connection.undecided:
+        lines.append(
+            f"Of {listed(connection.undecided)} it is not decided whether they hold: that takes memory that grows with "
+            f"the reviews. One group of {counted(connection.least_cover, 'paper')} is comparable for certain."
+        )
+    return lines

@@ -9,10 +9,10 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from reviewgraph.errors import InputError
+from reviewgraph._base.errors import InputError
+from reviewgraph.formats.delimited import unguarded
+from reviewgraph.formats.files import cut, quote
 from reviewgraph.formats.opening import written_rows
-from reviewgraph.formats.problems import cut, quote
-from reviewgraph.formats.writing import unguarded
 from reviewgraph.verify.schemas import COLUMNS, KINDS, SCHEMAS, TEXT, UNSEEN, misfits, unseen
 
 if TYPE_CHECKING:

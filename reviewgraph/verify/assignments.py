@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from reviewgraph.levels import ALL_NAMES, NAMES
+from reviewgraph.graph.levels import ALL_NAMES, NAMES
 from reviewgraph.verify.answers import Findings, number_in
-from reviewgraph.verify.flows import can_be_met, every_assignment, most_affinity, most_met
 from reviewgraph.verify.levels import (
     TooLarge,
+    can_be_met,
+    every_assignment,
     expect_small,
     holds,
     is_double,
+    most_affinity,
+    most_met,
     test_of,
     without_each_reviewer,
 )
@@ -22,8 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reviewgraph.verify.answers import Answer
+    from reviewgraph.verify.graphs import Pair, Table
     from reviewgraph.verify.rules import Market
-    from reviewgraph.verify.tables import Pair, Table
+
 
 REACHED = {"optimal", "feasible"}
 #: Affinity sums are of many numbers, and solvers stop where little is left.

@@ -5,19 +5,335 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from reviewgraph.formats.problems import cut
-from reviewgraph.levels import Connected, Double, Recoverable, SurvivesReview, level_named
+import numpy as np
+
+from reviewgraph.formats.files import cut
+from reviewgraph.graph.levels import Connected, Double, Recoverable, SurvivesReview, level_named
 from reviewgraph.verify.graphs import groups, missing_links, pieces
 from reviewgraph.verify.levels import TooLarge, expect_small, holds
-from reviewgraph.verify.proofs import expansion_proves, flow_proves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from reviewgraph._base.arrays import FloatArray
+    from reviewgraph.verify.graphs import Pair
     from reviewgraph.verify.rules import PlainRules
-    from reviewgraph.verify.tables import Pair
+
+
+# Proofs of lower bounds, done again: the expansion of a table, a flow through it, and its parts taken one by one.
+#
+# All of them are about the doubly connected components, of which they take the covers: lists of items, ascending.
+
+if TYPE_CHECKING:
+    Covers: TypeAlias = Sequence[list[int]]
+    Part: TypeAlias = dict[int, frozenset[int]]
+    Ways: TypeAlias = tuple[list[list[tuple[int, int, float]]], list[list[tuple[int, int, float]]]]
+
+#: Steps of the bisection, after which a claim is off by 2^-40 of the largest slope.
+HALVINGS = 40
+#: The factorisation may not tell an eigenvalue from one this much smaller, relative to the largest weight of an item.
+SLACK = 1e-8
+#: The flow is a sum of positive floats: after a few thousand roundings it is off by less than this, relatively.
+ROUNDING = 1e-9
+#: Groups up to which a part is listed again; larger lists are taken on trust.
+LISTED_UP_TO = 2_000
+
+
+def expansion_proves(covers: Covers, n_items: int, claimed: int) -> bool:
+    """Whether the expansion of a table proves that a plan for *double* takes ``claimed`` reviews.
+
+    Not the eigenvalue is computed, but that it is as large as the claim needs is proved: the smallest slope s that
+    gives the claim is found by bisection, and a Cholesky factorisation of the Laplacian less s times the identity (the
+    constant vector lifted out of the way) shows that no eigenvalue is below. Takes O(N^3) for the factorisation and
+    O(N^2) for each step of the bisection.
+    """
+    laplacian, largest = _laplacian(covers, n_items)
+    slope = least_slope(np.diag(laplacian), largest, claimed)
+    return slope is not None and (slope == 0.0 or rises(laplacian, slope))
+
+
+def least_slope(weight: FloatArray, largest: int, claimed: int) -> float | None:
+    """Return a slope, rounded up, that a claim needs; 0 if it needs none, None if none suffices.
+
+    ``weight`` holds what each item has of the components, ``largest`` is the largest of them.
+    """
+    if claimed <= 0:
+        return 0.0
+    low, high = 0.0, float(2 * weight.max(initial=0.0))
+    if _needed(weight, high, largest) < claimed:
+        return None
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _needed(weight, middle, largest) >= claimed else (middle, high)
+    return high
+
+
+def rises(laplacian: FloatArray, slope: float) -> bool:
+    """Whether no eigenvalue of a Laplacian but that of the constant vector is below a slope."""
+    n_items, top = len(laplacian), float(2 * np.diag(laplacian).max(initial=0.0))
+    lifted = laplacian + (top + slope + 1.0) / n_items - (slope + SLACK * top) * np.eye(n_items)
+    try:
+        np.linalg.cholesky(lifted)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _laplacian(covers: Covers, n_items: int) -> tuple[FloatArray, int]:
+    """Laplacian of the items, each component of n spreading n - 2 evenly over its ordered pairs; and the largest n."""
+    matrix = np.zeros((n_items, n_items))
+    for cover in covers:
+        size = len(cover)
+        if size > 2:
+            share = (size - 2) / (size * (size - 1))
+            matrix[np.ix_(cover, cover)] -= share
+            matrix[cover, cover] += share * size
+    return matrix, max(map(len, covers), default=0)
+
+
+def _needed(weight: FloatArray, slope: float, largest: int) -> int:
+    """Reviews that two blocks need whose union is the first of t items or more, for the best t."""
+    n_items = weight.size
+    size = np.arange(1, n_items + 1)
+    # A block of b items needs b - 2 less what lies inside: at most its weights less the cut, slope b (N - b) / N.
+    need = np.maximum(np.cumsum(np.sort(1.0 - weight)) + slope * size * (n_items - size) / n_items - 2.0, 0.0)
+    best = 0.0
+    for t in range(largest + 1, n_items + 1):
+        below = need[: t - 1]
+        # The partner of a block of b items has t - b or more.
+        from_size_on = np.minimum.accumulate(below[::-1])[::-1]
+        best = max(best, float((below + from_size_on[::-1]).min(initial=np.inf)))
+    return int(np.ceil(best - 1e-7)) if np.isfinite(best) else 0
+
+
+def flow_proves(every: Covers, n_items: int, claimed: int, weights: Sequence[float]) -> bool:
+    """Whether a flow and what it leaves prove that a plan for *double* takes ``claimed`` reviews.
+
+    The units are sent again, source by source, and what they leave of the shares is factorised. Whatever the weights,
+    the units go from every item to every other, so any weights prove what they prove. Takes O(N E) for the flow and
+    O(N^3) for the factorisation.
+    """
+    covers = [cover for cover in every if len(cover) > 2]
+    if sum(map(len, covers)) != len(weights) or not weights:
+        return False
+    if not all(np.isfinite(weight) and weight > 0.0 for weight in weights):
+        return False
+    share = np.concatenate([np.full(len(cover), (len(cover) - 2) / len(cover)) for cover in covers])
+    held = np.bincount(np.concatenate(covers), weights=share, minlength=n_items).astype(np.float64)
+    slope, sent = least_slope(held, max(map(len, every), default=0), claimed), _sent(covers, weights, n_items)
+    if slope is None or sent is None:
+        return False
+    # The flow gives a part of the slope; the rest must come from the Laplacian of what it leaves.
+    rate = (1.0 - ROUNDING) / float((sent / share).max())
+    rest = slope - n_items * rate
+    return rest <= 0.0 or rises(_left(covers, share - rate * sent, n_items), rest)
+
+
+def _sent(covers: Covers, weights: Sequence[float], n_items: int) -> FloatArray | None:
+    """Return what leaves each item into each component if all send a unit to all others; None if they cannot."""
+    of_item: list[list[tuple[int, int, float]]] = [[] for _ in range(n_items)]
+    of_component: list[list[tuple[int, int, float]]] = []
+    slot = 0
+    for c, cover in enumerate(covers):
+        of_component.append([(slot + k, i, weights[slot + k]) for k, i in enumerate(cover)])
+        for k, i in enumerate(cover):
+            of_item[i].append((slot + k, c, weights[slot + k]))
+        slot += len(cover)
+    sent = np.zeros(slot)
+    for source in range(n_items):
+        if not _send_from(source, (of_item, of_component), sent):
+            return None
+    return sent if bool(np.isfinite(sent).all() and (sent >= 0.0).all()) else None
+
+
+def _send_from(source: int, ways: Ways, sent: FloatArray) -> bool:
+    """Add what one source sends to ``sent``; false where it does not reach all items by ways of a positive weight."""
+    of_item, of_component = ways
+    # Forwards: layers of items and of components, each with the weight of all shortest ways to it.
+    layers: list[dict[int, float]] = [{source: 1.0}]
+    passed: list[dict[int, float]] = []
+    seen, used = {source}, set[int]()
+    while layers[-1]:
+        through: dict[int, float] = {}
+        for x, weight in layers[-1].items():
+            for _, c, own in of_item[x]:
+                if c not in used:
+                    through[c] = through.get(c, 0.0) + weight * own
+        used |= through.keys()
+        layer: dict[int, float] = {}
+        for c, weight in through.items():
+            for _, y, own in of_component[c]:
+                if y not in seen:
+                    layer[y] = layer.get(y, 0.0) + weight * own
+        seen |= layer.keys()
+        passed.append(through)
+        layers.append(layer)
+    if len(seen) < len(of_item) or not all(0.0 < w < np.inf for layer in layers for w in layer.values()):
+        return False
+    # Backwards: an item keeps one unit and asks the components before it for that and for what it passes on.
+    passes: dict[int, float] = {}
+    for step in range(len(passed) - 1, -1, -1):
+        after, before = layers[step + 1], layers[step]
+        for c in passed[step]:
+            asked = sum(own * (1.0 + passes.get(y, 0.0)) / after[y] for _, y, own in of_component[c] if y in after)
+            for k, x, own in of_component[c]:
+                if x in before and asked > 0.0:
+                    amount = own * before[x] * asked
+                    sent[k] += amount
+                    passes[x] = passes.get(x, 0.0) + amount
+    # Nothing got lost: what left the source is a unit for every other item.
+    return abs(passes.get(source, 0.0) - (len(of_item) - 1)) <= ROUNDING * len(of_item)
+
+
+def _left(covers: Covers, left: FloatArray, n_items: int) -> FloatArray:
+    """Laplacian in which two items of a component of n have the less of what both have left, over n - 1."""
+    laplacian, first = np.zeros((n_items, n_items)), 0
+    for cover in covers:
+        mine = np.maximum(left[first : first + len(cover)], 0.0) / (len(cover) - 1)
+        for a, x in enumerate(cover):
+            for b, y in enumerate(cover):
+                if a != b:
+                    laplacian[x, y] -= min(mine[a], mine[b])
+                    laplacian[x, x] += min(mine[a], mine[b])
+        first += len(cover)
+    return laplacian
+
+
+def wrong_parts(covers: Covers, n_items: int, value: int, parts: Sequence[int], fixed: int) -> str | None:
+    """Return what is wrong with a bound of the kind ``parts`` or ``groups``, ``fixed`` reviews included, or None.
+
+    What hangs is taken away anew, and the degrees of freedom of the parts are counted. A part said to take more than
+    those (and more than 1) is listed again, unless it has more than ``LISTED_UP_TO`` groups.
+
+    """
+    sets = {c: frozenset(cover) for c, cover in enumerate(covers)}
+    large = {c: cover for c, cover in sets.items() if len(cover) > 1}
+    if large:
+        fringe, apart = _taken_apart(large)
+        fringe += n_items - len(frozenset().union(*large.values()))
+    else:
+        fringe, apart = n_items - max(map(len, sets.values()), default=0), []
+    if len(apart) != len(parts) or value != fixed + fringe + sum(parts):
+        return f"a bound of {value} says {list(parts)} for parts, and {len(apart)} and {fringe} were found"
+    for part, price in zip(apart, parts, strict=True):
+        items = frozenset[int]().union(*part.values())
+        saved = len(items) - 2 - sum(len(cover) - 2 for cover in part.values())
+        links = missing_links(part, sorted(items))
+        simple = price <= max(1, links) or (price == saved + 1 and _wastes_one(part))
+        if not simple and _listed_price(part, price) < price:
+            return f"a part of {len(part)} components takes fewer than {price} reviews"
+    return None
+
+
+def _taken_apart(covers: Part) -> tuple[int, list[Part]]:
+    """Price of what hangs by two items or fewer, and the connected rest, by smallest item."""
+    owners: dict[int, set[int]] = {}
+    for c, cover in covers.items():
+        for i in cover:
+            owners.setdefault(i, set()).add(c)
+    # A cover that shares s <= 2 items with all others joins them by 2 - s reviews, whenever it does.
+    price, left, waiting = 0, set(covers), set(covers)
+    while waiting and len(left) > 1:
+        c = waiting.pop()
+        shared = sum(len(owners[i]) > 1 for i in covers[c])
+        if c in left and shared <= 2:
+            price += 2 - shared
+            left.remove(c)
+            for i in covers[c]:
+                owners[i].remove(c)
+                waiting |= owners[i]
+    # Items of one owner tell nothing more; pieces without a common item cost two reviews each to join.
+    if len(left) == 1:
+        return price, []
+    rest = {c: frozenset(i for i in covers[c] if len(owners[i]) > 1) for c in sorted(left)}
+    joined = pieces(rest, sorted(frozenset[int]().union(*rest.values())))
+    apart: dict[Any, Part] = {}
+    for c, cover in rest.items():
+        apart.setdefault(joined.of((0, c)), {})[c] = cover
+    return price + 2 * (len(apart) - 1), sorted(apart.values(), key=lambda part: min(map(min, part.values())))
+
+
+def _wastes_one(part: Part) -> bool:
+    """Whether the last merge of a part wastes a paper, however it splits it: no two papers hold it together."""
+    items = sorted(frozenset().union(*part.values()))
+    place = {i: len(part) + n for n, i in enumerate(items)}
+    near: list[list[int]] = [[place[i] for i in cover] for cover in part.values()] + [[] for _ in items]
+    for component in range(len(part)):
+        for node in near[component]:
+            near[node].append(component)
+    return all(_holds_without(near, len(part), gone) for gone in place.values())
+
+
+def _holds_without(near: list[list[int]], components: int, gone: int) -> bool:
+    """Whether a graph is connected without a node, and no other item cuts it: a search in depth from component 0."""
+    # Tarjan's low points, with the node that is gone below everything so that no path enters it.
+    depth, low = [-1] * len(near), [0] * len(near)
+    depth[0], depth[gone] = 0, len(near)
+    path, waiting, seen = [0], [iter(near[0])], 1
+    while path:
+        node = path[-1]
+        for other in waiting[-1]:
+            if depth[other] < 0:
+                depth[other] = low[other] = len(path)
+                path.append(other)
+                waiting.append(iter(near[other]))
+                seen += 1
+                break
+            if other != gone:
+                low[node] = min(low[node], depth[other])
+        else:
+            path.pop()
+            waiting.pop()
+            if path:
+                # An item cuts the graph if what hangs below it reaches no higher; the root is no item.
+                above = path[-1]
+                if above >= components and low[node] >= depth[above]:
+                    return False
+                low[above] = min(low[above], low[node])
+    return seen == len(near) - 1
+
+
+def _listed_price(part: Part, enough: int) -> int:
+    """Fewest reviews that make one group of a part, or ``enough`` if those or too many groups to be listed."""
+    # Covers as bits of one number; levels[p] holds the groups that exactly p reviews can make.
+    names = {i: n for n, i in enumerate(sorted(frozenset().union(*part.values())))}
+    covers = [sum(1 << names[i] for i in cover) for cover in part.values()]
+    full = (1 << len(names)) - 1
+    levels = [set(covers)]
+    for price in range(1, enough):
+        # The last review brings one more cover to a group that shares one item with it,
+        new = {
+            _grown(group | cover, covers)
+            for group in levels[-1]
+            for cover in covers
+            if (group & cover).bit_count() == 1
+        }
+        # or the last merge is of two groups that share two items and have paid for themselves.
+        for small in range(1, price // 2 + 1):
+            large = levels[price - small]
+            new |= {
+                _grown(a | b, covers) for a in levels[small] for b in large if (a & b).bit_count() > 1 and a | b != a
+            }
+        if full in new:
+            return price
+        levels.append(new)
+        if sum(map(len, levels)) > LISTED_UP_TO:
+            break
+    return enough
+
+
+def _grown(group: int, covers: list[int]) -> int:
+    """Items of a group once all that share two with it have joined."""
+    grew = True
+    while grew:
+        grew = False
+        for cover in covers:
+            if (group & cover).bit_count() > 1 and cover & ~group:
+                group, grew = group | cover, True
+    return group
+
 
 #: Sets of reviews that are looked at, and reviews in all of them, the table's included, before the rest is trusted.
 MOST_SETS, MOST_TRIED = 5_000, 1_000_000
@@ -205,7 +521,7 @@ def check_bound(case: Case, value: int, kind: str, weights: Sequence[float] | No
     """Return what is wrong with a bound on new and fixed reviews together, and whether it is taken on trust.
 
     With ``weights`` of its flow, empty for other kinds, the proof of its kind must prove it; without, any other
-    will do. Parts and groups are for :func:`reviewgraph.verify.proofs.wrong_parts`, the largest of such bounds for all.
+    will do. Parts and groups are for :func:`reviewgraph.verify.bounds.wrong_parts`, the largest of such bounds for all.
     """
     if kind not in WEAKEST:
         return f"there is no kind of bound called {cut(repr(kind))}", False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from reviewgraph.levels import LARGEST_SHARE
+from reviewgraph.graph.levels import LARGEST_SHARE
 from reviewgraph.verify.answers import ROUNDING, Findings, is_same, number_in, shown, whole_in
 from reviewgraph.verify.fits import check_least_squares
 from reviewgraph.verify.graphs import pieces
@@ -17,14 +17,13 @@ from reviewgraph.verify.posteriors import CUT, check_direction, check_lottery, c
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from reviewgraph.verify.tables import Table
-
-    Method = Callable[[Table, Mapping[str, float]], dict[str, float]]
-    from collections.abc import Mapping
-
     from reviewgraph.verify.answers import Answer
+    from reviewgraph.verify.graphs import Table
     from reviewgraph.verify.rules import Wanted
 
+
+if TYPE_CHECKING:
+    Method = Callable[[Table, Mapping[str, float]], dict[str, float]]
 
 # Methods that average corrected scores, as dictionaries: each returns what the qualities must be.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reviewgraph.levels import NAMES, Connected, Double, Recoverable
+from reviewgraph.graph.levels import NAMES, Connected, Double, Recoverable
 from reviewgraph.verify.answers import Findings
 from reviewgraph.verify.graphs import groups, missing_links, pieces
 from reviewgraph.verify.levels import (
@@ -26,9 +26,9 @@ from reviewgraph.verify.levels import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from reviewgraph.closure import Group
+    from reviewgraph.graph.closure import Group
     from reviewgraph.verify.answers import Answer
-    from reviewgraph.verify.tables import Pair, Table
+    from reviewgraph.verify.graphs import Pair, Table
 
 
 #: The keys that say whether a level holds.

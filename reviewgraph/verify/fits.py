@@ -18,10 +18,10 @@ from reviewgraph.verify.graphs import missing_links
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from reviewgraph.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
     from reviewgraph.verify.answers import Answer, Findings
+    from reviewgraph.verify.graphs import Table
     from reviewgraph.verify.rules import Wanted
-    from reviewgraph.verify.tables import Table
 
 
 # Whether Least Square Calibration has other qualities that fit as well, and how sure those of lines are.

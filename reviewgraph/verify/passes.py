@@ -18,9 +18,9 @@ from reviewgraph.verify.answers import ROUNDING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reviewgraph.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
     from reviewgraph.verify.answers import Answer, Findings
-    from reviewgraph.verify.tables import Pair, Table
+    from reviewgraph.verify.graphs import Pair, Table
 
 
 # How likely normal variables come in a given order, and where each then is, by sums over a grid.

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from reviewgraph.errors import InputError
-from reviewgraph.levels import ALL_NAMES, Double, level_named
+from reviewgraph._base.errors import InputError
+from reviewgraph.graph.levels import ALL_NAMES, Double, level_named
 from reviewgraph.verify.answers import Findings, is_same, number_in, shown
 from reviewgraph.verify.bounds import Case, TooMany, check_bound
-from reviewgraph.verify.flows import can_be_met, most_met
 from reviewgraph.verify.graphs import groups, pieces, replayed
-from reviewgraph.verify.levels import TooLarge, holds
+from reviewgraph.verify.levels import TooLarge, can_be_met, holds, most_met
 from reviewgraph.verify.rules import check_rules, panels_of
 
 if TYPE_CHECKING:
     from reviewgraph.verify.answers import Answer
+    from reviewgraph.verify.graphs import Pair, Table
     from reviewgraph.verify.rules import PlainRules
-    from reviewgraph.verify.tables import Pair, Table
+
 
 REACHING = {"optimal", "feasible", "extended"}
 PARTIAL = {"budget_exhausted", "level_missed", "best_effort"}

@@ -30,11 +30,11 @@ from reviewgraph.verify.passes import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from reviewgraph.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
     from reviewgraph.verify.answers import Answer, Findings
-    from reviewgraph.verify.passes import Averages, Heard, Model, Problem, StateOf
+    from reviewgraph.verify.graphs import Table
+    from reviewgraph.verify.passes import Averages
     from reviewgraph.verify.rules import Wanted
-    from reviewgraph.verify.tables import Table
 
 
 # How sure a posterior is of single papers: what loops in the reviews, and a bend common to all, add to messages.

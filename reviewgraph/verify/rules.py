@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reviewgraph.verify.tables import Table
+from reviewgraph.verify.graphs import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from reviewgraph.verify.answers import Findings
-    from reviewgraph.verify.tables import Pair, Table
+    from reviewgraph.verify.graphs import Pair
 
 
 # PlainRules on who reviews a paper together, as options of ``assign`` say them.

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reviewgraph.formats.problems import cut
+from reviewgraph.formats.files import cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 NUMBER, WHOLE, TEXT, FLAG, NAME = "a number", "a whole number", "a text", "true or false", "a name"
 KINDS: dict[str, tuple[type, ...]] = {

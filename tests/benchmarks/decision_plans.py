@@ -27,11 +27,10 @@ import numpy as np
 
 from lsc.estimate import plain_averages
 from lsc.posteriors import PosteriorEstimate, posterior
-from lsc.simulation.draws import true_qualities
-from lsc.simulation.settings import Realistic
+from lsc.simulation import Realistic, true_qualities
 from planner import plan_extra_reviews
 from reviewgraph import Reviews
-from reviewgraph.arrays import FloatArray, IntArray
+from reviewgraph._base.arrays import FloatArray, IntArray
 from tests.benchmarks.harness.storing import append, records
 
 #: Papers, reviews of each, extra reviews; share of papers that are selected; seconds for the level's plan.

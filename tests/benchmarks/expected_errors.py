@@ -27,8 +27,7 @@ import numpy as np
 
 from lsc import posterior
 from reviewgraph import Reviews, expected_errors
-from reviewgraph.assumptions import Assumptions
-from reviewgraph.precision.expected import average_errors
+from reviewgraph.graph.precision import Assumptions, average_errors
 from tests.reviewgraph.precision.simulated import DESIGNS, posterior_mean, scores_of
 
 MOST_DEVIATION = 0.1

@@ -30,8 +30,8 @@ import numpy as np
 
 #: What each command calls once its files are read: the time limit counts from there.
 CALLED = {
-    "plan": ("planner.plans.planning", "plan_extra_reviews"),
-    "assign": ("planner.assignments.assigning", "assign"),
+    "plan": ("planner.planning", "plan_extra_reviews"),
+    "assign": ("planner.assigning", "assign"),
 }
 LARGE = "plan large.csv --conflicts large-conflicts.csv --spare 2"
 MANY = "plan middle.csv --conflicts middle-conflicts.csv"
@@ -71,7 +71,7 @@ def write(path: str, header: str, *columns: Any) -> None:
 
 def make() -> None:
     """Write the tables of all cases to the current folder."""
-    from reviewgraph.designs import random_assignment
+    from reviewgraph.graph.designs import random_assignment
     from tests.benchmarks.plan_large import large_conference
     from tests.benchmarks.test_assign import large
 

@@ -23,10 +23,9 @@ import lsc
 from lsc.calibration import Calibration
 from lsc.methods import METHODS
 from lsc.metrics import kendall, precision
-from lsc.simulation.draws import Noise, Simulation, simulate
-from lsc.simulation.scores import Scoring, linear_scores
+from lsc.simulation import Noise, Scoring, Simulation, linear_scores, simulate
 from reviewgraph import Reviews
-from reviewgraph.reviews import FloatArray
+from reviewgraph._base.arrays import FloatArray
 
 PAPERS = REVIEWERS = 400
 LOADS, NOISES = (3, 5), (0.0, 0.5, 1.0)

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
 
-from lsc.inference.contradicting import misfit_of
-from lsc.inference.inferring import infer
+from lsc._inference.inferring import infer
+from lsc._inference.validation import misfit_of
 from tests.lsc.inference.simulated_tables import ordering, table
 
 #: Papers, reviewers, scores each; slopes and offsets spread unless said otherwise.

@@ -19,7 +19,7 @@ import time
 
 import numpy as np
 
-from lsc.inference.inferring import infer
+from lsc._inference.inferring import infer
 
 
 def main() -> None:

@@ -15,11 +15,11 @@ import time
 import numpy as np
 
 from planner import plan_extra_reviews
-from planner.plans.model.keeping import estimate
-from planner.plans.model.tables import with_extra
-from planner.plans.targets import target_named
+from planner._plans.constraints import with_extra
+from planner._plans.target import estimate
+from planner._plans.targets import target_named
 from reviewgraph import Reviews
-from reviewgraph.clock import Clock
+from reviewgraph._base.clock import Clock
 
 #: Most random reviews tried, losses drawn at each look, and the probability wanted.
 MOST, LOOKS, WANTED = 800, 200, 0.95

@@ -275,11 +275,11 @@ def compiled() -> None:
     import numpy as np
 
     import lsc
+    from lsc._solver import newton
     from lsc.evidence import support
-    from lsc.solver import newton
     from planner import assign, plan_extra_reviews
     from reviewgraph import check, doubly_connected_components
-    from reviewgraph.kernels.compiling import POLICY
+    from reviewgraph.graph.kernels.compiling import POLICY
     from tests.benchmarks.test_calibrate import CLASSES, kinds, table
     from tests.benchmarks.test_graph_core import power_law
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from planner import assign
-from planner.assignments.steps.flow import cheapest_assignment, whole_costs
+from planner._assign.flow import cheapest_assignment, whole_costs
 from reviewgraph import doubly_connected_assignment, is_recovery_resilient, random_assignment
-from reviewgraph.precision.conditioning import error_variances
+from reviewgraph.graph.covariance import error_variances
 
 
 def similarity(n_items, n_reviewers, seed, *, communities=False, topics=25, rank=16, spread=0.7):

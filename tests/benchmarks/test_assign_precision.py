@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import lsc
-from lsc.simulation.draws import simulate
+from lsc.simulation import simulate
 from planner import assign
 from reviewgraph import doubly_connected_assignment, is_recovery_resilient, random_assignment
 

@@ -22,10 +22,9 @@ import numpy as np
 import pytest
 
 import lsc
-from lsc.model.formulation import formulate
-from lsc.model.units import in_units
+from lsc._model.formulation import formulate, in_units
 from lsc.programs import state
-from lsc.simulation.draws import simulate
+from lsc.simulation import simulate
 from reviewgraph import Reviews
 
 NOISE = 0.5

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from reviewgraph import doubly_connected_assignment, fragile, keeps, random_assignment
-from reviewgraph.kernels.compiling import POLICY
-from reviewgraph.levels import NAMES
+from reviewgraph.graph.kernels.compiling import POLICY
+from reviewgraph.graph.levels import NAMES
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lsc.model.hypotheses import Shape
-from lsc.solver.newton import minimise
+from lsc._model.hypotheses import Shape
+from lsc._solver.newton import minimise
 from tests.lsc import programmes
 
 #: (N, M, k, shape, scoring functions, sigma, claim: times faster than CVXPY with Clarabel)

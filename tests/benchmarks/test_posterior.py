@@ -19,19 +19,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lsc.inference.inferring import infer
-from lsc.model.formulation import formulate
-from lsc.model.units import in_units
+from lsc._inference.inferring import infer
+from lsc._model.formulation import formulate, in_units
 from lsc.programs import state
 from reviewgraph import Reviews
-from reviewgraph.designs import random_assignment
+from reviewgraph.graph.designs import random_assignment
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
 KINDS = ("plain", "own noise", "order only")
 COLD = """
 import numpy as np
-from lsc.inference.inferring import infer
+from lsc._inference.inferring import infer
 rng = np.random.default_rng(0)
 who, what = np.repeat(np.arange(1000), 5), np.concatenate([rng.choice(1000, 5, replace=False) for _ in range(1000)])
 score = rng.normal(0, 0.8, 1000)[who] + rng.standard_normal(1000)[what] + 0.6 * rng.standard_normal(5000)

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import nnls
 
-from lsc.model.hypotheses import Shape
-from lsc.model.programme import Programme
+from lsc._model.formulation import Programme
+from lsc._model.hypotheses import Shape
 
 EXACT = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 

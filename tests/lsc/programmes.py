@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsc.model.hypotheses import Shape, classes
-from lsc.model.programme import Programme
+from lsc._model.formulation import Programme
+from lsc._model.hypotheses import Shape, classes
 
 
 def assignment(n_items, n_reviewers, size, rng):

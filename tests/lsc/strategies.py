@@ -86,6 +86,6 @@ def _rules(draw: st.DrawFn, name: str, ties: str) -> Rule:
 
 
 def noisy_linear(rng: np.random.Generator, n_items: int, n_reviewers: int, load: int, noise: float) -> Reviews:
-    from lsc.simulation.draws import simulate
+    from lsc.simulation import simulate
 
     return simulate(n_items, n_reviewers, load, noise=noise, seed=rng).reviews

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
 import lsc
-from lsc.simulation.draws import simulate
+from lsc.simulation import simulate
 from reviewgraph import InputError, Reviews, doubly_connected_assignment
 from tests.lsc.strategies import Problem, problems
 
@@ -194,7 +194,7 @@ def test_standard_errors_are_the_formula() -> None:
 @pytest.mark.parametrize("loads", [[3] * 200, [2, 5, 3, 4] * 50, [0, 1, 7, 0] * 50, [1] * 199 + [60]])
 def test_scores_are_sorted_within_reviewers(loads: list[int]) -> None:
     """Even and uneven loads are sorted in different ways; the rows of planned reviews are left out."""
-    from lsc.model.formulation import formulate
+    from lsc._model.formulation import formulate
 
     rng = np.random.default_rng(0)
     owner = np.repeat(np.arange(200), loads)

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 import lsc
-from lsc.inference import sampling, streaming
+from lsc._inference import states, streaming
 from reviewgraph import InputError, read_reviews, stream_reviews
 from reviewgraph.cli import main
 from tests.lsc.inference.simulated_tables import ordering, table
@@ -109,12 +109,12 @@ def test_one_review_at_a_time_and_lower_scores_better(tmp_path: Path) -> None:
 
 
 def test_a_large_table_is_begun_with_the_same_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "LARGE", 300)
-    monkeypatch.setattr(sampling, "PART", 150)
-    monkeypatch.setattr(sampling, "HEAVY", 3)
-    monkeypatch.setattr("lsc.inference.likeness.EXACT", 10)
-    monkeypatch.setattr("lsc.inference.streaming.UP_TO", 0)
-    monkeypatch.setattr("lsc.inference.joint.UP_TO", 0)
+    monkeypatch.setattr(states, "LARGE", 300)
+    monkeypatch.setattr(states, "PART", 150)
+    monkeypatch.setattr(states, "HEAVY", 3)
+    monkeypatch.setattr("lsc._inference.sweeps.EXACT", 10)
+    monkeypatch.setattr("lsc._inference.streaming.UP_TO", 0)
+    monkeypatch.setattr("lsc._inference.beliefs.UP_TO", 0)
     monkeypatch.setattr(streaming, "PIECE", 200)
     path, words = written(tmp_path, rows(table(3, 100, 80, 6))), []
     whole = lsc.posterior(read_reviews(path))
@@ -205,7 +205,7 @@ def test_sweeps_within_a_limit_on_memory_that_the_messages_alone_would_break(tmp
         "def few(problem, rng, tell, part):\n"
         "    return climbing.settle(problem, states.start(problem, model.START, model.Extent()), 1, gauge=True)\n"
         "streaming.run_stages = few\n"
-        "from reviewgraph.kernels.compiling import POLICY\n"
+        "from reviewgraph.graph.kernels.compiling import POLICY\n"
         "with stream_reviews(sys.argv[2], batch=10_000) as s, POLICY.at_once():\n    posterior_stream(s)\n"
         "now = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
         "limit = now + (12 << 20)\nresource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"

@@ -11,8 +11,8 @@ import numpy as np
 import pandas
 import pytest
 
+from lsc._inference.beliefs import InferenceStatus
 from lsc.errors import Incomparable
-from lsc.inference.beliefs import Status
 from lsc.posteriors import PosteriorEstimate, posterior
 from reviewgraph import InputError, Reviews
 
@@ -219,7 +219,7 @@ def test_copies_are_whole(found: PosteriorEstimate) -> None:
     answer = found.to_dict(found.selection(3))
     for again in (pickle.loads(pickle.dumps(found)), copy.copy(found), copy.deepcopy(found)):
         assert again.to_dict(again.selection(3)) == answer
-        assert again.status is Status.CONVERGED
+        assert again.status is InferenceStatus.CONVERGED
         assert again.reviewers.severity.mean.tolist() == found.reviewers.severity.mean.tolist()
 
 

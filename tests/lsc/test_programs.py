@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import lsc
 from lsc.calibration import Solver
 from lsc.programs import feasibility_program, least_squares_program
-from lsc.simulation.draws import simulate
+from lsc.simulation import simulate
 from reviewgraph import InputError, Reviews, doubly_connected_assignment
 from tests.lsc.strategies import Problem, problems
 

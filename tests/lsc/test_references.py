@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lsc
-from lsc.estimate import Estimate
-from lsc.references import line_through
+from lsc.estimate import Estimate, line_through
 from reviewgraph import InputError, Reviews, random_assignment
 
 finite = st.floats(-100, 100).map(lambda value: round(value, 2))

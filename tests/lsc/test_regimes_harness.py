@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from lsc.estimate import Estimate
+from reviewgraph import Reviews
+from reviewgraph.graph.designs import random_assignment
 from tests.benchmarks.harness import measures, page, storing
 from tests.benchmarks.harness.draws import GROUPS, Regime, chain, matched, regimes, skewed, tracks, two_humped
 from tests.benchmarks.harness.gibbs import QUALITY_MEAN, QUALITY_SD, Priors, exact_mean
-from tests.benchmarks.harness.methods import METHODS, Estimate, Reviews, random_assignment, register
+from tests.benchmarks.harness.methods import METHODS, register
 from tests.benchmarks.harness.running import measured, run
 from tests.benchmarks.harness.studies import Study, gain, item_means, loads, panels, squared_errors, value
 

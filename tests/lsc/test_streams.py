@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import lsc
-from lsc.solver import newton
+from lsc._solver import newton
 from reviewgraph import InputError, read_reviews, stream_reviews
 from reviewgraph.cli import main
 
@@ -93,7 +93,7 @@ def test_items_with_one_review_are_where_all_reviews_put_them(
     monkeypatch.setattr("lsc.calibration.CHOSEN", 0)  # the solver alone, without a choice among several best fits
     whole = lsc.calibrate(read_reviews(path), hypothesis)
     monkeypatch.setattr(newton, "FAR", 1)
-    monkeypatch.setattr("lsc.solver.streamed.FAR", 1)
+    monkeypatch.setattr("lsc._solver.newton.FAR", 1)
     far = lsc.calibrate(read_reviews(path), hypothesis)
     with stream_reviews(path, batch=7) as stream:
         found = lsc.calibrate_stream(stream, hypothesis)
@@ -166,13 +166,13 @@ def test_a_limit_on_memory_that_the_reviews_alone_would_break(tmp_path: Path) ->
     code = (
         "import resource, sys\n"
         "from reviewgraph import stream_reviews, check_stream\n"
-        "from reviewgraph.kernels.compiling import POLICY\n"
+        "from reviewgraph.graph.kernels.compiling import POLICY\n"
         "with stream_reviews(sys.argv[2]) as s, POLICY.at_once():\n    check_stream(s)\n"
-        "import reviewgraph.reading, reviewgraph.formats.arrow\n"
+        "import reviewgraph.io.reading, reviewgraph.formats.delimited\n"
         "now = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
         "limit = now + (12 << 20)\nresource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
         "with stream_reviews(sys.argv[1], batch=10_000) as s:\n    print(check_stream(s).pieces, s.n_reviews)\n"
-        "try:\n    reviewgraph.reading.read_reviews(sys.argv[1])\n"
+        "try:\n    reviewgraph.io.reading.read_reviews(sys.argv[1])\n"
         "except (MemoryError, reviewgraph.InputError):\n    print('none')"
     )
     env = {**os.environ, "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}

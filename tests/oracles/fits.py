@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lsc import calibrate
-from lsc.model.hypotheses import classes
-from lsc.model.programme import Minimiser, Programme
-from lsc.solver import newton
+from lsc._model.formulation import Minimiser, Programme
+from lsc._model.hypotheses import classes
+from lsc._solver import newton
 from reviewgraph import Reviews
 from tests.lsc import naive_projections as naive
 from tests.lsc import programmes

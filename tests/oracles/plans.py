@@ -11,7 +11,7 @@ import numpy as np
 
 from planner import InvalidPlan, assign, plan_extra_reviews, verify_plan
 from reviewgraph import Reviews
-from reviewgraph.levels import NAMES
+from reviewgraph.graph.levels import NAMES
 from tests.oracles.oracle import Oracle, Untold
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case

@@ -11,14 +11,13 @@ import pytest
 from click.testing import CliRunner
 
 from planner import plan_extra_reviews
-from planner.report.coded import coded_plan
-from planner.report.groups import growth
-from planner.report.plan import document, pictures
+from planner._plans.report import document, growth, pictures
+from planner.report import coded_plan
 from reviewgraph import Reviews
 from reviewgraph.cli import main
-from reviewgraph.report.check.grouping import grouping_of
+from reviewgraph.graph.structure import structure_of
+from reviewgraph.report.check import grouping_of
 from reviewgraph.report.page import html as html_of
-from reviewgraph.structure import structure_of
 from tests.reviewgraph.report.browsing import chromium, expect_good_looks
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import InputError, Reviews, check
-from reviewgraph.report.check.document import document
+from reviewgraph.report.check import document
 from tests.strategies import Rows, fano, tables, to_reviews
 
 ORDER = [None, "connected", "recoverable", "double"]

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import Reviews, connected_components, doubly_connected_components
-from reviewgraph.closure import Group, repeat_union, replay
-from reviewgraph.components import Components
-from reviewgraph.designs import random_assignment
+from reviewgraph.graph.closure import Group, repeat_union, replay
+from reviewgraph.graph.components import Components
+from reviewgraph.graph.designs import random_assignment
 from reviewgraph.verify.graphs import groups
 from tests import naive
 from tests.strategies import Rows, fano, tables, to_reviews
@@ -110,6 +110,6 @@ def test_kernels_return_the_components_of_the_reference_on_larger_tables(reviews
 
 
 def test_the_reference_shares_no_code_with_the_kernels() -> None:
-    text = (Path(__file__).parents[2] / "reviewgraph/closure.py").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "reviewgraph/graph/closure.py").read_text("utf-8")
     assert "import reviewgraph" not in text
     assert "from reviewgraph" not in text

@@ -13,7 +13,7 @@ from reviewgraph import (
     is_recovery_resilient,
     verify_merges,
 )
-from reviewgraph.components import covers_all, tie_classes
+from reviewgraph.graph.components import covers_all, tie_classes
 from tests import naive
 from tests.strategies import Rows, fano, tables, to_reviews
 

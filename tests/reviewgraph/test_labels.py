@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reviewgraph
-from reviewgraph.labels import encode, natural_key, natural_order
+from reviewgraph._base.labels import encode, natural_key, natural_order
 
 TEXTS = st.text(st.sampled_from("0019aBé- \0\1"), max_size=5) | st.from_regex(r"P0{0,2}[0-9]{0,3}", fullmatch=True)
 
@@ -25,7 +25,7 @@ NUMBERED = st.tuples(st.sampled_from(["", "p", "no. "]), st.sampled_from(["", "@
 @given(st.lists(TEXTS, unique=True, max_size=12) | NUMBERED)
 def test_many_labels_sort_as_few_do(texts):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reviewgraph.labels, "_MANY", 1)
+        patch.setattr(reviewgraph._base.labels, "_MANY", 1)
         quick = [texts[place] for place in natural_order(texts)]
     assert quick == sorted(texts, key=natural_key)
 

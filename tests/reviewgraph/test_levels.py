@@ -14,8 +14,8 @@ from hypothesis import given
 
 from reviewgraph import InputError, Reviews, check
 from reviewgraph.cli import main
-from reviewgraph.levels import ALL, ALL_NAMES, LEVELS, NAMES, ROBUST, described, level_named
-from reviewgraph.structure import structure_of
+from reviewgraph.graph.levels import ALL, ALL_NAMES, LEVELS, NAMES, ROBUST, described, level_named
+from reviewgraph.graph.structure import structure_of
 from tests.strategies import Rows, tables, to_reviews
 
 ROOT = Path(__file__).parents[2]

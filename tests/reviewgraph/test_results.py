@@ -14,11 +14,11 @@ from click.testing import CliRunner
 
 import reviewgraph
 from reviewgraph import Reviews, check, connected_components, doubly_connected_components, recoverability
+from reviewgraph._base.results import Result, Status
 from reviewgraph.cli import main
-from reviewgraph.formats.writing import plain
-from reviewgraph.levels import LEVELS
-from reviewgraph.results import Result, Status
-from reviewgraph.structure import structure_of
+from reviewgraph.formats.delimited import plain
+from reviewgraph.graph.levels import LEVELS
+from reviewgraph.graph.structure import structure_of
 
 TABLE = Reviews.from_pairs(
     [("ann", "p1", 6.0), ("ann", "p2", 8.0), ("bob", "p2", 3.0), ("bob", "p3", None), ("cyd", "p4", 1.0)],

@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 
 from planner import AtLeast, AtMost, InvalidPlan, Reward, assign, plan_extra_reviews, verify_plan
-from planner.assignments.assigning import HEEDED as ASSIGNED
-from planner.plans.model.constraints import HEEDED as PLANNED
+from planner._plans.constraints import HEEDED as PLANNED
+from planner.assigning import HEEDED as ASSIGNED
 from reviewgraph import InputError, Reviews, Rules, check
-from reviewgraph.checking import HEEDED as CHECKED
+from reviewgraph.graph.check import HEEDED as CHECKED
 from tests.bad_arguments import BAD
 
-pytestmark = pytest.mark.filterwarnings("ignore::reviewgraph.errors.LabelWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::reviewgraph._base.errors.LabelWarning")
 
 PEOPLE, PAPERS = ("ann", "bob", "cyd", "dan", "eve", "fay"), tuple(f"p{n}" for n in range(6))
 AFFINITY = {(who, what): ((3 * j + 5 * i) % 7) / 7 for j, who in enumerate(PEOPLE) for i, what in enumerate(PAPERS)}

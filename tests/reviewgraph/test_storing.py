@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reviewgraph.errors import InputError
-from reviewgraph.storing import write_together, write_whole
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.storing import write_together, write_whole
 
 
 def python(code: str, *args: object) -> subprocess.CompletedProcess[str]:
@@ -27,7 +27,8 @@ def test_permissions_stay(tmp_path: Path, mode: int) -> None:
 
 
 def test_a_new_file_obeys_the_mask(tmp_path: Path) -> None:
-    code = "import os, sys; os.umask(0o027); from reviewgraph.storing import write_whole; write_whole(sys.argv[1], 'x')"
+    steps = ("import os, sys", "os.umask(0o027)", "from reviewgraph._base.storing import write_whole")
+    code = "; ".join([*steps, "write_whole(sys.argv[1], 'x')"])
     python(code, tmp_path / "new.csv").check_returncode()
     assert stat.S_IMODE((tmp_path / "new.csv").stat().st_mode) == 0o640
 
@@ -44,7 +45,7 @@ def test_names_as_long_as_the_system_allows_and_what_killed_runs_left(tmp_path: 
 def test_a_stream_into_a_file_adds_to_it(tmp_path: Path, stream: str) -> None:
     log = tmp_path / "log.txt"
     log.write_text("before\n")
-    code = f"from reviewgraph.storing import write_whole; print('said'); write_whole({stream!r}, 'written\\n')"
+    code = f"from reviewgraph._base.storing import write_whole; print('said'); write_whole({stream!r}, 'written\\n')"
     with log.open("a") as file:
         subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
     assert log.read_text() == "before\nsaid\nwritten\n"
@@ -63,7 +64,7 @@ def test_never_new_files_beside_old_ones(tmp_path: Path) -> None:
     # Stopped before each call that changes the folder in turn: what is there is of one run.
     code = """
 import os, signal, sys
-from reviewgraph.storing import write_together
+from reviewgraph._base.storing import write_together
 left = int(sys.argv[2])
 def counted(real):
     def call(*args, **options):

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewgraph.terminal import columns, folded, text_table
-from reviewgraph.words import HIDDEN
+from reviewgraph._base.text import HIDDEN, columns, folded, text_table
 
 WORDS = st.lists(st.text("abcxyz%(0123456789", min_size=1, max_size=9), min_size=1, max_size=40).map(" ".join)
 

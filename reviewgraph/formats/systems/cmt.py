@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reviewgraph.errors import InputError
-from reviewgraph.formats.grids import Grid, Line, from_records, to_grid
-from reviewgraph.formats.problems import quote
+from reviewgraph._base.errors import InputError
+from reviewgraph.formats.files import quote
+from reviewgraph.formats.grids import Grid, Line, attribute, from_records, plain_tag, to_grid
 from reviewgraph.formats.systems.system import Export, Outgoing, Rule, System, Use, emails
 from reviewgraph.formats.tables import Table
-from reviewgraph.formats.trees import attribute, plain_tag
 from reviewgraph.formats.values import parse_whole
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
+
 
 _EXTRAS = ("paper_title", "reviewer_number", "created", "last_modified", "track_name", "track")
 

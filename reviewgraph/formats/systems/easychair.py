@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from reviewgraph.errors import InputError
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.provenance import LeftOut
+from reviewgraph._base.text import counted
+from reviewgraph.formats.columns import normalise
 from reviewgraph.formats.delimited import Delimited
-from reviewgraph.formats.files import Members
+from reviewgraph.formats.files import Members, quote, quote_all
 from reviewgraph.formats.grids import Grid, Line, to_grid
-from reviewgraph.formats.headers import normalise
-from reviewgraph.formats.problems import quote, quote_all
 from reviewgraph.formats.systems.system import Export, Rule, System, Use
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.values import parse_whole
-from reviewgraph.provenance import LeftOut
-from reviewgraph.words import counted
 
 #: Columns that are made of others: who answers for a review, and who wrote it.
 MEMBER, WRITER = "PC member", "sub-reviewer"

@@ -15,15 +15,13 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from reviewgraph.columns import Unlisted
-from reviewgraph.errors import InputError
-from reviewgraph.formats.grids import Changed, Combined, Grid, Line, as_text, from_records, to_grid
-from reviewgraph.formats.headers import Role, locate, normalise
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.text import counted
+from reviewgraph.formats.columns import Role, Unlisted, locate, normalise
+from reviewgraph.formats.delimited import csv_text
+from reviewgraph.formats.grids import Changed, Combined, Grid, Line, as_text, from_records, objects, to_grid
 from reviewgraph.formats.systems.system import Accepted, Export, Outgoing, Rule, System, Use, expect
 from reviewgraph.formats.tables import Table
-from reviewgraph.formats.trees import objects
-from reviewgraph.formats.writing import csv_text
-from reviewgraph.words import counted
 
 _PAPER = "paper|pid|paperid|paper_id"
 #: The column of papers of a bulk assignment, and a search that finds a paper unless somebody reviews it already.

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from reviewgraph.errors import InputError
-from reviewgraph.formats.recognising import PLAIN
+from reviewgraph._base.errors import InputError
 from reviewgraph.formats.systems.cmt import CMT
 from reviewgraph.formats.systems.easychair import EasyChair
+from reviewgraph.formats.systems.gradebooks import Forms, Gradebook, Workshop
 from reviewgraph.formats.systems.hotcrp import HotCRP
 from reviewgraph.formats.systems.mail import CSV, Mail
 from reviewgraph.formats.systems.openreview import OpenReview
-from reviewgraph.formats.systems.people import Forms, Gradebook, Workshop
 from reviewgraph.formats.systems.pretalx import Pretalx
 from reviewgraph.formats.systems.start import START
-from reviewgraph.formats.systems.system import System
+from reviewgraph.formats.systems.system import PLAIN, System
 
 #: Where a file may be from two of them, the first counts.
 SYSTEMS: dict[str, System] = {

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reviewgraph._base.text import counted
+from reviewgraph.formats.delimited import csv_text
 from reviewgraph.formats.systems.system import Outgoing, System
-from reviewgraph.formats.writing import csv_text
-from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from reviewgraph.labels import Label
+    from reviewgraph._base.labels import Label
+
 
 #: What reviews that join groups of papers help to do.
 COMPARE = "compare the scores of all papers on one scale"

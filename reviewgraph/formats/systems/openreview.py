@@ -8,16 +8,14 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from reviewgraph.errors import InputError
-from reviewgraph.formats.grids import Grid, Line, from_records
-from reviewgraph.formats.headers import SCORE, normalise
-from reviewgraph.formats.problems import quote_all
-from reviewgraph.formats.systems.aliases import ALIAS, MEMBER, is_alias
-from reviewgraph.formats.systems.system import META, Export, Outgoing, Rule, System, Use
-from reviewgraph.formats.trees import objects
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.provenance import LeftOut
+from reviewgraph._base.text import counted
+from reviewgraph.formats.columns import SCORE, normalise
+from reviewgraph.formats.files import quote_all
+from reviewgraph.formats.grids import Grid, Line, from_records, objects
+from reviewgraph.formats.systems.system import ALIAS, MEMBER, META, Export, Outgoing, Rule, System, Use, is_alias
 from reviewgraph.formats.values import parse_number
-from reviewgraph.provenance import LeftOut
-from reviewgraph.words import counted
 
 _EXTRAS = (
     "title",

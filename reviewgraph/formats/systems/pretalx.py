@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from reviewgraph.formats.grids import Grid, Line, from_records, to_grid
-from reviewgraph.formats.headers import normalise
-from reviewgraph.formats.problems import quote_all
-from reviewgraph.formats.systems.aliases import ALIAS, MEMBER
-from reviewgraph.formats.systems.system import Accepted, Export, Outgoing, Rule, System, Use
+from reviewgraph._base.text import counted
+from reviewgraph.formats.columns import normalise
+from reviewgraph.formats.files import quote_all
+from reviewgraph.formats.grids import Grid, Line, from_records, objects, to_grid
+from reviewgraph.formats.systems.system import ALIAS, MEMBER, Accepted, Export, Outgoing, Rule, System, Use
 from reviewgraph.formats.tables import Table
-from reviewgraph.formats.trees import objects
-from reviewgraph.words import counted
 
 # What pretalx calls a proposal or a person: letters and digits that are not mistaken for one another.
 _CODE = re.compile(r"[A-HJ-NP-Z3789]{6,16}")

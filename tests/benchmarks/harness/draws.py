@@ -13,16 +13,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from lsc.simulation import MIXED, Realistic, Setting, Simulation, true_qualities
+from reviewgraph import Reviews
+from reviewgraph.graph.designs import random_assignment
 from tests.benchmarks.harness.gibbs import QUALITY_MEAN, QUALITY_SD, SLOW_SWEEPS, SWEEPS, FloatArray, IntArray, Priors
-from tests.benchmarks.harness.methods import (
-    MIXED,
-    Realistic,
-    Reviews,
-    Setting,
-    Simulation,
-    random_assignment,
-    true_qualities,
-)
 
 #: Intervals are asked to cover nearly as often as they say, or at least not to be certain and wrong.
 Window: TypeAlias = Literal["nominal", "loose"]

@@ -18,11 +18,10 @@ import lsc
 from lsc.estimate import Estimate
 from lsc.methods import METHODS as BY_NAME
 from lsc.metrics import spearman
-from lsc.simulation.draws import Simulation, true_qualities
-from lsc.simulation.settings import MIXED, Realistic, Setting
+from lsc.simulation import MIXED, Realistic, Setting, Simulation, true_qualities
 from reviewgraph import Reviews, read_reviews
-from reviewgraph.designs import random_assignment
 from reviewgraph.formats.side import read_truth
+from reviewgraph.graph.designs import random_assignment
 
 __all__ = [
     "METHODS",
@@ -64,7 +63,7 @@ def _posterior(reviews: Reviews, n: int, rng: np.random.Generator) -> Estimate:
 
 def common_noise(reviews: Reviews) -> Estimate:
     """The posterior where no reviewer has a noise of her own: what that is worth."""
-    with mock.patch("lsc.inference.stages.OWN_UP_TO", -1):
+    with mock.patch("lsc._inference.sweeps.OWN_UP_TO", -1):
         found: Estimate = getattr(lsc, OURS)(reviews)
     return found
 

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from lsc.estimate import Estimate
+from reviewgraph import Reviews
+from reviewgraph.graph.designs import random_assignment
 from tests.benchmarks.harness import measures
 from tests.benchmarks.harness.draws import Regime, regimes
 from tests.benchmarks.harness.gibbs import exact_mean
 from tests.benchmarks.harness.measures import FloatArray
-from tests.benchmarks.harness.methods import METHODS, Estimate, Reviews, random_assignment, register
+from tests.benchmarks.harness.methods import METHODS, register
 
 #: The sampler's name among the methods, the share of papers selected, and the levels of intervals.
 EXACT, SELECTED, LEVELS = "exact", 0.1, (0.5, 0.8, 0.9, 0.95)

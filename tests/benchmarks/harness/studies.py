@@ -17,16 +17,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lsc.metrics import spearman
+from reviewgraph import Reviews, read_reviews
+from reviewgraph.formats.side import read_truth
+from reviewgraph.graph.designs import random_assignment
 from tests.benchmarks.harness.measures import FloatArray, Summary, clustered, paired, summary
-from tests.benchmarks.harness.methods import (
-    METHODS,
-    Reviews,
-    random_assignment,
-    read_reviews,
-    read_truth,
-    register,
-    spearman,
-)
+from tests.benchmarks.harness.methods import METHODS, register
 
 #: Parts that are held out in turn, and times that papers are drawn again for an error.
 FOLDS, RESAMPLES = 5, 1_000

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsc.decisions.lottery import draw_lots, lottery_probabilities
-from lsc.decisions.selection import Selection
+from lsc.selection import Selection, draw_lots, lottery_probabilities
 from reviewgraph import InputError
 
 

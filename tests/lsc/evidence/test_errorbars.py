@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lsc
-from lsc.simulation.draws import simulate
+from lsc.simulation import simulate
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The model of :mod:`lsc.inference.model` by Gibbs sampling: slow, and exact but for the noise of sampling.
+"""The model of :mod:`lsc._inference.model` by Gibbs sampling: slow, and exact but for the noise of sampling.
 
 Hyperparameters are given. The slope of a reviewer is drawn from its conditional distribution on a fine grid, her offset
 integrated out; her own noise, given both, on another. Whether she only orders is drawn with all of them integrated out,
@@ -16,7 +16,7 @@ GRID, OWN_GRID, POINTS = 81, 31, 64
 def sample(reviewer, item, score, n_reviewers, n_items, theta, rounding, sweeps, burn_in, rng):
     """Draw qualities, shape (sweeps - burn_in, N), in the internal scale; ``score`` is standardised.
 
-    ``theta`` has the names of :mod:`lsc.inference.model`; ``own`` and ``w`` only where the model has them.
+    ``theta`` has the names of :mod:`lsc._inference.model`; ``own`` and ``w`` only where the model has them.
     """
     users = Users(reviewer, item, score, n_reviewers, theta, rounding)
     orderers = Orderers(reviewer, item, score, users, theta) if "w" in theta else None

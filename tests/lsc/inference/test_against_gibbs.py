@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from lsc.inference.inferring import infer
-from lsc.inference.model import NAMES
-from lsc.inference.preparing import Rows, prepare
+from lsc._inference.inferring import infer
+from lsc._inference.model import NAMES
+from lsc._inference.states import Rows, prepare
 from tests.lsc.inference.naive_gibbs import sample
 from tests.lsc.inference.simulated_tables import ordering, table
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import lsc
-from lsc.inference.beliefs import Status
-from lsc.inference.contradicting import ALARM, Heard, Population, compared, misfit_of
-from lsc.inference.inferring import infer
+from lsc._inference.beliefs import InferenceStatus
+from lsc._inference.inferring import infer
+from lsc._inference.validation import ALARM, Heard, Population, compared, misfit_of
 from reviewgraph import Reviews
 from tests.lsc.inference.simulated_tables import table
 
@@ -101,6 +101,6 @@ def test_the_order_of_rows_and_of_reviewers_changes_nothing() -> None:
 def test_where_nothing_can_be_compared_nobody_is_named() -> None:
     for rows in ([("ann", "p1", 3)], [("ann", "p1", 3), ("ann", "p2", 4), ("bob", "p3", 1)]):
         found = lsc.posterior(Reviews.from_pairs(rows))
-        assert found.status is Status.NO_SIGNAL
+        assert found.status is InferenceStatus.NO_SIGNAL
         assert not found.misfit.contradicts.any()
     assert found.to_dict()["reviewers"][1] == {"reviewer": "bob", "scores": 1, "misfit": None}

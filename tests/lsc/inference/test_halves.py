@@ -7,16 +7,14 @@ import numpy as np
 import pytest
 
 import lsc
-from lsc.inference import climbing, likeness, states
-from lsc.inference.describing import people
-from lsc.inference.halves import Threads
-from lsc.inference.likeness import spectrum
-from lsc.inference.model import LOG_OWN, START, Extent
-from lsc.inference.preparing import Rows, prepare
-from lsc.inference.states import Gauge, Messages, beliefs, is_nothing, nothing, start
-from lsc.inference.sweeps import PATIENCE, learned, standardised, sweep
+from lsc._inference import states, sweeps
+from lsc._inference.halves import Threads
+from lsc._inference.inferring import people
+from lsc._inference.model import LOG_OWN, START, Extent
+from lsc._inference.states import Gauge, Messages, Rows, beliefs, is_nothing, nothing, prepare, start
+from lsc._inference.sweeps import PATIENCE, learned, spectrum, standardised, sweep
 from reviewgraph import read_reviews, stream_reviews
-from reviewgraph.kernels.compiling import Policy
+from reviewgraph.graph.kernels.compiling import Policy
 from tests.lsc.inference.simulated_tables import table
 from tests.lsc.test_posterior_streams import expect_same
 from tests.lsc.test_streams import conference, written
@@ -62,7 +60,7 @@ def test_compiled_steps_are_those_of_whole_arrays(own: bool, kappa: float) -> No
 
 
 def test_likeness_is_found_by_passes_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(likeness, "EXACT", 0)
+    monkeypatch.setattr(sweeps, "EXACT", 0)
     plain = problem_of_all_loads()
     found, expected = (
         spectrum(problem, np.random.default_rng(0), 8) for problem in (replace(plain, compiled=True), plain)
@@ -98,14 +96,14 @@ def test_sweeps_over_papers_that_move_end_where_all_sweeps_end(monkeypatch: pyte
         hurries.append(int(moved.sum()))
         return sweep(*given, moved=moved, **options)
 
-    monkeypatch.setattr(climbing, "sweep", counted)
+    monkeypatch.setattr(sweeps, "sweep", counted)
     compiled = replace(plain, compiled=True)
-    _, quick, n_sweeps = climbing._hurried(compiled, state, found.mean, climbing.STILL, rested=1)
-    assert n_sweeps == len(hurries) < climbing.MOST_HURRIED
+    _, quick, n_sweeps = sweeps._hurried(compiled, state, found.mean, sweeps.STILL, rested=1)
+    assert n_sweeps == len(hurries) < sweeps.MOST_HURRIED
     assert hurries[0] > hurries[-1] > 0
     one, other = beliefs(plain, quick), beliefs(plain, settled)
     apart = np.abs(one.shift / one.precision - other.shift / other.precision) * np.sqrt(other.precision)
-    assert apart.max() < 10 * climbing.STILL
+    assert apart.max() < 10 * sweeps.STILL
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -124,7 +122,7 @@ def test_messages_that_will_not_settle_go_half_of_the_way_and_nodes_less_and_les
 def test_large_tables_are_the_same_by_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(states, "MANY", 0)
     for limit in ("MOST_SWEEPS", "MOST_ROUGH_SWEEPS", "MOST_HURRIED"):
-        monkeypatch.setattr(climbing, limit, 3)
+        monkeypatch.setattr(sweeps, limit, 3)
     path = written(tmp_path, conference(1, n_reviewers=6))
     whole = lsc.posterior(read_reviews(path))
     with stream_reviews(path, batch=7) as stream:

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lsc.inference.beliefs import Status
-from lsc.inference.inferring import infer
-from reviewgraph.errors import InputError
+from lsc._inference.beliefs import InferenceStatus
+from lsc._inference.inferring import infer
+from reviewgraph._base.errors import InputError
 from tests.lsc.inference.simulated_tables import precision, table
 
 
@@ -81,7 +81,7 @@ def test_without_reviewer_effects_the_average_comes_out() -> None:
     posterior = infer(who, what, score, 200, 200)
     count = np.bincount(what)
     average = np.bincount(what, score) / count
-    assert posterior.status is Status.NO_SIGNAL
+    assert posterior.status is InferenceStatus.NO_SIGNAL
     for size in np.unique(count):
         same = count == size
         assert (np.argsort(posterior.mean[same]) == np.argsort(average[same])).all()
@@ -162,7 +162,7 @@ def test_tiny_tables_are_finite(who, what, score) -> None:
 def test_no_scores_at_all() -> None:
     none = np.empty(0, np.int64)
     posterior = infer(none, none, np.empty(0), 2, 3)
-    assert posterior.status is Status.NO_SCORES
+    assert posterior.status is InferenceStatus.NO_SCORES
     assert np.isnan(posterior.quality).all()
     assert not posterior.signal
 

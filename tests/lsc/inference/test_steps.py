@@ -6,18 +6,28 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from lsc.inference import scale_users, stages
-from lsc.inference.averages import fit_averages
-from lsc.inference.layout import lay_out
-from lsc.inference.learning import Gradient, ascend, at_rest
-from lsc.inference.likeness import likeness_step, spectrum
-from lsc.inference.model import G1, LOG_OWN, LOG_S_R, LOGIT_W, LOWEST, MU, NU, SIZE, START
-from lsc.inference.orders import LONGEST, order_step
-from lsc.inference.preparing import Rows, prepare
-from lsc.inference.scale_users import FURTHEST, LEAST_PRECISION, Cavity, Message, Nodes, step
-from lsc.inference.states import Part, start
-from lsc.inference.sweeps import Extent, damped, sweep
-from reviewgraph.reviews import FloatArray
+from lsc._inference import scale_users, sweeps
+from lsc._inference.inferring import fit_averages
+from lsc._inference.model import (
+    G1,
+    LOG_OWN,
+    LOG_S_R,
+    LOGIT_W,
+    LOWEST,
+    MU,
+    NU,
+    SIZE,
+    START,
+    Extent,
+    Gradient,
+    ascend,
+    at_rest,
+    lay_out,
+)
+from lsc._inference.scale_users import FURTHEST, LEAST_PRECISION, LONGEST, Cavity, Message, Nodes, order_step, step
+from lsc._inference.states import Part, Rows, prepare, start
+from lsc._inference.sweeps import damped, likeness_step, spectrum, sweep
+from reviewgraph._base.arrays import FloatArray
 from tests.lsc.inference.simulated_tables import table
 
 
@@ -194,7 +204,7 @@ def test_the_spectrum_gives_the_determinant(monkeypatch) -> None:
         laplacian[np.ix_(items, items)] += np.eye(items.size) - 1 / items.size
     mean = np.trace(laplacian) / 300
     exact = spectrum(scores.problem, np.random.default_rng(0))
-    monkeypatch.setattr("lsc.inference.likeness.EXACT", 0)
+    monkeypatch.setattr("lsc._inference.sweeps.EXACT", 0)
     probed = spectrum(scores.problem, np.random.default_rng(0))
     for kappa in (0.5, 0.96):
         K = (1 - kappa) * np.eye(300) + kappa * laplacian / mean
@@ -315,12 +325,12 @@ def test_who_only_orders_is_not_asked_where_all_have_too_many_papers(monkeypatch
         asked.append(state.extent.orders)
         return settle(problem, state, *given, **options)
 
-    settle = stages.settle
-    monkeypatch.setattr(stages, "settle", counted)
+    settle = sweeps.settle
+    monkeypatch.setattr(sweeps, "settle", counted)
     for load, expected in ((LONGEST + 1, False), (20, True)):
         who, what = np.repeat([0, 1], load), np.tile(np.arange(load), 2)
         score = np.random.default_rng(0).standard_normal(load)[what] + 0.1 * np.cos(np.arange(who.size))
-        stages.run_stages(prepare(Rows(who, what, score), 2, load).problem, np.random.default_rng(0), lambda _: None)
+        sweeps.run_stages(prepare(Rows(who, what, score), 2, load).problem, np.random.default_rng(0), lambda _: None)
         assert any(asked) == expected
 
 

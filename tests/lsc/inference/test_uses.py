@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lsc.inference import joint, validation
-from lsc.inference.assembling import bend_variance
-from lsc.inference.inferring import infer
-from lsc.inference.joint import loop_factors, settled_variances
-from lsc.inference.validation import held_out_gain
-from reviewgraph.chances import probability_in_top
-from reviewgraph.errors import InputError
+from lsc._inference import beliefs, validation
+from lsc._inference.beliefs import loop_factors, settled_variances
+from lsc._inference.inferring import bend_variance, infer
+from lsc._inference.validation import held_out_gain
+from reviewgraph._base.arrays import probability_in_top
+from reviewgraph._base.errors import InputError
 from tests.lsc.inference.simulated_tables import table
 
 
@@ -21,7 +20,7 @@ def posterior():
 
 
 def test_draws_have_the_means_and_errors_of_the_posterior(posterior) -> None:
-    drawn = joint.draws(posterior, 4000, np.random.default_rng(0))
+    drawn = beliefs.draws(posterior, 4000, np.random.default_rng(0))
     assert drawn.shape == (4000, 81)
     assert np.isnan(drawn[:, 80]).all()
     error = posterior.order_error[:80]
@@ -30,15 +29,15 @@ def test_draws_have_the_means_and_errors_of_the_posterior(posterior) -> None:
 
 
 def test_conjugate_gradients_draw_as_the_factorisation_does(posterior, monkeypatch) -> None:
-    dense = joint.joint(posterior)
-    one = joint.draws(posterior, 6000, np.random.default_rng(0))[:, :80]
+    dense = beliefs.joint(posterior)
+    one = beliefs.draws(posterior, 6000, np.random.default_rng(0))[:, :80]
     expected = [dense.difference(a, b) for a, b in ((0, 1), (3, 70), (5, 6))]
-    monkeypatch.setattr(joint, "DENSE", 0)
-    other = joint.draws(posterior, 6000, np.random.default_rng(1))[:, :80]
+    monkeypatch.setattr(beliefs, "DENSE", 0)
+    other = beliefs.draws(posterior, 6000, np.random.default_rng(1))[:, :80]
     assert np.abs(np.corrcoef(one.T) - np.corrcoef(other.T)).max() < 0.08
     np.testing.assert_allclose(other.std(axis=0) / one.std(axis=0), 1.0, atol=0.15)
     for (a, b), truth in zip(((0, 1), (3, 70), (5, 6)), expected, strict=True):
-        found = joint.difference(posterior, a, b)
+        found = beliefs.difference(posterior, a, b)
         assert found.mean == pytest.approx(truth.mean)
         assert found.standard_error == pytest.approx(truth.standard_error, rel=0.1)
 
@@ -48,17 +47,17 @@ def test_differences_of_two_papers_of_one_reviewer_are_joint() -> None:
     who, what, score, _ = table(1, 60, 40, 4, slope=0.05, offset=2.0, noise=0.3)
     posterior = infer(who, what, score, 40, 60)
     rows = np.flatnonzero(who == 0)[:2]
-    found = joint.difference(posterior, *what[rows])
+    found = beliefs.difference(posterior, *what[rows])
     alone = np.sqrt((posterior.order_error[what[rows]] ** 2).sum())
     assert found.standard_error < 0.95 * alone
-    drawn = joint.draws(posterior, 4000, np.random.default_rng(2))
+    drawn = beliefs.draws(posterior, 4000, np.random.default_rng(2))
     assert (drawn[:, what[rows[0]]] - drawn[:, what[rows[1]]]).std() == pytest.approx(found.standard_error, rel=0.06)
 
 
 def test_a_difference_needs_two_items_with_scores(posterior) -> None:
     for pair in ((3, 3), (0, 80)):
         with pytest.raises(InputError, match="expected two different items with scores"):
-            joint.difference(posterior, *pair)
+            beliefs.difference(posterior, *pair)
 
 
 def test_probabilities_sum_to_the_number_selected() -> None:
@@ -191,14 +190,14 @@ def test_without_loops_messages_are_exact() -> None:
     who, what = np.repeat(np.arange(60), 2), np.column_stack([np.arange(60), np.arange(1, 61)]).ravel()
     score = rng.normal(0, 1.5, 60)[who] + rng.standard_normal(61)[what] + 0.3 * rng.standard_normal(120)
     posterior = infer(who, what, score, 60, 61)
-    exact = joint.joint(posterior).variance
+    exact = beliefs.joint(posterior).variance
     np.testing.assert_allclose(settled_variances(posterior), exact, rtol=2e-3)
 
 
 def test_probes_find_the_variances_that_a_factorisation_finds(monkeypatch) -> None:
     who, what, score, _ = communities(0)
     posterior = infer(who, what, score, 180, 180)
-    monkeypatch.setattr(joint, "DENSE", 0)
+    monkeypatch.setattr(beliefs, "DENSE", 0)
     ratio = loop_factors(posterior) / posterior.loops
     assert abs(ratio.mean() - 1) < 0.08
     assert np.abs(ratio - 1).max() < 0.35

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from lsc.baselines import Variances, average, bayesian, centring, marginal_variances, ridge_offsets, z_score
-from lsc.simulation.draws import simulate
+from lsc.simulation import simulate
 from reviewgraph import InputError, Reviews
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lsc import metrics
 from lsc.baselines import quadratic_programme
 from lsc.errors import SolverFailed
-from lsc.simulation.draws import simulate
+from lsc.simulation import simulate
 from reviewgraph import InputError, Reviews
 
 #: The largest times the shift still has finite sums: plain averages overflow beyond 1e308.

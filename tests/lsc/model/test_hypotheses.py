@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 import lsc
+from lsc._model.hypotheses import HYPOTHESES, PARTS, Hypothesis, classes, hypothesis_of, level_of
 from lsc.commands.calibrate import calibrate
-from lsc.model.hypotheses import HYPOTHESES, PARTS, Hypothesis, classes, hypothesis_of, level_of
 from reviewgraph import InputError, Reviews
 from tests.lsc.strategies import CLASSES as DRAWN
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from lsc.simulation.conference import BIDS, draw_conference
+from lsc.simulation import BIDS, draw_conference
 from reviewgraph import InputError, read_reviews
 from reviewgraph.cli import main
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lsc
-from lsc.simulation.draws import linear_scores, simulate, true_qualities
+from lsc.simulation import linear_scores, simulate, true_qualities
 from reviewgraph import InputError, doubly_connected_assignment
 
 

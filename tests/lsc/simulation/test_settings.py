@@ -11,16 +11,19 @@ from hypothesis import strategies as st
 import lsc
 from lsc.commands.simulate import PRESETS as NAMES
 from lsc.commands.simulate import simulate as command
-from lsc.simulation.draws import simulate
-from lsc.simulation.scores import (
+from lsc.simulation import (
+    MIXED,
+    PRESETS,
+    Realistic,
+    Setting,
     concave_scores,
     convex_scores,
     draw_kinds,
     linear_scores,
     monotone_scores,
     scores_by_kind,
+    simulate,
 )
-from lsc.simulation.settings import MIXED, PRESETS, Realistic, Setting
 from reviewgraph import InputError, doubly_connected_components, read_reviews
 
 QUALITY = np.linspace(0.0, 10.0, 21)

@@ -69,6 +69,6 @@ def test_the_second_solver_is_not_helped_by_the_first(monkeypatch: pytest.Monkey
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("lsc.solver.newton.minimise", refuse)
+    monkeypatch.setattr("lsc._solver.newton.minimise", refuse)
     apart = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0), ("bob", "p3", 1.0), ("bob", "p4", 3.0)])
     assert not lsc.calibrate(apart, "monotone", solver="cvxpy").unique

@@ -8,17 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lsc.model.hypotheses import Shape
-from lsc.model.programme import Programme
-from lsc.solver import faces, newton, projections
-from lsc.solver.blocks import LARGEST, clustered_direction
-from lsc.solver.lines import common_line, lines_direction
-from lsc.solver.merit import Merit
-from lsc.solver.newton import _Bracket, minimise, search
-from lsc.solver.passes import Passes, held, perceived_by
-from lsc.solver.tables import SMALL, tabulate
-from reviewgraph.errors import InputError
-from reviewgraph.kernels.compiling import POLICY
+from lsc._model.formulation import Programme
+from lsc._model.hypotheses import Shape
+from lsc._solver import faces, newton, projections
+from lsc._solver.blocks import LARGEST, clustered_direction
+from lsc._solver.faces import common_line, lines_direction
+from lsc._solver.newton import _Bracket, minimise, search
+from lsc._solver.passes import Merit, Passes, held, perceived_by
+from lsc._solver.projections import SMALL, tabulate
+from reviewgraph._base.errors import InputError
+from reviewgraph.graph.kernels.compiling import POLICY
 from tests.lsc import naive_projections as naive
 from tests.lsc import programmes
 
@@ -192,7 +191,7 @@ def test_the_number_of_threads_changes_no_digit(monkeypatch):
     table, common, _ = tabulate(programme)
     found = []
     for threads in (1, 2):
-        monkeypatch.setattr("lsc.solver.passes.ThreadPoolExecutor", lambda _, n=threads: ThreadPoolExecutor(n))
+        monkeypatch.setattr("lsc._solver.passes.ThreadPoolExecutor", lambda _, n=threads: ThreadPoolExecutor(n))
         merit = Passes(held(table, 60), common, np.zeros(60, dtype=bool))
         found.append(newton.descend(merit, np.zeros(60)).x)
     assert np.array_equal(*found)

@@ -8,15 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lsc.inference.account import Account, Part
-from lsc.inference.beliefs import Quantity, Reviewers
-from lsc.inference.validation import Gain
+from lsc._inference.beliefs import Account, Part, Quantity, Reviewers
+from lsc._inference.validation import Gain
 from lsc.posteriors import PosteriorEstimate, posterior
 from lsc.words import posterior_page
-from lsc.words.accounts import account_lines
-from lsc.words.pages import page_of
+from lsc.words.pages import account_lines, page_of
 from reviewgraph import Reviews
-from reviewgraph.reviews import FloatArray
+from reviewgraph._base.arrays import FloatArray
 
 
 def scores(name: str = "p", seed: int = 0) -> list[tuple[str, str, float]]:

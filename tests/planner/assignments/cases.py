@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.assignments.model.levels import aim_named
-from planner.assignments.model.problem import Problem
-from planner.assignments.steps.grouping import Core
-from planner.assignments.wishes.rivals import rivals_of
-from planner.panels.groups import ruled_by, rules_of
+from planner._assign.constraints import rivals_of
+from planner._assign.core import Core
+from planner._assign.levels import aim_named
+from planner._assign.problem import Problem
+from planner.rules import ruled_by, rules_of
 
 
 def problem_of(pairs, affinity, n_items, n_reviewers, *, demand, load, **rules):

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 
 from planner import assign
-from planner.assignments.stages import run as stages
-from planner.assignments.steps import conditioning
-from planner.assignments.words.page import page
+from planner._assign import precision
+from planner._assign import stages as stages
+from planner._assign.words import page
 from reviewgraph import Reviews, check
-from reviewgraph.assumptions import Assumptions
-from reviewgraph.clock import Clock
-from reviewgraph.errors import InputError
+from reviewgraph._base.clock import Clock
+from reviewgraph._base.errors import InputError
+from reviewgraph.graph.precision import Assumptions
 from tests.planner.assignments import naive_assignment as naive
 
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
@@ -210,7 +210,7 @@ def test_what_is_not_known_in_time_is_not_claimed(monkeypatch, interrupted):
     def ended(linker, rng):
         linker.clock.interrupted = interrupted
 
-    monkeypatch.setattr("planner.assignments.stages.run.harden", ended)
+    monkeypatch.setattr("planner._assign.stages.harden", ended)
     result = assign(clustered(40, 32, 3), demand=3, load=5, survive=1)
     assert (result.status, result.critical, result.survives) == ("level_missed", None, None)
     assert result.explanation.startswith("It was interrupted" if interrupted else "The time limit ended the search")
@@ -259,7 +259,7 @@ def test_a_level_out_of_reach_of_all_allowed_pairs_is_proved():
 
 @pytest.mark.slow
 def test_recoverable_is_reached():
-    from reviewgraph.recoverable import recoverability
+    from reviewgraph.graph.components import recoverability
 
     result = assign(clustered(60, 60, 1, communities=True), demand=3, load=4, target="recoverable")
     assert result.status in ("optimal", "feasible")
@@ -445,7 +445,7 @@ def test_no_affinity_goes_where_errors_would_hardly_fall():
 
 
 def test_what_is_too_large_for_exchanges_says_so(monkeypatch):
-    monkeypatch.setattr(conditioning, "MOST_ITEMS", 10)
+    monkeypatch.setattr(precision, "MOST_ITEMS", 10)
     result = assign(clustered(40, 32, 0), demand=3, load=5)
     assert result.exchanges is None
     assert "Exchanges for smaller errors were not looked for: there are more than 10 papers." in page(result)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from planner import assign
-from planner.assignments.assignment import AssignmentStatus
-from planner.assignments.designs import design_assignment
-from planner.assignments.words.page import page
-from reviewgraph.results import Progress, Result
+from planner._assign.words import page
+from planner.assigning import design_assignment
+from planner.assignments import AssignmentStatus
+from reviewgraph._base.results import Progress, Result
 
 
 @pytest.fixture(scope="module")

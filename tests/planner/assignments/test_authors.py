@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import assign
-from planner.assignments.words.page import page
+from planner._assign.words import page
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.naive_authors import authors_broken, cycles_of_three
 from tests.planner.assignments.test_assigning import call, clustered, markets, pairs_of, wrong_with
@@ -140,7 +140,7 @@ def test_a_conference_with_authors(seed, survive):
 
 def test_without_exact_programmes_nothing_is_broken(monkeypatch):
     """As for papers too many for programmes: flows and prices alone, the gap reported."""
-    from planner.assignments.teams import best as teams
+    from planner._assign import panels as teams
 
     score, authors = conference(60, 48, 2)
     best = assign(score, demand=3, load=5, authors=authors, target="none")

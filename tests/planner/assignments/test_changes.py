@@ -8,11 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from planner import assign
-from planner.assignments.assignment import AssignmentStatus
-from planner.assignments.findings.changed import Reason
-from planner.assignments.words.page import page
-from reviewgraph.columns import Columns
-from reviewgraph.errors import InputError
+from planner._assign.findings import Reason
+from planner._assign.words import page
+from planner.assignments import AssignmentStatus
+from reviewgraph._base.errors import InputError
+from reviewgraph.formats.columns import Columns
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_changes
 from tests.planner.assignments.test_assigning import markets

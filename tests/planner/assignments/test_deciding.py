@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from planner import assign
-from planner.assignments.assignment import AssignmentStatus
-from planner.assignments.model.levels import aim_named
-from planner.assignments.stages.deciding import decide
-from planner.assignments.steps import exchanges
-from reviewgraph.clock import Clock
+from planner._assign import precision
+from planner._assign.levels import aim_named
+from planner._assign.stages import decide
+from planner.assignments import AssignmentStatus
+from reviewgraph._base.clock import Clock
 from tests.planner.assignments.cases import problem_of
 from tests.planner.assignments.naive_assignment import connected, doubly_connected, survives
 
@@ -25,7 +25,7 @@ REACHED = (AssignmentStatus.OPTIMAL, AssignmentStatus.FEASIBLE)
 @pytest.fixture(autouse=True)
 def _few_exchanges(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exchanges for smaller errors come after the level: a few will do here."""
-    monkeypatch.setattr(exchanges, "DRAWN", 100)
+    monkeypatch.setattr(precision, "DRAWN", 100)
 
 
 def market(seed: int, *, dense: bool = False) -> dict[str, Any]:

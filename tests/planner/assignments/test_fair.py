@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import assign
-from planner.assignments.words.page import page
-from reviewgraph.errors import InputError
+from planner._assign.words import page
+from reviewgraph._base.errors import InputError
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_fair
 from tests.planner.assignments.test_assigning import NIGHTLY, clustered, pairs_of
@@ -150,7 +150,7 @@ def test_exchanges_find_what_the_programme_finds_or_say_how_far_off_they_may_be(
     """Beyond the size of exact answers: the bound holds for the best, and the smallest score is between."""
     score = np.random.default_rng(seed).random((8, 8)).round(2)
     exact = assign(score, demand=2, load=2, fair="leximin", target="none").fairness
-    monkeypatch.setattr("planner.assignments.fair.exact.MOST_PAIRS", 0)
+    monkeypatch.setattr("planner._assign.leximin.MOST_PAIRS", 0)
     lifted = assign(score, demand=2, load=2, fair="leximin", target="none").fairness
     assert exact.proved
     assert not lifted.proved

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import assign
-from planner.assignments.words.page import headline, page
-from reviewgraph.errors import InputError
+from planner._assign.words import headline, page
+from reviewgraph._base.errors import InputError
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_fair
 from tests.planner.assignments.naive_authors import authors_broken

@@ -5,13 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from planner.assignments.fair.bounding import smallest_at_most
-from planner.assignments.fair.exchanging import chains_of, lifting_chain
-from planner.assignments.fair.lifting import panel_scores, reach_of
-from planner.assignments.model.fitting import serves
-from planner.assignments.model.network import flip
-from planner.assignments.wishes.floors import Floors, unit_of
-from reviewgraph.clock import Clock
+from planner._assign.constraints import Floors, unit_of
+from planner._assign.fair import chains_of, lifting_chain, panel_scores, reach_of, smallest_at_most
+from planner._assign.flow import flip, serves
+from reviewgraph._base.clock import Clock
 from tests.planner.assignments.cases import problem_of, random_case
 
 
@@ -110,7 +107,7 @@ def test_the_most_that_an_item_can_have_and_the_bound(seed):
 def test_the_bound_without_time_for_a_programme_is_that_of_each_item_alone(monkeypatch):
     rng, given = np.random.default_rng(0), []
     problem = problem_of([(i, j) for i in range(4) for j in range(4)], rng.random(16), 4, 4, demand=2, load=2)
-    monkeypatch.setattr("planner.assignments.fair.bounding._solve", lambda *args: given.append(args))
+    monkeypatch.setattr("planner._assign.fair._solve", lambda *args: given.append(args))
     alone = smallest_at_most(problem, -np.inf, Clock(0.0))
     assert not given
     assert alone.value >= smallest_at_most(problem, -np.inf, Clock(60)).value

@@ -7,13 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.assignments.model.inputs import Wishes, build
-from planner.assignments.wishes.cliques import cliques_of
-from planner.assignments.wishes.pairs import scored_pairs
-from planner.assignments.wishes.rivals import rivals_of
-from reviewgraph.columns import Columns
-from reviewgraph.errors import InputError
-from reviewgraph.rules import Rules
+from planner._assign.constraints import cliques_of, rivals_of, scored_pairs
+from planner._assign.inputs import Wishes, build
+from reviewgraph._base.errors import InputError
+from reviewgraph.formats.columns import Columns
+from reviewgraph.io.rules import Rules
 from tests.planner.assignments.naive_authors import authors_broken
 
 

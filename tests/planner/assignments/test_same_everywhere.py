@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from planner import assign
-from planner.assignments.words.page import page
-from reviewgraph.clock import TIMED_OUT, Clock
+from planner._assign.words import page
+from reviewgraph._base.clock import TIMED_OUT, Clock
 from tests.benchmarks import assign_exact as exact
 
 #: A machine on which everything takes so many times as long by its own clock.

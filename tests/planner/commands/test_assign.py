@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from planner.assignments.words.page import _parts
+from planner._assign.words import _parts
 from planner.commands.assign import assign
 from reviewgraph.cli import main
 from tests.pages import offered

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from reviewgraph.cli import main
 from reviewgraph.formats.systems.known import takers
-from reviewgraph.reading import read_reviews
+from reviewgraph.io.reading import read_reviews
 
 Run = Callable[..., Result]
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from planner.plans.model.constraints import Constraints, constrain
+from planner._plans.constraints import Constraints, constrain
 from reviewgraph import Reviews, Rules
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
 from reviewgraph import Reviews
-from reviewgraph.levels import NAMES
+from reviewgraph.graph.levels import NAMES
 from tests.planner.plans.people_cases import Case, cases
 from tests.planner.plans.plan_cases import cases as plain_cases
 
@@ -71,7 +71,7 @@ def test_with_rules_fewest_are_missing_in_all(case: Case) -> None:
     people = plan.constraints.people
 
     def missing(pairs: Any) -> int:
-        from planner.plans.model.tables import as_pairs, with_extra
+        from planner._plans.constraints import as_pairs, with_extra
 
         rules = plan.constraints
         needs = people.needs(with_extra(rules.reviews, as_pairs([*map(tuple, rules.fixed.tolist()), *pairs])))

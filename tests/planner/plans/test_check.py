@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
-from planner.plans.check import rules_of
-from planner.plans.model.ledger import Bound
-from planner.plans.model.status import PlanStatus
-from planner.plans.proof import bounds as claims
-from planner.plans.proof import flow
+from planner._plans import lower_bounds
+from planner._plans import lower_bounds as claims
+from planner._plans.check import rules_of
+from planner._plans.outcome import PlanStatus
+from planner._plans.target import Bound
 from reviewgraph import Reviews
-from reviewgraph.clock import Clock
-from reviewgraph.components import doubly_connected_components
-from reviewgraph.designs import random_assignment
-from reviewgraph.levels import NAMES
-from reviewgraph.verify import proofs
+from reviewgraph._base.clock import Clock
+from reviewgraph.graph.components import doubly_connected_components
+from reviewgraph.graph.designs import random_assignment
+from reviewgraph.graph.levels import NAMES
+from reviewgraph.verify import bounds
 from reviewgraph.verify.bounds import WEAKEST
 from reviewgraph.verify.bounds import Case as Verified
 from tests.planner.plans import naive_plans
@@ -36,12 +36,12 @@ CHAIN = Reviews.from_pairs([(j, i) for j in range(4) for i in (j, j + 1)])
 
 def test_the_verifier_loads_nothing_that_searches_or_proves() -> None:
     script = (
-        "import sys, planner.plans.check\nprint(*(name for name in sys.modules if name.startswith('planner.plans.')))"
+        "import sys, planner._plans.check\nprint(*(name for name in sys.modules if name.startswith('planner.plans.')))"
     )
     run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     rooms = {name.split(".")[2] for name in run.stdout.split()}
     assert rooms == {"check", "model"}
-    text = (ROOT / "planner/plans/check.py").read_text("utf-8")
+    text = (ROOT / "planner/_plans/check.py").read_text("utf-8")
     for room in ("search", "proof", "targets", "words", "planning"):
         assert f"planner.plans.{room}" not in text, room
 
@@ -176,35 +176,35 @@ def test_the_expansion_of_a_claim_is_proved_and_no_more(N: int, M: int, k: int) 
     claim = claims.expansion(live.cover_start, live.cover_item, N)
     assert claim is not None
     covers = [cover.tolist() for cover in live.covers]
-    assert proofs.expansion_proves(covers, N, claim.value)
-    most = next(value for value in range(claim.value, N) if not proofs.expansion_proves(covers, N, value + 1))
+    assert bounds.expansion_proves(covers, N, claim.value)
+    most = next(value for value in range(claim.value, N) if not bounds.expansion_proves(covers, N, value + 1))
     assert claim.value <= most <= claim.value + 2
-    laplacian, largest = proofs._laplacian(covers, N)
+    laplacian, largest = bounds._laplacian(covers, N)
     slope = float(np.sort(np.linalg.eigvalsh(laplacian))[1])
-    assert most == proofs._needed(np.diag(laplacian), slope, largest)
+    assert most == bounds._needed(np.diag(laplacian), slope, largest)
 
 
 @pytest.mark.parametrize(("N", "M", "k"), [(60, 60, 3), (100, 100, 3), (60, 40, 4)])
 def test_a_flow_is_sent_again_and_proves_no_more_than_its_claim(N: int, M: int, k: int) -> None:
     table = random_assignment(N, M, k, np.random.default_rng(1))
     live = doubly_connected_components(table)
-    claim = flow.bound(live.cover_start, live.cover_item, N, Clock(60))
+    claim = lower_bounds.bound(live.cover_start, live.cover_item, N, Clock(60))
     spectral = claims.expansion(live.cover_start, live.cover_item, N)
     if claim is None or spectral is None:
         assert k > 3
         return
     assert claim.value >= spectral.value
     every = [cover.tolist() for cover in live.covers]
-    assert proofs.flow_proves(every, N, claim.value, claim.weights)
-    assert not proofs.flow_proves(every, N, claim.value + 2, claim.weights)
+    assert bounds.flow_proves(every, N, claim.value, claim.weights)
+    assert not bounds.flow_proves(every, N, claim.value + 2, claim.weights)
     # The flow is that of the search, by other code; weights of other slots, none or not positive are refused.
-    graph = flow.slots(live.cover_start, live.cover_item, N)
+    graph = lower_bounds.slots(live.cover_start, live.cover_item, N)
     covers = [cover for cover in every if len(cover) > 2]
-    sent = proofs._sent(covers, claim.weights, N)
+    sent = bounds._sent(covers, claim.weights, N)
     assert sent is not None
-    assert np.allclose(sent, flow.send(graph, np.array(claim.weights)), rtol=1e-10)
+    assert np.allclose(sent, lower_bounds.send(graph, np.array(claim.weights)), rtol=1e-10)
     for weights in ((), claim.weights[1:], (0.0, *claim.weights[1:]), (float("nan"), *claim.weights[1:])):
-        assert not proofs.flow_proves(every, N, 1, weights)
+        assert not bounds.flow_proves(every, N, 1, weights)
 
 
 @given(st.integers(0, 1_000))
@@ -213,12 +213,12 @@ def test_what_a_flow_crosses_is_no_more_than_what_a_cut_keeps(seed: int) -> None
     """For any set of papers, theta b (N - b) and what the left-over pairs cut are at most the shares kept."""
     rng = np.random.default_rng(seed)
     live = doubly_connected_components(random_assignment(24, 24, 3, rng))
-    graph = flow.slots(live.cover_start, live.cover_item, 24)
-    sent = flow.send(graph, rng.uniform(0.1, 1.0, graph.item.size))
+    graph = lower_bounds.slots(live.cover_start, live.cover_item, 24)
+    sent = lower_bounds.send(graph, rng.uniform(0.1, 1.0, graph.item.size))
     if sent is None:
         return
     theta = 1.0 / (sent / graph.share).max()
-    pairs = flow._left_over(graph, graph.share - theta * sent).toarray()
+    pairs = lower_bounds._left_over(graph, graph.share - theta * sent).toarray()
     for _ in range(20):
         inside = rng.random(24) < rng.random()
         within = np.bincount(graph.owner, weights=inside[graph.item])

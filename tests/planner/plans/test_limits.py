@@ -8,25 +8,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from planner import plan_extra_reviews, verify_plan
-from planner.plans import planning
-from planner.plans.model.constraints import constrain
-from planner.plans.model.ledger import Ledger
-from planner.plans.model.oracle import Candidates
-from planner.plans.model.prices import Prices
-from planner.plans.model.status import PlanStatus
-from planner.plans.model.tables import no_pairs
-from planner.plans.model.task import new_task
-from planner.plans.search.exchanges import sharpened
-from planner.plans.search.greedy import greedy_connected, greedy_recoverable
-from planner.plans.search.intersection import intersect
-from planner.plans.search.judge import Judge
-from planner.plans.targets import target_named
-from planner.plans.targets.connected import ConnectedOracle
-from planner.plans.targets.recoverable import RecoverableOracle
+from planner import plan_extra_reviews, planning, verify_plan
+from planner._plans.constraints import Prices, constrain, no_pairs
+from planner._plans.exchanges import Judge, sharpened
+from planner._plans.greedy import greedy_connected, greedy_recoverable
+from planner._plans.intersection import intersect
+from planner._plans.outcome import PlanStatus
+from planner._plans.target import Ledger
+from planner._plans.targets import target_named
+from planner._plans.targets.searched import ConnectedOracle, RecoverableOracle
+from planner._plans.task import Candidates, new_task
 from reviewgraph import Reviews
-from reviewgraph.arrays import distinct, occurs
-from reviewgraph.clock import Clock, TimeOver
+from reviewgraph._base.arrays import distinct, occurs
+from reviewgraph._base.clock import Clock, TimeOver
 from tests.looks import Looks
 from tests.planner.plans.plan_cases import Case, cases, constrained
 
@@ -59,7 +53,7 @@ def test_a_plan_that_was_stopped_holds(
 
 @pytest.mark.parametrize("target", ["recoverable", "connected"])
 def test_what_was_linked_by_then_is_handed_out(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
-    monkeypatch.setattr("planner.plans.model.oracle.AT_ONCE", 1)
+    monkeypatch.setattr("planner._plans.task.AT_ONCE", 1)
     for ctrl_c in (False, True):
         monkeypatch.setattr(planning, "Clock", lambda _, work=0.0, c=ctrl_c: Looks(4 if work else 0, ctrl_c=c))
         plan = plan_extra_reviews(groups(80, 2), target, spare=1)
@@ -68,7 +62,7 @@ def test_what_was_linked_by_then_is_handed_out(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_the_greedy_stops_and_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.plans.model.oracle.AT_ONCE", 1)
+    monkeypatch.setattr("planner._plans.task.AT_ONCE", 1)
     task = new_task(constrain(groups(9)), 64)
     for oracle, greedy in (
         (ConnectedOracle(task), greedy_connected),

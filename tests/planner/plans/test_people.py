@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
-from planner.plans.model.people import people
+from planner._plans.constraints import people
 from reviewgraph import InputError, Reviews, Rules
-from reviewgraph.columns import Columns
-from reviewgraph.errors import LabelWarning
-from reviewgraph.levels import NAMES
+from reviewgraph._base.errors import LabelWarning
+from reviewgraph.formats.columns import Columns
+from reviewgraph.graph.levels import NAMES
 from tests.planner.plans.people_cases import Case, best_plan, cases
 
 #: ann, bob and cleo read 1-2, 2-3, 3-4: two reviews join them.
@@ -185,7 +185,7 @@ def test_what_cannot_be_meant_is_refused(options: dict[str, Any], message: str) 
 
 
 def test_a_floor_over_too_many_pairs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.plans.model.prices.MOST_PAIRS", 7)
+    monkeypatch.setattr("planner._plans.constraints.MOST_PAIRS", 7)
     with pytest.raises(InputError, match=r"expected at most 7 pairs .* found 12; say who is willing"):
         plan_extra_reviews(CHAIN, affinity={("ann", 3): 1.0}, min_affinity=0.5)
     assert plan_extra_reviews(CHAIN, affinity={("ann", 3): 1.0}, min_affinity=0.5, willing=["ann"]) is not None

@@ -11,23 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
-from planner.plans.model.ledger import Bound
-from planner.plans.model.reach import qualities
-from planner.plans.model.tables import no_pairs
-from planner.plans.model.task import new_task
-from planner.plans.proof import hitting_set
-from planner.plans.proof.bounds import least_waste
-from planner.plans.search.cascading import begin
-from planner.plans.search.intersection import intersect
-from planner.plans.search.judge import Judge
-from planner.plans.targets import target_named
-from planner.plans.targets.recoverable import RecoverableOracle
+from planner._plans import lower_bounds
+from planner._plans.cascade import begin
+from planner._plans.constraints import no_pairs
+from planner._plans.exchanges import Judge
+from planner._plans.intersection import intersect
+from planner._plans.lower_bounds import least_waste
+from planner._plans.target import Bound, qualities
+from planner._plans.targets import target_named
+from planner._plans.targets.searched import RecoverableOracle
+from planner._plans.task import new_task
 from reviewgraph import InputError, Reviews, is_recovery_resilient, read_reviews
-from reviewgraph.clock import Clock
-from reviewgraph.components import tie_classes
-from reviewgraph.designs import random_assignment
-from reviewgraph.levels import NAMES
-from reviewgraph.recoverable import degrees_of_freedom
+from reviewgraph._base.clock import Clock
+from reviewgraph.graph.components import degrees_of_freedom, tie_classes
+from reviewgraph.graph.designs import random_assignment
+from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case, cases, constrained
 
@@ -130,7 +128,7 @@ def test_matroid_intersection_equals_the_integer_programme() -> None:
         if oracle.reaches(no_pairs()) or not oracle.possible():
             continue
         answer = intersect(oracle, Clock(None))
-        outcome = hitting_set.solve(oracle, None, degrees_of_freedom(reviews), Clock(20))
+        outcome = lower_bounds.solve(oracle, None, degrees_of_freedom(reviews), Clock(20))
         assert answer is not None
         assert (answer.pairs is None) == outcome.infeasible
         if answer.pairs is not None and outcome.pairs is not None:

@@ -5,12 +5,11 @@ import time
 import numpy as np
 import pytest
 
-from planner import plan_extra_reviews
-from planner.plans import planning
-from planner.plans.words.page import page
+from planner import plan_extra_reviews, planning
+from planner._plans.words import page
 from reviewgraph import Reviews
-from reviewgraph.clock import TIMED_OUT
-from reviewgraph.designs import random_assignment
+from reviewgraph._base.clock import TIMED_OUT
+from reviewgraph.graph.designs import random_assignment
 
 #: Machines on which all takes so many times as long by their own clocks.
 PACES = (10_000.0, 0.01)

@@ -15,8 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reviewgraph.cli import main
-from reviewgraph.cli.command import GROUPS, OWN, Command, Option
-from reviewgraph.cli.conference import Conference
+from reviewgraph.cli.command import GROUPS, OWN, Command, Conference, Option
 
 CONTEXT = click.Context(main)
 COMMANDS: dict[str, Command] = {

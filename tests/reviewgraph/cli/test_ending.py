@@ -15,7 +15,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from reviewgraph.cli import ending, main
+from reviewgraph.cli import main, output
 
 TABLE = "reviewer,paper,score\nann,p1,3\nann,p2,1\nbob,p2,4\nbob,p3,2\ncyd,p3,1\ncyd,p1,3\n"
 
@@ -48,7 +48,7 @@ def test_a_pipe_that_nobody_reads_ends_a_command_quietly(command: str) -> None:
     run = begin(command, write)
     os.close(write)
     _, told = run.communicate()
-    assert run.returncode == ending.NOT_READ == 128 + signal.SIGPIPE
+    assert run.returncode == output.NOT_READ == 128 + signal.SIGPIPE
     assert b"Traceback" not in told
     assert b"Exception" not in told
 
@@ -73,9 +73,9 @@ def test_a_full_disk_is_one_message(command: str) -> None:
 def test_an_interrupt_is_answered_while_python_waits_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     heard = threading.Event()
-    monkeypatch.setattr(ending, "say", lambda words: (said.append(words), heard.set()))
+    monkeypatch.setattr(output, "say", lambda words: (said.append(words), heard.set()))
     before: list[str] = []
-    with pytest.raises(KeyboardInterrupt), ending.answered_interrupts():  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), output.answered_interrupts():  # noqa: PT012
         threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:
             # Nothing of Python runs in this thread meanwhile, as in a compiled kernel.
@@ -89,8 +89,8 @@ def test_an_interrupt_is_answered_while_python_waits_for_others(monkeypatch: pyt
 @posix
 def test_a_command_that_has_answered_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr(ending, "say", said.append)
-    with pytest.raises(KeyboardInterrupt), ending.answered_interrupts() as answers:  # noqa: PT012
+    monkeypatch.setattr(output, "say", said.append)
+    with pytest.raises(KeyboardInterrupt), output.answered_interrupts() as answers:  # noqa: PT012
         answers.end()
         signal.raise_signal(signal.SIGINT)
     assert said == []
@@ -101,7 +101,7 @@ def test_a_command_that_has_answered_has_the_last_word(monkeypatch: pytest.Monke
 def test_what_an_interrupt_left_half_loaded_is_no_failure(monkeypatch: pytest.MonkeyPatch, pressed: bool) -> None:
     def torn(ctx: click.Context) -> None:
         heard = threading.Event()
-        monkeypatch.setattr(ending, "say", lambda words: heard.set())
+        monkeypatch.setattr(output, "say", lambda words: heard.set())
         try:
             if pressed:
                 signal.raise_signal(signal.SIGINT)
@@ -112,12 +112,12 @@ def test_what_an_interrupt_left_half_loaded_is_no_failure(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(click.Group, "invoke", lambda self, ctx: torn(ctx))
     told = CliRunner().invoke(main, ["check", "none.csv"])
-    assert told.exit_code == (ending.INTERRUPTED if pressed else ending.FAILED)
+    assert told.exit_code == (output.INTERRUPTED if pressed else output.FAILED)
 
 
 def test_other_threads_are_left_alone() -> None:
     def run() -> None:
-        with ending.answered_interrupts() as answers:
+        with output.answered_interrupts() as answers:
             answers.end()
             assert not answers.heard.is_set()
 
@@ -137,7 +137,7 @@ def test_every_command_answers_and_ends(command: str, folder: Path) -> None:
     with (folder / "endless.csv").open("wb"):  # opens once the command reads
         run.send_signal(signal.SIGINT)
         _, told = run.communicate()
-    assert run.returncode == ending.INTERRUPTED
+    assert run.returncode == output.INTERRUPTED
     assert told.splitlines()[-1] == b"Interrupted, no result."
 
 
@@ -149,7 +149,7 @@ def test_an_interrupt_between_two_steps_has_a_status_of_its_own(monkeypatch: pyt
 
     monkeypatch.setattr(f"reviewgraph.cli.{step}", interrupted)
     told = CliRunner().invoke(main, ["check", "none.csv"])
-    assert (told.exit_code, told.stderr) == (ending.INTERRUPTED, "\nInterrupted, no result.\n")
+    assert (told.exit_code, told.stderr) == (output.INTERRUPTED, "\nInterrupted, no result.\n")
 
 
 @pytest.mark.slow
@@ -183,9 +183,9 @@ def fallen(error: Exception, cause: BaseException | None = None) -> Exception:
     ],
 )
 def test_memory_that_ends_is_called_so_whoever_says_it(monkeypatch, capsys, error, short):
-    monkeypatch.delenv(ending.TRACEBACK, raising=False)
-    with pytest.raises(SystemExit) as ended, ending.ended_by_failure(), ending.ended_by_streams():
+    monkeypatch.delenv(output.TRACEBACK, raising=False)
+    with pytest.raises(SystemExit) as ended, output.ended_by_failure(), output.ended_by_streams():
         raise error
-    assert ended.value.code == ending.FAILED
+    assert ended.value.code == output.FAILED
     told = capsys.readouterr().err
     assert ("memory is at its end" in told, "this is an error in reviewgraph" in told) == (short, not short)

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from reviewgraph._base.text import HIDDEN, columns
 from reviewgraph.cli import main
-from reviewgraph.terminal import columns
-from reviewgraph.words import HIDDEN
 
 #: A label that clears the screen, one that turns the direction of writing, one of wide characters, and a long one.
 NAMES = [

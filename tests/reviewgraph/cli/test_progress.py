@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from reviewgraph.cli import progress
-from reviewgraph.cli.progress import say_progress, telling
-from reviewgraph.results import Progress
+from reviewgraph._base.results import Progress
+from reviewgraph.cli import output
+from reviewgraph.cli.output import say_progress, telling
 
 
 def test_one_line_has_seconds_and_words(capsys) -> None:
@@ -33,7 +33,7 @@ def test_long_work_is_told_while_it_lasts_even_without_further_words(monkeypatch
         said.append(line)
         heard.set()
 
-    monkeypatch.setattr(progress, "say", hear)
+    monkeypatch.setattr(output, "say", hear)
     with telling(silence=0.01) as tell:
         for words in ("first", "second"):
             heard.clear()

@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from reviewgraph.cli import Commands, ending, main
+from reviewgraph.cli import Commands, main, output
 
 TABLE = "reviewer,paper,score\nann,p1,3\nann,p2,1\nbob,p2,4\nbob,p3,2\ncyd,p3,1\ncyd,p1,3\n"
 PAIRS = "reviewer,paper\nann,p3\n"
@@ -74,7 +74,7 @@ def test_simulate_never_writes_over_other_files_unless_told_to(preset: str) -> N
 
 @pytest.mark.parametrize("error", [TypeError("odd"), MemoryError(), OSError(5, "lost", "disk")])
 def test_a_failure_has_a_message_and_a_status_of_its_own(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(ending.TRACEBACK, raising=False)
+    monkeypatch.delenv(output.TRACEBACK, raising=False)
 
     @click.group(cls=Commands)
     def tool() -> None: ...
@@ -85,9 +85,9 @@ def test_a_failure_has_a_message_and_a_status_of_its_own(error: BaseException, m
 
     monkeypatch.setattr(Commands, "get_command", lambda *_: fail)
     ended = CliRunner().invoke(tool, ["fail"])
-    assert ended.exit_code == ending.FAILED
+    assert ended.exit_code == output.FAILED
     assert ended.stderr.startswith("Error: ")
     assert "Traceback" not in ended.stderr
-    monkeypatch.setenv(ending.TRACEBACK, "1")
+    monkeypatch.setenv(output.TRACEBACK, "1")
     shown = CliRunner().invoke(tool, ["fail"])
     assert isinstance(shown.exception, SystemExit if isinstance(error, MemoryError) else type(error))

@@ -16,9 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import DuplicateReview, InputError, Reviews
-from reviewgraph.exchange.multigraph import from_review_multigraph, overlap, review_multigraph, review_multigraph_igraph
-from reviewgraph.exchange.to_graphs import to_igraph, to_networkx
-from reviewgraph.exchange.to_matrices import to_biadjacency
+from reviewgraph.io.exchange import (
+    from_review_multigraph,
+    overlap,
+    review_multigraph,
+    review_multigraph_igraph,
+    to_biadjacency,
+    to_igraph,
+    to_networkx,
+)
 
 # Few labels, so that reviewers and items share them, and near-twins: 7, "7" and "007" are three labels.
 LABELS: list[Any] = [0, 7, "7", "007", "ann", ("item", 1), ("reviewer", "ann"), 12, "-"]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import InputError, read_reviews
-from reviewgraph.formats import arrow, delimited
+from reviewgraph.formats import delimited
 from reviewgraph.formats.side import read_reviewers
 from tests.reviewgraph.reading_cases import SCORES, outcome, refused, rows
 
@@ -165,20 +165,20 @@ def test_a_large_header_without_a_line_end_is_a_table_without_rows(write, monkey
 @pytest.mark.parametrize("column", [pa.array(["x" * 10_000] * 30), pa.array(np.zeros(100_000))], ids=["long", "many"])
 def test_parquet_that_would_fill_memory_is_refused_undecoded(tmp_path, monkeypatch, column):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(arrow, "PARQUET", arrow.PARQUET._replace(most=100_000))
+    monkeypatch.setattr(delimited, "PARQUET", delimited.PARQUET._replace(most=100_000))
     plain = len(column) < 100
     table = pa.table({"reviewer": column, "paper": column})
     pyarrow.parquet.write_table(table, "bomb.parquet", compression="zstd", use_dictionary=not plain)
     assert "bytes unpacked, found " in refused("bomb.parquet")
     # What its own size explains is read.
-    monkeypatch.setattr(arrow, "TIMES", 10_000)
+    monkeypatch.setattr(delimited, "TIMES", 10_000)
     assert read_reviews("bomb.parquet").n_reviews == 1
 
 
 def test_a_long_text_that_stands_in_many_rows_is_held_once(tmp_path):
     text = "x" * 10_000
     pyarrow.parquet.write_table(pa.table({"reviewer": [text] * 300, "paper": np.arange(300)}), tmp_path / "a.parquet")
-    table = arrow.Parquet("a.parquet", (tmp_path / "a.parquet").read_bytes())
+    table = delimited.Parquet("a.parquet", (tmp_path / "a.parquet").read_bytes())
     assert table.file.read().nbytes < 100_000
     assert read_reviews(tmp_path / "a.parquet").reviewers == (text,)
 

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from reviewgraph import DuplicateReview, InputError, Reviews
-from reviewgraph.results import frame_of
+from reviewgraph._base.results import frame_of
 
 BUILD = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "pyarrow": pa.table}
 

@@ -9,7 +9,7 @@ import pytest
 
 from reviewgraph import InputError, Reviews, read_reviews
 from reviewgraph.formats import side
-from reviewgraph.formats.headers import normalise
+from reviewgraph.formats.columns import normalise
 from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
 
 

@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reviewgraph.columns import Columns
-from reviewgraph.errors import InputError
+from reviewgraph._base.errors import InputError
 from reviewgraph.formats import side
+from reviewgraph.formats.columns import Columns
 from reviewgraph.formats.side import read_authors
 from reviewgraph.formats.spellings import Spellings
-from reviewgraph.reading import read_reviews
-from reviewgraph.reviews import Reviews
-from reviewgraph.submitted import read_dates
+from reviewgraph.io.reading import read_dates, read_reviews
+from reviewgraph.table.reviews import Reviews
 
 EXPORTS = Path(__file__).parents[2] / "hotcrp" / "exports"
 EVERY = [f"{version}/stage{stage}" for version in ("3.2", "3.4") for stage in (1, 2)]

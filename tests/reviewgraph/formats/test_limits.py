@@ -12,7 +12,7 @@ import openpyxl
 import pytest
 
 from reviewgraph import read_reviews
-from reviewgraph.formats import limits
+from reviewgraph.formats import files
 from reviewgraph.formats.files import open_folder
 from tests.fuzz_readers import A_BYTE, SECONDS
 from tests.reviewgraph.formats.exports import as_json, as_spreadsheet_xml, as_xlsx, as_zip
@@ -115,13 +115,13 @@ def test_a_size_that_is_only_declared_does_no_harm(write):
 
 def test_rows_that_are_left_out_are_counted(write, monkeypatch):
     name = write(with_sheet(rb'<row r="2"', b'<row r="999999999"'))
-    monkeypatch.setattr("reviewgraph.formats.workbooks.ROWS", limits.ROWS._replace(most=10_000))
+    monkeypatch.setattr("reviewgraph.formats.workbooks.ROWS", files.ROWS._replace(most=10_000))
     assert "the limit is 10,000 rows of a sheet, found 999,999,999 or more" in refused(name)
 
 
 def test_cells_of_a_sheet_are_counted_empty_or_not(write, monkeypatch):
     name = write(as_xlsx({"S": [HEAD, *[[1, "a", 3]] * 10]}))
-    monkeypatch.setattr("reviewgraph.formats.workbooks.CELLS", limits.CELLS._replace(most=20))
+    monkeypatch.setattr("reviewgraph.formats.workbooks.CELLS", files.CELLS._replace(most=20))
     assert "the limit is 20 cells of a sheet, found 21 or more" in refused(name)
 
 
@@ -129,7 +129,7 @@ def test_folders_have_the_limits_of_archives(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("paper,email\n1,a\n")
     (tmp_path / ".hidden").write_bytes(b"")
     assert list(open_folder(tmp_path)) == ["a.csv"]
-    monkeypatch.setattr("reviewgraph.formats.files.UNPACKED", limits.UNPACKED._replace(most=3))
+    monkeypatch.setattr("reviewgraph.formats.files.UNPACKED", files.UNPACKED._replace(most=3))
     assert "the limit is 3 bytes unpacked" in refused(tmp_path)
 
 

@@ -22,14 +22,14 @@ from click.testing import CliRunner, Result
 from lsc import calibrate, posterior
 from planner import AtMost, assign, plan_extra_reviews
 from reviewgraph import ColumnWarning, DuplicateReview, LabelWarning, Reviews, check, keeps
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import identity
 from reviewgraph.cli import main
-from reviewgraph.errors import InputError
 from reviewgraph.formats import side
 from reviewgraph.formats.spellings import Spellings
-from reviewgraph.labels import identity
-from reviewgraph.reading import read_reviews
+from reviewgraph.graph.violations import violations_of
+from reviewgraph.io.reading import read_reviews
 from reviewgraph.streams.table import stream_reviews
-from reviewgraph.violations import violations_of
 from tests.respellings import WAYS, judged, notes_on_real_tables
 
 TABLES = 1_000 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 30

@@ -10,13 +10,12 @@ import openpyxl
 import pytest
 
 from reviewgraph import InputError, read_reviews
-from reviewgraph.formats.headers import ITEM, REVIEWER, TITLE, Role, locate
+from reviewgraph.formats.columns import ITEM, REVIEWER, TITLE, Role, locate
+from reviewgraph.formats.files import Problems
 from reviewgraph.formats.opening import open_table
-from reviewgraph.formats.problems import Problems
 from reviewgraph.formats.side import read_affinity, read_authors, read_items
-from reviewgraph.formats.systems.aliases import is_alias
 from reviewgraph.formats.systems.known import SYSTEMS, sources, takers
-from reviewgraph.formats.systems.system import ACCEPTED
+from reviewgraph.formats.systems.system import ACCEPTED, is_alias
 from tests.reviewgraph.formats.exports import (
     BIDS,
     CONFLICTS,

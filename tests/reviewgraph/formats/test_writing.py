@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reviewgraph import read_reviews
-from reviewgraph.cli.output import write_whole
+from reviewgraph._base.labels import is_null
+from reviewgraph._base.storing import write_whole
 from reviewgraph.formats import delimited
+from reviewgraph.formats.delimited import csv_text, guarded, unguarded
 from reviewgraph.formats.side import read_conflicts
 from reviewgraph.formats.systems.known import SYSTEMS
 from reviewgraph.formats.systems.system import Outgoing
-from reviewgraph.formats.writing import csv_text, guarded, unguarded
-from reviewgraph.labels import is_null
 
 WIDE = "\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
 #: What spreadsheets take for the beginning of a formula.

@@ -10,20 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from reviewgraph import (
-    InputError,
-    Reviews,
-    connected_components,
-    fragile,
-    is_recovery_resilient,
-    keeps,
-    recoverability,
-)
-from reviewgraph.clock import Clock, TimeOver
-from reviewgraph.fragility import double
-from reviewgraph.kernels.compiling import POLICY
-from reviewgraph.levels import NAMES
-from reviewgraph.structure import structure_of
+from reviewgraph import InputError, Reviews, connected_components, fragile, is_recovery_resilient, keeps, recoverability
+from reviewgraph._base.clock import Clock, TimeOver
+from reviewgraph.graph import fragility
+from reviewgraph.graph.kernels.compiling import POLICY
+from reviewgraph.graph.levels import NAMES
+from reviewgraph.graph.structure import structure_of
 from tests.looks import Looks
 from tests.strategies import Rows, fano, tables, to_reviews
 
@@ -113,8 +105,8 @@ def test_both_forms_and_a_table_of_slots_that_grows_agree(monkeypatch: pytest.Mo
     assert as_written.holds
     with POLICY.at_once():
         compiled = fragile(reviews)
-    units = double.Units(reviews.reviewer_start, np.arange(reviews.n_reviews))
-    small = double._found(reviews, units, 64, Clock(None))
+    units = fragility.Units(reviews.reviewer_start, np.arange(reviews.n_reviews))
+    small = fragility._found(reviews, units, 64, Clock(None))
     assert small is None
     assert compiled.reviewers.tolist() == as_written.reviewers.tolist()
     assert compiled.reviews.tolist() == as_written.reviews.tolist()
@@ -126,7 +118,7 @@ def test_who_is_critical_is_told_whole_or_not_at_all() -> None:
     for looks in range(40):
         clock = Looks(looks)
         with suppress(TimeOver):
-            assert double.critical_reviews(reviews, clock).tolist() == double.critical_reviews(reviews).tolist()
+            assert fragility.critical_reviews(reviews, clock).tolist() == fragility.critical_reviews(reviews).tolist()
             ended += 1
     assert 0 < ended < 40
 

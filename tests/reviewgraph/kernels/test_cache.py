@@ -12,14 +12,14 @@ import pytest
 ROOT = Path(__file__).parents[3]
 
 FAR = """
-from reviewgraph.kernels.compiling import kernel
+from reviewgraph.graph.kernels.compiling import kernel
 FACTOR = 2
 @kernel
 def scaled(value):
     return FACTOR * value
 """
 NEAR = """
-from reviewgraph.kernels.compiling import kernel
+from reviewgraph.graph.kernels.compiling import kernel
 from toy.far import scaled
 @kernel
 def total(values):

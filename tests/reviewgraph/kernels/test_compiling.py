@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from numba import types
 
-from reviewgraph.kernels import compiling
-from reviewgraph.kernels.compiling import Kernel, Policy, kernel
-from reviewgraph.kernels.entries import Dispatcher
+from reviewgraph.graph.kernels import compiling
+from reviewgraph.graph.kernels.compiling import Dispatcher, Kernel, Policy, kernel
 
 ROOT = Path(__file__).parents[3]
 

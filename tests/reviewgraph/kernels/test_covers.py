@@ -6,17 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import Reviews
-from reviewgraph.components import tie_classes
-from reviewgraph.kernels import covers, pairs
+from reviewgraph.graph.components import tie_classes
+from reviewgraph.graph.kernels import union_find
 from tests.strategies import Rows, tables, to_reviews
 
 
 def closed(reviews: Reviews, class_of: np.ndarray, parent: np.ndarray, form: str) -> tuple[np.ndarray, np.ndarray]:
-    merges = pairs.no_merges(reviews.n_reviewers)
-    state = covers.single_covers(
+    merges = union_find.no_merges(reviews.n_reviewers)
+    state = union_find.single_covers(
         *(reviews.reviewer_start, reviews.item, reviews.item_start, reviews.reviewer_by_item, class_of, parent)
     )
-    count = getattr(covers.merge_covers, form)(state, merges, 0)
+    count = getattr(union_find.merge_covers, form)(state, merges, 0)
     return parent, np.column_stack(merges)[:count]
 
 
@@ -67,13 +67,13 @@ def test_the_table_makes_room_by_dropping_what_was_absorbed(form: str) -> None:
     reviews = Reviews.from_pairs(chain)
     parent = np.arange(200)
     parent[1] = 0
-    state = covers.single_covers(
+    state = union_find.single_covers(
         reviews.reviewer_start, reviews.item, reviews.item_start, reviews.reviewer_by_item, np.arange(202), parent
     )
-    state.counters[covers.FILLED] = state.table.size  # as if absorbed components had filled it
-    assert getattr(covers.merge_covers, form)(state, pairs.no_merges(200), 1) == 199
+    state.counters[union_find.FILLED] = state.table.size  # as if absorbed components had filled it
+    assert getattr(union_find.merge_covers, form)(state, union_find.no_merges(200), 1) == 199
     assert (parent == parent[0]).all()
-    assert state.counters[covers.FILLED] == (state.table != covers.EMPTY).sum()
+    assert state.counters[union_find.FILLED] == (state.table != union_find.EMPTY).sum()
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -6,8 +6,7 @@ import signal
 import numpy as np
 import pytest
 
-from reviewgraph.kernels.compiling import kernel
-from reviewgraph.kernels.interrupts import heeded, whole
+from reviewgraph.graph.kernels.compiling import heeded, kernel, whole
 
 
 def test_an_interrupt_waits_until_what_is_loaded_is_there() -> None:

@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import Reviews
-from reviewgraph.components import score_levels
-from reviewgraph.kernels import pairs
+from reviewgraph.graph.components import score_levels
+from reviewgraph.graph.kernels import union_find
 from tests.strategies import Rows, tables, to_reviews
 
 
 def merged(reviews: Reviews, level: np.ndarray, form: str) -> tuple[np.ndarray, np.ndarray]:
     M, N = reviews.n_reviewers, reviews.n_items
-    graph = pairs.rank_neighbours(reviews.reviewer, reviews.item, M, N, level)
-    parent, merges = np.arange(M), pairs.no_merges(M)
-    reached = pairs.nothing_reached(M + N, scored=level.size > 0)
-    split = pairs.ranks_within(graph, 4)
+    graph = union_find.rank_neighbours(reviews.reviewer, reviews.item, M, N, level)
+    parent, merges = np.arange(M), union_find.no_merges(M)
+    reached = union_find.nothing_reached(M + N, scored=level.size > 0)
+    split = union_find.ranks_within(graph, 4)
     assert 0 <= split < max(M + N, 1)
-    run, count = getattr(pairs.merge_pairs, form), 0
+    run, count = getattr(union_find.merge_pairs, form), 0
     for high, low in ((M + N, split), (split, 0)):
         count = run(graph, reached, M, parent, merges, count, high, low)
     return parent, np.column_stack(merges)[:count]
@@ -68,7 +68,7 @@ def test_neighbours_stand_in_the_order_of_their_degrees(table: tuple[Rows, int])
     reviews = to_reviews(rows, n_items)
     level = score_levels(reviews)
     M = reviews.n_reviewers
-    graph = pairs.rank_neighbours(reviews.reviewer, reviews.item, M, n_items, level)
+    graph = union_find.rank_neighbours(reviews.reviewer, reviews.item, M, n_items, level)
     degree = [*reviews.loads.tolist(), *reviews.reviews_per_item.tolist()]
     assert [degree[v] for v in graph.vertex] == sorted(degree)
     rank = np.argsort(graph.vertex).tolist()
@@ -78,7 +78,7 @@ def test_neighbours_stand_in_the_order_of_their_degrees(table: tuple[Rows, int])
         expected = sorted((rank[M + i] if v == j else rank[j], level[row[j, i]]) for j, i in around)
         inside = slice(graph.first[p], graph.first[p + 1])
         assert list(zip(graph.neighbour[inside], graph.level[inside], strict=True)) == expected
-    plain = pairs.rank_neighbours(reviews.reviewer, reviews.item, M, n_items, np.empty(0, np.int64))
+    plain = union_find.rank_neighbours(reviews.reviewer, reviews.item, M, n_items, np.empty(0, np.int64))
     assert plain.neighbour.tolist() == graph.neighbour.tolist()
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewgraph.kernels import pebbles
+from reviewgraph.graph.kernels import pebbles
 from tests import naive
 from tests.strategies import Rows, tables
 

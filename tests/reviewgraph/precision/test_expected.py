@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from lsc import posterior
 from reviewgraph import InputError, Reviews, expected_errors, random_assignment
-from reviewgraph.assumptions import Assumptions
-from reviewgraph.precision.conditioning import Effort, error_variances
-from reviewgraph.precision.expected import average_errors, expected_variances, information, stratified
+from reviewgraph.graph.covariance import Effort, error_variances
+from reviewgraph.graph.precision import Assumptions, average_errors, expected_variances, information, stratified
 from tests.reviewgraph.precision.simulated import DESIGNS, posterior_mean, scores_of
 
 #: Hubs, chains, singletons, papers nobody reviews and pieces all occur among six papers and five reviewers.

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from reviewgraph import Reviews, check
-from reviewgraph.assumptions import Assumptions
-from reviewgraph.precision import selecting
-from reviewgraph.precision.outlook import Outlook, one_more
-from reviewgraph.precision.selecting import expected_share
-from reviewgraph.precision.words import expectations
+from reviewgraph.graph import precision
+from reviewgraph.graph.precision import Assumptions, Outlook, expectations, expected_share, one_more
 from tests.reviewgraph.precision.simulated import communities
 
 
@@ -46,7 +43,7 @@ def test_quantiles_stand_for_many_items(monkeypatch: pytest.MonkeyPatch) -> None
     drawn = [rng.beta(2, 5, 20_000), 1 / (1.0 + rng.poisson(3, 20_000)), few_known_well]
     cases = [(variance, n) for variance in drawn for n in (250, 4_000, 12_000)]
     quick = [expected_share(variance, n) for variance, n in cases]
-    monkeypatch.setattr(selecting, "MANY", 20_000)
+    monkeypatch.setattr(precision, "MANY_ITEMS", 20_000)
     slow = [expected_share(variance, n) for variance, n in cases]
     assert quick != slow
     np.testing.assert_allclose(quick, slow, atol=2e-4)

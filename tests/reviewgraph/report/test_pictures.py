@@ -8,11 +8,9 @@ from xml.etree import ElementTree as Tree
 import numpy as np
 import pytest
 
-from reviewgraph.report.pictures.axes import Scale, upward
-from reviewgraph.report.pictures.bars import Bar, bars, tally
-from reviewgraph.report.pictures.groups import Groups, group_map
-from reviewgraph.report.pictures.ranked import Ranked, ranked
-from reviewgraph.report.pictures.svg import LETTER, NARROW, WIDE, Drawing
+from reviewgraph.report.groups import Groups, group_map
+from reviewgraph.report.pictures import Bar, Ranked, bars, ranked, tally
+from reviewgraph.report.svg import LETTER, NARROW, WIDE, Drawing, Scale, upward
 
 
 @cache

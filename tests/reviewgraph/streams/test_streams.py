@@ -16,10 +16,10 @@ import pyarrow.parquet
 import pytest
 
 from reviewgraph import InputError, check, check_stream, connected_components, read_reviews, stream_reviews
-from reviewgraph.components import covers_all
-from reviewgraph.levels import LEVELS
-from reviewgraph.streams.sources import Source
-from reviewgraph.streams.spill import Spill
+from reviewgraph.graph.components import covers_all
+from reviewgraph.graph.levels import LEVELS
+from reviewgraph.streams.coding import Spill
+from reviewgraph.streams.table import Source
 
 
 def written(folder: Path, *, name: str = "scores.parquet", **columns: Any) -> str:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from reviewgraph.verify.bounds import Case, check_bound
+from reviewgraph.verify.graphs import Table
 from reviewgraph.verify.rules import PlainRules
-from reviewgraph.verify.tables import Table
 from tests.verifying.truth import links, rows_of
 
 

@@ -6,9 +6,9 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from lsc.model.hypotheses import HYPOTHESES
+from lsc._model.hypotheses import HYPOTHESES
 from reviewgraph.verify.fits import CLASSES, closest
-from reviewgraph.verify.flows import can_be_met, most_affinity
+from reviewgraph.verify.levels import can_be_met, most_affinity
 
 
 def test_every_class_of_scoring_functions_is_known() -> None:

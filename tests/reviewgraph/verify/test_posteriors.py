@@ -11,14 +11,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from lsc.evidence.uniqueness import is_unique
-from lsc.inference import inferring
-from lsc.inference.climbing import settle
-from lsc.inference.inferring import infer
-from lsc.inference.model import MU, NAMES, NU, START, Extent
-from lsc.inference.stages import run_stages
-from lsc.inference.states import start
-from lsc.inference.sweeps import sweep
+from lsc._inference import inferring
+from lsc._inference.inferring import infer
+from lsc._inference.model import MU, NAMES, NU, START, Extent
+from lsc._inference.states import start
+from lsc._inference.sweeps import run_stages, settle, sweep
+from lsc.evidence.support import is_unique
 from reviewgraph import Reviews
 from reviewgraph.cli import main
 from reviewgraph.cli.verify import verify

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import assign
-from planner.assignments.words.page import page
+from planner._assign.words import page
 from reviewgraph import Reviews
-from reviewgraph.columns import Columns
-from reviewgraph.errors import InputError
+from reviewgraph._base.errors import InputError
+from reviewgraph.formats.columns import Columns
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.test_assigning import call, markets, pairs_of, wrong_with
 

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import AtLeast, AtMost
-from planner.assignments.lots.marginals import Gain, best_marginals, limits_of
-from planner.assignments.lots.units import UNITS, through_rules
-from planner.assignments.words.lots import why_capped
-from reviewgraph.mentions import said_under
+from planner._assign.marginals import UNITS, Gain, best_marginals, limits_of, through_rules
+from planner._assign.words import why_capped
+from reviewgraph._base.labels import said_under
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.naive_lots import best_gain
 

@@ -11,8 +11,7 @@ import pytest
 from scipy.optimize import linprog
 
 from planner import AtLeast, AtMost, assign
-from planner.assignments.lots.rounding import decomposed
-from planner.assignments.lots.units import UNITS
+from planner._assign.marginals import UNITS, decomposed
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import problem_of
 from tests.planner.assignments.test_assigning import pairs_of

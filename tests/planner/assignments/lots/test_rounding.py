@@ -7,9 +7,16 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from planner import AtMost
-from planner.assignments.lots.marginals import Gain, best_marginals, limits_of
-from planner.assignments.lots.rounding import drawn, flow_of, round_cycles
-from planner.assignments.lots.units import UNITS, through_rules
+from planner._assign.marginals import (
+    UNITS,
+    Gain,
+    best_marginals,
+    drawn,
+    flow_of,
+    limits_of,
+    round_cycles,
+    through_rules,
+)
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.lots.test_marginals import problems
 from tests.planner.assignments.naive_lots import rounded

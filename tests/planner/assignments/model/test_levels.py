@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 import planner
-from planner.assignments.designs import design_assignment
-from planner.assignments.model.designs import DESIGNS, design_named
-from planner.assignments.model.levels import Aim, aim_named, aims
+from planner._assign.levels import DESIGNS, Aim, aim_named, aims, design_named
+from planner.assigning import design_assignment
 from reviewgraph import Reviews
-from reviewgraph import levels as general
-from reviewgraph.errors import InputError
+from reviewgraph._base.errors import InputError
+from reviewgraph.graph import levels as general
 
 ROOMS = Path(planner.__file__).parent
 

@@ -5,17 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner.assignments.model.fitting import FAR, fits, toll
-from planner.assignments.model.network import (
+from planner._assign.flow import (
+    FAR,
+    cheapest_assignment,
     cheapest_path,
+    fits,
     flip,
     pop_heap,
     settle_potentials,
     sift_up,
+    toll,
+    whole_costs,
     workspace,
 )
-from planner.assignments.steps.flow import cheapest_assignment, whole_costs
-from planner.panels.rules import Reward
+from planner.rules import Reward
 from tests.planner.assignments import naive_rules as naive
 from tests.planner.assignments.cases import problem_of, random_case, ruled_of
 

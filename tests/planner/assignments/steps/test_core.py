@@ -3,17 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planner.assignments.model.fitting import FAR
-from planner.assignments.model.network import flip
-from planner.assignments.steps.core import (
-    brought,
-    coverage,
-    groups_of,
-    grow,
-    nothing_grown,
-    promise,
-    second_steps,
-)
+from planner._assign.core import brought, coverage, groups_of, grow, nothing_grown, promise, second_steps
+from planner._assign.flow import FAR, flip
 from tests.planner.assignments.cases import core_of, covers_of, grown_naively, random_case
 
 SEEDS = range(30)

@@ -6,10 +6,9 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from planner.assignments.steps.core import groups_of, grow, nothing_grown
-from planner.assignments.steps.dropouts import close_outside, spared
-from planner.assignments.steps.watching import Watch, missing_without, truly_missing
-from reviewgraph.clock import Clock, TimeOver
+from planner._assign.core import groups_of, grow, nothing_grown
+from planner._assign.robust import Watch, close_outside, missing_without, spared, truly_missing
+from reviewgraph._base.clock import Clock, TimeOver
 from tests.looks import Looks
 from tests.planner.assignments.cases import core_of, covers_of, problem_of
 from tests.planner.assignments.naive_assignment import doubly_connected

@@ -3,15 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planner.assignments.model.inputs import Wishes, build
-from planner.assignments.model.network import flip
-from planner.assignments.steps import exchanges
-from planner.assignments.steps.covariance import covariance
-from planner.assignments.steps.flow import cheapest_assignment, whole_costs
-from planner.assignments.wishes.pairs import scored_pairs
-from reviewgraph.assumptions import Assumptions
-from reviewgraph.precision.averaged import MANY, mean_information
-from reviewgraph.rules import Rules
+from planner._assign import precision
+from planner._assign.constraints import scored_pairs
+from planner._assign.flow import cheapest_assignment, flip, whole_costs
+from planner._assign.inputs import Wishes, build
+from planner._assign.precision import covariance
+from reviewgraph.graph.precision import MANY, Assumptions, mean_information
+from reviewgraph.io.rules import Rules
 
 ASSUMED = [Assumptions(), Assumptions(noise=0.4, severity=1.7, stretch=0.7), Assumptions(severity=0.0, stretch=0.0)]
 
@@ -42,14 +40,14 @@ def naive_total(net, counts, assumptions):
 @pytest.mark.parametrize("assumptions", ASSUMED)
 @pytest.mark.parametrize("seed", range(3))
 def test_gains_of_exchanges_are_what_inverting_again_gives(seed, assumptions, monkeypatch):
-    monkeypatch.setattr(exchanges, "DRAWN", 60)
-    monkeypatch.setattr(exchanges, "BLOCK", 7)
+    monkeypatch.setattr(precision, "DRAWN", 60)
+    monkeypatch.setattr(precision, "BLOCK", 7)
     problem, net = market(seed)
     counts = np.arange(problem.n_items) % 4 > 0
     now = covariance(net, counts, assumptions)
     assert now.total == pytest.approx(naive_total(net, counts, assumptions), rel=1e-10)
-    swaps = exchanges.candidates(net, problem, 10.0, np.random.default_rng(seed))
-    gain = exchanges.gains(net, swaps, now)
+    swaps = precision.candidates(net, problem, 10.0, np.random.default_rng(seed))
+    gain = precision.gains(net, swaps, now)
     assert gain.size > 10
     for s in range(gain.size):
         pairs = np.concatenate([swaps.off[s], swaps.on[s]])

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from planner.assignments.steps.flow import TIE_BITS, cheapest_assignment, shortfall, whole_costs
+from planner._assign.flow import TIE_BITS, cheapest_assignment, shortfall, whole_costs
 
 
 @pytest.mark.parametrize("seed", range(40))

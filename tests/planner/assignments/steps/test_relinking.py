@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from planner import assign
-from planner.assignments.model.levels import aim_named
-from planner.assignments.steps import linking, relinking
-from planner.assignments.steps.core import largest_of
-from planner.assignments.steps.linking import Linker
-from planner.assignments.words.why_none import nearly_all
+from planner._assign import linking
+from planner._assign.core import largest_of
+from planner._assign.levels import aim_named
+from planner._assign.linking import Linker
+from planner._assign.why_none import nearly_all
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import core_of, covers_of, problem_of, random_case
 
@@ -64,7 +64,7 @@ def problem_with(problem, chosen):
 
 def by_the_core_alone(monkeypatch, **call):
     with monkeypatch.context() as patch:
-        patch.setattr(relinking, "ORDERS", 0)
+        patch.setattr(linking, "ORDERS", 0)
         return assign(**call)
 
 
@@ -142,7 +142,7 @@ def test_the_search_gives_up_after_so_many_pairs_in_vain(monkeypatch):
     force = Linker._force_growing
     monkeypatch.setattr(Linker, "_force_growing", lambda self, *pair: tried.append(force(self, *pair)) or tried[-1])
     call = {"affinity": similar(40, 40, 0), "demand": 3, "load": 3, "conditioning": 0.0}
-    monkeypatch.setattr(relinking, "ORDERS", 0)
+    monkeypatch.setattr(linking, "ORDERS", 0)
     assert assign(**call).status == "level_missed"
     most = len(tried)
     monkeypatch.setattr(linking, "FUTILE", 20)
@@ -154,7 +154,7 @@ def test_the_search_gives_up_after_so_many_pairs_in_vain(monkeypatch):
 
 def test_where_nearly_all_reviews_are_needed_it_is_said_before_the_search_and_after(monkeypatch):
     monkeypatch.setattr(linking, "FUTILE", 10)
-    monkeypatch.setattr(relinking, "WORK", 0.1)
+    monkeypatch.setattr(linking, "WORK", 0.1)
     said = []
     result = assign(similar(40, 40, 0), demand=3, load=3, progress=lambda now: said.append(now.words))
     words = "the level needs 118 of the 120 reviews there are, even with full loads: nearly all"

@@ -5,9 +5,9 @@ import os
 import numpy as np
 import pytest
 
-from planner.assignments.steps.core import coverage
-from planner.assignments.steps.replacing import Replacing
-from reviewgraph.reviews import Reviews
+from planner._assign.core import coverage
+from planner._assign.robust import Replacing
+from reviewgraph.table.reviews import Reviews
 from tests.planner.assignments.cases import core_of, problem_of, random_case
 
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"

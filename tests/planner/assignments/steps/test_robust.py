@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner import assign
-from reviewgraph.components import is_recovery_resilient
+from reviewgraph.graph.components import is_recovery_resilient
 from tests.planner.plans.naive_plans import survives_review
 
 

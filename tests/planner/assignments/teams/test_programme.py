@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from planner import AtMost, assign
-from planner.assignments.teams import columns, panels
-from planner.assignments.teams.panels import Repair, broken_items, feasible, repair
-from planner.assignments.teams.programme import Ending, confirm, programme_of, solve
-from reviewgraph.clock import Clock
+from planner._assign import panel_programme
+from planner._assign.panel_programme import Ending, Repair, broken_items, confirm, feasible, programme_of, repair, solve
+from reviewgraph._base.clock import Clock
 from tests.planner.assignments import naive_rules as naive
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.naive_assignment import violations
@@ -101,7 +100,7 @@ MARKET = {
 def test_infeasible_on_the_word_of_one_solver_is_no_proof(monkeypatch):
     """A solver that calls everything infeasible: the other one finds the assignment."""
     right = assign(**MARKET)
-    for module in (panels, columns):
+    for module in (panel_programme, panel_programme):
         monkeypatch.setattr(module, "solve", lambda *arguments, **options: Ending(None, True))
     answer = assign(**MARKET)
     # The prices prove that what the second solver found is the best.
@@ -110,10 +109,10 @@ def test_infeasible_on_the_word_of_one_solver_is_no_proof(monkeypatch):
 
 
 def test_without_a_second_word_nothing_is_called_proved(monkeypatch):
-    for module in (panels, columns):
+    for module in (panel_programme, panel_programme):
         monkeypatch.setattr(module, "solve", lambda *arguments, **options: Ending(None, True))
-    monkeypatch.setattr(panels, "confirm", lambda *arguments: Ending(None, False))
-    monkeypatch.setattr(columns, "improved", lambda *arguments: Ending(None, False))
+    monkeypatch.setattr(panel_programme, "confirm", lambda *arguments: Ending(None, False))
+    monkeypatch.setattr(panel_programme, "improved", lambda *arguments: Ending(None, False))
     answer = assign(**MARKET)
     assert answer.status == "level_missed"
     assert "was found in the time given" in answer.explanation

@@ -7,15 +7,11 @@ import numpy as np
 import pytest
 
 from planner import AtLeast, AtMost, Reward, assign
-from planner.assignments.model.network import settle_potentials
-from planner.assignments.steps.flow import cost_scale, whole, whole_costs
-from planner.assignments.teams import columns
-from planner.assignments.teams.best import objective
-from planner.assignments.teams.columns import best_columns
-from planner.assignments.teams.programme import programme_of, solve
-from planner.assignments.teams.routing import partitions, route_of, routed
-from planner.assignments.teams.settling import depending, settle
-from reviewgraph.clock import Clock
+from planner._assign import panel_programme
+from planner._assign.flow import cost_scale, settle_potentials, whole, whole_costs
+from planner._assign.panel_programme import best_columns, objective, programme_of, solve
+from planner._assign.panels import depending, partitions, route_of, routed, settle
+from reviewgraph._base.clock import Clock
 from tests.benchmarks import assign_exact as exact
 from tests.planner.assignments import naive_rules as naive
 from tests.planner.assignments.cases import problem_of, ruled_of
@@ -75,9 +71,9 @@ def test_without_holding_pairs_there_may_be_no_potentials():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_priced_columns_give_the_optimum_of_the_whole_programme(seed, monkeypatch):
-    monkeypatch.setattr(columns, "FEW", 0)
-    monkeypatch.setattr(columns, "START", 2)
-    monkeypatch.setattr(columns, "FIRST", 10)
+    monkeypatch.setattr(panel_programme, "FEW", 0)
+    monkeypatch.setattr(panel_programme, "START", 2)
+    monkeypatch.setattr(panel_programme, "FIRST", 10)
     rng = np.random.default_rng(seed)
     n, m = 8, 7
     attributes = naive.random_attributes(rng, range(m))
@@ -146,7 +142,7 @@ def test_left_behind_papers_are_not_bound():
 
 
 def test_two_places_for_one_attribute_are_refused():
-    from reviewgraph.errors import InputError
+    from reviewgraph._base.errors import InputError
 
     known = {0: {"institution": "u"}, 1: {"institution": "u"}}
     with pytest.raises(InputError, match="--at-most institution=1 is asked for beside other rules on 'institution'"):

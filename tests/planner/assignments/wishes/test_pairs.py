@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.assignments.model.inputs import Wishes, build
-from planner.assignments.wishes.pairs import codes_of, scored_pairs
+from planner._assign.constraints import codes_of, scored_pairs
+from planner._assign.inputs import Wishes, build
 from reviewgraph import Reviews
-from reviewgraph.columns import Columns
-from reviewgraph.errors import InputError, LabelWarning
-from reviewgraph.rules import Rules
-from reviewgraph.sides.given import pairs_of
+from reviewgraph._base.errors import InputError, LabelWarning
+from reviewgraph.formats.columns import Columns
+from reviewgraph.io.rules import Rules
+from reviewgraph.io.sides import pairs_of
 
 LABELS = st.sampled_from(["r10", "r9", "a", "7"])
 PAIRS = st.lists(st.tuples(LABELS, st.sampled_from(["p2", "p10", "x"])), max_size=12)

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.plans.model import growth
-from planner.plans.model.growth import COUNT, Growth, Structure
+from planner._plans import structure
+from planner._plans.structure import COUNT, Growth, Structure
 from tests.planner.plans.naive_plans import closed
 
 Covers = list[set[int]]
@@ -23,7 +23,7 @@ def covers(draw: st.DrawFn) -> Covers:
 def made(blocks: Covers) -> tuple[Structure, Growth]:
     rows = [(b, i) for b, cover in enumerate(blocks) for i in sorted(cover)]
     block, item = np.array(rows, np.int64).reshape(-1, 2).T
-    return growth.new_structure(block, item, len(blocks), np.arange(N), 40), growth.working_space(len(blocks), N)
+    return structure.new_structure(block, item, len(blocks), np.arange(N), 40), structure.working_space(len(blocks), N)
 
 
 def masks(blocks: Covers) -> list[int]:
@@ -46,8 +46,8 @@ def found(state: Structure) -> list[int]:
 
 def close_all(state: Structure, space: Growth) -> None:
     for block in range(state.root.size):
-        growth.grow.python(state, space, block, block)
-        growth.settle.python(state, space)
+        structure.grow.python(state, space, block, block)
+        structure.settle.python(state, space)
 
 
 @given(covers(), st.lists(st.tuples(st.integers(0, 5), st.integers(0, N - 1)), max_size=6))
@@ -60,7 +60,7 @@ def test_close_is_the_closure_of_sets(blocks: Covers, more: list[tuple[int, int]
     for b, i in more:
         blocks[b] = blocks[b] | {i}
     pairs = np.array(more, np.int64).reshape(-1, 2)
-    most = growth.close.python(state, space, pairs[:, 0].copy(), pairs[:, 1].copy(), len(pairs))
+    most = structure.close.python(state, space, pairs[:, 0].copy(), pairs[:, 1].copy(), len(pairs))
     assert found(state) == sorted(closed(masks(blocks)))
     assert most == max(mask.bit_count() for mask in closed(masks(blocks)))
 
@@ -70,14 +70,16 @@ def test_close_is_the_closure_of_sets(blocks: Covers, more: list[tuple[int, int]
 def test_a_trial_says_what_a_growth_would_make(blocks: Covers, a: int, b: int) -> None:
     state, space = made(blocks)
     close_all(state, space)
-    growth.drop_anchor.python(state, space)
-    left, right = (growth.find_block.python(state.root, x % len(blocks)) for x in (a, b))
-    tried = growth.try_join.python(state, space, left, right)
-    growth.grow.python(state, space, left, right)
+    structure.drop_anchor.python(state, space)
+    left, right = (structure.find_block.python(state.root, x % len(blocks)) for x in (a, b))
+    tried = structure.try_join.python(state, space, left, right)
+    structure.grow.python(state, space, left, right)
     assert tried == space.covered
-    united = [mask for k, mask in enumerate(masks(blocks)) if growth.find_block.python(state.root, k) in (left, right)]
+    united = [
+        mask for k, mask in enumerate(masks(blocks)) if structure.find_block.python(state.root, k) in (left, right)
+    ]
     rest = [
-        mask for k, mask in enumerate(masks(blocks)) if growth.find_block.python(state.root, k) not in (left, right)
+        mask for k, mask in enumerate(masks(blocks)) if structure.find_block.python(state.root, k) not in (left, right)
     ]
     whole = 0
     for mask in united:
@@ -92,16 +94,16 @@ def test_a_trial_says_what_a_growth_would_make(blocks: Covers, a: int, b: int) -
 def test_an_entry_is_found_and_withdrawn(blocks: Covers, b: int, i: int) -> None:
     state, _ = made(blocks)
     b %= len(blocks)
-    before = growth.copy_structure(state)
-    assert growth.covers_item.python(state, b, i) == (i in blocks[b])
+    before = structure.copy_structure(state)
+    assert structure.covers_item.python(state, b, i) == (i in blocks[b])
     if i not in blocks[b]:
         tail = int(state.tail[b])
-        growth.enter.python(state, b, i)
-        assert growth.covers_item.python(state, b, i)
-        growth.withdraw.python(state, tail)
+        structure.enter.python(state, b, i)
+        assert structure.covers_item.python(state, b, i)
+        structure.withdraw.python(state, tail)
         assert all((x == y)[: state.size].all() for x, y in zip(state[7:11], before[7:11], strict=True))
         assert found(state) == found(before)
-        assert not growth.covers_item.python(state, b, i)
+        assert not structure.covers_item.python(state, b, i)
 
 
 @given(covers(), st.permutations(range(12)))
@@ -111,19 +113,19 @@ def test_unfinished_structures_are_as_large_as_can_be(blocks: Covers, order: lis
     close_all(state, space)
     if state.cover.max() == N:
         return
-    saved = growth.copy_structure(state)
+    saved = structure.copy_structure(state)
     block = np.array([k % len(blocks) for k in range(12)], np.int64)
     item = np.array([(5 * k) % N for k in range(12)], np.int64)
     leaves = np.zeros(12, np.int64)
-    growth.extend_unfinished.python(state, space, block, item, np.array(order), leaves)
+    structure.extend_unfinished.python(state, space, block, item, np.array(order), leaves)
     assert state.cover.max() < N
     again = np.zeros(12, np.int64)
-    growth.leaving.python(state, block, item, again)
+    structure.leaving.python(state, block, item, again)
     assert again.tolist() == leaves.tolist()
     for k in np.flatnonzero(leaves).tolist():
-        trial = growth.copy_structure(state)
-        assert growth.close.python(trial, space, block[k : k + 1], item[k : k + 1], 1) == N
-    growth.restore.python(state, saved)
+        trial = structure.copy_structure(state)
+        assert structure.close.python(trial, space, block[k : k + 1], item[k : k + 1], 1) == N
+    structure.restore.python(state, saved)
     assert found(state) == found(saved)
     assert state.entries[COUNT] == saved.entries[COUNT]
 
@@ -131,9 +133,9 @@ def test_unfinished_structures_are_as_large_as_can_be(blocks: Covers, order: lis
 @given(st.permutations([(b, i) for b in range(3) for i in range(N)]), st.integers(0, 3 * N))
 def test_a_structure_is_what_entering_one_by_one_makes(pairs: list[tuple[int, int]], size: int) -> None:
     block, item = np.array(pairs, np.int64)[:size].T
-    state = growth.new_structure(block, item, 4, np.arange(N), 3)
-    grown = growth.new_structure(block[:0], item[:0], 4, np.arange(N), 3 + size)
+    state = structure.new_structure(block, item, 4, np.arange(N), 3)
+    grown = structure.new_structure(block[:0], item[:0], 4, np.arange(N), 3 + size)
     for b, i in pairs[:size]:
-        growth.enter.python(grown, b, i)
+        structure.enter.python(grown, b, i)
     for name, one, other in zip(Structure._fields, state, grown, strict=True):
         assert (one.dtype, one.tolist()) == (np.int64, other.tolist()), name

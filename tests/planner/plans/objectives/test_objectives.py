@@ -8,18 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
-from planner.plans.model.constraints import constrain
-from planner.plans.model.purchase import Purchase
-from planner.plans.model.tables import no_pairs
-from planner.plans.model.task import new_task
-from planner.plans.objectives.beliefs import Beliefs, beliefs_of
-from planner.plans.objectives.choosing import choose
-from planner.plans.objectives.decision import Decision
-from planner.plans.objectives.elsewhere import at_random, at_the_border
-from planner.plans.objectives.kernels import misplaced, settled, variance_left
-from planner.plans.objectives.precision import Precision
+from planner._plans.constraints import constrain, no_pairs
+from planner._plans.objectives import (
+    Beliefs,
+    Decision,
+    Precision,
+    at_random,
+    at_the_border,
+    beliefs_of,
+    choose,
+    misplaced,
+    settled,
+    variance_left,
+)
+from planner._plans.outcome import Purchase
+from planner._plans.task import new_task
 from reviewgraph import InputError, Reviews
-from reviewgraph.designs import random_assignment
+from reviewgraph.graph.designs import random_assignment
 from tests.planner.plans.objectives import naive_objectives as naive
 
 PRECISIONS = st.sampled_from([0.0, 1e-3, 0.5, 2.0, 50.0])

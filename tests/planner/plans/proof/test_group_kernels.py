@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.plans.proof import group_kernels as kernels
-from planner.plans.proof.group_kernels import ADDED, COVERS, GROUPS, NEAR, PARENT, TRAIL, Piece, new_desk, new_pool
+from planner._plans import listing as kernels
+from planner._plans.listing import ADDED, COVERS, GROUPS, NEAR, PARENT, TRAIL, Piece, new_desk, new_pool
 
 Covers = list[set[int]]
 N = 8

@@ -6,17 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
-from planner.plans.model.constraints import constrain
-from planner.plans.model.tables import with_extra
-from planner.plans.model.task import Task, new_task
-from planner.plans.proof import listing
-from planner.plans.proof.fringe import Part, peel, reduce
-from planner.plans.proof.group_kernels import GROUPS
+from planner._plans import listing
+from planner._plans.constraints import constrain, with_extra
+from planner._plans.listing import GROUPS, Part, peel, reduce
+from planner._plans.task import Task, new_task
 from reviewgraph import Reviews, doubly_connected_components
-from reviewgraph.clock import Clock
-from reviewgraph.designs import random_assignment
-from reviewgraph.recoverable import degrees_of_freedom
-from reviewgraph.verify.proofs import wrong_parts
+from reviewgraph._base.clock import Clock
+from reviewgraph.graph.components import degrees_of_freedom
+from reviewgraph.graph.designs import random_assignment
+from reviewgraph.verify.bounds import wrong_parts
 from tests.planner.plans.naive_joins import fewest_joins, groups_by_price
 from tests.planner.plans.plan_cases import Case, cases
 

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from planner._plans.constraints import no_pairs
+from planner._plans.lower_bounds import Master
+from planner._plans.targets.growth import DoubleOracle
+from planner._plans.task import Cut, new_task
 from planner.errors import InternalError
-from planner.plans.model.oracle import Cut
-from planner.plans.model.tables import no_pairs
-from planner.plans.model.task import new_task
-from planner.plans.proof.hitting_set import Master
-from planner.plans.targets.double_oracle import DoubleOracle
 from reviewgraph import Reviews
-from reviewgraph.labels import IntArray
+from reviewgraph._base.arrays import IntArray
 from tests.planner.plans.plan_cases import Case, cases, constrained
 
 APART = Reviews.from_pairs([(j, (j, k)) for j in range(3) for k in range(3)])

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.plans.model.constraints import constrain
-from planner.plans.model.growth import copy_structure, enter, find_block, grow, settle, try_join
-from planner.plans.model.task import Task, new_task
-from planner.plans.search import cascade, cascading
-from planner.plans.search.order import by_effect
-from reviewgraph.clock import Clock
+from planner._plans import cascade
+from planner._plans.constraints import constrain
+from planner._plans.greedy import by_effect
+from planner._plans.structure import copy_structure, enter, find_block, grow, settle, try_join
+from planner._plans.task import Task, new_task
+from reviewgraph._base.clock import Clock
 from tests.planner.plans.naive_plans import closed, is_double
 from tests.planner.plans.plan_cases import Case, cases, constrained
 
@@ -50,12 +50,12 @@ def test_a_cascade_keeps_the_rules_and_says_whether_it_is_done(case: Case, seed:
     task = task_of(case)
     if not task.home.size:
         return
-    with mock.patch.object(cascading, "LOCAL_FROM", 0 if local else cascading.LOCAL_FROM):
+    with mock.patch.object(cascade, "LOCAL_FROM", 0 if local else cascade.LOCAL_FROM):
         keeps_the_rules(case, task, seed)
 
 
 def keeps_the_rules(case: Case, task: Task, seed: int) -> None:
-    search, done = cascading.begin(task, 40, seed, seed % 5)
+    search, done = cascade.begin(task, 40, seed, seed % 5)
     pairs = search.pairs.tolist()
     loads, used = Counter(j for j, _ in pairs), Counter(i for _, i in pairs)
     assert all(task.constraints.may_read(j, i) for j, i in pairs)
@@ -64,12 +64,12 @@ def keeps_the_rules(case: Case, task: Task, seed: int) -> None:
     assert done == is_double(covers_of(task, pairs), task.n_items)
     if not done:
         return
-    cascading.prune(search, Clock(None))
+    cascade.prune_search(search, Clock(None))
     kept = search.pairs.tolist()
     for place in range(len(kept)):
         assert not is_double(covers_of(task, kept[:place] + kept[place + 1 :]), task.n_items)
     before = len(kept)
-    cascading.improve(search, 5)
+    cascade.improve_search(search, 5)
     assert search.moves.made <= before
     assert is_double(covers_of(task, search.pairs.tolist()), task.n_items)
     board = search.board
@@ -80,7 +80,7 @@ def keeps_the_rules(case: Case, task: Task, seed: int) -> None:
 @settings(max_examples=100)
 def test_the_largest_group_grows_by_the_join_that_brings_most(case: Case, seed: int) -> None:
     task = task_of(case)
-    search = cascading.new_search(task, 40, seed)
+    search = cascade.new_search(task, 40, seed)
     state, space, begun = search.state, task.space, False
     while task.home.size and state.cover.max() < task.n_items and search.moves.made < 40:
         j, i, main, other = cascade.best_beside.python(state, space, search.board, 0, begun)

@@ -7,11 +7,10 @@ from unittest import mock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.plans.model.allowed import few_short_pairs, short_pairs
-from planner.plans.model.tables import no_pairs
-from planner.plans.model.task import Task, new_task
-from planner.plans.search import covering
-from reviewgraph.clock import Clock
+from planner._plans import covering
+from planner._plans.constraints import no_pairs
+from planner._plans.task import Task, few_short_pairs, new_task, short_pairs
+from reviewgraph._base.clock import Clock
 from tests.planner.plans.plan_cases import Case, cases, constrained
 
 
@@ -29,7 +28,7 @@ def test_some_pairs_are_among_all_and_all_where_many_are_asked_for(case: Case, l
         readers, asked = ({j for j, of in pairs if of == i} for pairs in (every, some))
         assert len(asked) >= min(len(readers), 1)
         assert len(asked) <= task.needs.each[i] + few
-    with mock.patch("planner.plans.model.allowed.TURNS", 1_000):
+    with mock.patch("planner._plans.task.TURNS", 1_000):
         assert set(map(tuple, few_short_pairs(task, 1_000).tolist())) == every
 
 

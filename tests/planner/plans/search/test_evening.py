@@ -11,13 +11,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
-from planner.plans.model.tables import no_pairs
-from planner.plans.model.task import new_task
-from planner.plans.search.covering import cover
-from planner.plans.search.evening import share
+from planner._plans.constraints import no_pairs
+from planner._plans.covering import cover, share
+from planner._plans.task import new_task
 from reviewgraph import Reviews
-from reviewgraph.clock import Clock
-from reviewgraph.levels import NAMES
+from reviewgraph._base.clock import Clock
+from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import people_cases, plan_cases
 from tests.planner.plans.plan_cases import constrained
 

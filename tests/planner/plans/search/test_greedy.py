@@ -5,16 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.plans.model.ledger import Ledger
-from planner.plans.model.tables import no_pairs, with_extra, with_reviewers
-from planner.plans.model.task import new_task
-from planner.plans.search.greedy import greedy_connected, greedy_recoverable
-from planner.plans.search.prime_field import PRIME, clear, null_space
-from planner.plans.targets.connected import ConnectedOracle
-from planner.plans.targets.recoverable import RecoverableOracle
+from planner._plans.constraints import no_pairs, with_extra, with_reviewers
+from planner._plans.greedy import greedy_connected, greedy_recoverable
+from planner._plans.intersection import PRIME, clear, null_space
+from planner._plans.target import Ledger
+from planner._plans.targets.searched import ConnectedOracle, RecoverableOracle
+from planner._plans.task import new_task
 from reviewgraph import Reviews
-from reviewgraph.clock import Clock
-from reviewgraph.recoverable import degrees_of_freedom
+from reviewgraph._base.clock import Clock
+from reviewgraph.graph.components import degrees_of_freedom
 from tests.planner.plans.naive_plans import is_connected
 from tests.planner.plans.plan_cases import Case, cases, constrained
 

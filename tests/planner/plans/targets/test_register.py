@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import pytest
 
-from planner.plans.model.target import Target
-from planner.plans.targets import target_named
+from planner._plans.target import Target
+from planner._plans.targets import target_named
 from reviewgraph import InputError
-from reviewgraph.levels import ALL, ALL_NAMES, Double, Level
+from reviewgraph.graph.levels import ALL, ALL_NAMES, Double, Level
 
 ROOT = Path(__file__).parents[4]
 

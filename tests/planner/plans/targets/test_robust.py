@@ -10,20 +10,18 @@ import pytest
 from click.testing import CliRunner
 
 from planner import InvalidPlan, plan_extra_reviews, verify_plan
-from planner.plans.model.constraints import constrain
-from planner.plans.model.keeping import Estimate, Keeping
-from planner.plans.model.losses import AnyReview, AnyReviewer, Loss, after_loss
-from planner.plans.model.tables import no_pairs
-from planner.plans.model.task import new_task
-from planner.plans.search import budget
-from planner.plans.search.keeping import _Search
-from planner.plans.targets import target_named
-from planner.plans.words.partial import how_kept
+from planner._plans import exchanges
+from planner._plans.constraints import constrain, no_pairs
+from planner._plans.greedy import _Search
+from planner._plans.target import Estimate, Keeping
+from planner._plans.targets import target_named
+from planner._plans.task import AnyReview, AnyReviewer, Loss, after_loss, new_task
+from planner._plans.words import how_kept
 from reviewgraph import InputError, Reviews
+from reviewgraph._base.clock import Clock, TimeOver
 from reviewgraph.cli import main
-from reviewgraph.clock import Clock, TimeOver
-from reviewgraph.levels import ROBUST
-from reviewgraph.structure import structure_of
+from reviewgraph.graph.levels import ROBUST
+from reviewgraph.graph.structure import structure_of
 from tests.looks import Looks
 from tests.planner.plans import naive_plans, people_cases
 from tests.planner.plans.plan_cases import Case
@@ -172,7 +170,7 @@ def test_an_interrupted_search_claims_nothing_of_losses(monkeypatch: pytest.Monk
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("planner.plans.planning.keep_level", interrupted)
+    monkeypatch.setattr("planner.planning.keep_level", interrupted)
     plan = plan_extra_reviews(RING, missing=0.1)
     assert not plan.attained
     assert "was not estimated" in plan.explanation[-1]
@@ -202,7 +200,7 @@ def test_what_a_fixed_review_mends_is_told_where_nothing_else_is_planned() -> No
 
 @pytest.mark.parametrize("name", ROBUST_NAMES)
 def test_no_compiler_is_waited_for_longer_than_there_is_time(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr("reviewgraph.kernels.compiling.Policy.fits", lambda *args: False)
+    monkeypatch.setattr("reviewgraph.graph.kernels.compiling.Policy.fits", lambda *args: False)
     losses = target_named(name).losses
     assert losses is not None
     with pytest.raises(TimeOver):
@@ -223,7 +221,7 @@ def test_losses_are_drawn_one_by_one_while_there_is_time() -> None:
 
 def test_parts_by_scores_are_short_in_large_tables() -> None:
     task = new_task(constrain(RING), 64, use_scores=True)
-    assert budget._part(task) == budget.AT_MOST
-    assert budget._part(replace(task, use_scores=False)) == budget.AT_MOST
+    assert exchanges._part(task) == exchanges.AT_MOST
+    assert exchanges._part(replace(task, use_scores=False)) == exchanges.AT_MOST
     many = Reviews.from_pairs([(j, i) for j in range(400) for i in range(250)])
-    assert budget._part(new_task(constrain(many), 64, use_scores=True)) == 5
+    assert exchanges._part(new_task(constrain(many), 64, use_scores=True)) == 5

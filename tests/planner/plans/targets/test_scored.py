@@ -8,13 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
-from planner.plans.model.constraints import constrain
-from planner.plans.model.tables import as_pairs
-from planner.plans.model.task import new_task
-from planner.plans.search.by_scores import completed, exchanged, pruned, reached
-from planner.plans.targets.scored_oracle import ScoredOracle, every_candidate
+from planner._plans.constraints import as_pairs, constrain
+from planner._plans.greedy import completed, exchanged, pruned, reached
+from planner._plans.targets.growth import ScoredOracle, every_candidate
+from planner._plans.task import new_task
 from reviewgraph import Reviews
-from reviewgraph.clock import Clock
+from reviewgraph._base.clock import Clock
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case, cases, constrained
 

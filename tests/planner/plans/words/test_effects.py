@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import plan_extra_reviews
-from planner.plans.model.constraints import constrain
-from planner.plans.model.task import new_task
-from planner.plans.targets import target_named
-from planner.plans.words.effects import joins
+from planner._plans.constraints import constrain
+from planner._plans.targets import target_named
+from planner._plans.task import new_task
+from planner._plans.words import joins
 from reviewgraph import Reviews
-from reviewgraph.clock import Clock
-from reviewgraph.levels import NAMES
+from reviewgraph._base.clock import Clock
+from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case, cases
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from planner import plan_extra_reviews
-from planner.plans.model.status import PlanStatus
-from planner.plans.words.page import page
+from planner._plans.outcome import PlanStatus
+from planner._plans.words import page
 from reviewgraph import Reviews
 
 

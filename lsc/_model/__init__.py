@@ -1,0 +1,1 @@
+"""The programme of calibration: hypothesis classes, constraints, units."""

@@ -1,0 +1,546 @@
+"""From reviews, hypotheses and references to the programme that solvers take, and to units that suit them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from lsc._model.hypotheses import HypothesisLike, Rows, classes, hypothesis_of
+from lsc.estimate import known_values
+from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+from reviewgraph._base.errors import InputError
+from reviewgraph.io.sides import Valued
+from reviewgraph.table.reviews import Reviews
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+
+# The programme of Least Square Calibration as arrays: what every solver takes and gives.
+
+
+@dataclass(frozen=True, eq=False)
+class Programme:
+    """Minimise the sum of squared perception errors over qualities and perceived qualities.
+
+    ::
+
+        minimise    sum_r (perceived_r - x[item_r])^2
+        subject to  for every reviewer j, her reviews r = 1, 2, ... in ascending order of score:
+                    lower_j dy_r <= perceived_r - perceived_(r-1) <= upper_j dy_r,  dy_r = score_r - score_(r-1)
+                    linear, offset   the slopes (perceived_r - perceived_(r-1)) / dy_r are all equal
+                    convex           they decrease in r (f convex, so its inverse is concave)
+                    concave          they increase in r
+                    x[i] = reference_i  where i is a reference
+
+    With ``ties_equal``, reviews of one reviewer with equal scores have equal perceived qualities; otherwise a
+    monotone reviewer's tied reviews are free within their level: the largest perceived quality of a level plus
+    ``lower_j dy`` is at most the smallest of the next. A reviewer with constant scores and free ties is unconstrained.
+
+    Parameters
+    ----------
+    n_items
+        N.
+    start
+        Shape (M + 1,): the reviews of reviewer j are ``start[j]:start[j + 1]``, ascending by score, ties by item.
+    item, score
+        Shape (E,).
+    kind
+        Shape (M,): the hypothesis class of each reviewer, int64 places in :func:`~lsc._model.hypotheses.classes`.
+    lower, upper
+        Shape (M,): bounds on the slope of the inverse, 1 / C > 0 and 1 / c (infinite by default).
+    ties_equal
+        Whether tied scores mean equal perceived qualities.
+    is_reference, reference
+        Shape (N,): which qualities are known, and their values.
+    """
+
+    n_items: int
+    start: IntArray
+    item: IntArray
+    score: FloatArray
+    kind: IntArray
+    lower: FloatArray
+    upper: FloatArray
+    ties_equal: bool
+    is_reference: BoolArray
+    reference: FloatArray
+
+    @property
+    def shape(self) -> IntArray:
+        """Shape (M,): codes of :class:`~lsc._model.hypotheses.Shape`, the form of set that each reviewer has."""
+        return np.asarray(np.array([kind.shape for kind in classes()], np.int64)[self.kind])
+
+
+class Minimiser(NamedTuple):
+    """What a solver returns: qualities (N,), perceived qualities (E,), and how it went."""
+
+    quality: FloatArray
+    perceived: FloatArray
+    objective: float
+    iterations: int
+    converged: bool
+    message: str
+
+
+#: Reviewers are sorted as rows of one matrix while it has at most this many entries a score.
+MOST_PADDING = 4
+
+#: Scores of one reviewer this many units in the last place of the largest score apart, or fewer, are tied.
+ROUNDING = 8
+
+Ties: TypeAlias = Literal["equal", "free"]
+References: TypeAlias = Valued
+
+
+class Formulation(NamedTuple):
+    """A programme, and which row of the reviews each of its reviews is."""
+
+    programme: Programme
+    row: IntArray
+
+
+def formulate(
+    reviews: Reviews,
+    hypothesis: HypothesisLike = "linear",
+    *,
+    max_slope: float | None = None,
+    references: References | None = None,
+    ties: Ties = "equal",
+) -> Formulation:
+    """State the programme of Least Square Calibration for these reviews; planned reviews are left out.
+
+    Parameters
+    ----------
+    reviews
+        With scores.
+    hypothesis
+        A name, a :class:`~lsc._model.hypotheses.Hypothesis`, or a mapping from
+        the label of every reviewer with a score to either.
+    max_slope
+        C, for hypotheses given by name (10 by default); refused where none is.
+    references
+        Known qualities by item label, on the scale and in the direction the scores came in; none by default.
+    ties
+        What equal scores of one reviewer mean: the same perceived quality (``"equal"``, the default), or for monotone
+        reviewers, and for reviewers with constant scores, nothing (``"free"``).
+
+    Raises
+    ------
+    InputError
+        If no review has a score, the mapping misses a reviewer or names one that does not exist, a reference is not
+        an item or not finite, ``ties`` is neither, or ties are free where slopes are bounded from below.
+
+    Examples
+    --------
+    >>> reviews = Reviews.from_pairs([("ann", "p1", 8.0), ("ann", "p2", 6.0)])
+    >>> programme, row = formulate(reviews, "monotone")
+    >>> programme.score.tolist(), row.tolist()
+    ([6.0, 8.0], [1, 0])
+    """
+    if ties not in ("equal", "free"):
+        message = f"ties: expected 'equal' or 'free', found {ties!r}"
+        raise InputError(message)
+    # Rows of a reviewer by score: her constraints are then between neighbours.
+    row, start = _rows_by_score(reviews)
+    if not row.size:
+        message = "reviews: expected scores, found none; calibrate after the scores have arrived"
+        raise InputError(message)
+    reviewer = np.repeat(np.arange(reviews.n_reviewers), np.diff(start))
+    # Reviewers without a score have no scoring function, hence no class.
+    kind, lower, upper = _classes(reviews, hypothesis, max_slope, np.diff(start) > 0)
+    if ties == "free" and np.isfinite(upper).any():
+        message = "ties='free': expected no min_slope, found one; a function that rises everywhere gives no tied scores"
+        raise InputError(message)
+    known = np.full(reviews.n_items, np.nan) if references is None else known_values(reviews, references)
+    is_reference = np.isfinite(known)
+    reference = np.where(is_reference, reviews.printed(known), 0.0)
+    programme = Programme(
+        n_items=reviews.n_items,
+        start=start,
+        item=reviews.item[row],
+        score=tied_up_to_rounding(reviews.score[row], reviewer),
+        kind=kind,
+        lower=lower,
+        upper=upper,
+        ties_equal=ties == "equal",
+        is_reference=is_reference,
+        reference=reference,
+    )
+    return Formulation(programme, row)
+
+
+def _rows_by_score(reviews: Reviews) -> tuple[IntArray, IntArray]:
+    """Return the scored rows by reviewer, ascending in score, ties by item, and where each reviewer's begin.
+
+    Rows come sorted by reviewer and item: only each reviewer's own are to be sorted.
+    """
+    rows = np.flatnonzero(reviews.scored)
+    whole = rows.size == reviews.n_reviews
+    size = np.bincount(reviews.reviewer if whole else reviews.reviewer[rows], minlength=reviews.n_reviewers)
+    start = np.zeros(size.size + 1, np.int64)
+    np.cumsum(size, out=start[1:])
+    score = reviews.score if whole else reviews.score[rows]
+    order = order_by_score(start, score)
+    return (order if whole else rows[order]).astype(np.int64, copy=False), start
+
+
+def order_by_score(start: IntArray, score: FloatArray) -> IntArray:
+    """Return the stable order of scores that come reviewer by reviewer, ascending within each."""
+    size = np.diff(start)
+    widest = int(size.max(initial=0))
+    if 0 < widest * size.size <= MOST_PADDING * score.size:
+        return _sort_padded(start, size, widest, score)
+    return np.lexsort((score, np.repeat(np.arange(size.size), size)))
+
+
+def _sort_padded(start: IntArray, size: IntArray, widest: int, score: FloatArray) -> IntArray:
+    """Return the stable order of the scores of each reviewer: rows of one length, filled up where she has fewer."""
+    if widest * size.size == score.size:
+        return np.asarray((np.argsort(score.reshape(-1, widest), kind="stable") + start[:-1, None]).ravel())
+    filled = np.arange(widest) < size[:, None]
+    table = np.full(filled.shape, np.inf)
+    table[filled] = score
+    order = np.argsort(table, kind="stable")
+    order += start[:-1, None]
+    return np.asarray(order[filled])
+
+
+def tied_up_to_rounding(score: FloatArray, reviewer: IntArray, largest: float | None = None) -> FloatArray:
+    """Return the scores with those of one reviewer that differ by rounding only made equal.
+
+    They come reviewer by reviewer, ascending; the ``largest`` in size is among them, unless they are part of a table.
+    Tables hold means and sums: 33.2 and 33.2 + 7e-15 are one score, and a slope between them would mean nothing.
+    """
+    if largest is None:
+        largest = float(np.abs(score).max(initial=0.0))
+    close = np.zeros(score.size, np.bool_)
+    close[1:] = (reviewer[1:] == reviewer[:-1]) & (np.diff(score) <= ROUNDING * np.spacing(largest))
+    if not (close[1:] & (score[1:] != score[:-1])).any():
+        return score
+    return np.asarray(score[~close][np.cumsum(~close) - 1])
+
+
+def _classes(
+    reviews: Reviews, hypothesis: HypothesisLike, max_slope: float | None, has_scores: BoolArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return the class and the bounds of every reviewer, each of shape (M,)."""
+    size = reviews.n_reviewers
+    if not isinstance(hypothesis, Mapping):
+        one = hypothesis_of(hypothesis, max_slope=max_slope)
+        lower, upper = one.bounds
+        return np.full(size, classes().index(type(one)), np.int64), np.full(size, lower), np.full(size, upper)
+    code, names = reviews.reviewer_code, any(isinstance(given, str) for given in hypothesis.values())
+    unknown = [label for label in hypothesis if label not in code]
+    missing = [
+        reviews.reviewers[j] for j in np.flatnonzero(has_scores).tolist() if reviews.reviewers[j] not in hypothesis
+    ]
+    if unknown or missing:
+        where = f"no reviewer {unknown[0]!r} in the reviews" if unknown else f"none for reviewer {missing[0]!r}"
+        message = f"hypothesis: expected one for every reviewer with a score and for nobody else, found {where}"
+        raise InputError(message)
+    lower, upper = hypothesis_of("linear").bounds  # for reviewers without scores, whom nothing constrains
+    kind, low, high = np.zeros(size, np.int64), np.full(size, lower), np.full(size, upper)
+    # Many reviewers share a few hypotheses: each is made once.
+    made: dict[str | int, tuple[int, float, float]] = {}
+    for label, given in hypothesis.items():
+        key = given if isinstance(given, str) else id(given)
+        if key not in made:
+            chosen = hypothesis_of(given, max_slope=max_slope if isinstance(given, str) or not names else None)
+            made[key] = classes().index(type(chosen)), *chosen.bounds
+        j = code[label]
+        kind[j], low[j], high[j] = made[key]
+    return kind, low, high
+
+
+# The constraints of a programme on the perceived qualities, as sparse matrices.
+
+
+class LevelRows(NamedTuple):
+    """Constraints ``matrix @ perceived + on_level @ level >= low``, ``level`` a further variable."""
+
+    name: str
+    matrix: sp.csr_array
+    on_level: sp.csr_array
+    low: FloatArray
+
+
+def equalities(programme: Programme) -> list[Rows]:
+    """Return ties, and what classes state as equalities."""
+    links = Links.of(programme)
+    found = []
+    tied = links.tied & ~links.free
+    if tied.any():
+        found.append(Rows("ties", differences(links, tied, programme.item.size), np.zeros(int(tied.sum()))))
+    for code, kind in enumerate(classes()):
+        found += kind.equalities(Risen(links, programme, code))
+    return [rows for rows in found if rows.low.size]
+
+
+def inequalities(programme: Programme) -> list[Rows]:
+    """Return bounds on slopes, and what classes state as inequalities."""
+    links = Links.of(programme)
+    found = []
+    # Of a class that fixes the unit, bounds on slopes say nothing more.
+    bounded = np.array([not kind.fixes_unit for kind in classes()])[programme.kind]
+    rising = ~links.tied & ~links.free & bounded[links.reviewer]
+    for name, bound, sign in (("max_slope", programme.lower, 1.0), ("min_slope", programme.upper, -1.0)):
+        chosen = rising & np.isfinite(bound[links.reviewer])
+        step = bound[links.reviewer[chosen]] * links.rise[chosen]
+        found.append(Rows(name, sign * differences(links, chosen, programme.item.size), sign * step))
+    for code, kind in enumerate(classes()):
+        found += kind.inequalities(Risen(links, programme, code))
+    return [rows for rows in found if rows.low.size]
+
+
+class Risen(NamedTuple):
+    """The links between different scores of the reviewers of one class: its :class:`~lsc._model.hypotheses.Steps`."""
+
+    links: Links
+    programme: Programme
+    code: int
+
+    def bends(self, name: str, sign: float = 1.0) -> Rows:
+        """Slope of the inverse before each bend less the slope after it."""
+        matrix = self.links.bends(self.programme, self.programme.kind == self.code)
+        return Rows(name, sign * matrix, np.zeros(matrix.shape[0]))
+
+    def rises(self, name: str) -> Rows:
+        """Differences of neighbouring perceived qualities, the lower bound times the rise of scores beside them."""
+        links, programme = self.links, self.programme
+        chosen = ~links.tied & ~links.free & (programme.kind[links.reviewer] == self.code)
+        step = programme.lower[links.reviewer[chosen]] * links.rise[chosen]
+        return Rows(name, differences(links, chosen, programme.item.size), step)
+
+
+def free_ties(programme: Programme) -> list[LevelRows]:
+    """Return, between two levels of score, a threshold: the lower level below it, the upper one ``dy / C`` above it."""
+    links = Links.of(programme)
+    steps = np.flatnonzero(links.free & ~links.tied)
+    if not steps.size:
+        return []
+    size, level_of = programme.item.size, links.level
+    upper = level_of[links.later[steps]]
+    step_under, step_over = np.full((2, level_of[-1] + 1), -1)
+    step_over[upper] = step_under[upper - 1] = np.arange(steps.size)
+    under, over = (np.flatnonzero(step[level_of] >= 0) for step in (step_under, step_over))
+    below, above = step_under[level_of[under]], step_over[level_of[over]]
+    rise = programme.lower[links.reviewer[steps]] * links.rise[steps]
+    return [
+        LevelRows("free_ties_below", -pick(under, size), pick(below, steps.size), np.zeros(under.size)),
+        LevelRows("free_ties_above", pick(over, size), -pick(above, steps.size), rise[above]),
+    ]
+
+
+def pick(columns: IntArray, size: int) -> sp.csr_array:
+    """Return the matrix that picks these of ``size`` entries of a vector."""
+    return combine([columns], [np.ones(columns.size)], size)
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Pairs of reviews of one reviewer that stand next to each other in the order of scores.
+
+    Where ties are free the lowest level (convex) or the highest (concave) may be tied to nothing (``loose_ties``):
+    the function may be flat there. Each of their reviews is linked to the next level instead of to the one beside it.
+
+    ``earlier``, ``later`` (L,) are the reviews, ``reviewer`` (L,) whose they are, ``rise`` (L,) the difference of their
+    scores, ``tied`` (L,) whether it is zero, ``free`` (L,) whether only order between levels binds the reviewer, or
+    nothing does; ``level`` (E',) numbers the levels of score.
+    """
+
+    earlier: IntArray
+    later: IntArray
+    reviewer: IntArray
+    rise: FloatArray
+    tied: BoolArray
+    free: BoolArray
+    level: IntArray
+
+    @classmethod
+    def of(cls, programme: Programme) -> Links:
+        """Link the reviews of a programme."""
+        reviewers = programme.shape.size
+        owner = np.repeat(np.arange(reviewers), np.diff(programme.start))
+        later = np.flatnonzero(owner[1:] == owner[:-1]) + 1
+        earlier, reviewer = later - 1, owner[later]
+        tied = programme.score[later] == programme.score[earlier]
+        new_level = np.ones(owner.size, np.bool_)
+        new_level[later] = ~tied
+        level = np.cumsum(new_level) - 1
+        free = np.zeros(later.size, np.bool_)
+        if not programme.ties_equal:
+            constant = np.bincount(reviewer, weights=~tied, minlength=reviewers) == 0
+            # Of each reviewer: whether the lowest, the highest, or all levels of tied scores are loose.
+            loose = np.array([kind.loose_ties for kind in classes()])[programme.kind]
+            free = (constant | (loose == "all"))[reviewer]
+            first = np.flatnonzero(new_level)  # the first review of each level
+            own_first, own_last = level[programme.start[reviewer]], level[programme.start[reviewer + 1] - 1]
+            flat = tied & ~free & (loose[reviewer] == "lowest") & (level[later] == own_first)
+            later = np.where(flat, first[np.minimum(level[later] + 1, first.size - 1)], later)
+            steep = tied & ~free & (loose[reviewer] == "highest") & (level[later] == own_last)
+            earlier = np.where(steep, first[level[earlier]] - 1, earlier)
+            tied = tied & ~flat & ~steep
+        rise = programme.score[later] - programme.score[earlier]
+        return cls(earlier, later, reviewer, rise, tied, free, level)
+
+    def bends(self, programme: Programme, reviewers: BoolArray) -> sp.csr_array:
+        """Slope of the inverse before each bend less the slope after it, times a positive number, shape (., E').
+
+        For the chosen reviewers, (M,).
+
+        Slopes are multiplied by the product of the rises over their sum, so that no coefficient exceeds one.
+        """
+        before, after = self._successive(reviewers[self.reviewer])
+        share = self.rise[after] / (self.rise[before] + self.rise[after])
+        return combine(
+            [self.later[before], self.earlier[before], self.later[after], self.earlier[after]],
+            [share, -share, share - 1, 1 - share],
+            programme.item.size,
+        )
+
+    def _successive(self, chosen: BoolArray) -> tuple[IntArray, IntArray]:
+        """Return all pairs of chosen rises of which the second begins at the level where the first ends."""
+        rising = np.flatnonzero(~self.tied & chosen)
+        levels = int(self.level[-1]) + 1
+        into, out_of = np.full((2, levels), -1)
+        into[self.level[self.later[rising]]] = rising
+        out_of[self.level[self.earlier[rising]]] = rising
+        pairs = [
+            np.stack([rising, out_of[self.level[self.later[rising]]]]),
+            np.stack([into[self.level[self.earlier[rising]]], rising]),
+        ]
+        both = np.unique(np.concatenate(pairs, axis=1), axis=1)
+        before, after = both[:, both.min(axis=0) >= 0]
+        return before, after
+
+
+def differences(links: Links, chosen: BoolArray, size: int) -> sp.csr_array:
+    """Return ``perceived[later] - perceived[earlier]`` of the chosen links as a matrix, shape (., size)."""
+    ones = np.ones(int(chosen.sum()))
+    return combine([links.later[chosen], links.earlier[chosen]], [ones, -ones], size)
+
+
+def combine(columns: list[IntArray], values: list[FloatArray], size: int) -> sp.csr_array:
+    """Return a matrix of ``size`` columns with ``values[k][r]`` in row r and column ``columns[k][r]``."""
+    import scipy.sparse as sp
+
+    count = columns[0].size
+    rows = np.tile(np.arange(count), len(columns))
+    return sp.csr_array((np.concatenate(values), (rows, np.concatenate(columns))), shape=(count, size))
+
+
+# Units in which scores and qualities are of the order of one: of a whole programme, or of each of its groups.
+
+#: Groups are solved in units of their own where spreads of scores differ so many times, or lie so many of the smaller
+#: one apart: below, double precision has digits to spare.
+APART = 2.0**10
+
+
+class Units(NamedTuple):
+    """``quality = origin + unit * quality of the programme in these units``."""
+
+    origin: float
+    unit: float
+
+
+def in_units(programme: Programme) -> tuple[Programme, Units]:
+    """Return the programme in units in which scores and qualities are of the order of one, and these units.
+
+    The programme does not change when all scores are shifted together, nor, with references moved along, when scores
+    and qualities are multiplied by positive numbers; the factors are powers of two, so that multiplying is exact.
+    """
+    spread = float(np.ptp(programme.score))
+    score_unit = _power_of_two(spread)
+    slope_unit = _power_of_two(float(np.median(programme.lower)))
+    unit = score_unit * slope_unit
+    known = programme.reference[programme.is_reference]
+    origin = float(known.min()) if known.size else 0.0
+    scaled = replace(
+        programme,
+        score=(programme.score - programme.score.min()) / score_unit,
+        lower=programme.lower / slope_unit,
+        upper=programme.upper / slope_unit,
+        reference=np.where(programme.is_reference, programme.reference - origin, 0.0) / unit,
+    )
+    return scaled, Units(origin, unit)
+
+
+def _power_of_two(size: float) -> float:
+    return 2.0 ** round(math.log2(size)) if size > 0 else 1.0
+
+
+class Balance(NamedTuple):
+    """Units of each item's group: ``quality = origin + unit * quality of the balanced programme``, shapes (N,).
+
+    Scores are counted from ``low``.
+    """
+
+    low: FloatArray
+    origin: FloatArray
+    unit: FloatArray
+
+    def into(self, programme: Programme) -> Programme:
+        """Return the programme with every group in its own units."""
+        score = (programme.score - self.low[programme.item]) / self.unit[programme.item]
+        reference = np.where(programme.is_reference, programme.reference - self.origin, 0.0) / self.unit
+        return replace(programme, score=score, reference=reference)
+
+    def point(self, programme: Programme, quality: FloatArray, perceived: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return qualities and perceived qualities of the programme as written in the units of the groups."""
+        place = programme.item
+        return (quality - self.origin) / self.unit, (perceived - self.origin[place]) / self.unit[place]
+
+    def out_of(self, programme: Programme, found: Minimiser) -> Minimiser:
+        """Return a minimiser of the balanced programme as one of the programme as written."""
+        place = programme.item
+        noise = self.unit[place] * (found.perceived - found.quality[place])
+        return found._replace(
+            quality=self.origin + self.unit * found.quality,
+            perceived=self.origin[place] + self.unit[place] * found.perceived,
+            objective=float(noise @ noise),
+        )
+
+
+def balance_of(programme: Programme, group: IntArray) -> Balance | None:
+    """Return units that suit each group of its own; None where one unit suits all.
+
+    What no review connects shares no term of the objective, so each group may be multiplied by a positive number of its
+    own. Without this a solver ends where the largest group is accurate, and calls the smallest solved.
+
+    Parameters
+    ----------
+    programme
+        As written.
+    group
+        The connected component of each item, shape (N,), from 1.
+    """
+    groups = int(group.max(initial=0))
+    if groups < 2:
+        return None
+    home = group[programme.item] - 1
+    low, high, origin = np.full(groups, np.inf), np.full(groups, -np.inf), np.full(groups, np.inf)
+    np.minimum.at(low, home, programme.score)
+    np.maximum.at(high, home, programme.score)
+    spread = np.where(high > low, high - low, 0.0)
+    differ = spread[spread > 0.0]
+    if not differ.size or np.ptp(programme.score) <= APART * float(differ.min()):
+        return None
+    known = programme.is_reference
+    np.minimum.at(origin, group[known] - 1, programme.reference[known])
+    unit = np.array([_power_of_two(size) for size in spread.tolist()])
+    own = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(origin), origin, 0.0), unit
+    return Balance(*(of_group[group - 1] for of_group in own))
+
+
+def out_of_units(found: Minimiser, units: Units) -> Minimiser:
+    """Return a minimiser in the units of the programme as written."""
+    return found._replace(
+        quality=units.origin + units.unit * found.quality,
+        perceived=units.origin + units.unit * found.perceived,
+        objective=units.unit**2 * found.objective,
+    )

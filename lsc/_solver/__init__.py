@@ -1,0 +1,1 @@
+"""A semismooth Newton method for the programme."""

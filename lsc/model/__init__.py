@@ -1,1 +1,0 @@
-"""The terms of calibration: hypothesis classes and the programmes that they make."""

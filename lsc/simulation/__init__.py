@@ -1,1 +1,0 @@
-"""Drawing qualities, reviewers and scores."""

@@ -1,1 +1,0 @@
-"""The fast solver: semismooth Newton and its kernels; the general solver beside it."""

@@ -1,0 +1,420 @@
+"""What every calibration of a table larger than memory returns: vectors of its items, written a part at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lsc._inference.beliefs import Beliefs, InferenceStatus, Reviewers
+from lsc._inference.streaming import infer_by_passes
+from lsc._model.hypotheses import Hypothesis, Shape, classes, hypothesis_of
+from lsc._solver.newton import MAX_ITERATIONS, Solved, minimise_streamed
+from lsc.calibration import NEARLY, SHARP, Status
+from lsc.estimate import best_first, central_interval, or_none, ranks
+from lsc.evidence.support import numbered, reporting_scale
+from lsc.posteriors import LEAST_SCORES, LEVEL
+from lsc.selection import ERROR_RATE, Selection, chances, select
+from reviewgraph._base.arguments import checked
+from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+from reviewgraph._base.clock import Clock
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.provenance import record_of
+from reviewgraph._base.results import Progress, Result
+from reviewgraph._base.text import counted
+from reviewgraph.streams.coding import Labels
+from reviewgraph.streams.connection import ROWS, pieces_of
+from reviewgraph.streams.table import Stream
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamedEstimate(Result):
+    """Qualities of the items of a table larger than memory.
+
+    Parameters
+    ----------
+    stream
+        The table.
+    quality, average
+        Shape (N,): on the reported scale, higher being better, and plain averages; NaN for an item without a score.
+    group
+        Shape (N,): the connected component of each item, from 1 for the largest; scores compare within one only.
+    """
+
+    stream: Stream = field(repr=False)
+    quality: FloatArray
+    average: FloatArray
+    group: IntArray
+
+    @property
+    def items(self) -> Labels:
+        """Labels of the items, in the order of :attr:`quality`."""
+        return self.stream.items
+
+    @cached_property
+    def rank(self) -> IntArray:
+        """Shape (N,): the rank within its group, 1 for the best, ties by index; 0 for an item without a score."""
+        return ranks(self.quality, self.group)
+
+    @cached_property
+    def standard_error(self) -> FloatArray:
+        """Shape (N,): standard error of each quality, NaN where the method gives none."""
+        return np.full(self.stream.n_items, np.nan)
+
+    def best_of_largest(self, n: int) -> IntArray:
+        """Return the codes of the ``n`` best items of the largest group, best first."""
+        return best_first(np.where(self.group == 1, self.quality, np.nan))[:n]
+
+    @checked
+    def best(self, n: int) -> list[tuple[str, float, float]]:
+        """Return label, quality and average of the ``n`` best items of the largest group, in the scores' direction."""
+        order = self.best_of_largest(n)
+        values = (self.stream.printed(given[order]).tolist() for given in (self.quality, self.average))
+        return list(zip([self.items[i] for i in order.tolist()], *values, strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys of every estimate; ``items`` is None, for there may be too many."""
+        keys = ("method", "status", "hypothesis", "objective", "unique", "items")
+        return {**dict.fromkeys(keys), **record_of(self.stream.files)}
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return all of :meth:`parts` at once."""
+        found: dict[str, list[Any]] = {}
+        for part in self.parts():
+            for name, values in part.items():
+                found.setdefault(name, []).extend(values)
+        return found
+
+    def parts(self, rows: int = ROWS) -> Iterator[dict[str, list[Any]]]:
+        """Return columns item, quality, average, rank, standard_error and group, so many rows at a time."""
+        for first in range(0, self.stream.n_items, rows):
+            yield self._columns(slice(first, first + rows))
+
+    def _columns(self, mine: slice) -> dict[str, list[Any]]:
+        return {
+            "item": self.items[mine],
+            "quality": or_none(self.stream.printed(self.quality[mine])),
+            "average": or_none(self.stream.printed(self.average[mine])),
+            "rank": [rank or None for rank in self.rank[mine].tolist()],
+            "standard_error": or_none(self.standard_error[mine]),
+            "group": self.group[mine].tolist(),
+        }
+
+    def headline(self) -> str:
+        """Return what was calibrated."""
+        return f"{counted(self.stream.n_items, 'item')}, {counted(self.stream.n_scored, 'score')}"
+
+
+def expect_scores(stream: Stream) -> None:
+    """Raise if no review has a score."""
+    if not stream.n_scored:
+        message = "reviews: expected scores, found none; calibrate after the scores have arrived"
+        raise InputError(message)
+
+
+def scores_given(stream: Stream) -> IntArray:
+    """Return how many scores each reviewer gave, shape (M,)."""
+    given = [np.diff(chunk.only_scored().start) for chunk in stream.chunks()]
+    return np.concatenate([np.empty(0, np.int64), *given])
+
+
+def totals_of(stream: Stream) -> tuple[FloatArray, FloatArray]:
+    """Return number and sum of the scores of each item, shapes (N,)."""
+    count, total = np.zeros(stream.n_items), np.zeros(stream.n_items)
+    for chunk in stream.chunks():
+        _, _, item, score = chunk.only_scored()
+        np.add.at(count, item, 1.0)
+        np.add.at(total, item, score)
+    return count, total
+
+
+def scored_groups(stream: Stream) -> tuple[IntArray, BoolArray]:
+    """Return the connected component of each item by the scores, as :func:`lsc.evidence.support.groups_of` does.
+
+    And of each component whether a reviewer in it has two scores or more.
+    """
+    vertices, pieces = pieces_of(stream, scored=True)
+    M = stream.n_reviewers
+    group = numbered(vertices[M:])
+    number = np.zeros(pieces, np.int64)  # pieces of reviewers without scores hold no item
+    number[vertices[M:]] = group
+    linked = np.zeros(pieces, np.bool_)
+    for chunk in stream.chunks():
+        several = np.diff(chunk.only_scored().start) > 1
+        linked[number[vertices[chunk.first : chunk.first + several.size][several]] - 1] = True
+    return group, linked[: int(group.max())]
+
+
+# Least Square Calibration of tables larger than memory: linear reviewers, by passes over the reviews on disk.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamedCalibration(StreamedEstimate):
+    """Qualities of the items of a table larger than memory, see :func:`calibrate_stream`.
+
+    Parameters
+    ----------
+    hypothesis
+        Name of the hypothesis class.
+    objective, status, message, iterations
+        As those of :class:`lsc.Calibration`.
+    """
+
+    hypothesis: str
+    objective: float
+    status: Status
+    message: str
+    iterations: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys of a calibration; ``items`` is None, for there may be too many."""
+        told = {"method": "lsc", "status": self.status.value, "hypothesis": self.hypothesis}
+        return {**super().to_dict(), **told, "objective": self.objective}
+
+    def headline(self) -> str:
+        """Return class, status and objective, and what was calibrated."""
+        return f"{self.hypothesis}, {self.status}, objective {self.objective:.6g}; {super().headline()}"
+
+
+@checked
+def calibrate_stream(
+    stream: Stream,
+    hypothesis: str | Hypothesis = "linear",
+    *,
+    max_slope: float | None = None,
+    max_iterations: int = MAX_ITERATIONS,
+    progress: Callable[[Progress], object] | None = None,
+) -> StreamedCalibration:
+    """Calibrate a table larger than memory: the qualities of :func:`lsc.calibrate`, by passes over the reviews.
+
+    Equal scores of one reviewer mean the same perceived quality, and there are no references.
+
+    Parameters
+    ----------
+    stream
+        The table, open, with scores; planned reviews are ignored.
+    hypothesis
+        How reviewers may differ: ``"linear"`` (default) or ``"offset"``, or an object of their classes.
+    max_slope
+        C, the steepest slope of a scoring function (10 by default), for a hypothesis given by name; refused
+        beside an object.
+    max_iterations
+        Newton steps.
+    progress
+        Called as the solver goes on.
+
+    Raises
+    ------
+    InputError
+        If no review has a score, or the hypothesis is not one of lines.
+
+    Notes
+    -----
+    About 30 numbers an item and 6 a reviewer are held. A step of conjugate gradients is one pass.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet
+    >>> from tempfile import TemporaryDirectory
+    >>> from reviewgraph import stream_reviews
+    >>> with TemporaryDirectory() as folder:
+    ...     path, rows = f"{folder}/scores.parquet", {"reviewer": [1, 1, 1, 2, 2], "item": [1, 2, 3, 1, 2]}
+    ...     pa.parquet.write_table(pa.table({**rows, "score": [2, 4, 6, 5, 6]}), path)
+    ...     with stream_reviews(path) as stream:
+    ...         found = calibrate_stream(stream)
+    ...         found.rank.tolist(), found.status.value
+    ([3, 2, 1], 'optimal')
+    """
+    given = hypothesis_of(hypothesis, max_slope=max_slope)
+    if given.shape is not Shape.LINEAR:
+        lines = " or ".join(kind.name for kind in classes() if kind.shape is Shape.LINEAR)
+        message = f"hypothesis: expected {lines} for a table larger than memory, found {given.name!r}"
+        raise InputError(message)
+    expect_scores(stream)
+    lower = given.bounds[0]
+
+    def exact(noise: float, quality: FloatArray) -> bool:
+        return bool(np.sqrt(noise) <= NEARLY * (max(float(np.std(quality)), lower * _deviation(stream)) or lower))
+
+    found = minimise_streamed(stream, given, exact, sharp=SHARP, max_iterations=max_iterations, progress=progress)
+    group, linked = scored_groups(stream)
+    quality, average = _reported(stream, found, group, 1.0 / lower, linked & given.fixes_unit)
+    return StreamedCalibration(
+        *(stream, quality, average, group, given.name, found.objective),
+        *(Status.OPTIMAL if found.converged else Status.INACCURATE, found.message, found.iterations),
+    )
+
+
+def _reported(
+    stream: Stream, found: Solved, group: IntArray, max_slope: float, fixed: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return qualities on the reported scale, and plain averages, NaN for items without a score."""
+    N, groups, place = stream.n_items, int(group.max()), group - 1
+    count, total = totals_of(stream)
+    size = np.maximum(np.bincount(place, count, groups), 1.0)
+    mean, squares = np.bincount(place, total, groups) / size, np.zeros(groups)
+    for chunk in stream.chunks():
+        _, _, item, score = chunk.only_scored()
+        home = place[item]
+        np.add.at(squares, home, (score - mean[home]) ** 2)
+    average = np.divide(total, count, out=np.full(N, np.nan), where=count > 0)
+    nobody = np.zeros(N, np.bool_)
+    scale = reporting_scale(found.quality, average, np.sqrt(squares / size), group, nobody, max_slope, fixed)
+    return np.where(count > 0, scale.apply(found.quality, group), np.nan), average
+
+
+def _deviation(stream: Stream) -> float:
+    """Return the standard deviation of all scores."""
+    total, squares = 0.0, 0.0
+    for power in (1, 2):
+        mean = total / stream.n_scored
+        for chunk in stream.chunks():
+            score = chunk.score[~np.isnan(chunk.score)] - mean
+            total, squares = (
+                (total + float(score.sum()), squares) if power == 1 else (total, squares + float(score @ score))
+            )
+    return float(np.sqrt(squares / stream.n_scored))
+
+
+# The posterior of tables larger than memory: messages lie on disk, and a sweep is a pass over the reviews.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamedPosterior(StreamedEstimate):
+    """Qualities of a table larger than memory with their uncertainty, see :func:`posterior_stream`.
+
+    Parameters
+    ----------
+    beliefs
+        Means and variances of items, reviewers and hyperparameters, as arrays.
+    """
+
+    beliefs: Beliefs = field(repr=False)
+
+    @property
+    def status(self) -> InferenceStatus:
+        """How the inference ended; ``status.text`` explains."""
+        return self.beliefs.status
+
+    @cached_property
+    def standard_error(self) -> FloatArray:
+        """Shape (N,): posterior standard deviation of each quality, NaN where the data say nothing."""
+        found = self.beliefs.standard_error
+        return found if self.stream.n_scored >= LEAST_SCORES else np.full(found.size, np.nan)
+
+    @property
+    def reviewers(self) -> Reviewers:
+        """Severity, stretch and noise of every reviewer, with intervals, shapes (M,)."""
+        return self.beliefs.reviewers
+
+    @checked
+    def interval(self, level: float = LEVEL) -> FloatArray:
+        """Return the central interval of each quality, shape (N, 2), that holds with a probability.
+
+        Raises
+        ------
+        InputError
+            If ``level`` is not between 0 and 1.
+        """
+        return central_interval(self.quality, self.standard_error, level)
+
+    @checked
+    def probability_in_top(self, n: int) -> FloatArray:
+        """Return each item's probability of being among the best ``n``, shape (N,); they sum to n.
+
+        Raises
+        ------
+        InputError
+            If ``n`` is negative or more than the number of items with a score.
+        """
+        return chances(self.quality, self.beliefs.order_error, n)
+
+    @checked
+    def selection(self, n: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
+        """Sort items into in, to be discussed and out, as :meth:`lsc.PosteriorEstimate.selection` does.
+
+        Raises
+        ------
+        InputError
+            If ``n`` is negative or more than the number of items with a score, or ``error_rate`` is not between 0 and
+            one half.
+        Incomparable
+            If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
+            of the items with a score, or fewer than ``n``.
+        """
+        known = self.quality, self.beliefs.order_error, self.average, self.group
+        return select(self.items, *known, n, error_rate=error_rate, across_groups=across_groups)
+
+    def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
+        """Return the keys of a posterior, and of a selection; ``items`` and ``gain`` are None."""
+        told = {"method": "posterior", "status": self.status.value, "gain": None, "reviewers": None}
+        return {**super().to_dict(), **told, **({} if selection is None else selection.to_dict())}
+
+    def parts(self, rows: int = ROWS, selection: Selection | None = None) -> Iterator[dict[str, list[Any]]]:
+        """Return the columns of a posterior, and of a selection, so many rows at a time."""
+        lists = None if selection is None else selection.lists
+        probability = None if selection is None else selection.probability
+        for first, columns in zip(range(0, self.stream.n_items, rows), super().parts(rows), strict=True):
+            mine = slice(first, first + rows)
+            ends = central_interval(self.quality[mine], self.standard_error[mine], LEVEL)
+            low, high = np.sort(self.stream.printed(ends), axis=1).T
+            columns |= {"interval_low": or_none(low), "interval_high": or_none(high)}
+            if probability is not None and lists is not None:
+                columns |= {"probability": probability[mine], "list": lists[mine]}
+            yield columns
+
+
+@checked
+def posterior_stream(
+    stream: Stream, *, seed: int = 0, progress: Callable[[Progress], object] | None = None
+) -> StreamedPosterior:
+    """Infer the qualities of a table larger than memory: those of :func:`lsc.posterior`, by passes over the reviews.
+
+    All models that the posterior knows are tried, and the answers are the same to rounding. What the correction is
+    worth, joint draws, accounts of single items, weights and references need the reviews in memory.
+
+    Parameters
+    ----------
+    stream
+        The table, open, with scores; planned reviews are ignored.
+    seed
+        Of the random probes that estimate traces, 0 by default.
+    progress
+        Called at each stage and pass.
+
+    Raises
+    ------
+    InputError
+        If no review has a score, a score lies so far from all others that it must be a slip, or the disk is full.
+
+    Notes
+    -----
+    A sweep is a pass; sweeps number some tens whatever the size. Temporary files take up to about 300 bytes a review.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet
+    >>> from tempfile import TemporaryDirectory
+    >>> from reviewgraph import stream_reviews
+    >>> with TemporaryDirectory() as folder:
+    ...     path, rows = f"{folder}/scores.parquet", {"reviewer": [1, 1, 1, 2, 2], "item": [1, 2, 3, 1, 2]}
+    ...     pa.parquet.write_table(pa.table({**rows, "score": [2, 4, 6, 5, 6]}), path)
+    ...     with stream_reviews(path) as stream:
+    ...         found = posterior_stream(stream)
+    ...         found.rank.tolist(), found.status.value
+    ([3, 2, 1], 'no_signal')
+    """
+    expect_scores(stream)
+    clock = Clock(None)
+
+    def tell(words: str) -> None:
+        if progress is not None:
+            progress(Progress(clock.elapsed(), words))
+
+    beliefs = infer_by_passes(stream, seed=seed, progress=tell)
+    count, total = totals_of(stream)
+    average = np.divide(total, count, out=np.full(stream.n_items, np.nan), where=count > 0)
+    return StreamedPosterior(stream, beliefs.quality, average, scored_groups(stream)[0], beliefs)

@@ -1,0 +1,1 @@
+"""How reviewers are assigned."""

@@ -1,0 +1,514 @@
+"""Kernels that grow one component from a seed, as far as the covers carry it, and all components from nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from planner._assign.flow import FAR, Work, cheapest_path, clash, workspace
+from reviewgraph.graph.kernels.compiling import kernel
+from reviewgraph.table.reviews import Reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from planner._assign.levels import Aim
+    from planner._assign.problem import Network
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+
+
+class Groups(NamedTuple):
+    """Sets of reviewers known to be components: ``label`` of each reviewer, members of set c in ``member``."""
+
+    label: IntArray
+    start: IntArray
+    member: IntArray
+
+
+class Grown(NamedTuple):
+    """What the seed reaches: items ``covered``, groups ``joined``, and the one shared item of the others or -1.
+
+    ``first`` counts the items that each group was the first to cover: one that has none could be left out.
+    """
+
+    covered: BoolArray
+    joined: BoolArray
+    witness: IntArray
+    first: IntArray
+
+
+def groups_of(label: IntArray) -> Groups:
+    """Collect the members of each label."""
+    start = np.zeros(int(label.max(initial=-1)) + 2, np.int64)
+    np.cumsum(np.bincount(label, minlength=start.size - 1), out=start[1:])
+    return Groups(label, start, np.argsort(label, kind="stable"))
+
+
+def nothing_grown(n_items: int, n_groups: int) -> Grown:
+    """Space for what :func:`grow` finds."""
+    return Grown(
+        np.zeros(n_items, np.bool_), np.zeros(n_groups, np.bool_), np.full(n_groups, -1), np.zeros(n_groups, int)
+    )
+
+
+def coverage(label: IntArray, reviewer: IntArray, item: IntArray, required: BoolArray) -> FloatArray:
+    """Count the required items that each group covers.
+
+    Parameters
+    ----------
+    label
+        Group of each reviewer, shape (M,).
+    reviewer, item
+        The reviews, shape (E,).
+    required
+        Items that count, shape (N,).
+    """
+    n_items = max(required.size, 1)
+    covers = np.unique(label[reviewer] * n_items + item)
+    weight = required[covers % n_items].astype(np.float64)
+    return np.bincount(covers // n_items, weight, int(label.max(initial=-1)) + 1).astype(np.float64)
+
+
+def largest_cover(aim: Aim, table: Reviews, required: BoolArray) -> int:
+    """Count the required items that the largest group of a table covers."""
+    label = aim.groups(table).labels
+    return int(coverage(label, table.reviewer, table.item, required).max(initial=0))
+
+
+@kernel
+def open_group(net: Network, groups: Groups, grown: Grown, group: int, without: int, items: IntArray, end: int) -> int:
+    """Cover what a group reads; items new to the cover go to the end of a queue, whose new length is returned."""
+    for m in range(groups.start[group], groups.start[group + 1]):
+        j = groups.member[m]
+        if j == without:
+            continue
+        for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
+            i = net.item[net.held[slot]]
+            if not grown.covered[i]:
+                grown.covered[i] = True
+                grown.first[group] += 1
+                items[end] = i
+                end += 1
+    return end
+
+
+@kernel
+def grow(net: Network, groups: Groups, grown: Grown, required: BoolArray, seed: int, shared: int, without: int) -> int:
+    """Grow from a group: others join while they share ``shared`` (1 or 2) items with the cover.
+
+    Returns how many required items are covered; reviewer ``without`` does not count (-1: all do). Linear time.
+    """
+    items, waiting = np.empty(grown.covered.size, np.int64), np.empty(grown.joined.size, np.int64)
+    grown.covered[:] = False
+    grown.joined[:] = False
+    grown.witness[:] = -1
+    grown.first[:] = 0
+    grown.joined[seed] = True
+    waiting[0] = seed
+    # Two queues: items[now:end] are covered and not looked at, waiting[entered:joined] joined and not opened.
+    now, end, joined, entered, reached = 0, 0, 1, 0, 0
+    while entered < joined or now < end:
+        # Groups first: all that they cover is covered before the next item is looked at.
+        if entered < joined:
+            end = open_group(net, groups, grown, waiting[entered], without, items, end)
+            entered += 1
+            continue
+        # Invariant: a group outside has shared no looked-at item, or its witness alone.
+        i = items[now]
+        now += 1
+        if required[i]:
+            reached += 1
+        for slot in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
+            j = net.reviewer[net.panel[slot]]
+            group = groups.label[j]
+            if j == without or grown.joined[group]:
+                continue
+            if shared == 1 or (grown.witness[group] >= 0 and grown.witness[group] != i):
+                grown.joined[group] = True
+                waiting[joined] = group
+                joined += 1
+            else:
+                grown.witness[group] = i
+    return reached
+
+
+@kernel
+def second_steps(
+    net: Network, cost: IntArray, groups: Groups, grown: Grown, floor: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """For each group outside the core: the least loss of giving it an item of the core, that item, and the next."""
+    # The two least losses by group, of different items: the second serves where the first pair takes the best item.
+    n_items, n_groups = net.item_start.size - 1, groups.start.size - 1
+    best, other = np.full(n_groups, FAR, np.int64), np.full(n_groups, FAR, np.int64)
+    best_item = np.full(n_groups, -1, np.int64)
+    for i in range(n_items):
+        if not grown.covered[i]:
+            continue
+        for p in range(net.item_start[i], net.item_start[i + 1]):
+            group = groups.label[net.reviewer[p]]
+            if grown.joined[group] or net.assigned[p] or net.locked[p]:
+                continue
+            loss = max(cost[p] + net.potential[i] - net.potential[n_items + net.reviewer[p]], floor)
+            if loss < best[group]:
+                if best_item[group] != i:
+                    other[group] = best[group]
+                best[group], best_item[group] = loss, i
+            elif best_item[group] != i and loss < other[group]:
+                other[group] = loss
+    return best, best_item, other
+
+
+@kernel
+def brought(net: Network, groups: Groups, grown: Grown, required: BoolArray) -> IntArray:
+    """Count required items outside the cover by the group that would bring them."""
+    weight = np.zeros(groups.start.size - 1, np.int64)
+    for i in range(required.size):
+        if required[i] and not grown.covered[i]:
+            for slot in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
+                weight[groups.label[net.reviewer[net.panel[slot]]]] += 1
+    return weight
+
+
+@kernel
+def promise(
+    net: Network, cost: IntArray, groups: Groups, grown: Grown, required: BoolArray, shared: int, floor: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Say what forcing each pair would cost and bring: its loss at least, what must follow, and the items.
+
+    A group that lacks one shared item brings all its items. One that lacks two must take another item of the core
+    afterwards, which is counted as what follows. Items brought are 0 where the pair is of no use.
+    """
+    n_items, n_pairs = net.item_start.size - 1, cost.size
+    weight = brought(net, groups, grown, required)
+    best, best_item, other = second_steps(net, cost, groups, grown, floor)
+    loss, follow, gain = np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64)
+    for i in range(n_items):
+        # An item outside brings itself and the groups that its witness then makes two shared items of.
+        direct = 0
+        if not grown.covered[i]:
+            direct = 1 if required[i] else 0
+            for slot in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
+                group = groups.label[net.reviewer[net.panel[slot]]]
+                if grown.witness[group] >= 0 or shared == 1:
+                    direct += weight[group] - 1 if required[i] else weight[group]
+        for p in range(net.item_start[i], net.item_start[i + 1]):
+            group = groups.label[net.reviewer[p]]
+            if net.assigned[p] or net.locked[p] or grown.covered[i] == grown.joined[group]:
+                continue
+            # One end in the core, the other out: the pair brings the item, or the group of its reviewer.
+            loss[p] = max(cost[p] + net.potential[i] - net.potential[n_items + net.reviewer[p]], floor)
+            if not grown.covered[i]:
+                gain[p] = direct
+            elif grown.witness[group] >= 0 or shared == 1:
+                gain[p] = weight[group] if grown.witness[group] != i else 0
+            else:
+                next_loss = other[group] if best_item[group] == i else best[group]
+                gain[p] = weight[group] if next_loss < FAR else 0
+                follow[p] = next_loss
+    return loss, follow, gain
+
+
+@kernel
+def largest_of(reviewer: IntArray, item: IntArray, required: BoolArray, n_reviewers: int, shared: int) -> int:
+    """Count the required items that the largest component of some reviews covers; the reviews are sorted by item.
+
+    Each component in turn takes in all that share ``shared`` (1 or 2) items with its cover, until none does any more.
+    A growth takes time linear in the reviews of the items it covers.
+    """
+    n_items, total = required.size, required.sum()
+    held_start, item_start = np.zeros(n_reviewers + 1, np.int64), np.zeros(n_items + 1, np.int64)
+    for e in range(item.size):
+        held_start[reviewer[e] + 1] += 1
+        item_start[item[e] + 1] += 1
+    held_start, item_start = np.cumsum(held_start), np.cumsum(item_start)
+    held, end = np.empty(item.size, np.int64), held_start.copy()
+    for e in range(item.size):
+        held[end[reviewer[e]]] = item[e]
+        end[reviewer[e]] += 1
+    # A component goes by its first reviewer; the others follow in a list.
+    label, last, following = np.arange(n_reviewers), np.arange(n_reviewers), np.full(n_reviewers, -1, np.int64)
+    covered_in, met_in = np.full(n_items, -1, np.int64), np.full(n_reviewers, -1, np.int64)
+    witness, items = np.empty(n_reviewers, np.int64), np.empty(n_items, np.int64)
+    growth, best, joined = 0, 0, True
+    while joined:
+        joined = False
+        for seed in range(n_reviewers):
+            if label[seed] != seed or held_start[seed] == held_start[seed + 1]:
+                continue
+            growth += 1
+            member, now, covers, count = seed, 0, 0, 0
+            while member >= 0 or now < covers:
+                if member >= 0:
+                    for place in range(held_start[member], held_start[member + 1]):
+                        if covered_in[held[place]] != growth:
+                            covered_in[held[place]] = growth
+                            items[covers] = held[place]
+                            covers += 1
+                            count += required[held[place]]
+                    member = following[member]
+                    continue
+                i = items[now]
+                now += 1
+                for e in range(item_start[i], item_start[i + 1]):
+                    other = label[reviewer[e]]
+                    if other == seed:
+                        continue
+                    if shared > 1 and (met_in[other] != growth or witness[other] == i):
+                        met_in[other], witness[other] = growth, i
+                        continue
+                    # All of it joins, at the end of the list.
+                    first, joined = other, True
+                    while other >= 0:
+                        label[other] = seed
+                        other = following[other]
+                    following[last[seed]], last[seed] = first, last[first]
+                    member = first if member < 0 else member
+            best = max(best, count)
+            if best == total:
+                return best
+    return best
+
+
+# The components of an assignment under change, and the one that covers most: the core.
+
+#: Seeds tried when a core is to be regrown reviewer by reviewer.
+SEEDS = 12
+
+
+class _State(NamedTuple):
+    """What :meth:`Core.regroup` finds: all of it is replaced together, and put back together."""
+
+    groups: Groups
+    seed: int
+    sizes: IntArray
+    grown: Grown
+    spare: Grown
+    covered: int
+
+
+@dataclass
+class Core:
+    """The group of reviewers that covers most required items, kept up while the assignment changes.
+
+    Parameters
+    ----------
+    net
+        The assignment.
+    required
+        Items that the core must cover, shape (N,).
+    aim
+        The level: what makes two groups one.
+
+    Attributes
+    ----------
+    total
+        Required items.
+    count
+        Those that the core covers.
+    groups, seed, grown
+        The groups, the one that the core grows from, and what it covers and has joined.
+    """
+
+    net: Network
+    required: BoolArray
+    aim: Aim
+
+    def __post_init__(self) -> None:
+        self.total = int(self.required.sum())
+        self.regroup()
+
+    @property
+    def groups(self) -> Groups:
+        """Groups of reviewers."""
+        return self._now.groups
+
+    @property
+    def seed(self) -> int:
+        """The group that the core grows from."""
+        return self._now.seed
+
+    @property
+    def grown(self) -> Grown:
+        """What the core covers."""
+        return self._now.grown
+
+    @property
+    def count(self) -> int:
+        """Required items that the core covers."""
+        return self._now.covered
+
+    def complete(self) -> bool:
+        """Whether the core covers every required item."""
+        return self.count == self.total
+
+    def at_level(self) -> bool:
+        """Whether the level holds."""
+        return (self.aim.core_suffices and self.complete()) or self.aim.holds_early(self.table)
+
+    def holds_with(self, more: IntArray) -> bool:
+        """Whether the level would hold with further pairs beside those assigned, whatever demands and loads."""
+        net = self.net
+        assigned = net.assigned.copy()
+        assigned[more] = True
+        pairs = np.flatnonzero(assigned)
+        within = (self.required, net.n_held.size, self.aim.shared)
+        if self.aim.core_suffices and largest_of(net.reviewer[pairs], net.item[pairs], *within) == self.total:
+            return True
+        return self.aim.holds_early(lambda: self._table(pairs))
+
+    def table(self) -> Reviews:
+        """Present assignment as a table of reviews."""
+        return self._table(np.flatnonzero(self.net.assigned))
+
+    def _table(self, pairs: IntArray) -> Reviews:
+        net = self.net
+        return Reviews.from_codes(
+            net.reviewer[pairs], net.item[pairs], reviewers=net.n_held.size, items=net.item_start.size - 1
+        )
+
+    def regroup(self) -> None:
+        """Find the components anew, and the core among them."""
+        reviews = self.table()
+        components = self.aim.groups(reviews)
+        label = components.labels
+        core = int(np.argmax(coverage(label, reviews.reviewer, reviews.item, self.required)))
+        if self.aim.shared > 1 and np.count_nonzero(label == core) > 1:
+            label, core = self._apart(reviews, label, core, components.merges)
+        groups = groups_of(label)
+        n_items, n_groups = self.required.size, groups.start.size - 1
+        grown, spare = nothing_grown(n_items, n_groups), nothing_grown(n_items, n_groups)
+        count = self._grow(groups, grown, core)
+        self._now = _State(groups, core, np.diff(groups.start), grown, spare, count)
+
+    def _grow(self, groups: Groups, grown: Grown, seed: int) -> int:
+        return grow(self.net, groups, grown, self.required, seed, self.aim.shared, -1)
+
+    def _apart(self, reviews: Reviews, label: IntArray, core: int, merges: IntArray) -> tuple[IntArray, int]:
+        """Take the core apart into a seed of two reviewers and single ones, so that changes are quick to judge.
+
+        What does not grow back from the seed keeps together in components of its own.
+        """
+        inside = label == core
+        alone = np.where(inside, label.max() + 1 + np.arange(label.size), label)
+        best, best_label, best_seed, best_rest = -1, label, core, inside
+        for a, b in seeds_of(reviews, merges[inside[merges[:, 0]]]):
+            # Everybody of the core stands alone but for the two of this seed; grow from them.
+            trial = alone.copy()
+            trial[b] = trial[a]
+            groups = groups_of(trial)
+            grown = nothing_grown(reviews.n_items, groups.start.size - 1)
+            count = self._grow(groups, grown, int(trial[a]))
+            if count > best:
+                best, best_label, best_seed = count, trial, int(trial[a])
+                best_rest = inside & ~grown.joined[trial]
+        # One reviewer at a time does not join groups that only belong together as wholes: these stay whole.
+        if best_rest.any():
+            rest = self.aim.groups(reviews.subset(best_rest[reviews.reviewer]))
+            best_label[best_rest] = best_label.max() + 1 + rest.labels[best_rest]
+        distinct, compact = np.unique(best_label, return_inverse=True)
+        return compact.astype(np.int64), int(np.searchsorted(distinct, best_seed))
+
+    def holds_after(self, pairs: IntArray, least: int) -> bool:
+        """Whether the core covers ``least`` required items after pairs were flipped; if so, note what it covers.
+
+        Growth alone decides where only reviewers that are groups by themselves lost a review; a group of several
+        may have fallen apart, and then the components are found anew.
+        """
+        now = self._now
+        removed = pairs[~self.net.assigned[pairs]]
+        if (now.sizes[now.groups.label[self.net.reviewer[removed]]] > 1).any():
+            self.regroup()
+            if self.count >= least:
+                return True
+            self._now = now
+            return False
+        count = self._grow(now.groups, now.spare, now.seed)
+        if count < least:
+            return False
+        self._now = now._replace(grown=now.spare, spare=now.grown, covered=count)
+        return True
+
+    def gains_by(self, pair: int) -> bool:
+        """Whether a pair would still bring something into the core, or halfway."""
+        item, group = self.net.item[pair], self.groups.label[self.net.reviewer[pair]]
+        inside, joined = self.grown.covered[item], self.grown.joined[group]
+        movable = not (self.net.assigned[pair] or self.net.locked[pair])
+        return bool(movable and inside != joined and self.grown.witness[group] != item)
+
+
+def seeds_of(reviews: Reviews, merges: IntArray) -> list[tuple[int, int]]:
+    """Pairs of reviewers who share two items themselves, spread over a certificate."""
+    found = []
+    for row in np.unique(np.linspace(0, len(merges) - 1, 4 * SEEDS).astype(np.int64)).tolist() if len(merges) else []:
+        a, b = merges[row, :2].tolist()
+        if np.intersect1d(reviews.items_of(a), reviews.items_of(b), assume_unique=True).size > 1:
+            found.append((a, b))
+    return found[:: max(1, len(found) // SEEDS)]
+
+
+# Changes of an assignment along cheapest cycles of the residual network, within every rule.
+
+#: Beyond every limit on a path: distances stay below.
+NO_LIMIT = 1 << 61
+
+#: Ways tried around rivals that would come in together.
+DETOURS = 4
+
+
+def around_rivals(net: Network, find: Callable[[], IntArray]) -> IntArray:
+    """Look for pairs to flip of which no two are rivals that come in together; none if each of a few ways has such."""
+    avoided: list[int] = []
+    try:
+        for _ in range(DETOURS):
+            pairs = find()
+            # Two rivals may come in by one way: then one of them must not.
+            rival = clash(net, pairs)
+            if rival < 0:
+                return pairs
+            net.locked[rival] = True
+            avoided.append(rival)
+        return np.empty(0, np.int64)
+    finally:
+        net.locked[avoided] = False
+
+
+class Changes:
+    """What the cheapest change of an assignment is around one pair.
+
+    Parameters
+    ----------
+    net
+        The assignment.
+    cost
+        Cost of each pair in whole units, shape (P,).
+    """
+
+    def __init__(self, net: Network, cost: IntArray) -> None:
+        self.net, self.cost = net, cost
+        self.work: Work = workspace(net.potential.size)
+
+    def change(self, pair: int, limit: int = NO_LIMIT) -> tuple[IntArray, bool]:
+        """Cheapest set of pairs to flip along with one, empty if there is none; false if it exceeds the limit.
+
+        The limit is on the loss beyond the pair's own reduced cost.
+        """
+        lengths: list[int] = []
+
+        def find() -> IntArray:
+            lengths.append(cheapest_path(self.net, self.cost, self.work, pair, limit))
+            return self.work.path[: max(lengths[-1], 0)].copy()
+
+        return around_rivals(self.net, find), lengths[-1] >= 0
+
+    def loss_of(self, pairs: IntArray) -> int:
+        """Cost of flipping pairs."""
+        return int(np.where(self.net.assigned[pairs], -self.cost[pairs], self.cost[pairs]).sum())
+
+    def reduced(self, pairs: IntArray) -> IntArray:
+        """Reduced costs of pairs, lower bounds on the loss of forcing each."""
+        net = self.net
+        end = net.item_start.size - 1 + net.reviewer[pairs]
+        reduced: IntArray = self.cost[pairs] + net.potential[net.item[pairs]] - net.potential[end]
+        return reduced

@@ -1,0 +1,749 @@
+"""The best assignment without a connection level, by minimum-cost flow, and why there is none, by a minimum cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from reviewgraph.graph.kernels.compiling import kernel
+
+if TYPE_CHECKING:
+    from planner._assign.problem import Network
+    from planner.rules import Panels
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+
+
+#: Bits of a cost: worths are rounded to 2**-AFFINITY_BITS of the largest one, a relative error of 1e-11, and the
+#: bits below break ties at random.
+AFFINITY_BITS = 36
+TIE_BITS = 6
+
+#: Bits that the solver has for a cost times the number of nodes: beyond 2**20 nodes affinities are rounded coarser.
+SOLVER_BITS = 62
+
+
+class Shortfall(NamedTuple):
+    """A set that proves that no assignment exists.
+
+    Items that need ``needed`` reviews in all (or reviewers who must get ``needed``), and the reviewers (items) on
+    the other side that can give ``supply`` at most, beside ``pairs`` further reviews, one for each other pair.
+    """
+
+    by_items: bool
+    items: IntArray
+    reviewers: IntArray
+    needed: int
+    supply: int
+    pairs: int
+
+
+def cost_scale(largest: float, nodes: int = 0) -> float:
+    """Return the steps of rounding in one unit of affinity, for values up to the largest in a flow with so many nodes.
+
+    >>> cost_scale(1.0) == 2.0**36, cost_scale(1.0, nodes=2**21) == 2.0**34
+    (True, True)
+    """
+    bits = min(AFFINITY_BITS, SOLVER_BITS - TIE_BITS - nodes.bit_length())
+    return 2.0**bits / largest if largest > 0 else 0.0
+
+
+def whole(values: FloatArray, scale: float) -> IntArray:
+    """Affinities in units of cost, which are ``2**TIE_BITS`` for a step of rounding."""
+    return np.rint(values * scale).astype(np.int64) << TIE_BITS
+
+
+def whole_costs(worth: FloatArray, seed: int, scale: float | None = None) -> IntArray:
+    """Negative worths in whole units, equal ones apart by random amounts too small to matter otherwise.
+
+    Random choice among equals gives expanding, well conditioned graphs where the order of rows would give chains.
+    ``scale`` is by default that of the largest worth.
+    """
+    if scale is None:
+        scale = cost_scale(float(np.abs(worth).max(initial=0.0)))
+    noise = np.random.default_rng(seed).integers(0, 1 << TIE_BITS, worth.size)
+    return np.asarray(noise - whole(worth, scale), np.int64)
+
+
+class Arcs(NamedTuple):
+    """Ways of flow from items to reviewers, shape (A,); several of one pair make its cost convex."""
+
+    item: IntArray
+    reviewer: IntArray
+    cost: IntArray
+    capacity: IntArray
+
+
+class Via(NamedTuple):
+    """Nodes between an item and some of its reviewers: how many of its places these may take together.
+
+    Parameters
+    ----------
+    node
+        The node that each arc goes through, shape (A,), -1 for none.
+    item
+        The item of each node, shape (G,).
+    least, most
+        Fewest and most units through each node, shape (G,).
+    bonus
+        What the first ``unit`` units through each node save a unit, shape (G,).
+    unit
+        Units of one whole review.
+    spare
+        Most units of each item that are not among the first ``unit`` of a node, shape (N,), negative for no limit; so
+        that the others are of different nodes. None for no limits.
+    fresh
+        Whether the first units through a node count as such, shape (G,); by default they do.
+    """
+
+    node: IntArray
+    item: IntArray
+    least: IntArray
+    most: IntArray
+    bonus: IntArray
+    unit: int = 1
+    spare: IntArray | None = None
+    fresh: BoolArray | None = None
+
+
+def cheapest_assignment(
+    item: IntArray, reviewer: IntArray, cost: IntArray, demand: IntArray, load: IntArray, least: IntArray
+) -> BoolArray | None:
+    r"""Solve the assignment problem by minimum-cost flow.
+
+    .. math::
+        \min \sum_p c_p z_p \quad \text{subject to} \quad \sum_{p \ni i} z_p = d_i, \quad
+        l_j \le \sum_{p \ni j} z_p \le u_j, \quad z_p \in \{0, 1\}
+
+    Returns
+    -------
+    BoolArray
+        The pairs chosen, shape (P,), or None if there is no assignment.
+    """
+    flow = cheapest_flow(Arcs(item, reviewer, cost, np.ones(item.size, np.int64)), demand, load, least)
+    return None if flow is None else np.asarray(flow > 0, np.bool_)
+
+
+def cheapest_flow(
+    arcs: Arcs, demand: IntArray, load: IntArray, least: IntArray, via: Via | None = None
+) -> IntArray | None:
+    r"""Send every item's demand to reviewers at the least cost, in whole units.
+
+    .. math::
+        \min \sum_a c_a x_a \quad \text{subject to} \quad \sum_{a \ni i} x_a = d_i, \quad
+        l_j \le \sum_{a \ni j} x_a \le u_j, \quad l_g \le \sum_{a \ni g} x_a \le u_g, \quad 0 \le x_a \le q_a
+
+    for items i, reviewers j and the nodes g between them, whose first units may cost less.
+
+    Returns
+    -------
+    IntArray
+        Units on each arc, shape (A,), or None if there is no such flow.
+
+    Notes
+    -----
+    Cost scaling and push-relabel (Goldberg 1997) as OR-tools has it; 2 million pairs take about five seconds.
+    A reviewer's lower load is what her node keeps; the flow beyond it goes on to a sink.
+    """
+    from ortools.graph.python import min_cost_flow
+
+    n_items, n_reviewers = demand.size, load.size
+    if int(demand.sum()) < int(least.sum()) or (least > load).any() or (demand < 0).any():
+        return None
+    flow, sink = min_cost_flow.SimpleMinCostFlow(), n_items + n_reviewers
+    supply = np.concatenate([demand, -least, [least.sum() - demand.sum()]])
+    source = arcs.item
+    if via is not None:
+        between = _between(via, arcs.item, supply, sink + 1, n_items)
+        if between is None:
+            return None
+        source, supply = between.source, between.supply
+        flow.add_arcs_with_capacity_and_unit_cost(between.tail, between.head, between.capacity, between.cost)
+    numbers = flow.add_arcs_with_capacity_and_unit_cost(source, n_items + arcs.reviewer, arcs.capacity, arcs.cost)
+    reviewers = n_items + np.arange(n_reviewers)
+    flow.add_arcs_with_capacity_and_unit_cost(
+        reviewers, np.full(n_reviewers, sink), load - least, np.zeros(n_reviewers, np.int64)
+    )
+    flow.set_nodes_supplies(np.arange(supply.size), supply)
+    if flow.solve() != flow.OPTIMAL:
+        return None
+    return np.asarray(flow.flows(numbers), np.int64)
+
+
+class _Between(NamedTuple):
+    """Where the arcs to reviewers start, supplies of all nodes, and the arcs from items to nodes between."""
+
+    source: IntArray
+    supply: IntArray
+    tail: IntArray
+    head: IntArray
+    capacity: IntArray
+    cost: IntArray
+
+
+def _between(via: Via, item: IntArray, supply: IntArray, first_node: int, n_items: int) -> _Between | None:
+    """Lay the nodes between items and reviewers; None where what they need at least cannot be had."""
+    if (via.least > via.most).any():
+        return None
+    nodes = first_node + np.arange(via.item.size)
+    # What a node must pass on at least leaves its item, and starts from the node, beforehand.
+    supply = np.concatenate([supply, via.least])
+    np.subtract.at(supply, via.item, via.least)
+    if (supply[:n_items] < 0).any():
+        return None
+    # Units that are no first ones come by way of a node of their own where there is a limit on them.
+    spare = np.full(n_items, -1) if via.spare is None else via.spare
+    limited = np.flatnonzero(spare >= 0)
+    door = np.arange(n_items)
+    door[limited] = first_node + nodes.size + np.arange(limited.size)
+    supply = np.concatenate([supply, np.zeros(limited.size, np.int64)])
+    first = np.clip(np.minimum(via.unit, via.most) - via.least, 0, None)
+    counts = (via.bonus != 0) | (spare[via.item] >= 0)
+    first[~(counts if via.fresh is None else counts & via.fresh)] = 0
+    return _Between(
+        np.where(via.node >= 0, first_node + via.node, door[item]),
+        supply,
+        np.concatenate([via.item, door[via.item], limited]),
+        np.concatenate([nodes, nodes, door[limited]]),
+        np.concatenate([first, via.most - via.least - first, spare[limited]]),
+        np.concatenate([-via.bonus, np.zeros(nodes.size + limited.size, np.int64)]),
+    )
+
+
+def shortfall(
+    item: IntArray,
+    reviewer: IntArray,
+    demand: IntArray,
+    load: IntArray,
+    least: IntArray,
+    capacity: IntArray | None = None,
+) -> Shortfall | None:
+    """Find why no assignment exists: items that cannot get their reviews, or reviewers who cannot get enough.
+
+    A pair carries ``capacity`` units, by default one. None if an assignment exists. The two questions can be put one
+    after the other: where each has a solution, both have a common one (Mendelsohn and Dulmage 1958).
+    """
+    most = np.ones(item.size, np.int64) if capacity is None else capacity
+    short = _cut(item, reviewer, most, demand, load)
+    if short is not None:
+        return Shortfall(True, *short)
+    short = _cut(reviewer, item, most, least, demand)
+    if short is None:
+        return None
+    left, right, needed, supply, pairs = short
+    return Shortfall(False, right, left, needed, supply, pairs)
+
+
+def _cut(
+    left: IntArray, right: IntArray, capacity: IntArray, need: IntArray, room: IntArray
+) -> tuple[IntArray, IntArray, int, int, int] | None:
+    """Left nodes that need more than the right ones can take: the piece of a minimum cut that is shortest most."""
+    from ortools.graph.python import max_flow
+
+    n, m = need.size, room.size
+    # A flow that does not fill every need: the source side of a minimum cut proves that none does.
+    flow, source, sink = max_flow.SimpleMaxFlow(), n + m, n + m + 1
+    flow.add_arcs_with_capacity(np.full(n, source), np.arange(n), need)
+    flow.add_arcs_with_capacity(left, n + right, capacity)
+    flow.add_arcs_with_capacity(n + np.arange(m), np.full(m, sink), room)
+    flow.solve(source, sink)
+    if flow.optimal_flow() == int(need.sum()):
+        return None
+    inside = np.zeros(n + m + 2, np.bool_)
+    inside[flow.get_source_side_min_cut()] = True
+    # The cut may hold several unrelated sets; tell the one that is shortest most.
+    within = inside[left] & inside[n + right]
+    best: tuple[int, IntArray, IntArray, int, int, int] | None = None
+    for nodes in _pieces(inside[: n + m], left[within], n + right[within]):
+        lefts, rights = nodes[nodes < n], nodes[nodes >= n] - n
+        member = np.zeros(n, np.bool_)
+        member[lefts] = True
+        pairs = int(capacity[member[left] & ~inside[n + right]].sum())
+        needed, supply = int(need[lefts].sum()), int(room[rights].sum())
+        if best is None or needed - supply - pairs > best[0]:
+            best = (needed - supply - pairs, lefts, rights, needed, supply, pairs)
+    return best[1:] if best is not None else None
+
+
+def _pieces(inside: BoolArray, left: IntArray, right: IntArray) -> list[IntArray]:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(left.size), (left, right)), shape=(inside.size, inside.size))
+    _, label = connected_components(graph, directed=False)
+    nodes = np.flatnonzero(inside)
+    order = nodes[np.argsort(label[nodes], kind="stable")]
+    return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+
+
+# Kernels that tell whether a reviewer may replace another on a paper, by the rules on its panel, floors and rivals.
+
+#: Above every distance: costs are below 2**42 and no path is longer than the number of nodes.
+FAR = 1 << 62
+
+
+@kernel
+def belongs(panels: Panels, reviewer: int, group: int) -> bool:
+    """Whether a reviewer is of a group."""
+    found = False
+    for slot in range(panels.start[reviewer], panels.start[reviewer + 1]):
+        found = found or panels.group[slot] == group
+    return found
+
+
+@kernel
+def sharing(net: Network, item: int, group: int, without: int) -> int:
+    """Count the reviewers of an item who are of a group, one of them aside."""
+    count = 0
+    for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
+        other = net.reviewer[net.panel[slot]]
+        if other != without and belongs(net.panels, other, group):
+            count += 1
+    return count
+
+
+@kernel
+def different(net: Network, item: int, attribute: int, leaving: int, entering: int) -> int:
+    """Count the groups of an attribute on an item once a reviewer has replaced another."""
+    panels, count = net.panels, 0
+    for slot in range(panels.start[entering], panels.start[entering + 1]):
+        if panels.attribute[panels.group[slot]] == attribute:
+            count += 1
+    # Everybody else brings the groups that neither she nor anybody further on has.
+    first, end = net.panel_start[item], net.panel_start[item] + net.n_panel[item]
+    for place in range(first, end):
+        other = net.reviewer[net.panel[place]]
+        if other == leaving:
+            continue
+        for slot in range(panels.start[other], panels.start[other + 1]):
+            g = panels.group[slot]
+            fresh = panels.attribute[g] == attribute and not belongs(panels, entering, g)
+            for later in range(place + 1, end):
+                third = net.reviewer[net.panel[later]]
+                fresh = fresh and (third == leaving or not belongs(panels, third, g))
+            if fresh:
+                count += 1
+    return count
+
+
+@kernel
+def toll(net: Network, item: int, leaving: int, entering: int) -> int:
+    """Cost beyond that of the pairs when a reviewer replaces another on an item: rewards lost, less rewards gained.
+
+    FAR where a rule forbids it.
+    """
+    if not net.bound[item]:
+        return 0
+    panels, cost = net.panels, 0
+    # What she brings: no group above its most.
+    for slot in range(panels.start[entering], panels.start[entering + 1]):
+        g = panels.group[slot]
+        others = sharing(net, item, g, leaving)
+        if others >= panels.most[g]:
+            return FAR
+        if others == 0 and not belongs(panels, leaving, g):
+            cost -= net.bonus[panels.attribute[g]]
+    # What goes with the other one: no group below its least, and enough different ones stay.
+    for slot in range(panels.start[leaving], panels.start[leaving + 1]):
+        g = panels.group[slot]
+        if belongs(panels, entering, g):
+            continue
+        others = sharing(net, item, g, leaving)
+        if others < panels.least[g]:
+            return FAR
+        a = panels.attribute[g]
+        if others == 0:
+            cost += net.bonus[a]
+            if panels.different[a] > 0 and different(net, item, a, leaving, entering) < panels.different[a]:
+                return FAR
+    return cost
+
+
+@kernel
+def fits(net: Network, item: int, leaving: int, entering: int) -> bool:
+    """Whether a reviewer may replace another on an item without breaking a rule or losing a reward."""
+    return toll(net, item, leaving, entering) <= 0
+
+
+@kernel
+def serves(net: Network, item: int, leaving: int, entering: int) -> bool:
+    """Whether an item stays above its floors when a pair enters its panel and another leaves it."""
+    if not net.floored[0]:
+        return True
+    total, best = net.value[entering], net.value[entering]
+    for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
+        p = net.panel[slot]
+        if p != leaving:
+            total += net.value[p]
+            best = max(best, net.value[p])
+    return bool(total >= net.floor[item] and best >= net.peak[item])
+
+
+@kernel
+def free_of_rivals(net: Network, pair: int, leaving: int) -> bool:
+    """Whether no rival of a pair is assigned, but for one that leaves for it."""
+    free = bool(net.n_rivals[pair] == 0)
+    if net.n_rivals[pair] == 1:
+        for slot in range(net.rival_start[pair], net.rival_start[pair + 1]):
+            free = free or bool(net.rival[slot] == leaving)
+    return free
+
+
+@kernel
+def barred(net: Network, pair: int) -> bool:
+    """Whether rivals keep a pair out, whoever leaves its item for it."""
+    count = 0
+    for slot in range(net.rival_start[pair], net.rival_start[pair + 1]):
+        rival = net.rival[slot]
+        if net.assigned[rival]:
+            count += 1 if net.item[rival] == net.item[pair] else 2
+    return count > 1
+
+
+@kernel
+def clash(net: Network, pairs: IntArray) -> int:
+    """One of the pairs, but for the first, that would come in together with a rival; -1 where none would."""
+    for k in range(1, pairs.size):
+        p = pairs[k]
+        if net.assigned[p] or net.rival_start[p] == net.rival_start[p + 1]:
+            continue
+        for slot in range(net.rival_start[p], net.rival_start[p + 1]):
+            for other in pairs:
+                if other == net.rival[slot] and not net.assigned[other]:
+                    return int(p)
+    return -1
+
+
+# The assignment as a flow: kernels that take one review more, or one less, at the least loss of affinity.
+#
+# Every paper sends one unit to each of its reviewers, every reviewer sends what she holds to a sink. To change the
+# assignment is to push flow around a cycle of the residual graph: a reviewer takes a paper, gives up another, which
+# someone else takes, and so on. The cheapest cycle through a given pair is a shortest path, found by Dijkstra's
+# algorithm on reduced costs; the potentials that make these non-negative are kept from one change to the next, as
+# in the successive shortest path method for minimum-cost flow (Ahuja, Magnanti and Orlin 1993, chapter 9).
+#
+# Nodes are the items 0..N-1, the reviewers N..N+M-1 and the sink N+M.
+
+#: Places of ``Work.bound``.
+REACH, CUT, GOAL, CLOSED = 0, 1, 2, 3
+
+#: States of ``Work.place`` that are no place in the heap.
+NEVER, DONE = -1, -2
+
+#: Places of the ends of a search: where it starts, where it goes, the reviewer who takes or gives up the item, and the
+#: pair of both.
+SOURCE, TARGET, PERSON, PAIR = 0, 1, 2, 3
+
+
+class Work(NamedTuple):
+    """Scratch space of Dijkstra's algorithm, by node.
+
+    Parameters
+    ----------
+    dist
+        Distance from the source; FAR between calls.
+    via_node, via_pair
+        The way back to the source, by node and pair; the pair is -1 for an arc of the sink.
+    heap, place
+        Nodes that wait, nearest first, and where each stands: -1 not there (so between calls), -2 done.
+    touched
+        Nodes that are done, in their order.
+    path
+        Pairs to flip.
+    toward
+        Distance from the holders of the target item to it, 0 for a target reviewer; FAR for others, and between calls.
+    bound
+        The distance beyond which nodes need not be looked at, in place 0 (``REACH``), whether some were not
+        (``CUT``), the node where the search ends (``GOAL``), and whether a way of that distance is known (``CLOSED``).
+    """
+
+    dist: IntArray
+    via_node: IntArray
+    via_pair: IntArray
+    heap: IntArray
+    place: IntArray
+    touched: IntArray
+    path: IntArray
+    toward: IntArray
+    bound: IntArray
+
+
+def workspace(n_nodes: int) -> Work:
+    """Scratch space for a network of so many nodes."""
+    far, none = np.full(n_nodes, FAR, np.int64), np.full(n_nodes, -1, np.int64)
+    path, bound = np.full(n_nodes + 1, -1, np.int64), np.zeros(4, np.int64)
+    return Work(far, none, none.copy(), none.copy(), none.copy(), none.copy(), path, far.copy(), bound)
+
+
+@kernel
+def settle_potentials(net: Network, cost: IntArray, passes: int) -> bool:
+    """Bellman-Ford from all nodes at once: potentials with non-negative reduced costs.
+
+    False if they were not found in so many passes: the assignment is not optimal within what is not locked.
+    """
+    n_items, sink = net.item_start.size - 1, net.potential.size - 1
+    # As if a source reached every node at cost 0. Residual arcs: an item to reviewers who might take it, a reviewer
+    # back to items that she holds, a reviewer with room to the sink, the sink to reviewers who may give up more.
+    net.potential[:] = 0
+    pot = net.potential
+    for _ in range(passes):
+        changed = False
+        for p in range(cost.size):
+            if net.locked[p]:
+                continue
+            i, j = net.item[p], n_items + net.reviewer[p]
+            if net.assigned[p]:
+                if pot[j] - cost[p] < pot[i]:
+                    pot[i] = pot[j] - cost[p]
+                    changed = True
+            elif pot[i] + cost[p] < pot[j]:
+                pot[j] = pot[i] + cost[p]
+                changed = True
+        for j in range(net.n_held.size):
+            node = n_items + j
+            if net.n_held[j] < net.held_start[j + 1] - net.held_start[j] and pot[node] < pot[sink]:
+                pot[sink] = pot[node]
+                changed = True
+        for j in range(net.n_held.size):
+            node = n_items + j
+            if net.n_held[j] > net.least[j] and pot[sink] < pot[node]:
+                pot[node] = pot[sink]
+                changed = True
+        # A pass without a change: every arc satisfies pot[v] <= pot[u] + cost.
+        if not changed:
+            return True
+    return False
+
+
+@kernel
+def sift_up(work: Work, slot: int) -> None:
+    """Restore the heap above a slot; equal distances stand by node."""
+    node = work.heap[slot]
+    while slot > 0:
+        above = work.heap[(slot - 1) // 2]
+        if (work.dist[above], above) <= (work.dist[node], node):
+            break
+        work.heap[slot] = above
+        work.place[above] = slot
+        slot = (slot - 1) // 2
+    work.heap[slot] = node
+    work.place[node] = slot
+
+
+@kernel
+def pop_heap(work: Work, size: int) -> int:
+    """Take the nearest node from a heap of so many nodes."""
+    # The last node goes down from the top, past every nearer child.
+    top, node = work.heap[0], work.heap[size - 1]
+    work.place[top] = DONE
+    size -= 1
+    if size == 0:
+        return top
+    slot = 0
+    while True:
+        below = 2 * slot + 1
+        if below >= size:
+            break
+        left = work.heap[below]
+        if below + 1 < size:
+            right = work.heap[below + 1]
+            if (work.dist[right], right) < (work.dist[left], left):
+                below, left = below + 1, right
+        if (work.dist[node], node) <= (work.dist[left], left):
+            break
+        work.heap[slot] = left
+        work.place[left] = slot
+        slot = below
+    work.heap[slot] = node
+    work.place[node] = slot
+    return top
+
+
+@kernel
+def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: int) -> int:
+    """Relax an arc of the given cost from u to v; returns the number of nodes in the heap."""
+    if work.place[v] == DONE:
+        return size
+    # Reduced costs are not negative but for rounding of what is locked; what lies beyond the bound is cut off.
+    reduced = arc + net.potential[u] - net.potential[v]
+    through = work.dist[u] + max(reduced, 0)
+    if through > work.bound[REACH]:
+        work.bound[CUT] = 1
+        return size
+    if through >= work.dist[v] or (work.bound[CLOSED] and through == work.bound[REACH] and v != work.bound[GOAL]):
+        return size
+    # Whoever holds the target item closes a way: nothing as long as that need be looked at.
+    if through + work.toward[v] <= work.bound[REACH]:
+        work.bound[REACH], work.bound[CLOSED] = through + work.toward[v], 1
+    if work.dist[v] == FAR:
+        work.heap[size] = v
+        work.place[v] = size
+        size += 1
+    work.dist[v] = through
+    work.via_node[v] = u
+    work.via_pair[v] = pair
+    sift_up(work, work.place[v])
+    return size
+
+
+@kernel
+def look_ahead(net: Network, cost: IntArray, work: Work, pair: int, forget: bool) -> None:
+    """Note how far the reviewers who may give up the item of a pair for it are from it, or forget it again."""
+    n_items, item, taker = net.item_start.size - 1, net.item[pair], net.reviewer[pair]
+    for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
+        p = net.panel[slot]
+        node = n_items + net.reviewer[p]
+        if forget:
+            work.toward[node] = FAR
+        elif not net.locked[p] and free_of_rivals(net, pair, p) and serves(net, item, p, pair):
+            extra = toll(net, item, net.reviewer[p], taker)
+            if extra < FAR:
+                work.toward[node] = max(extra + net.potential[node] - cost[p] - net.potential[item], 0)
+
+
+@kernel
+def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: IntArray) -> int:
+    """Relax all residual arcs that leave a node; ``ends`` holds SOURCE, TARGET, PERSON and PAIR."""
+    n_items, sink = net.item_start.size - 1, net.potential.size - 1
+    # The sink gives a unit back: somebody above her least load may hold one less.
+    if u == sink:
+        goal = ends[TARGET] - n_items
+        if goal >= 0 and net.n_held[goal] > net.least[goal]:
+            size = reach(net, work, size, u, ends[TARGET], -1, 0)
+        for j in range(net.n_held.size):
+            if net.n_held[j] > net.least[j]:
+                size = reach(net, work, size, u, n_items + j, -1, 0)
+    # An item that was given up looks for another reviewer, who must fit beside those that stay.
+    elif u < n_items:
+        leaving = ends[PERSON] if u == ends[SOURCE] else work.via_node[u] - n_items
+        left = ends[PAIR] if u == ends[SOURCE] else work.via_pair[u]
+        base, bound = work.dist[u] + net.potential[u], net.bound[u]
+        for p in range(net.item_start[u], net.item_start[u + 1]):
+            v = n_items + net.reviewer[p]
+            if base + cost[p] - net.potential[v] >= work.dist[v] or net.locked[p] or net.assigned[p]:
+                continue
+            extra = toll(net, u, leaving, net.reviewer[p]) if bound else 0
+            if extra < FAR and free_of_rivals(net, p, left) and serves(net, u, left, p):
+                size = reach(net, work, size, u, v, p, cost[p] + extra)
+    # A reviewer who took one has room for it, or gives another one up.
+    else:
+        j = u - n_items
+        if net.n_held[j] < net.held_start[j + 1] - net.held_start[j]:
+            size = reach(net, work, size, u, sink, -1, 0)
+        for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
+            p = net.held[slot]
+            if net.locked[p]:
+                continue
+            if net.item[p] == ends[TARGET] and not (
+                free_of_rivals(net, ends[PAIR], p) and serves(net, ends[TARGET], p, ends[PAIR])
+            ):
+                continue
+            extra = toll(net, ends[TARGET], j, ends[PERSON]) if net.item[p] == ends[TARGET] else 0
+            if extra < FAR:
+                size = reach(net, work, size, u, net.item[p], p, extra - cost[p])
+    return size
+
+
+@kernel
+def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: int) -> int:
+    """Shortest way to flip a pair: from its reviewer to its item, or back if it is assigned.
+
+    Returns the number of pairs to flip, written to ``work.path`` with the pair itself first; 0 if there is no way,
+    -1 if there is none of a reduced cost up to ``limit``. Either way potentials take up what was learnt, so that the
+    reduced cost of the pair rises. Takes O((A + V) log V) for A arcs and V nodes at worst; the search ends at the
+    target or the limit and looks at the neighbourhood only.
+    """
+    n_items = net.item_start.size - 1
+    i, j = net.item[pair], n_items + net.reviewer[pair]
+    source, target = (i, j) if net.assigned[pair] else (j, i)
+    ends = np.array([source, target, j - n_items, pair])
+    if target == i and barred(net, pair):
+        return 0
+    work.dist[source] = 0
+    work.heap[0] = source
+    work.place[source] = 0
+    work.bound[:] = np.array([limit, 0, target, 0])
+    if target == i:
+        look_ahead(net, cost, work, pair, False)
+    else:
+        work.toward[target] = 0
+    # Dijkstra on reduced costs: the nearest node is done; stop at the target or where the bound cuts all off.
+    size, touched, length, far = 1, 0, 0, limit
+    while size > 0:
+        u = pop_heap(work, size)
+        size -= 1
+        work.touched[touched] = u
+        touched += 1
+        if u == target:
+            length, far = 1, work.dist[u]
+            break
+        size = leave(net, cost, work, size, u, ends)
+    if target == i:
+        look_ahead(net, cost, work, pair, True)
+    work.toward[target] = FAR
+    # Back along the way; arcs of the sink flip no pair.
+    if length > 0:
+        work.path[0], u = pair, target
+        while u != source:
+            if work.via_pair[u] >= 0:
+                work.path[length] = work.via_pair[u]
+                length += 1
+            u = work.via_node[u]
+    if length == 0 and work.bound[CUT] > 0:
+        length = -1
+    # Successive shortest paths: potentials of what is nearer than the end move by the difference, so reduced costs
+    # stay non-negative, with and without the flip. Then the scratch space is as it was.
+    for k in range(touched):
+        if length != 0 and work.dist[work.touched[k]] < far:
+            net.potential[work.touched[k]] += work.dist[work.touched[k]] - far
+        work.dist[work.touched[k]], work.place[work.touched[k]] = FAR, NEVER
+    for k in range(size):
+        work.dist[work.heap[k]], work.place[work.heap[k]] = FAR, NEVER
+    return length
+
+
+@kernel
+def drop(net: Network, p: int) -> None:
+    """Take a pair from its reviewer and its item; the last entry of each fills the hole."""
+    j, i = net.reviewer[p], net.item[p]
+    slot = net.held_start[j]
+    while net.held[slot] != p:
+        slot += 1
+    net.n_held[j] -= 1
+    net.held[slot] = net.held[net.held_start[j] + net.n_held[j]]
+    slot = net.panel_start[i]
+    while net.panel[slot] != p:
+        slot += 1
+    net.n_panel[i] -= 1
+    net.panel[slot] = net.panel[net.panel_start[i] + net.n_panel[i]]
+    net.assigned[p] = False
+    for slot in range(net.rival_start[p], net.rival_start[p + 1]):
+        net.n_rivals[net.rival[slot]] -= 1
+
+
+@kernel
+def take(net: Network, p: int) -> None:
+    """Give a pair to its reviewer and its item."""
+    j, i = net.reviewer[p], net.item[p]
+    net.held[net.held_start[j] + net.n_held[j]] = p
+    net.n_held[j] += 1
+    net.panel[net.panel_start[i] + net.n_panel[i]] = p
+    net.n_panel[i] += 1
+    net.assigned[p] = True
+    for slot in range(net.rival_start[p], net.rival_start[p + 1]):
+        net.n_rivals[net.rival[slot]] += 1
+
+
+@kernel
+def flip(net: Network, pairs: IntArray) -> None:
+    """Assign the pairs that are not, and take away those that are; flipping again undoes it."""
+    was = np.empty(pairs.size, np.bool_)
+    for k in range(pairs.size):
+        was[k] = net.assigned[pairs[k]]
+    # Removals first, so that nobody holds more than she may in between.
+    for k in range(pairs.size):
+        if was[k]:
+            drop(net, pairs[k])
+    for k in range(pairs.size):
+        if not was[k]:
+            take(net, pairs[k])

@@ -1,0 +1,344 @@
+"""From what a chair has (affinities, demands, loads, conflicts, fixed pairs, a first phase) to arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from planner._assign.constraints import LISTS, NO_FLOORS, Floors, Scored, authors_of, codes_of, rivals_of, scored_pairs
+from planner._assign.problem import Concerns, Keys, Problem, check_fixed, missing_pairs, with_rivals, written_by
+from planner.rules import ruled
+from reviewgraph._base.arguments import NUMBER, check_magnitude, checked, refuse
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import encode
+from reviewgraph._base.text import shortened
+from reviewgraph.formats.columns import ITEM, REVIEWER, Columns
+from reviewgraph.formats.side_reading import DEMAND, LOAD, MIN_LOAD
+from reviewgraph.io.matching import codes_among, match_labels
+from reviewgraph.io.sides import by_label, pairs_of
+
+if TYPE_CHECKING:
+    from reviewgraph._base.arrays import FloatArray, IntArray
+    from reviewgraph._base.labels import Label
+    from reviewgraph.formats.columns import Role
+    from reviewgraph.io.matching import Unknown
+    from reviewgraph.io.rules import Rules
+    from reviewgraph.io.sides import Pairs, Valued
+
+
+#: More than anybody can read: what a larger number means.
+UNLIMITED = 1 << 40
+#: Pairs that may be listed when unscored ones count too; more would fill the memory.
+MOST_PAIRS = 30_000_000
+#: Reviews per item, and maximum reviews per reviewer, where rules do not say.
+USUAL_DEMAND, USUAL_LOAD = 3, 5
+
+
+def per_label(value: int | Valued, scored: Scored, name: str, role: Role, column: Role) -> IntArray:
+    """One whole number for each label, from one for all or a number by label.
+
+    Raises
+    ------
+    InputError
+        If a number is negative or not whole, or a label has none.
+    """
+    labels = scored.items if role is ITEM else scored.reviewers
+    if isinstance(value, Real):
+        return np.full(len(labels), _whole(value, name), np.int64)
+    given = by_label(value, name, role, column, scored.spellings)
+    what = "paper" if role is ITEM else "reviewer"
+    # Lines of a matrix without labels are all there are: a number beyond is of its other side.
+    unknown: Unknown = "refused" if isinstance(labels, range) else "expected"
+    match_labels(list(given), labels, name, what, unknown=unknown, where=LISTS)
+    missing = next((label for label in labels if label not in given), None)
+    if missing is not None:
+        message = f"{name}: expected a number for every label, found none for {missing!r}"
+        raise InputError(message)
+    return np.array([_whole(given[label], name) for label in labels], np.int64)
+
+
+def _whole(number: Any, name: str) -> int:
+    if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 0:
+        message = f"{name}: expected a whole number, 0 or more, found {number!r}"
+        raise InputError(message)
+    return min(int(number), UNLIMITED)
+
+
+class Wishes(NamedTuple):
+    """What is asked of an assignment, beside affinity and level, as :func:`planner.assign` takes it."""
+
+    rules: Rules
+    phase_one: Pairs = ()
+    allow_unscored: bool = False
+    previous: Pairs | None = None
+    per_change: float | None = None
+    min_affinity: float | None = None
+    floors: Floors = NO_FLOORS
+
+
+def build(scored: Scored, wishes: Wishes) -> Problem:
+    """Gather everything into a problem.
+
+    The reviews of a first phase become given pairs on top of demands and loads; papers of that phase that are not
+    among the items were left behind and only link.
+
+    Raises
+    ------
+    InputError
+        If a number, label or rule does not fit, or a fixed pair is in conflict or exceeds a demand or load.
+    """
+    n_items, n_reviewers, rules = len(scored.items), len(scored.reviewers), wishes.rules
+    demand, load, least = _numbers(scored, rules)
+    if not np.isfinite(scored.affinity).all():
+        message = "affinity: expected finite numbers (NaN for unscored pairs), found an infinite one"
+        raise InputError(message)
+    check_magnitude("affinity", scored.affinity)
+    # From here on a pair is one number, item * M + reviewer, newcomers of the first phase included.
+    scored, old = _with_first_phase(scored, pairs_of(wishes.phase_one, "phase_one", scored.spellings))
+    N, M = len(scored.items), len(scored.reviewers)
+    load, least = np.pad(load, (0, M - load.size)), np.pad(least, (0, M - least.size))
+    old_key = old[1] * M + old[0]
+    conflict = codes_of(pairs_of(rules.conflicts or (), "conflicts", scored.spellings), scored, "conflicts")
+    fixed = codes_of(pairs_of(rules.fixed or (), "fixed", scored.spellings), scored, "fixed", unknown="refused")
+    fixed_key, barred = fixed[1] * M + fixed[0], conflict[1] * M + conflict[0]
+    _check_fixed(scored, fixed, fixed_key, barred, demand, load)
+    wrote = written_by(authors_of(rules), scored)
+    own = np.empty(0, np.int64) if wrote is None else wrote.barred()
+    check_fixed(scored, fixed, own)
+    # Candidates, and the given pairs that are none of them, in one ascending order.
+    key, affinity = _candidates(scored, n_items, np.union1d(np.union1d(barred, own), old_key), wishes.allow_unscored)
+    given = np.union1d(old_key, fixed_key)
+    missing = given[~np.isin(given, key, assume_unique=True)]
+    order = np.argsort(np.concatenate([key, missing]), kind="stable")
+    value = np.concatenate([affinity, np.zeros(missing.size)])[order]
+    key = np.concatenate([key, missing])[order]
+    is_old = np.isin(key, old_key, assume_unique=True)
+    # What was read in the first phase comes on top of demands and of loads that anybody has.
+    read, written = np.bincount(old[1], minlength=N), np.bincount(old[0], minlength=M)
+    affinity = np.where(is_old, 0.0, value)
+    concerns = _concerns(wishes, scored, Keys(key, barred, old_key, n_items, n_reviewers), affinity)
+    problem = Problem(
+        item=key // M if M else key,
+        reviewer=key % M if M else key,
+        affinity=affinity,
+        given=np.isin(key, given, assume_unique=True),
+        old=is_old,
+        demand=np.pad(demand, (0, N - n_items)) + read,
+        load=load + written,
+        least=least + np.where(least > 0, written, 0),
+        required=np.arange(N) < n_items,
+        ruled=ruled(scored.reviewers, rules, LISTS, spellings=scored.spellings),
+        rivals=rivals_of(key.size, np.empty((0, 2), np.int64)),
+        barred=np.bincount(_scored(own, scored, wishes.allow_unscored) // max(M, 1), minlength=N),
+        wrote=wrote,
+        reviewers=scored.reviewers,
+        items=scored.items,
+        floors=wishes.floors,
+        concerns=concerns,
+        weights=() if concerns is None else concerns.first_weights(affinity),
+    )
+    return problem if wrote is None else with_rivals(problem, wrote)
+
+
+def _concerns(wishes: Wishes, scored: Scored, keys: Keys, affinity: FloatArray) -> Concerns | None:
+    """Pairs that are to be few; None where nothing of the kind is asked for."""
+    if wishes.previous is None and wishes.min_affinity is None:
+        return None
+    new = ~np.isin(keys.all, keys.old)
+    below = new & (affinity < (-np.inf if wishes.min_affinity is None else wishes.min_affinity))
+    changed, gone = np.zeros_like(new), None
+    if wishes.previous is not None:
+        previous = pairs_of(wishes.previous, "previous", scored.spellings)
+        reviewer, item = codes_of(previous, scored, "previous", unknown="expected")
+        changed = new & ~np.isin(keys.all, item * len(scored.reviewers) + reviewer)
+        gone = missing_pairs(previous, scored, keys)
+    return Concerns(below, changed, wishes.per_change, wishes.min_affinity, gone)
+
+
+def _numbers(scored: Scored, rules: Rules) -> tuple[IntArray, IntArray, IntArray]:
+    """Demands, loads and least loads by code; nobody must take more than they may."""
+    demand, load, least = (
+        per_label(default if stated is None else stated, scored, name, role, column.role)
+        for name, stated, default, role, column in (
+            ("demand", rules.demand, USUAL_DEMAND, ITEM, DEMAND),
+            ("load", rules.load, USUAL_LOAD, REVIEWER, LOAD),
+            ("min_load", rules.min_load, 0, REVIEWER, MIN_LOAD),
+        )
+    )
+    bad = np.flatnonzero(least > load)
+    if bad.size:
+        label = scored.reviewers[int(bad[0])]
+        message = f"min_load: reviewer {label!r} has min_load {least[bad[0]]} above load {load[bad[0]]}"
+        raise InputError(message)
+    # Nobody reads a paper twice: a load that stands for "no limit" costs no more than one of all papers.
+    return demand, np.minimum(load, np.maximum(least, len(scored.items))), least
+
+
+def _with_first_phase(scored: Scored, first: Columns) -> tuple[Scored, tuple[IntArray, IntArray]]:
+    """Append the reviewers and papers that only the first phase knows, and give its pairs in codes."""
+    match_labels(first.reviewers, scored.reviewers, "phase_one", "reviewer", unknown="new", where=LISTS)
+    reviewers = _newcomers(first.reviewer, first.reviewers, scored.reviewers)
+    items = _newcomers(first.item, first.items, scored.items)
+    if reviewers or items:
+        scored = scored._replace(reviewers=(*scored.reviewers, *reviewers), items=(*scored.items, *items))
+    return scored, codes_of(first, scored, "phase_one", unknown="refused")
+
+
+def _newcomers(codes: IntArray, labels: Sequence[Label], known: Sequence[Label]) -> list[Label]:
+    """Labels that rows name and nobody knows yet, in the order of their first rows."""
+    used, row = np.unique(codes, return_index=True)
+    new = used[np.argsort(row)]
+    return [labels[code] for code in new[codes_among(labels, known)[new] < 0].tolist()]
+
+
+def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: bool) -> tuple[IntArray, FloatArray]:
+    """Pairs that may be assigned, as item * M + reviewer ascending, with their affinities."""
+    M = len(scored.reviewers)
+    key = scored.item * M + scored.reviewer
+    order = np.argsort(key, kind="stable")
+    key, value = key[order], scored.affinity[order]
+    if (key[1:] == key[:-1]).any():
+        message = "affinity: expected each (reviewer, item) pair once, found one twice"
+        raise InputError(message)
+    if allow_unscored:
+        if n_items * M > MOST_PAIRS:
+            message = f"allow_unscored: expected at most {MOST_PAIRS} pairs, found {n_items} papers x {M} reviewers"
+            raise InputError(message)
+        full = np.zeros(n_items * M)
+        full[key] = value
+        key, value = np.arange(n_items * M), full
+    free = ~np.isin(key, barred, assume_unique=True)
+    return key[free], value[free]
+
+
+def _scored(key: IntArray, scored: Scored, allow_unscored: bool) -> IntArray:
+    """Of pairs, as item * M + reviewer, those with an affinity, or all where it does not matter."""
+    return key if allow_unscored else key[np.isin(key, scored.item * len(scored.reviewers) + scored.reviewer)]
+
+
+def _check_fixed(
+    scored: Scored, fixed: tuple[IntArray, IntArray], key: IntArray, barred: IntArray, demand: IntArray, load: IntArray
+) -> None:
+    clash = np.flatnonzero(np.isin(key, barred, assume_unique=True))
+    if clash.size:
+        reviewer, item = scored.reviewers[int(fixed[0][clash[0]])], scored.items[int(fixed[1][clash[0]])]
+        message = f"fixed: the pair ({reviewer!r}, {item!r}) is in conflict; remove it from fixed or from conflicts"
+        raise InputError(message)
+    for name, codes, labels, most in (
+        ("item", fixed[1], scored.items, demand),
+        ("reviewer", fixed[0], scored.reviewers, load),
+    ):
+        count = np.bincount(codes, minlength=len(labels))
+        # Labels beyond those with a limit are of the first phase: no new pair may name them.
+        over = np.flatnonzero(count[: most.size] > most)
+        over = np.append(over, most.size + np.flatnonzero(count[most.size :]))
+        if over.size:
+            limit = "demand" if name == "item" else "load"
+            allowed = most[over[0]] if over[0] < most.size else 0
+            message = (
+                f"fixed: {name} {labels[int(over[0])]!r} stands in {count[over[0]]} pairs, above its {limit} {allowed}"
+            )
+            raise InputError(message)
+
+
+# Several tables of affinities, and bids, as one.
+
+
+@checked
+def merge_affinities(
+    affinities: Iterable[tuple[Any, float]], bids: Iterable[tuple[Any, float]] = (), *, all_pairs: bool = False
+) -> Columns:
+    r"""Add up tables of affinities and bids, each times its weight.
+
+    .. math:: a_{ji} = \sum_t w_t a^{(t)}_{ji}
+
+    A pair that a table lacks counts 0 there. A pair has an affinity where one of the tables of affinities has it, or
+    where its bids come to more than 0: who wants a paper may get it, and "no" does not make a pair possible.
+
+    Parameters
+    ----------
+    affinities
+        (table, weight): each table in one of the forms that :func:`planner.assign` takes.
+    bids
+        (table, weight) likewise, such as ``read_bids(path).table``; numbers from -1 to 1.
+    all_pairs
+        Whether pairs that nobody has scored may be assigned, as with ``assign(allow_unscored=True)``: then bids of 0 or
+        less count for such pairs, too. They do not by default.
+
+    Returns
+    -------
+    Columns
+        For ``assign``: each pair once, reviewers and items in natural order.
+
+    Raises
+    ------
+    InputError
+        If a table is malformed or has a pair twice, or a weight is not finite.
+
+    Notes
+    -----
+    Takes O(P log P) for P rows in all.
+
+    Examples
+    --------
+    >>> topics, bids = {("ann", "p1"): 0.4, ("bob", "p1"): 0.2}, {("ann", "p1"): 1.0, ("bob", "p2"): -1.0}
+    >>> merged = merge_affinities([(topics, 1.0)], [(bids, 0.5)])
+    >>> merged.items, merged.score.tolist()
+    (('p1', 'p2'), [0.9, 0.2, nan])
+    """
+    scored, wanted = _tables(affinities), _tables(bids)
+    tables = scored + wanted
+    reviewers = encode([], [label for table, _ in tables for label in table.reviewers])[1]
+    items = encode([], [label for table, _ in tables for label in table.items])[1]
+    keys = [_key(table, reviewers, items) for table, _ in tables]
+    every = np.concatenate([np.empty(0, np.int64), *keys])
+    key, at = np.unique(every, return_inverse=True)
+    value = np.concatenate([np.empty(0), *(weight * table.affinity for table, weight in tables)])
+    # Affinities stand first, then bids.
+    split = sum(one.size for one in keys[: len(scored)])
+    total = np.asarray(np.bincount(at, value, key.size), np.float64)
+    known = np.bincount(at[:split], minlength=key.size) > 0
+    welcome = np.bincount(at[split:], value[split:], key.size) > 0
+    if not all_pairs:
+        total[~known & ~welcome] = np.nan
+    return _columns(key, total, reviewers, items)
+
+
+def _tables(given: Iterable[tuple[Any, float]]) -> list[tuple[Scored, float]]:
+    tables = []
+    for entry in given:
+        if not isinstance(entry, tuple | list) or len(entry) != 2:
+            message = f"affinities: expected pairs of a table and its weight, found {shortened(repr(entry))}"
+            raise InputError(message)
+        table, weight = entry
+        refuse("affinities", weight, [NUMBER])
+        if not math.isfinite(weight):
+            message = f"affinities: expected a finite weight for each table, found {weight!r}"
+            raise InputError(message)
+        scored = scored_pairs(table, None, None)
+        check_magnitude("affinities", float(weight) * float(np.abs(scored.affinity).max(initial=0.0)))
+        tables.append((scored, float(weight)))
+    return tables
+
+
+def _key(table: Scored, reviewers: Iterable[Label], items: Iterable[Label]) -> IntArray:
+    """Give a number to each pair of a table; no pair stands twice."""
+    known = list(items)
+    row, column = codes_among(table.reviewers, reviewers), codes_among(table.items, known)
+    key = row[table.reviewer] * len(known) + column[table.item]
+    distinct, first = np.unique(key, return_index=True)
+    if distinct.size < key.size:
+        again = int(np.setdiff1d(np.arange(key.size), first)[0])
+        pair = (table.reviewers[int(table.reviewer[again])], table.items[int(table.item[again])])
+        message = f"affinities: expected each (reviewer, item) pair once in a table, found {pair!r} twice"
+        raise InputError(message)
+    return key
+
+
+def _columns(key: IntArray, total: FloatArray, reviewers: Any, items: Any) -> Columns:
+    width = max(len(items), 1)
+    return Columns(key // width, key % width, reviewers, items, score=total)

@@ -1,0 +1,335 @@
+"""The levels as something to aim at: what assigning must know of each, in one object a level, ``none`` included.
+
+What a level means, and its words for people, is :mod:`reviewgraph.graph.levels`, where it names its aim, too. Nothing
+heavy
+is imported here, so that the command's choices and help come from :func:`aims`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from reviewgraph._base.text import named
+from reviewgraph.graph.levels import ALL, Connected, Level, Recoverable, level_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import numpy as np
+
+    from reviewgraph._base.arrays import BoolArray
+    from reviewgraph._base.clock import Clock
+    from reviewgraph.graph.components import Components
+    from reviewgraph.table.reviews import Reviews
+
+
+class Aim(ABC):
+    """A level to reach.
+
+    Attributes
+    ----------
+    name
+        What commands, JSON and arguments call it.
+    level
+        The level itself; None where none is asked for.
+    shared
+        Items that two groups of reviewers must share to become one.
+    core_suffices
+        Whether the level holds where one group of reviewers covers all items.
+    core_decides
+        Whether the level holds only if one group of reviewers covers all items: then the steps that look at this
+        group (freeing pairs, critical reviewers, proofs that the level is out of reach) speak of the level itself.
+    may_survive
+        Whether it may be asked to hold after any one reviewer drops out.
+    outlives
+        Whether it holds after any one loss by its own meaning.
+    conditioned
+        Whether exchanges make the errors of the recovered qualities smaller.
+    """
+
+    name: ClassVar[str]
+    level: ClassVar[Level | None]
+    shared: ClassVar[int]
+    core_suffices: ClassVar[bool] = True
+    core_decides: ClassVar[bool]
+    may_survive: ClassVar[bool]
+    conditioned: ClassVar[bool]
+    outlives: ClassVar[bool] = False
+
+    @abstractmethod
+    def groups(self, reviews: Reviews) -> Components:
+        """Return the groups of reviewers who share enough to be one."""
+
+    @abstractmethod
+    def links(self, groups: Reviews) -> int:
+        """Return the fewest new pairs that can bring the level, from a table of groups and the items they cover."""
+
+    def exposed(self, reviews: Reviews, clock: Clock) -> BoolArray:
+        """Shape (M,): reviewers by whose loss the level may fail where it shall hold after a loss; by default all.
+
+        Raises
+        ------
+        TimeOver
+            If the clock is over before they are known.
+        """
+        import numpy as np
+
+        return np.ones(reviews.n_reviewers, np.bool_)
+
+    def after_losses(self, covers: list[int]) -> Iterator[list[int]]:
+        """Give what each loss leaves that the level shall outlive; ``covers`` are the items of each reviewer, as bits.
+
+        By default a reviewer is lost.
+        """
+        for place, cover in enumerate(covers):
+            if cover:
+                yield [*covers[:place], 0, *covers[place + 1 :]]
+
+    def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
+        """Whether the level holds although no group covers all items; the table is made where it is looked at."""
+        return False
+
+    @property
+    def counts_joins(self) -> bool:
+        """Whether the level needs all items joined, so that counting what reviewers join can rule it out."""
+        joined = level_named(Recoverable.name if self.shared > 1 else Connected.name)
+        return self.level is not None and self.level.implies(joined)
+
+    @property
+    def words(self) -> str:
+        """What a chair may say of the papers."""
+        return "not asked for" if self.level is None else f"{self.level.words} ({self.level.term})"
+
+    @property
+    def sharing(self) -> str:
+        """How reviewers of one group hang together."""
+        return "share a paper" if self.shared == 1 else "share two papers"
+
+    @property
+    def joins(self) -> str:
+        """How many further papers a reviewer of k papers joins to a group at most."""
+        return f"k - {self.shared}"
+
+    def __repr__(self) -> str:
+        return f"<Aim: {self.name}, {self.words}>"
+
+
+class _SharingTwo(Aim):
+    """Groups are doubly connected components; what they lack is counted by degrees of freedom."""
+
+    shared = 2
+
+    def groups(self, reviews: Reviews) -> Components:
+        """Find the doubly connected components."""
+        from reviewgraph import doubly_connected_components
+
+        return doubly_connected_components(reviews)
+
+    def links(self, groups: Reviews) -> int:
+        """Count degrees of freedom: one new pair takes one away at most."""
+        from reviewgraph.graph.components import recoverability
+
+        return recoverability(groups).degrees_of_freedom
+
+
+class ToDouble(_SharingTwo):
+    """One doubly connected component covers all items."""
+
+    name, level = "double", level_named("double")
+    core_decides = may_survive = conditioned = True
+
+
+class ToSurviveReviewer(ToDouble):
+    """The same after any one reviewer drops out: ``double`` with ``survive``."""
+
+    name, level, outlives = "survives-reviewer", level_named("survives-reviewer"), True
+
+
+class ToSurviveReview(ToDouble):
+    """The same after any one review fails to arrive: reviewers hold it up by critical reviews only."""
+
+    name, level, outlives = "survives-review", level_named("survives-review"), True
+    may_survive = conditioned = False
+
+    def exposed(self, reviews: Reviews, clock: Clock) -> BoolArray:
+        """Find the reviewers of critical reviews: a level that outlives a reviewer outlives each of her reviews."""
+        import numpy as np
+
+        from reviewgraph.graph.fragility import critical_reviews
+
+        mask = np.zeros(reviews.n_reviewers, np.bool_)
+        mask[reviews.reviewer[critical_reviews(reviews, clock)]] = True
+        return mask
+
+    def after_losses(self, covers: list[int]) -> Iterator[list[int]]:
+        """Lose one review after the other."""
+        for place, cover in enumerate(covers):
+            for item in range(cover.bit_length()):
+                if cover >> item & 1:
+                    yield [*covers[:place], cover ^ 1 << item, *covers[place + 1 :]]
+
+
+class ToRecoverable(_SharingTwo):
+    """No degrees of freedom; doubly connected components grow towards it, and it may hold before they are one."""
+
+    name, level = "recoverable", level_named("recoverable")
+    core_decides = may_survive = conditioned = False
+
+    def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
+        """Ask the count matroid."""
+        from reviewgraph.graph.components import recoverability
+
+        return recoverability(reviews()).recoverable
+
+
+class _SharingOne(Aim):
+    """Groups are connected pieces."""
+
+    shared = 1
+
+    def groups(self, reviews: Reviews) -> Components:
+        """Find the connected pieces."""
+        from reviewgraph import connected_components
+
+        return connected_components(reviews)
+
+    def links(self, groups: Reviews) -> int:
+        """Count the pieces but one."""
+        import numpy as np
+
+        return int(np.unique(groups.reviewer).size) - 1
+
+
+class ToConnected(_SharingOne):
+    """One piece holds all items."""
+
+    name, level = "connected", level_named("connected")
+    core_decides = may_survive = True
+    conditioned = False
+
+
+class ToNothing(_SharingOne):
+    """Most affinity, whatever it connects."""
+
+    name, level = "none", None
+    core_decides = may_survive = conditioned = False
+
+    def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
+        """Say yes: nothing is asked for."""
+        return True
+
+
+class _ByTest(Aim):
+    """A level that names no aim: groups grow towards it, and its own test says whether it holds."""
+
+    core_suffices = core_decides = may_survive = conditioned = False
+
+    def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
+        """Ask the level."""
+        from reviewgraph.graph.structure import structure_of
+
+        return self.level is not None and self.level.holds(structure_of(reviews()))
+
+
+def aim_of(aimed: Level) -> Aim:
+    """Return the aim that a level names, or one that goes by its test."""
+    named_aim: type[Aim] | None = aimed.part("aim")
+    if named_aim is not None:
+        return named_aim()
+    base = _SharingOne if aimed.shared == 1 else _SharingTwo
+
+    class Found(_ByTest, base):  # type: ignore[misc, valid-type]
+        name, level = aimed.name, aimed
+
+    return Found()
+
+
+def aims() -> list[Aim]:
+    """Return what may be aimed at: the levels, the strongest first, and none."""
+    return [*map(aim_of, ALL), ToNothing()]
+
+
+def aim_named(name: str, argument: str = "target") -> Aim:
+    """Return the aim of a name.
+
+    Raises
+    ------
+    InputError
+        If no level bears the name.
+
+    Examples
+    --------
+    >>> aim_named("connected").joins
+    'k - 1'
+    """
+    return named(aims(), name, argument)
+
+
+# The designs that a chair without affinities may ask for, one object each; nothing heavy is imported here.
+
+
+class Design(ABC):
+    """A way to assign that knows loads alone.
+
+    Attributes
+    ----------
+    name
+        What commands and arguments call it.
+    words
+        What it does, for the command's help.
+    """
+
+    name: ClassVar[str]
+    words: ClassVar[str]
+
+    @abstractmethod
+    def draw(self, n_items: int, loads: Sequence[int], rng: np.random.Generator) -> Reviews:
+        """Draw an assignment in which reviewer j has ``loads[j]`` reviews."""
+
+
+class Random(Design):
+    """Algorithm 2 of [Tan21]_."""
+
+    name = "random"
+    words = "at random (Algorithm 2 of the paper)"
+
+    def draw(self, n_items: int, loads: Sequence[int], rng: np.random.Generator) -> Reviews:
+        """Draw at random."""
+        from reviewgraph.graph.designs import random_assignment
+
+        return random_assignment(n_items, len(loads), loads, rng)
+
+
+class DoublyConnected(Design):
+    """Algorithm 3 of [Tan21]_."""
+
+    name = "double"
+    words = "at random and doubly connected (Algorithm 3)"
+
+    def draw(self, n_items: int, loads: Sequence[int], rng: np.random.Generator) -> Reviews:
+        """Draw at random, doubly connected by construction."""
+        from reviewgraph.graph.designs import doubly_connected_assignment
+
+        return doubly_connected_assignment(n_items, len(loads), loads, rng)
+
+
+#: All designs.
+DESIGNS: tuple[Design, ...] = (Random(), DoublyConnected())
+
+
+def design_named(name: str) -> Design:
+    """Return the design of a name.
+
+    Raises
+    ------
+    InputError
+        If no design bears the name.
+
+    Examples
+    --------
+    >>> design_named("random").words
+    'at random (Algorithm 2 of the paper)'
+    """
+    return named(DESIGNS, name, "design")

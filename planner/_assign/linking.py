@@ -1,0 +1,515 @@
+"""Bring an assignment to a connection level at the least loss: force useful pairs along cheapest cycles.
+
+1. Group the reviewers into components and take the one that covers most (the core, :mod:`.grouping`).
+2. Rank the pairs that would bring items into the core by their loss (a reduced cost: a lower bound) per item.
+3. Force the best pair by the cheapest cycle of the residual network; take it back if the core shrinks by what the
+   cycle removes, and try again around the reviews that were missed.
+4. When the core covers every required item, free the forced pairs one by one where it still does.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from planner._assign.core import NO_LIMIT, Changes, promise
+from planner._assign.flow import TIE_BITS, flip
+from reviewgraph.table.reviews import Reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from planner._assign.core import Core
+    from planner._assign.problem import Problem
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.clock import Clock
+
+
+#: Pairs ranked at a time, and the share of the missing items after which they are ranked anew.
+RANKED, SHARE = 256, 0.05
+
+#: Ways tried around reviews that the core cannot do without.
+DETOURS = 4
+
+#: By how much each search in vain raises what the next may go to.
+ALLOWANCE = 1.5
+
+#: Forced pairs whose mean loss per item is what a search may go to at once.
+MEMORY = 20
+
+#: While the core covers less than this share, its own reviews stay where they are: it is too small to lose any.
+SMALL = 0.05
+
+#: Pairs forced in vain, one after the other, after which the search gives up: those that reach the level try far fewer.
+FUTILE = 400
+
+#: A path may cost this much more than promised before the next pair in the ranking gets its turn.
+PATIENCE = 2.0
+
+
+class Ranking(NamedTuple):
+    """Pairs worth forcing: ``heap`` of (loss per item, pair); by pair what must ``follow``, and the items it gains."""
+
+    heap: list[tuple[float, int]]
+    follow: IntArray
+    gain: IntArray
+
+
+@dataclass
+class Linker(Changes):
+    """Changes of an assignment along cheapest cycles that bring it to a level.
+
+    Parameters
+    ----------
+    core
+        The assignment, and its core.
+    cost
+        Cost of each pair in whole units, shape (P,).
+    clock
+        When to stop.
+    say
+        Told how many required items the core covers, now and then.
+    forced
+        Pairs forced in so far, which are locked.
+    """
+
+    core: Core
+    cost: IntArray
+    clock: Clock
+    say: Callable[[int], object] = lambda count: None
+    forced: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__(self.core.net, self.cost)
+        self.usual, self.in_vain = 0.0, 0
+
+    # Changes
+
+    def force(self, pair: int, pairs: IntArray, holds: Callable[[IntArray], bool]) -> bool:
+        """Flip pairs and keep them if that holds; else look for ways around the reviews that were removed."""
+        net, avoided = self.net, []
+        try:
+            for _ in range(DETOURS):
+                if pairs.size == 0:
+                    return False
+                flip(net, pairs)
+                net.locked[pair] = True
+                if holds(pairs):
+                    self.forced.append(pair)
+                    return True
+                # Undo, and keep the reviews that this way took: the next one must go around them.
+                flip(net, pairs)
+                net.locked[pair] = False
+                removed = pairs[net.assigned[pairs]]
+                net.locked[removed] = True
+                avoided += removed.tolist()
+                pairs, _ = self.change(pair)
+            return False
+        finally:
+            net.locked[avoided] = False
+
+    def release(self, holds: Callable[[IntArray], bool]) -> None:
+        """Give forced pairs up again, dearest first, where the level holds without them."""
+        net = self.net
+        forced = np.array(self.forced, np.int64)
+        kept = []
+        for pair in forced[np.argsort(-self.reduced(forced), kind="stable")].tolist():
+            if self.clock.over() or not self._freed(pair, holds):
+                kept.append(pair)
+                net.locked[pair] = True
+        self.forced = kept
+
+    def _freed(self, pair: int, holds: Callable[[IntArray], bool]) -> bool:
+        """Take a forced pair away by the cheapest cycle; back again unless that holds."""
+        pairs, _ = self.change(pair, max(int(self.reduced(np.array([pair]))[0]), 0))
+        if pairs.size == 0:
+            return False
+        flip(self.net, pairs)
+        self.net.locked[pair] = False
+        if holds(pairs):
+            return True
+        flip(self.net, pairs)
+        return False
+
+    # The search
+
+    def link(self) -> bool:
+        """Force pairs until the level holds; false if no further pair helps, too many were in vain, or time is up."""
+        core = self.core
+        blocked = np.zeros(self.cost.size, np.bool_)
+        floor = 1 + int(np.median(np.abs(self.cost))) // 10_000 if self.cost.size else 1
+        self.in_vain = 0
+        while not core.at_level():
+            if self.clock.over() or self.in_vain >= FUTILE:
+                return False
+            self.say(core.count)
+            ranking = self._ranking(blocked, floor)
+            if not ranking.heap:
+                return False
+            held = self._hold_core()
+            # Where nothing could be forced the groups may have been taken apart too finely: find them anew.
+            if not self._force_ranked(ranking, blocked):
+                core.regroup()
+            self.net.locked[held] = False
+        return True
+
+    def _ranking(self, blocked: BoolArray, floor: int) -> Ranking:
+        """Rank pairs by loss per item brought; the best ones only."""
+        core = self.core
+        loss, follow, gain = promise(
+            self.net, self.cost, core.groups, core.grown, core.required, core.aim.shared, floor
+        )
+        useful = np.flatnonzero((gain > 0) & ~blocked)
+        score = (loss + follow)[useful] / gain[useful]
+        if useful.size > RANKED:
+            nearest = np.argpartition(score, RANKED)[:RANKED]
+            useful, score = useful[nearest], score[nearest]
+        heap = list(zip(score.tolist(), useful.tolist(), strict=True))
+        heapq.heapify(heap)
+        return Ranking(heap, follow, gain)
+
+    def _hold_core(self) -> IntArray:
+        """Lock the reviews of a small core; returns those that were not locked before."""
+        net, core = self.net, self.core
+        if core.count >= SMALL * core.total:
+            return np.empty(0, np.int64)
+        inside = net.assigned & ~net.locked & core.grown.joined[core.groups.label[net.reviewer]]
+        held = np.flatnonzero(inside & core.grown.covered[net.item])
+        net.locked[held] = True
+        return held
+
+    def _force_ranked(self, ranking: Ranking, blocked: BoolArray) -> bool:
+        """Force pairs in the order of loss per item until the core has grown by a share; false if none could be."""
+        core, heap = self.core, ranking.heap
+        start, forced = core.count, 0
+        enough = max(1.0, SHARE * (core.total - start))
+        while heap and forced < enough and core.count - start <= 4 * enough and not core.complete():
+            score, pair = heapq.heappop(heap)
+            if not core.gains_by(pair):
+                continue
+            # Where the way is dearer than what the next pair promises, that one gets its turn first.
+            bar = PATIENCE * max(score, heap[0][0], self.usual) if heap and self.usual > 0 else np.inf
+            pairs, within = self.change(pair, self._room(ranking, pair, bar))
+            if not within:
+                self.usual *= ALLOWANCE
+                heapq.heappush(heap, (bar, pair))
+                continue
+            price = self.loss_of(pairs) / ranking.gain[pair]
+            if self._force_growing(pair, pairs):
+                forced, self.in_vain = forced + 1, 0
+                self.usual += (price - self.usual) / min(len(self.forced), MEMORY)
+            else:
+                blocked[pair] = True
+                self.in_vain += 1
+            if self.clock.over() or self.in_vain >= FUTILE:
+                break
+        return forced > 0
+
+    def _room(self, ranking: Ranking, pair: int, bar: float) -> int:
+        """Loss beyond its reduced cost at which a pair would pass the bar."""
+        beyond = bar * ranking.gain[pair] - ranking.follow[pair] - int(self.reduced(np.array([pair]))[0])
+        return int(min(max(beyond, 0), NO_LIMIT))
+
+    def _force_growing(self, pair: int, pairs: IntArray) -> bool:
+        """Force a pair unless the core covers less than before."""
+        least = self.core.count
+        return self.force(pair, pairs, lambda flipped: self.core.holds_after(flipped, least))
+
+
+# Bring an assignment to a connection level anew, at less loss: few cheap pairs that link all at a stroke.
+#
+# :mod:`.linking` grows one core and sees what a pair brings to it. Where components are many and small, cheap pairs far
+# from any core may make them fall together, one after the other. So:
+#
+# 1. Pairs of small reduced costs are searched for what forcing each alone would lose: the cheapest cycle through it.
+# 2. They are put in the order of their losses, and the dearest given up first where the level would hold without them
+# if
+#    the others were added: a minimal set of pairs that brings the level beside what is assigned.
+# 3. These are forced, each by the cheapest cycle after which the assignment and the rest of the set still have the
+#    level, so that it holds in the end. A pair that cannot be forced is barred, and a set found anew.
+# 4. Forced pairs that are not needed are freed again.
+#
+# Random orders near that of the losses give other sets (a greedy randomised search, [Feo95]_); the best
+# assignment stands, that of the core included.
+
+#: Orders that are tried, and those in a row that may bring nothing better.
+ORDERS, STALE = 64, 24
+
+#: Standard deviation of the logarithms of what losses are multiplied by, for another order.
+NOISE = 1.0
+
+#: Pairs that are searched, where they are enough for the level; and sets that an order may take.
+SEARCHED, SETS = 400, 40
+
+#: Limit of a search for a cycle, as a multiple of what a forced pair of the core has lost on average.
+DEAR = 2
+
+#: An order is abandoned once its loss exceeds this multiple of the total loss of the best one.
+HOPELESS = 2.0
+
+#: Work in all, and the part of it that goes into searching pairs; work of a search for a cycle, for each pair that may
+#: be assigned, and of a look at the level, for each review.
+WORK, RELINKED_SHARE, SEARCH, LOOK = 5.0, 0.4, 1e-7, 2e-7
+
+_NONE = np.empty(0, np.int64)
+
+
+class State(NamedTuple):
+    """An assignment, its potentials, and the pairs that were forced."""
+
+    assigned: BoolArray
+    potential: IntArray
+    forced: tuple[int, ...]
+
+
+@dataclass
+class Relinker(Linker):
+    """A linker that looks for a cheaper way to the level once it knows one, or knows none.
+
+    Parameters
+    ----------
+    rng
+        Draws the orders.
+    rewards
+        What the present assignment earns by rules, in units of cost.
+    enough
+        Loss that is small enough to look no further, in units of cost.
+    ways
+        Assignments at the level that were found: by the core, and by less where that is another one.
+    """
+
+    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+    rewards: Callable[[], int] = lambda: 0
+    enough: float = 0.0
+    ways: list[State] = field(default_factory=list)
+
+    def link(self) -> bool:
+        """Bring the assignment to the level by the core, and then by less, if that can be; false if neither does."""
+        self.ways = []
+        if self.core.at_level():
+            return True
+        effort, start, before = self.clock.effort(WORK), self.state(), self.total()
+        reached = super().link()
+        if reached:
+            self.release(lambda _: self.core.holds_with(_NONE))
+        best, least = self.state(), self.total() - before if reached else None
+        self.ways = [best] if reached else []
+        if not self.clock.over() and (least is None or least > self.enough):
+            for state, loss in self._anew(start, least, effort):
+                best, least = state, loss
+                if loss <= self.enough:
+                    break
+        if least is not None and not (self.ways and best is self.ways[0]):
+            self.ways.append(best)
+        self.put(best)
+        self.core.regroup()
+        return least is not None
+
+    def _anew(self, start: State, least: int | None, effort: Clock) -> Iterator[tuple[State, int]]:
+        """Give assignments at the level, each cheaper than those before, with what they lose against the start."""
+        usual = len(self.forced)
+        self.put(start)
+        before = self.total()
+        pairs, loss = self._candidates(least, usual, effort)
+        # Searching has left better potentials.
+        start, stale = self.state(), 0
+        for number in range(ORDERS):
+            if effort.over() or stale >= STALE or not pairs.size:
+                return
+            stale += 1
+            noise = np.exp((NOISE if number else 0.0) * self.rng.standard_normal(pairs.size))
+            self.put(start)
+            if not self._linked(pairs[np.argsort(-loss * noise, kind="stable")], least, effort):
+                continue
+            self.release(lambda _: self._holds(_NONE, effort))
+            lost = self.total() - before
+            if least is None or lost < least:
+                least, stale = lost, 0
+                yield self.state(), lost
+
+    def _candidates(self, least: int | None, usual: int, effort: Clock) -> tuple[IntArray, FloatArray]:
+        """Return the cheapest pairs that are enough for the level, and what forcing each alone loses."""
+        net, most = self.net, NO_LIMIT if least is None else least
+        pairs = np.flatnonzero(~net.assigned & ~net.locked)
+        reduced = np.maximum(self.reduced(pairs), 0)
+        order = np.argsort(reduced, kind="stable")
+        pairs, loss = pairs[order], reduced[order].astype(np.float64)
+        pairs = pairs[loss <= most]
+        # What is dearer than what the level costs by pair so far need not be known exactly.
+        limit, count = DEAR * most // max(usual, 1), SEARCHED
+        while count < pairs.size and not self._holds(pairs[:count], effort):
+            count *= 2
+        pairs, loss = pairs[:count], loss[: min(count, pairs.size)]
+        part, beyond = effort.effort(RELINKED_SHARE * effort.work), np.zeros(0)
+        for place, pair in enumerate(pairs.tolist()):
+            if part.over():
+                # What was not searched loses beyond its reduced cost what others do.
+                loss[place:] += np.median(beyond[np.isfinite(beyond)]) if np.isfinite(beyond).any() else 0.0
+                break
+            cycle, within = self.change(pair, limit)
+            part.spend(SEARCH * net.assigned.size)
+            true = float(self.loss_of(cycle)) if cycle.size else np.inf if within else loss[place] + limit
+            beyond, loss[place] = np.append(beyond, true - loss[place]), true
+        able = np.isfinite(loss)
+        return pairs[able], np.maximum(loss[able], 1.0)
+
+    def _linked(self, order: IntArray, least: int | None, effort: Clock) -> bool:
+        """Force sets of pairs, the dearest first in order, until the level holds; false if that loses too much."""
+        net, before, barred = self.net, self.total(), np.zeros(self.cost.size, np.bool_)
+        for _ in range(SETS):
+            if self._holds(_NONE, effort):
+                return True
+            free = order[~(net.assigned | net.locked | barred)[order]]
+            if effort.over() or not self._holds(free, effort):
+                return False
+            rest = self._needed(_NONE, free, effort)
+            while rest.size:
+                pair, rest = int(rest[-1]), rest[:-1]
+                if not self._forced_beside(pair, rest, effort):
+                    barred[pair] = True
+                    break
+            if least is not None and self.total() - before > HOPELESS * least:
+                return False
+        return False
+
+    def _forced_beside(self, pair: int, rest: IntArray, effort: Clock) -> bool:
+        """Force a pair such that the rest of its set still brings the level; it may have come in with another one."""
+        net = self.net
+        if net.assigned[pair]:
+            net.locked[pair] = True
+            self.forced.append(pair)
+            return True
+        effort.spend(SEARCH * net.assigned.size)
+        return self.force(pair, self.change(pair)[0], lambda _: self._holds(rest, effort))
+
+    def _needed(self, kept: IntArray, order: IntArray, effort: Clock) -> IntArray:
+        """Return a minimal part of some pairs that brings the level beside those kept; the first are given up first."""
+        if self._holds(kept, effort):
+            return _NONE
+        if order.size == 1:
+            return order
+        first, second = np.split(order, [order.size // 2])
+        first = self._needed(np.concatenate([kept, second]), first, effort)
+        return np.concatenate([first, self._needed(np.concatenate([kept, first]), second, effort)])
+
+    def _holds(self, more: IntArray, effort: Clock) -> bool:
+        effort.spend(LOOK * (self.net.n_panel.sum() + more.size))
+        return self.core.holds_with(more)
+
+    def total(self) -> int:
+        """Cost of the assignment, less what it earns by rules."""
+        return int(self.cost[self.net.assigned].sum()) - self.rewards()
+
+    def state(self) -> State:
+        """Return the present assignment, to come back to."""
+        return State(self.net.assigned.copy(), self.net.potential.copy(), tuple(self.forced))
+
+    def put(self, state: State) -> None:
+        """Go back to a state; what is locked beside the forced pairs stays."""
+        net = self.net
+        flip(net, np.flatnonzero(net.assigned != state.assigned))
+        net.potential[:] = state.potential
+        net.locked[self.forced] = False
+        self.forced = list(state.forced)
+        net.locked[self.forced] = True
+
+
+# What a connection level must cost at least.
+
+#: Steps that narrow down how many cheap pairs leave the level out of reach.
+STEPS = 5
+
+
+class _Groups(NamedTuple):
+    """Reviewers by group, shape (M,), and the covers: sorted numbers group * N + item."""
+
+    label: IntArray
+    covers: IntArray
+
+
+def least_loss(linker: Linker, problem: Problem, scale: float) -> float:
+    """Bound from below what affinity the level costs, at the unconstrained optimum with settled potentials.
+
+    ``scale`` is the steps of rounding in a unit of affinity.
+
+    Another assignment loses the reduced costs of its new pairs at least (linear programming duality). Take all pairs
+    of reduced cost below some value as assigned: if groups and covers still miss the level, some new pairs must be
+    dearer and leave the cover of their reviewer's group, as many as the level counts links to be missing, because one
+    pair brings one link at most. The number of cheap pairs is raised until the level is in reach, then narrowed down,
+    and the best bound counts. Takes O(log P) closures.
+    """
+    net = linker.net
+    reduced = np.maximum(linker.reduced(np.arange(linker.cost.size)), 0)
+    movable = np.flatnonzero(~net.assigned & ~net.locked)
+    order = movable[np.argsort(reduced[movable], kind="stable")]
+    search = _Bounds(linker, problem, reduced, order)
+    # Four times as many cheap pairs each time, until they are enough for the level.
+    high = 1
+    while high < order.size and not linker.clock.over() and search.out_of_reach(high):
+        high *= 4
+    # Bisection: the level is out of reach with ``search.cheap`` pairs and in reach with ``high``.
+    for _ in range(STEPS):
+        middle = (search.cheap + min(high, order.size)) // 2
+        if middle <= search.cheap or linker.clock.over():
+            break
+        if not search.out_of_reach(middle):
+            high = middle
+    best = search.best - (2 * int(net.assigned.sum()) << TIE_BITS)  # rounding and ties, of a pair gone and one come
+    return max(best, 0) / scale / 2.0**TIE_BITS if scale > 0 else 0.0
+
+
+class _Bounds:
+    """Groups with the ``cheap`` cheapest pairs assigned, while the level is out of reach, and the best bound so far."""
+
+    def __init__(self, linker: Linker, problem: Problem, reduced: IntArray, order: IntArray) -> None:
+        self.linker, self.problem, self.reduced, self.order = linker, problem, reduced, order
+        alone = np.arange(problem.n_reviewers)
+        assigned = self._numbers(np.flatnonzero(linker.net.assigned), alone)
+        self.groups, self.cheap = self._merged(_Groups(alone, np.unique(assigned))), 0
+        self.best = self._bound()
+
+    def out_of_reach(self, cheap: int) -> bool:
+        """Whether the level is missed even with so many cheap pairs; if so, go on from there."""
+        core, label = self.linker.core, self.groups.label
+        more = self._numbers(self.order[self.cheap : cheap], label)
+        then = self._merged(_Groups(label, np.union1d(self.groups.covers, more)))
+        table = self._table(then)
+        covered = np.bincount(table.reviewer, core.required[table.item].astype(float), 1)
+        if covered.max() >= core.total or core.aim.holds_early(lambda: table):
+            return False
+        self.groups, self.cheap = then, cheap
+        self.best = max(self.best, self._bound())
+        return True
+
+    def _numbers(self, pairs: IntArray, label: IntArray) -> IntArray:
+        """Give a number to each pair's group and item."""
+        net = self.linker.net
+        numbers: IntArray = label[net.reviewer[pairs]] * self.problem.n_items + net.item[pairs]
+        return numbers
+
+    def _table(self, groups: _Groups) -> Reviews:
+        """Make a table of reviews of groups and the items they cover."""
+        size, n_items = int(groups.label.max(initial=-1)) + 1, self.problem.n_items
+        return Reviews.from_codes(groups.covers // n_items, groups.covers % n_items, reviewers=size, items=n_items)
+
+    def _merged(self, groups: _Groups) -> _Groups:
+        """Merge groups that share enough."""
+        n_items = self.problem.n_items
+        merged = self.linker.core.aim.groups(self._table(groups)).labels
+        covers = np.unique(merged[groups.covers // n_items] * n_items + groups.covers % n_items)
+        return _Groups(merged[groups.label], covers)
+
+    def _bound(self) -> int:
+        """Loss of the pairs that must come beside those already within the groups."""
+        net, covers = self.linker.net, self.groups.covers
+        numbers = self._numbers(np.arange(self.reduced.size), self.groups.label)
+        place = np.minimum(np.searchsorted(covers, numbers), covers.size - 1)
+        cross = self.reduced[~net.assigned & ~net.locked & (covers[place] != numbers)]
+        # Papers left behind after a first phase need no links, so only one is sure there.
+        missing = 1 if self.problem.old.any() else self.linker.core.aim.links(self._table(self.groups))
+        needed = max(missing, 1)
+        return int(np.partition(cross, needed - 1)[:needed].sum()) if cross.size >= needed else 0

@@ -1,0 +1,471 @@
+"""An assignment by lot: the stages of one that is best, probabilities, and a draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from planner._assign.core import Core
+from planner._assign.findings import Listed, Randomised, Reason
+from planner._assign.flow import whole_costs
+from planner._assign.linking import Linker
+from planner._assign.marginals import (
+    UNITS,
+    Gain,
+    Limits,
+    Marginals,
+    all_through,
+    best_marginals,
+    decomposed,
+    drawn,
+    laid_out,
+    limits_of,
+)
+from planner._assign.panel_programme import broken_items, repair
+from planner._assign.panels import Teams, depending, unrouted, within_rules
+from planner._assign.panels import settle as settle_potentials
+from planner._assign.problem import Chances, concerns_among
+from planner._assign.robust import harden
+from planner._assign.stages import Run, decide
+from planner._assign.why_none import why_apart
+from planner._assign.words import why_capped, why_missed, why_too_few
+from planner.assignments import Assignment, AssignmentStatus
+from reviewgraph._base.arrays import ranks
+from reviewgraph.graph.kernels.compiling import POLICY
+
+if TYPE_CHECKING:
+    from planner._assign.levels import Aim
+    from planner._assign.problem import Problem
+    from planner._assign.stages import Say
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.clock import Clock
+
+
+# Assignments of a lottery brought to a connection level, each among the pairs that the others leave room for.
+
+#: Whole units of the span of affinities, for costs of changes.
+SPAN_BITS = 30
+
+#: What a change costs beside what it loses, in spans.
+CHANGE = 0.5
+
+
+class Mended(NamedTuple):
+    """The pairs assigned, shape (P,), whether they are what was asked for, and how many were forced in."""
+
+    chosen: BoolArray
+    reached: bool
+    forced: int = 0
+
+
+def within(problem: Problem, pairs: IntArray) -> Problem:
+    """Return the problem with some of its pairs only."""
+    columns = {name: getattr(problem, name)[pairs] for name in ("item", "reviewer", "affinity", "given", "old")}
+    concerns = concerns_among(problem, pairs, Reason.CHOICE)
+    return replace(problem, **columns, rivals=problem.rivals.among(pairs), concerns=concerns)
+
+
+def mended(
+    problem: Problem, first: BoolArray, aim: Aim, survive: int, clock: Clock, rng: np.random.Generator
+) -> Mended:
+    """Bring an assignment to what was asked for, at little loss.
+
+    1. Where nothing is asked of panels: the best assignment of the problem in its place, unless that holds rivals.
+       Otherwise the panels that break a rule are reassigned.
+    2. The level, by cheapest cycles (:mod:`.linking`); from the best assignment these are the cheapest in affinity,
+       from another they change few pairs. Where few pairs are allowed an exact method has the last word.
+    """
+    cost = whole_costs(problem.affinity, int(rng.integers(1 << 31)))
+    best = None if problem.panels.binding else unrouted(problem, cost)
+    if best is not None and problem.rivals.couples_among(best).size:
+        best = None
+    chosen = first if best is None else best
+    if best is None:
+        cost = costs_of_changes(problem.affinity, first)
+        if broken_items(problem, first).size:
+            # By few changes, as for the level: the most affinity would undo what lots have drawn.
+            worth: FloatArray = -cost / (1 << SPAN_BITS)
+            repaired = repair(replace(problem, affinity=worth), first, clock, quick=True).chosen
+            if repaired is None:
+                return Mended(first, False)
+            chosen = repaired
+            cost = costs_of_changes(problem.affinity, chosen)
+    if aim.level is None:
+        return Mended(chosen, True)
+    net = problem.network(chosen)
+    if best is not None:
+        settle_potentials(net, cost, depending(problem, chosen), exact=True)
+    core = Core(net, problem.required, aim)
+    linker = Linker(core, cost, clock)
+    reached = linker.link()
+    if reached and aim.core_decides:
+        linker.release(lambda pairs: core.holds_after(pairs, core.total))
+    if reached and survive:
+        found = harden(linker, rng)
+        reached = found is not None and not found.exposed.any()
+    if not reached:
+        decided = decide(problem, aim, chosen, clock, survive=bool(survive)).chosen
+        return Mended(chosen if decided is None else decided, decided is not None)
+    return Mended(net.assigned.copy(), True, len(linker.forced))
+
+
+def costs_of_changes(worth: FloatArray, chosen: BoolArray) -> IntArray:
+    """Cost of each pair such that any change of the assignment costs something, whatever it is.
+
+    A pair that enters costs how much less it is worth than the best of all, one that leaves how much more than the
+    worst, and a fee; so reduced costs are not negative at potentials of 0.
+    """
+    low, high = float(worth.min(initial=0.0)), float(worth.max(initial=0.0))
+    share = (worth - low) / (high - low) if high > low else np.zeros(worth.size)
+    cost: IntArray = np.rint(np.where(chosen, -share, 1.0 - share + CHANGE) * (1 << SPAN_BITS)).astype(np.int64)
+    return cost
+
+
+# A lottery over a list of assignments at a level, whose frequencies are the probabilities that are published.
+#
+# One assignment of the list is drawn, each as likely as any other. So what is published holds exactly: a pair is
+# assigned
+# with the share of the assignments that hold it, no share exceeds its cap, and every assignment obeys what is asked
+# for.
+
+#: Best of each paper and each reviewer that may come in beside the support, before all others may.
+NEAR = 10
+
+#: What a pair costs that enters beyond its limit, in spans of worth; trials to mend others that hold it; and for how
+#: many assignments these may be in vain.
+DEAR, TRADES, IN_VAIN = 4.0, 40, 2
+
+
+class Asked(NamedTuple):
+    """What each assignment shall reach, and when to stop."""
+
+    aim: Aim
+    survive: int
+    clock: Clock
+    say: Say
+
+
+class Mixture(NamedTuple):
+    """Assignments of which one is drawn.
+
+    Parameters
+    ----------
+    pairs
+        The pairs of each assignment.
+    counts
+        How many of the assignments hold each pair, shape (P,).
+    reached
+        Whether each is what was asked for, shape (K,).
+    at_once
+        Whether each was so before anything was changed, but for drop-outs that it shall survive, shape (K,).
+    forced, changed
+        Pairs forced in for the level, and pairs that came in all, shape (K,).
+    needed
+        How many of the assignments hold some pair at most once those are mended that cannot be under the caps; None
+        where all were, or it is not known.
+    """
+
+    pairs: list[IntArray]
+    counts: IntArray
+    reached: BoolArray
+    at_once: BoolArray
+    forced: IntArray
+    changed: IntArray
+    needed: int | None
+
+
+def mixture(problem: Problem, gain: Gain, limits: Limits, counts: IntArray, asked: Asked) -> Mixture:
+    """List assignments that have frequencies near the given ones, within the limits, and are all that is asked for.
+
+    1. The frequencies are parted into as many assignments as a review has units (:func:`.rounding.decomposed`).
+    2. One after the other is brought to the level among its own pairs and those below their limit, so that limits hold
+       throughout; what a pair counts there is what the gain of all assignments together gains or loses by it.
+    3. Where that fails it is mended beyond the limits, and others of those that hold a pair too many give it up.
+
+    Each takes a flow and the search for the level over the support and some of the best pairs of each paper and
+    reviewer; over all pairs where that does not do.
+    """
+    rng = np.random.default_rng(0)
+    parts = _Parts(problem, gain, limits, counts, asked, decomposed(problem, counts, gain.unit, rng))
+    size, rounded = len(parts.pairs), list(parts.pairs)
+    reached, at_once = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+    forced = np.zeros(size, np.int64)
+    for k in range(size):
+        if asked.clock.over():
+            break
+        asked.say(f"{size} assignments to draw from", k / size)
+        reached[k] = at_once[k] = parts.holds(k)
+        if not at_once[k] or asked.survive:
+            found = parts.mend(k, rng)
+            reached[k], forced[k] = found.reached, found.forced
+    in_vain = 0
+    for k in np.flatnonzero(~reached).tolist():
+        if in_vain == IN_VAIN or asked.clock.over():
+            break
+        found = parts.trade(k, rng)
+        reached[k], forced[k] = found.reached, found.forced
+        in_vain += not found.reached
+    needed = None if reached.all() or asked.clock.over() else parts.needed(np.flatnonzero(~reached), rng)
+    moved = [np.setdiff1d(*both, assume_unique=True).size for both in zip(parts.pairs, rounded, strict=True)]
+    return Mixture(parts.pairs, parts.counts, reached, at_once, forced, np.array(moved), needed)
+
+
+class _Parts:
+    """The assignments, while they are mended."""
+
+    def __init__(
+        self, problem: Problem, gain: Gain, limits: Limits, counts: IntArray, asked: Asked, pairs: list[IntArray]
+    ) -> None:
+        self.problem, self.gain, self.most, self.asked = problem, gain, limits.most, asked
+        self.counts, self.pairs = counts.copy(), pairs
+        self.near = (counts > 0) | problem.given
+        for side in (problem.item, problem.reviewer):
+            self.near |= ranks(side, problem.worth) < NEAR
+
+    def holds(self, k: int) -> bool:
+        """Whether an assignment obeys the rules and is at the level as it is, before anybody drops out."""
+        problem, chosen, aim = self.problem, self._chosen(k), self.asked.aim
+        if problem.panels.binding and broken_items(problem, chosen).size:
+            return False
+        return aim.level is None or Core(problem.network(chosen), problem.required, aim).at_level()
+
+    def mend(self, k: int, rng: np.random.Generator) -> Mended:
+        """Bring an assignment to what is asked for within the limits, and count its pairs anew if that was done."""
+        first = self._chosen(k)
+        room = (self.counts < self.most) | first
+        found = self._mended(first, room & (self.near | first), self._worth(first), rng)
+        if not found.reached and not self.asked.clock.over():
+            # What links this one may link the next ones, too.
+            found = self._mended(first, room, self._worth(first), rng)
+            self.near |= found.chosen
+        if found.reached:
+            self._put(k, found.chosen)
+        return found
+
+    def trade(self, k: int, rng: np.random.Generator) -> Mended:
+        """Mend an assignment beyond the limits, and others of those that hold the pairs beyond them without these."""
+        kept = self.counts.copy(), self.pairs.copy()
+        found = self._beyond(k, rng)
+        for _ in range(TRADES if found.reached else 0):
+            beyond = self.counts > self.most
+            if not beyond.any():
+                return found
+            holders = [other for other in range(len(self.pairs)) if other != k and beyond[self.pairs[other]].any()]
+            other = holders[int(rng.integers(len(holders)))]
+            first = self._chosen(other)
+            room = (self.counts < self.most) | (first & ~beyond)
+            again = self._mended(first, room, self._worth(first), rng)
+            if again.reached and again.chosen.sum() == first.sum():
+                self._put(other, again.chosen)
+        self.counts, self.pairs = kept
+        return found._replace(reached=False)
+
+    def needed(self, missed: IntArray, rng: np.random.Generator) -> int | None:
+        """Mend assignments beyond the limits, at a high price; how often some pair is then held, None if some fail."""
+        kept = self.counts.copy(), self.pairs.copy()
+        try:
+            for k in missed.tolist():
+                if not self._beyond(k, rng).reached:
+                    return None
+            return int(self.counts[~self.problem.given].max(initial=0))
+        finally:
+            self.counts, self.pairs = kept
+
+    def _beyond(self, k: int, rng: np.random.Generator) -> Mended:
+        """Bring an assignment to what is asked for, pairs at their limits entering at a high price."""
+        first, span = self._chosen(k), float(np.ptp(self.problem.worth))
+        worth = self._worth(first) - DEAR * span * ((self.counts >= self.most) & ~first)
+        found = self._mended(first, self.most > 0, worth, rng)
+        if found.reached:
+            self._put(k, found.chosen)
+        return found
+
+    def _chosen(self, k: int) -> BoolArray:
+        chosen = np.zeros(self.counts.size, np.bool_)
+        chosen[self.pairs[k]] = True
+        return chosen
+
+    def _worth(self, first: BoolArray) -> FloatArray:
+        """Gain of one more assignment with each pair, of the last one for pairs that are assigned, shape (P,)."""
+        start = self.counts - first
+        return self.gain.slope(start, start + 1, np.arange(start.size))
+
+    def _mended(self, first: BoolArray, allowed: BoolArray, worth: FloatArray, rng: np.random.Generator) -> Mended:
+        pairs = np.flatnonzero(allowed)
+        problem = replace(within(self.problem, pairs), affinity=worth[pairs], concerns=None)
+        aim, survive, clock, _ = self.asked
+        found = mended(problem, first[pairs], aim, survive, clock, rng)
+        chosen = np.zeros(first.size, np.bool_)
+        chosen[pairs] = found.chosen
+        return found._replace(chosen=chosen)
+
+    def _put(self, k: int, chosen: BoolArray) -> None:
+        self.counts[self.pairs[k]] -= 1
+        self.pairs[k] = np.flatnonzero(chosen)
+        self.counts[self.pairs[k]] += 1
+
+
+#: Seconds that plain Python takes for one pair of the support in one draw.
+DRAWING = 5e-5
+
+_NOT_EXCHANGED = "exchanges would change the probabilities of the draws"
+
+
+@dataclass
+class Lottery(Run):
+    """The steps of :func:`planner.assign` where the assignment is drawn.
+
+    Parameters
+    ----------
+    chances
+        What is asked of the lottery.
+    best
+        Found on the way: affinity of the best assignment within the rules.
+    """
+
+    chances: Chances = field(default_factory=Chances)
+    best: float = 0.0
+
+    def result(self) -> Assignment:
+        """Take the steps and return the draw of the seed."""
+        asked = self.chances.caps(self.problem)
+        usable = np.flatnonzero(self.problem.given | (asked * UNITS >= 1))
+        asked, beta = asked[usable], self.chances.perturbation
+        caps = limits_of(within(self.problem, usable), asked)
+        lottery = beta > 0 or bool((caps.most < UNITS).any())
+        # The best assignment is the only one where nothing asks for a lottery; else what draws are compared with, for
+        # which it needs no level, and it says why there is none.
+        best = self.start() if lottery else super().result()
+        if isinstance(best, Assignment) and (lottery or not best.reviews.n_reviews):
+            return best
+        apart = why_apart(self.problem, self.aim) if lottery and self.aim.core_decides else ""
+        if apart:
+            return self.infeasible(apart)
+        problem = within(self.problem, usable)
+        if isinstance(best, Assignment):
+            return self._certain(problem, best)
+        self.best = within_rules(self.problem, best.chosen, self.teams)
+        gain = Gain(problem.worth, beta)
+        found = best_marginals(problem, gain, caps)
+        if found is None:
+            return self.infeasible(why_capped(problem, caps.most / UNITS, UNITS))
+        if self.aim.level is None and all_through(problem):
+            POLICY.expect(DRAWING * problem.demand.sum())
+            return self._rounded(problem, gain, caps, found)
+        POLICY.expect(DRAWING * problem.demand.sum() * self.chances.draws)
+        return self._listed(problem, asked, found)
+
+    def _certain(self, problem: Problem, best: Assignment) -> Assignment:
+        """Give the pairs of an assignment probability 1."""
+        key = problem.item * problem.n_reviewers + problem.reviewer
+        chosen = np.isin(key, best.reviews.item * problem.n_reviewers + best.reviews.reviewer) | problem.given
+        gain = float(problem.worth[chosen].sum())
+        return replace(best, randomised=self._described(problem, np.where(chosen, 1.0, 0.0), gain, gain, None))
+
+    def _rounded(self, problem: Problem, gain: Gain, caps: Limits, found: Marginals) -> Assignment:
+        """Draw by rounding, which has just the probabilities, and keeps demands, loads and rules."""
+        kept = without_rivals(problem, gain, caps, found)
+        if kept is None:
+            return self._no_rivals()
+        self.say("the draw")
+        chosen = drawn(laid_out(problem, kept.units), np.random.default_rng(self.seed))
+        randomised = self._described(problem, kept.units / UNITS, kept.value, found.bound, None)
+        return replace(self._drawn(problem, kept.units > 0, chosen, 0, reached=True), randomised=randomised)
+
+    def _listed(self, problem: Problem, asked: FloatArray, found: Marginals) -> Assignment:
+        """Draw one of a list of assignments that are all at the level."""
+        count = self.chances.draws
+        gain, limits = Gain(problem.worth, self.chances.perturbation, count), limits_of(problem, asked, count)
+        coarse = best_marginals(problem, gain, limits)
+        if coarse is None:
+            return self.infeasible(why_too_few(count))
+        kept = without_rivals(problem, gain, limits, coarse)
+        if kept is None:
+            return self._no_rivals()
+        mixed = mixture(problem, gain, limits, kept.units, Asked(self.aim, self.survive, self.clock, self.say))
+        self.say("the draw")
+        k = int(np.random.default_rng(self.seed).integers(count))
+        chosen = np.zeros(problem.item.size, np.bool_)
+        chosen[mixed.pairs[k]] = True
+        answer = self._drawn(problem, mixed.counts > 0, chosen, int(mixed.forced[k]), reached=bool(mixed.reached[k]))
+        if not mixed.reached[k] and not self.clock.over():
+            answer = replace(answer, explanation=why_missed(int((~mixed.reached).sum()), count, mixed.needed))
+        listed = _listed(problem, mixed, kept.units, count)
+        value = gain.of(mixed.counts)
+        return replace(answer, randomised=self._described(problem, mixed.counts / count, value, found.bound, listed))
+
+    def _no_rivals(self) -> Assignment:
+        """End where only rivals stand in the way: nothing is proved."""
+        why = (
+            "No probabilities under these caps were found that keep apart the pairs that may not be assigned together."
+        )
+        return self.nothing(AssignmentStatus.LEVEL_MISSED, why)
+
+    def _drawn(
+        self, problem: Problem, support: BoolArray, chosen: BoolArray, forced: int, *, reached: bool
+    ) -> Assignment:
+        """Say what is known of a draw."""
+        pairs = np.flatnonzero(support)
+        self.problem, self.teams = within(problem, pairs), Teams(None, False, self.teams.bound)
+        answer = self.answer(chosen[pairs], () if self.survive and reached else None, forced, reached=reached)
+        # Rules cost what they cost the best assignment; what else a draw has less is the lottery's.
+        kept = answer.kept and replace(answer.kept, affinity=self.best)
+        authors = answer.authors and replace(answer.authors, affinity=self.best)
+        answer = replace(answer, kept=kept, authors=authors)
+        return replace(answer, not_exchanged=_NOT_EXCHANGED if self.aim.conditioned else "", least_loss=None)
+
+    def _described(
+        self, problem: Problem, probability: FloatArray, value: float, bound: float, listed: Listed | None
+    ) -> Randomised:
+        """Gather what is said of the lottery; pairs of a first phase are no part of it."""
+        shown = np.flatnonzero((probability > 0) & ~problem.old)
+        return Randomised(
+            item=problem.item[shown],
+            reviewer=problem.reviewer[shown],
+            probability=probability[shown],
+            items=problem.items,
+            reviewers=problem.reviewers,
+            max_probability=self.chances.one_cap,
+            perturbation=self.chances.perturbation,
+            certain=int((problem.given & ~problem.old).sum()),
+            expected=float((problem.affinity * probability)[shown].sum()),
+            best=self.unconstrained,
+            gap=max(bound - value, 0.0) / abs(bound) if bound else 0.0,
+            listed=listed,
+        )
+
+
+def without_rivals(problem: Problem, gain: Gain, limits: Limits, found: Marginals) -> Marginals | None:
+    """Bar one of each two rivals of the support, the one of less gain, until it holds none: then no draw does.
+
+    None where that leaves nothing, which is no proof that nothing is left by other choices.
+    """
+    most, least = limits.most.copy(), limits.least.copy()
+    while (couples := problem.rivals.couples_among(found.units > 0)).size:
+        value = found.units * gain.worth
+        for couple in couples.tolist():
+            if most[couple].all():
+                lesser = min(couple, key=lambda pair: (bool(problem.given[pair]), value[pair]))
+                most[lesser] = least[lesser] = 0
+        again = best_marginals(problem, gain, Limits(least, most))
+        if again is None:
+            return None
+        found = again
+    return found
+
+
+def _listed(problem: Problem, mixed: Mixture, rounded: IntArray, count: int) -> Listed:
+    """Say what is known of the assignments of a list, and what mending has made of the rounded ones."""
+    shown = np.flatnonzero((mixed.counts > 0) & ~problem.old)
+    holds = np.zeros((count, problem.item.size), np.bool_)
+    for k, pairs in enumerate(mixed.pairs):
+        holds[k, pairs] = True
+    return Listed(
+        holds=holds[:, shown],
+        at_level=float(mixed.at_once.mean()),
+        mended=float(mixed.reached.mean()),
+        changed=float(mixed.changed.mean()),
+        lost=float((problem.affinity * (rounded - mixed.counts)).sum() / count),
+    )

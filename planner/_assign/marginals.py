@@ -1,0 +1,452 @@
+"""With what probability each pair is assigned: as much expected affinity as caps on the probabilities leave.
+
+Probabilities that meet demands and loads are those of lotteries over assignments (Birkhoff and von Neumann; Budish,
+Che, Kojima and Milgrom 2013), so a flow finds them: one assignment has one unit a review, probabilities have
+:data:`~planner._assign.marginals.UNITS`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from planner._assign.flow import Arcs, Via, cheapest_flow, whole_costs
+from planner.rules import NO_MOST
+from reviewgraph._base.arrays import ranks, starts
+from reviewgraph.graph.kernels.compiling import kernel
+
+if TYPE_CHECKING:
+    from planner._assign.problem import Problem
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+
+
+# Units of probability, and rules as nodes that they flow through.
+
+#: Units of one whole review: probabilities are whole multiples of a ten-thousandth.
+UNITS = 10_000
+
+
+def through_rules(problem: Problem, unit: int = UNITS) -> Via | None:
+    """Rules on one attribute that gives each reviewer one value at most, as nodes of a flow; None if there is none.
+
+    Such rules part the candidates of a paper, so a flow can say them, and draws keep them. Of several attributes it is
+    the one whose rules panels by chance break most often, as every breach has to be mended in a draw. Nodes that limit
+    nothing, as they have too few candidates, are left out.
+    """
+    group = _parted(problem)
+    if group is None:
+        return None
+    panels, width = problem.panels, problem.panels.n_groups
+    member = group[problem.reviewer]
+    inside = (member >= 0) & problem.bound[problem.item]
+    keys, node = np.unique(np.where(inside, problem.item * width + member, -1), return_inverse=True)
+    candidates = np.bincount(node, minlength=keys.size)
+    given = np.bincount(node[problem.given], minlength=keys.size)
+    least = np.where(keys >= 0, panels.least[keys % width], 0)
+    most = np.maximum(np.where(keys >= 0, panels.most[keys % width], NO_MOST), given)
+    kept = (keys >= 0) & ((candidates > most) | (least > 0))
+    number = np.where(kept, np.cumsum(kept) - 1, -1)
+    item, free = keys[kept] // width, np.zeros(int(kept.sum()), np.int64)
+    most = np.minimum(most, candidates)[kept] * unit
+    return Via(number[node], item, least[kept] * unit, most, free, unit)
+
+
+def all_through(problem: Problem) -> bool:
+    """Whether the flow says all that is asked of panels, so that draws obey it."""
+    panels, group = problem.panels, _parted(problem)
+    limited = (panels.least > 0) | (panels.most < NO_MOST)
+    ours = np.zeros(panels.n_groups, np.bool_)
+    ours[[] if group is None else group[group >= 0]] = True
+    return not (panels.different > 0).any() and not (limited & ~ours).any()
+
+
+def _parted(problem: Problem) -> IntArray | None:
+    """Group of each reviewer under the attribute whose rules chance breaks most often, -1 for none, shape (M,)."""
+    panels = problem.panels
+    who, group = panels.of(np.arange(problem.n_reviewers))
+    limited = (panels.least > 0) | (panels.most < NO_MOST)
+    broken = _broken_by_chance(problem)
+    for attribute in np.argsort(-broken, kind="stable").tolist():
+        ours = panels.attribute[group] == attribute
+        if limited[panels.attribute == attribute].any() and np.bincount(who[ours], minlength=1).max() <= 1:
+            found = np.full(problem.n_reviewers, -1)
+            found[who[ours]] = group[ours]
+            return found
+    return None
+
+
+def _broken_by_chance(problem: Problem) -> IntArray:
+    """Count by attribute the papers and groups that a panel drawn among the best candidates gives too few or too many.
+
+    Of each paper twice as many candidates as it needs are looked at.
+    """
+    panels, rng = problem.panels, np.random.default_rng(0)
+    near = np.flatnonzero(ranks(problem.item, problem.worth) < 2 * problem.demand[problem.item])
+    panel = near[ranks(problem.item[near], rng.random(near.size)) < problem.demand[problem.item[near]]]
+    pair, group = panels.of(problem.reviewer[panel])
+    item, width = problem.item[panel[pair]], max(panels.n_groups, 1)
+    key, count = np.unique(item * width + group, return_counts=True)
+    over = problem.bound[key // width] & (count > panels.most[key % width])
+    broken = np.bincount(panels.attribute[key[over] % width], minlength=panels.different.size)
+    for g in np.flatnonzero(panels.least > 0).tolist():
+        have = np.bincount(item[group == g], minlength=problem.n_items)
+        broken[panels.attribute[g]] += np.count_nonzero(problem.bound & (have < panels.least[g]))
+    return broken.astype(np.int64)
+
+
+#: Half width of the first segments around a solution, in parts of a review.
+WIDE = 0.5
+
+#: Least weight of a square beside that of a pair of mean worth: what is worth nothing is shared equally, too.
+FLAT = 1e-3
+
+
+class Limits(NamedTuple):
+    """Least and largest probability of each pair, in units, shape (P,)."""
+
+    least: IntArray
+    most: IntArray
+
+
+class Marginals(NamedTuple):
+    """The probability of each pair, in units, shape (P,); their gain, and what no other probabilities can exceed."""
+
+    units: IntArray
+    value: float
+    bound: float
+
+
+class Gain(NamedTuple):
+    r"""What a pair of probability x counts: ``v x - beta |v| x^2`` for its worth v, which is concave.
+
+    Parameters
+    ----------
+    worth
+        v, shape (P,).
+    beta
+        How much less the last of the probability counts; 0 for expected worth.
+    unit
+        Units of probability in one whole review.
+    """
+
+    worth: FloatArray
+    beta: float
+    unit: int = UNITS
+
+    @property
+    def curve(self) -> FloatArray:
+        """Weight of the square of each pair's probability, shape (P,)."""
+        size = np.abs(self.worth)
+        curve: FloatArray = self.beta * np.maximum(size, FLAT * float(size.mean()) if size.size else 0.0)
+        return curve
+
+    def of(self, units: IntArray) -> float:
+        """Gain of all pairs together."""
+        x = units / self.unit
+        return float((self.worth * x - self.curve * x * x).sum())
+
+    def slope(self, start: IntArray, end: IntArray, pairs: IntArray) -> FloatArray:
+        """Gain a probability between two of them: that of the chord, or of the tangent where they are one."""
+        chord: FloatArray = self.worth[pairs] - self.curve[pairs] * (start + end) / self.unit
+        return chord
+
+
+def limits_of(problem: Problem, most: float | FloatArray, unit: int = UNITS) -> Limits:
+    """Caps in units, rounded down; what stands already, fixed or of a first phase, has probability 1 whatever its cap.
+
+    >>> limits_of(problem, 0.55555).most.tolist()  # doctest: +SKIP
+    [5555, 5555, 10000]
+    """
+    cap = np.floor(np.broadcast_to(most, problem.item.shape) * unit + 1e-6).astype(np.int64)
+    return Limits(np.where(problem.given, unit, 0), np.where(problem.given, unit, cap))
+
+
+def best_marginals(problem: Problem, gain: Gain, limits: Limits) -> Marginals | None:
+    r"""Find the probabilities of the largest gain.
+
+    .. math::
+        \max \sum_p g_p(x_p) \quad \text{subject to} \quad \sum_{p \ni i} x_p = d_i, \quad
+        l_j \le \sum_{p \ni j} x_p \le u_j, \quad q^-_p \le x_p \le q_p
+
+    and, in expectation, what the rules on one attribute ask of each paper (:func:`.units.through_rules`).
+
+    Parameters
+    ----------
+    problem, gain, limits
+        The pairs, what their probabilities count, and within which limits.
+
+    Returns
+    -------
+    Marginals
+        None if there are none. Where gains are linear the bound is the value; else it is the value and the gap of
+        Frank and Wolfe: no other probabilities gain more than the best along the tangent.
+
+    Notes
+    -----
+    Linear gains take one flow: 20,000 papers and reviewers with 2 million pairs 13 s. Concave ones are replaced by
+    chords, which lie below them, so that each flow with chords half as wide around the last solution gains more or the
+    same; the last ones are one unit wide, so pairs of equal worth and equal competition share equally up to units.
+    """
+    graph = _Graph(problem, gain.unit, limits)
+    everything = np.flatnonzero(graph.free)
+    units = graph.flow(everything, *graph.range(everything), gain)
+    if units is None:
+        return None
+    value = gain.of(units)
+    return Marginals(units, value, value) if gain.beta == 0 else _refined(graph, gain, units)
+
+
+def _refined(graph: _Graph, gain: Gain, units: IntArray) -> Marginals:
+    """Halve the segments around the solution down to a unit; ``units`` is any solution to begin with."""
+    width = max(int(WIDE * gain.unit), 1)
+    while width > 0:
+        better = graph.flow(*_segments(units, width, graph.limits), gain)
+        units = units if better is None or gain.of(better) < gain.of(units) else better
+        width //= 2
+    # The tangent at the solution lies above the gain: its best vertex bounds it.
+    everything = np.flatnonzero(graph.free)
+    vertex = graph.flow(everything, *graph.range(everything), gain, at=units)
+    value, rise = gain.of(units), np.inf
+    if vertex is not None:
+        tangent = gain.slope(units[everything], units[everything], everything)
+        rise = max(float((tangent * (vertex - units)[everything]).sum() / gain.unit), 0.0)
+    return Marginals(units, value, value + rise)
+
+
+def _segments(units: IntArray, width: int, limits: Limits) -> tuple[IntArray, IntArray, IntArray]:
+    """Pair, start and end of each segment that is not empty: two around a solution, and what is left on both sides.
+
+    Pairs at their least have one segment, of the width: all may enter, and at no great cost.
+    """
+    low, high = limits
+    edges = np.clip(np.stack([low, units - width, units, units + width, high]), low, high)
+    edges[-1] = np.where(units > low, high, edges[-2])
+    start, end = edges[:-1].ravel(), edges[1:].ravel()
+    kept = end > start
+    return np.tile(np.arange(low.size), len(edges) - 1)[kept], start[kept], end[kept]
+
+
+class _Graph:
+    """The flow of probabilities: what the pairs' least leaves of demands, loads and rules."""
+
+    def __init__(self, problem: Problem, unit: int, limits: Limits) -> None:
+        self.problem, self.limits = problem, limits
+        self.free = limits.most > limits.least
+        taken_item = np.bincount(problem.item, limits.least, problem.n_items).astype(np.int64)
+        taken = np.bincount(problem.reviewer, limits.least, problem.n_reviewers).astype(np.int64)
+        self.demand = problem.demand * unit - taken_item
+        self.load = problem.load * unit - taken
+        self.least = np.maximum(problem.least * unit - taken, 0)
+        self.rules = through_rules(problem, unit)
+
+    def range(self, pairs: IntArray) -> tuple[IntArray, IntArray]:
+        """Start and end of the one segment of each pair."""
+        return self.limits.least[pairs], self.limits.most[pairs]
+
+    def flow(
+        self, pairs: IntArray, start: IntArray, end: IntArray, gain: Gain, at: IntArray | None = None
+    ) -> IntArray | None:
+        """Units of each pair, shape (P,), when segments have the slopes of chords, or of the tangents at a solution."""
+        if (self.demand < 0).any() or (self.load < 0).any() or (self.limits.most < self.limits.least).any():
+            return None
+        slope = gain.slope(start, end, pairs) if at is None else gain.slope(at[pairs], at[pairs], pairs)
+        arcs = Arcs(self.problem.item[pairs], self.problem.reviewer[pairs], whole_costs(slope, 0), end - start)
+        via = self.rules
+        if via is not None:
+            inside = via.node >= 0
+            taken = np.bincount(via.node[inside], self.limits.least[inside], via.item.size).astype(np.int64)
+            most, least = via.most - taken, np.maximum(via.least - taken, 0)
+            if (most < 0).any():
+                return None
+            via = via._replace(node=via.node[pairs], least=least, most=most)
+        found = cheapest_flow(arcs, self.demand, self.load, self.least, via)
+        if found is None:
+            return None
+        units = self.limits.least.copy()
+        np.add.at(units, pairs, found)
+        return units
+
+
+# Draws with given probabilities in which every demand, load and rule of the flow holds: dependent rounding.
+#
+# Gandhi et al. ([Gandhi06]_) round a bipartite graph; here the probabilities are a flow from
+# papers, through nodes of rules, to reviewers and a sink. What enters a node leaves it and demands are whole, so no
+# node
+# has one fractional arc alone, and the fractional arcs hold a cycle. Flow is pushed around it one way or the other, as
+# far as some arc allows, with the chances that leave every arc's expectation as it is; that arc is whole from then on.
+
+
+class Flow(NamedTuple):
+    """Arcs with a fractional part, and the arcs at each node.
+
+    Parameters
+    ----------
+    tail, head
+        Nodes of each arc, shape (A,).
+    part
+        Units of each arc beyond whole reviews, 1 to ``unit - 1``, shape (A,).
+    start, arc
+        The arcs at node v are ``arc[start[v]:start[v + 1]]``.
+    pair
+        The pairs that the first arcs stand for.
+    whole
+        Pairs that are assigned whatever is drawn, shape (P,).
+    unit
+        Units of one whole review.
+    """
+
+    tail: IntArray
+    head: IntArray
+    part: IntArray
+    start: IntArray
+    arc: IntArray
+    pair: IntArray
+    whole: BoolArray
+    unit: int
+
+
+def flow_of(
+    item: IntArray,
+    reviewer: IntArray,
+    units: IntArray,
+    n_items: int,
+    n_reviewers: int,
+    via: Via | None = None,
+    unit: int = UNITS,
+) -> Flow:
+    """Lay out probabilities, in units, shape (P,), as a flow; sums over each item must be whole.
+
+    Nodes are the items, the reviewers, the sink and the nodes of ``via``. A reviewer's arc to the sink carries her
+    load and that to a node of a rule what passes it, so that both come out as the whole number below or above.
+    """
+    sink, n_via = n_items + n_reviewers, 0 if via is None else via.item.size
+    node = np.full(item.size, -1) if via is None else via.node
+    passed = np.bincount(node[node >= 0], units[node >= 0], n_via).astype(np.int64)
+    load = np.bincount(reviewer, units, n_reviewers).astype(np.int64)
+    tail = np.concatenate(
+        [
+            np.where(node >= 0, sink + 1 + node, item),
+            np.empty(0, np.int64) if via is None else via.item,
+            n_items + np.arange(n_reviewers),
+        ]
+    )
+    head = np.concatenate([n_items + reviewer, sink + 1 + np.arange(n_via), np.full(n_reviewers, sink)])
+    part = np.concatenate([units, passed, load]) % unit
+    kept = np.flatnonzero(part > 0)
+    tail, head = tail[kept], head[kept]
+    ends = np.concatenate([tail, head])
+    start = starts(ends, sink + n_via + 1)
+    arc = np.argsort(ends, kind="stable") % max(kept.size, 1)
+    return Flow(tail, head, part[kept], start, arc, kept[kept < item.size], units == unit, unit)
+
+
+def drawn(flow: Flow, rng: np.random.Generator) -> BoolArray:
+    """Draw the pairs that are assigned, shape (P,).
+
+    Takes O(A C) for A arcs and cycles of C arcs on average, which are short in practice.
+    """
+    part = flow.part.copy()
+    round_cycles(flow.tail, flow.head, part, flow.start, flow.arc.copy(), rng.random(part.size), flow.unit)
+    chosen = flow.whole.copy()
+    chosen[flow.pair] = part[: flow.pair.size] == flow.unit
+    return chosen
+
+
+def laid_out(problem: Problem, units: IntArray, unit: int = UNITS) -> Flow:
+    """Lay out probabilities of a problem's pairs, in units, shape (P,), as a flow through its rules."""
+    sizes = problem.n_items, problem.n_reviewers
+    return flow_of(problem.item, problem.reviewer, units, *sizes, through_rules(problem, unit), unit)
+
+
+def decomposed(problem: Problem, counts: IntArray, count: int, rng: np.random.Generator) -> list[IntArray]:
+    """Split probabilities in units of ``1 / count``, shape (P,), into ``count`` assignments with these frequencies.
+
+    Each is drawn with the probabilities of what is left. A draw takes each pair, load and node of a rule as often as
+    expected, rounded down or up, so what it leaves is within demands, loads and rules of the others, and none is left.
+
+    Returns
+    -------
+    list of IntArray
+        The pairs of each assignment, ascending.
+    """
+    support, via = np.flatnonzero(counts), through_rules(problem, count)
+    via = None if via is None else via._replace(node=via.node[support])
+    where = problem.item[support], problem.reviewer[support]
+    left, found = counts[support], []
+    for unit in range(count, 0, -1):
+        chosen = drawn(flow_of(*where, left, problem.n_items, problem.n_reviewers, via, unit), rng)
+        left -= chosen
+        found.append(support[chosen])
+    return found
+
+
+@kernel
+def next_arc(part: IntArray, arc: IntArray, first: IntArray, end: int, node: int, entered: int, units: int) -> int:
+    """Find a fractional arc at a node other than the one entered by; -1 if there is none."""
+    # Arcs that are whole stay whole: skip them for good. The one entered by may stand first; then look behind it.
+    while first[node] < end:
+        a = arc[first[node]]
+        if part[a] == 0 or part[a] == units:
+            first[node] += 1
+        elif a != entered:
+            return int(a)
+        else:
+            break
+    for slot in range(first[node] + 1, end):
+        a = arc[slot]
+        if 0 < part[a] < units:
+            # Behind the one entered by: what lies between is whole, and is not looked at again.
+            arc[slot], arc[first[node] + 1] = arc[first[node] + 1], a
+            return int(a)
+    return -1
+
+
+@kernel
+def push(part: IntArray, path: IntArray, sign: IntArray, begin: int, end: int, chance: float, units: int) -> None:
+    """Push flow around a cycle of the path, one way or the other, until an arc of it is whole."""
+    up, down = units, units
+    for k in range(begin, end):
+        here = part[path[k]]
+        if sign[k] > 0:
+            up, down = min(up, units - here), min(down, here)
+        else:
+            up, down = min(up, here), min(down, units - here)
+    # Up with probability down / (up + down): expectations stay as they are.
+    step = up if chance * (up + down) < down else -down
+    for k in range(begin, end):
+        part[path[k]] += step * sign[k]
+
+
+@kernel
+def round_cycles(
+    tail: IntArray, head: IntArray, part: IntArray, start: IntArray, arc: IntArray, chance: FloatArray, units: int
+) -> None:
+    """Make every arc 0 or ``units``, cycle by cycle; ``chance`` has a uniform number for each arc."""
+    n_nodes = start.size - 1
+    first, place = start[:-1].copy(), np.full(n_nodes, -1, np.int64)
+    path, sign = np.empty(n_nodes + 1, np.int64), np.empty(n_nodes + 1, np.int64)
+    nodes = np.empty(n_nodes + 1, np.int64)
+    cycles = 0
+    for root in range(n_nodes):
+        # Walk along fractional arcs; a node met again closes a cycle, after which the walk goes on from there.
+        length, node, nodes[0], place[root] = 0, root, root, 0
+        while True:
+            entered = path[length - 1] if length > 0 else -1
+            a = next_arc(part, arc, first, start[node + 1], node, entered, units)
+            if a < 0:
+                break
+            forth = tail[a] == node
+            path[length], sign[length] = a, 1 if forth else -1
+            length += 1
+            node = head[a] if forth else tail[a]
+            if place[node] < 0:
+                nodes[length], place[node] = node, length
+                continue
+            begin = place[node]
+            push(part, path, sign, begin, length, chance[cycles], units)
+            cycles += 1
+            for k in range(begin + 1, length):
+                place[nodes[k]] = -1
+            length = begin
+        place[root] = -1

@@ -1,0 +1,646 @@
+"""An assignment problem as arrays: who may review what, how much, and what must hold on each paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from planner._assign.constraints import (
+    LISTS,
+    NO_FLOOR,
+    NO_FLOORS,
+    Authors,
+    Floors,
+    Written,
+    coauthors_together,
+    cycles_of_two,
+    rivals_of,
+    whole_floor,
+    whole_values,
+)
+from planner._assign.findings import DRAWS, Authored, Below, Changes, Concerned, Dropped, Pair, Reason
+from reviewgraph._base.arguments import LABELS, refuse
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import encode
+from reviewgraph.formats.side_reading import PROBABILITY
+from reviewgraph.io.matching import codes_among, match_labels, match_pairs
+from reviewgraph.io.sides import Numbered, numbered_pairs, pairs_of
+
+if TYPE_CHECKING:
+    from planner._assign.constraints import Rivals, Scored
+    from planner.rules import Panels, Ruled
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.labels import Label
+    from reviewgraph.formats.columns import Columns
+    from reviewgraph.formats.spellings import Spellings
+
+
+# The assignment under change, as arrays that kernels read and write.
+
+
+class Network(NamedTuple):
+    """Pairs that may be assigned, sorted by (item, reviewer), and the present assignment.
+
+    Parameters
+    ----------
+    item, reviewer
+        The pairs, shape (P,).
+    item_start
+        The pairs of item i are ``item_start[i]:item_start[i + 1]``, shape (N + 1,).
+    assigned
+        Which pairs are, shape (P,).
+    locked
+        Pairs that keep their state, shape (P,).
+    held_start, n_held, held
+        The pairs that reviewer j holds are ``held[held_start[j]:held_start[j] + n_held[j]]``; she may hold up to
+        ``held_start[j + 1] - held_start[j]``.
+    panel_start, n_panel, panel
+        The pairs of each item likewise.
+    least
+        Fewest pairs that each reviewer must hold, shape (M,).
+    panels
+        What rules ask of each paper, by panel group.
+    bound
+        Items that rules are about, shape (N,).
+    bonus
+        What each different group of an attribute is worth on a paper, in units of cost, shape (A,).
+    rival_start, rival
+        The pairs that may not be assigned beside pair p are ``rival[rival_start[p]:rival_start[p + 1]]``.
+    n_rivals
+        How many of these are assigned, shape (P,).
+    value
+        Affinity of each pair in whole units, shape (P,).
+    floor, peak
+        Least sum of values on each item, and least value of the best one, shape (N,).
+    floored
+        Whether floors count, shape (1,).
+    potential
+        Potentials of the nodes, shape (N + M + 1,): with them reduced costs are not negative.
+    """
+
+    item: IntArray
+    reviewer: IntArray
+    item_start: IntArray
+    assigned: BoolArray
+    locked: BoolArray
+    held_start: IntArray
+    n_held: IntArray
+    held: IntArray
+    panel_start: IntArray
+    n_panel: IntArray
+    panel: IntArray
+    least: IntArray
+    panels: Panels
+    bound: BoolArray
+    bonus: IntArray
+    rival_start: IntArray
+    rival: IntArray
+    n_rivals: IntArray
+    value: IntArray
+    floor: IntArray
+    peak: IntArray
+    floored: BoolArray
+    potential: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Pairs that may be assigned, sorted by (item, reviewer), and what the assignment must obey.
+
+    Parameters
+    ----------
+    item, reviewer, affinity
+        The pairs, shape (P,); unscored pairs have affinity 0.
+    given
+        Pairs that stand already, shape (P,): fixed ones and the reviews of the first phase.
+    old
+        Those of the first phase, shape (P,): they link but are not part of the answer.
+    demand, load, least
+        Reviews of each item, shape (N,), most and fewest of each reviewer, shape (M,); given pairs count.
+    required
+        Items that the answer must bring to the level, shape (N,); all but those left behind after a first phase.
+    ruled
+        The rules on who reviews a paper together.
+    rivals
+        Pairs that may not both be assigned; no given one is among them.
+    barred
+        Candidates of each item that the authors' file rules out, shape (N,).
+    wrote
+        The authors' file; None where there is none.
+    reviewers, items
+        Labels.
+    concerns, weights
+        Pairs that are to be few beside all that, None by default; and what one pair of each kind outweighs in affinity.
+    floors
+        What no paper shall fall below.
+    """
+
+    item: IntArray
+    reviewer: IntArray
+    affinity: FloatArray
+    given: BoolArray
+    old: BoolArray
+    demand: IntArray
+    load: IntArray
+    least: IntArray
+    required: BoolArray
+    ruled: Ruled
+    rivals: Rivals
+    barred: IntArray
+    wrote: Written | None
+    reviewers: Sequence[Label]
+    items: Sequence[Label]
+    concerns: Concerns | None = None
+    weights: tuple[float, ...] = ()
+    floors: Floors = NO_FLOORS
+
+    @cached_property
+    def worth(self) -> FloatArray:
+        """What the search maximises, shape (P,): the affinity, unless some pairs are to be few."""
+        return self.affinity if self.concerns is None else self.concerns.worth(self.affinity, self.weights)
+
+    @property
+    def n_items(self) -> int:
+        """N, items of the first phase included."""
+        return int(self.demand.size)
+
+    @property
+    def n_reviewers(self) -> int:
+        """M."""
+        return int(self.load.size)
+
+    @property
+    def panels(self) -> Panels:
+        """What rules ask of each paper."""
+        return self.ruled.panels
+
+    @property
+    def bound(self) -> BoolArray:
+        """Items that rules are about, shape (N,): those required that get reviews; others were left behind."""
+        bound: BoolArray = self.required & (self.demand > 0)
+        return bound
+
+    @property
+    def served(self) -> BoolArray:
+        """Items that are to be served, shape (N,): floors and fairness are about them."""
+        return np.asarray(self.required & (np.bincount(self.item[self.old], minlength=self.n_items) < self.demand))
+
+    @property
+    def strong(self) -> BoolArray:
+        """Pairs of an affinity that each paper shall have one of, shape (P,); all where none is asked for."""
+        return ~self.old & (whole_values(self.affinity) >= whole_floor(self.floors.best, self.affinity, 1))
+
+    @property
+    def wanting(self) -> BoolArray:
+        """Items that shall have a strong pair and have none given, shape (N,)."""
+        if self.floors.best is None:
+            return np.zeros(self.n_items, np.bool_)
+        have = np.bincount(self.item[self.given & self.strong], minlength=self.n_items)
+        return np.asarray(self.served & (have == 0))
+
+    def open_demand(self) -> IntArray:
+        """Reviews that each item needs beyond the given ones."""
+        return self.demand - np.bincount(self.item[self.given], minlength=self.n_items)
+
+    def open_loads(self) -> tuple[IntArray, IntArray]:
+        """Most and fewest reviews of each reviewer beyond the given ones."""
+        given = np.bincount(self.reviewer[self.given], minlength=self.n_reviewers)
+        return self.load - given, np.maximum(self.least - given, 0)
+
+    def network(self, chosen: BoolArray, bonus: IntArray | None = None) -> Network:
+        """Network in which the chosen pairs are assigned and the given ones locked; ``bonus`` is rewards as costs."""
+        # Pairs are sorted by item, so panels lie one behind the other; a reviewer's block is as long as her load.
+        by_item = np.flatnonzero(chosen)
+        by_reviewer = by_item[np.argsort(self.reviewer[by_item], kind="stable")]
+        n_held = np.bincount(self.reviewer[by_item], minlength=self.n_reviewers)
+        n_panel = np.bincount(self.item[by_item], minlength=self.n_items)
+        held_start, panel_start = _starts(self.load), _starts(n_panel)
+        held = np.full(held_start[-1], -1, np.int64)
+        within = np.arange(by_reviewer.size) - np.repeat(_starts(n_held)[:-1], n_held)
+        held[held_start[self.reviewer[by_reviewer]] + within] = by_reviewer
+        return Network(
+            item=self.item.copy(),
+            reviewer=self.reviewer.copy(),
+            item_start=_starts(np.bincount(self.item, minlength=self.n_items)),
+            assigned=chosen.copy(),
+            locked=self.given.copy(),
+            held_start=held_start,
+            n_held=n_held,
+            held=held,
+            panel_start=panel_start,
+            n_panel=n_panel,
+            panel=by_item.copy(),
+            least=self.least.copy(),
+            panels=self.panels,
+            bound=self.bound & self.panels.binding,
+            bonus=np.zeros(self.panels.different.size, np.int64) if bonus is None else bonus,
+            rival_start=self.rivals.start,
+            rival=self.rivals.rival,
+            n_rivals=self.rivals.count_among(chosen),
+            value=whole_values(self.affinity),
+            floor=np.full(self.n_items, NO_FLOOR),
+            peak=np.where(self.served, whole_floor(self.floors.best, self.affinity, 1), NO_FLOOR),
+            floored=np.array([self.floors.best is not None]),
+            potential=np.zeros(self.n_items + self.n_reviewers + 1, np.int64),
+        )
+
+
+def _starts(sizes: IntArray) -> IntArray:
+    start = np.zeros(sizes.size + 1, np.int64)
+    np.cumsum(sizes, out=start[1:])
+    return start
+
+
+# What the search maximises for each pair: its affinity, less what it costs to be new or below a threshold.
+
+#: By how much a pair of one kind outweighs one of the next at first, and affinity.
+AHEAD = 8.0
+
+
+class Concerns(NamedTuple):
+    """Pairs that are to be few: those below the threshold before those that change, and both before affinity.
+
+    Parameters
+    ----------
+    below
+        Pairs of an affinity below the threshold, shape (P,).
+    changed
+        Pairs that the previous assignment does not have, shape (P,). As demands are exact, pairs come as others go.
+    per_change
+        Affinity that a changed pair must be worth; None puts fewer changes before any affinity.
+    min_affinity
+        The threshold; None if there is none.
+    gone
+        Pairs of the previous assignment that may not be assigned any more; None if there is no such assignment.
+    """
+
+    below: BoolArray
+    changed: BoolArray
+    per_change: float | None = None
+    min_affinity: float | None = None
+    gone: tuple[Dropped, ...] | None = None
+
+    @property
+    def kinds(self) -> tuple[BoolArray, ...]:
+        """The kinds of pairs whose number comes before affinity, first things first."""
+        return (self.below,) if self.per_change is not None else (self.below, self.changed)
+
+    def first_weights(self, affinity: FloatArray) -> tuple[float, ...]:
+        """Return what a pair of each kind costs to begin with.
+
+        >>> concerns = Concerns(np.array([True, False]), np.array([False, True]))
+        >>> concerns.first_weights(np.array([0.0, 2.0]))
+        (128.0, 16.0)
+        """
+        span = float(np.ptp(affinity)) if affinity.size else 0.0
+        unit = max(span, self.per_change or 0.0) or 1.0
+        return tuple(unit * AHEAD**power for power in range(len(self.kinds), 0, -1))
+
+    def worth(self, affinity: FloatArray, weights: tuple[float, ...]) -> FloatArray:
+        """Return affinity less what the kinds that each pair belongs to cost, shape (P,)."""
+        worth = affinity - (self.per_change or 0.0) * self.changed
+        for weight, kind in zip(weights, self.kinds, strict=True):
+            worth = worth - weight * kind
+        return worth
+
+    def ranks(self, reviews: int) -> IntArray:
+        """Whole costs, shape (P,): one pair of a kind costs more than so many reviews of the next kind.
+
+        >>> Concerns(np.array([True, False]), np.array([True, True])).ranks(3).tolist()
+        [5, 1]
+        """
+        rank = np.zeros(self.below.size, np.int64)
+        for kind in self.kinds:
+            rank = rank * (reviews + 1) + kind
+        return rank
+
+    def among(self, kept: BoolArray | IntArray) -> Concerns:
+        """Return the concerns of some of the pairs, marked in shape (P,), or given as codes."""
+        return self._replace(below=self.below[kept], changed=self.changed[kept])
+
+    def counts(self, chosen: BoolArray) -> tuple[int, ...]:
+        """How many pairs of each kind are chosen."""
+        return tuple(int((kind & chosen).sum()) for kind in self.kinds)
+
+
+# A previous assignment against the problem at hand, and against the assignment that replaces it.
+
+
+class Keys(NamedTuple):
+    """Pairs as numbers, item * M + reviewer.
+
+    Parameters
+    ----------
+    all, barred, old
+        All that may be assigned, conflicts, and those of a first phase.
+    items, reviewers
+        How many there are; codes from there on are of the first phase alone.
+    """
+
+    all: IntArray
+    barred: IntArray
+    old: IntArray
+    items: int
+    reviewers: int
+
+
+def missing_pairs(previous: Columns, scored: Scored, keys: Keys) -> tuple[Dropped, ...]:
+    """Pairs of a previous assignment that may not be assigned again, each with the first reason that applies."""
+    reviewer = codes_among(previous.reviewers, scored.reviewers)[previous.reviewer]
+    item = codes_among(previous.items, scored.items)[previous.item]
+    pair = item * len(scored.reviewers) + reviewer
+    # The last that applies is written first.
+    reason = np.full(pair.size, "", dtype=object)
+    for why, applies in (
+        (Reason.UNSCORED, ~np.isin(pair, keys.all)),
+        (Reason.PHASE_ONE, np.isin(pair, keys.old)),
+        (Reason.CONFLICT, np.isin(pair, keys.barred)),
+        (Reason.ITEM, (item < 0) | (item >= keys.items)),
+        (Reason.REVIEWER, (reviewer < 0) | (reviewer >= keys.reviewers)),
+    ):
+        reason[applies] = why
+    # Each pair once, in the natural order of labels, whatever that of the rows.
+    rows = _natural(previous.items)[previous.item] * len(previous.reviewers)
+    _, first = np.unique(rows + _natural(previous.reviewers)[previous.reviewer], return_index=True)
+    gone = first[reason[first] != ""]
+    return tuple(
+        Dropped(previous.reviewers[previous.reviewer[row]], previous.items[previous.item[row]], reason[row])
+        for row in gone.tolist()
+    )
+
+
+def _natural(labels: Sequence[Label]) -> IntArray:
+    """Place of each label in natural order."""
+    return encode(labels)[0]
+
+
+def concerns_among(problem: Problem, kept: BoolArray | IntArray, why: Reason) -> Concerns | None:
+    """Return the concerns of some of the pairs; those of the previous assignment that are left out are gone for that.
+
+    Parameters
+    ----------
+    problem
+        With all pairs.
+    kept
+        Marked in shape (P,), or codes.
+    why
+        The reason.
+    """
+    concerns = problem.concerns
+    if concerns is None or concerns.gone is None:
+        return concerns and concerns.among(kept)
+    left = ~concerns.changed & ~problem.old
+    left[kept] = False
+    gone = tuple(Dropped(*pair, why) for pair in compared_pairs(problem, left))
+    return concerns.among(kept)._replace(gone=concerns.gone + gone)
+
+
+def concerned(problem: Problem, assigned: BoolArray, fewest: tuple[int, ...], lost: float) -> Concerned:
+    """Say what became of the concerns of a problem, given the fewest pairs of each kind and the affinity they cost."""
+    if problem.concerns is None:
+        return Concerned()
+    # Fewest changes are proved among the assignments with fewest pairs below the threshold.
+    below, *rest = fewest
+    proved = rest[0] if rest and problem.concerns.counts(assigned)[0] == below else None
+    changed = int((problem.concerns.changed & assigned).sum())
+    return Concerned(
+        lost,
+        _changes(problem, problem.concerns, assigned, proved),
+        _below(problem, problem.concerns, assigned, below),
+        problem.concerns.counts(assigned),
+        changed * (problem.concerns.per_change or 0.0),
+    )
+
+
+def _changes(problem: Problem, concerns: Concerns, assigned: BoolArray, fewest: int | None) -> Changes | None:
+    """Compare an assignment with the previous one; None where there is none."""
+    if concerns.gone is None:
+        return None
+    before, now = ~concerns.changed & ~problem.old, assigned & ~problem.old
+    chosen = tuple(Dropped(*pair, Reason.CHOICE) for pair in compared_pairs(problem, before & ~now))
+    return Changes(
+        compared_pairs(problem, before & now), concerns.gone + chosen, compared_pairs(problem, now & ~before), fewest
+    )
+
+
+def _below(problem: Problem, concerns: Concerns, assigned: BoolArray, fewest: int) -> Below | None:
+    """List the pairs assigned below the threshold; None where there is none."""
+    if concerns.min_affinity is None:
+        return None
+    return Below(concerns.min_affinity, compared_pairs(problem, assigned & concerns.below), fewest)
+
+
+def compared_pairs(problem: Problem, chosen: BoolArray) -> tuple[Pair, ...]:
+    """Labels of some pairs, by item."""
+    return tuple(
+        Pair(problem.reviewers[problem.reviewer[p]], problem.items[problem.item[p]])
+        for p in np.flatnonzero(chosen).tolist()
+    )
+
+
+# Who wrote what: the papers a reviewer may not review for that, and the rivals that it makes of pairs.
+
+
+def written_by(authors: Authors, scored: Scored) -> Written | None:
+    """Give codes to an authors' file; None where it is empty.
+
+    Raises
+    ------
+    InputError
+        If no author in it is a reviewer, or no paper is among the items.
+    """
+    named = _table(authors.pairs, scored.spellings)
+    if not named.reviewer.size:
+        return None
+    # Authors need not review, nor papers be among those to assign, but some must.
+    author = match_labels(named.reviewers, scored.reviewers, "authors", "author", unknown="expected", where=LISTS)
+    item = match_labels(named.items, scored.items, "authors", "paper", unknown="expected", where=LISTS)
+    # Who and what is not known gets codes behind the others: it may still make two reviewers co-authors.
+    for codes, known in ((author, scored.reviewers), (item, scored.items)):
+        new = np.flatnonzero(codes < 0)
+        codes[new] = len(known) + np.arange(new.size)
+    pairs = np.unique(np.column_stack([item[named.item], author[named.reviewer]]), axis=0)
+    return Written(authors, pairs[:, 0], pairs[:, 1], (len(scored.items), len(scored.reviewers)))
+
+
+def _table(pairs: Any, spellings: Spellings) -> Columns:
+    if isinstance(pairs, Mapping):
+        for item, names in pairs.items():
+            refuse(f"authors of {item!r}", names, [LABELS])
+        pairs = [(author, item) for item, names in pairs.items() for author in names]
+    return pairs_of(pairs, "authors", spellings)
+
+
+def check_fixed(scored: Scored, fixed: tuple[IntArray, IntArray], barred: IntArray) -> None:
+    """Refuse a fixed review of one's own paper or, at distance 1, of a co-author's.
+
+    Raises
+    ------
+    InputError
+        If there is one.
+    """
+    clash = np.flatnonzero(np.isin(fixed[1] * len(scored.reviewers) + fixed[0], barred))
+    if clash.size:
+        pair = scored.reviewers[int(fixed[0][clash[0]])], scored.items[int(fixed[1][clash[0]])]
+        message = (
+            f"fixed: the pair {pair!r} may not be by the authors' file: the reviewer wrote the paper, or shares one "
+            "with an author of it; remove it from fixed or from authors"
+        )
+        raise InputError(message)
+
+
+def with_rivals(problem: Problem, wrote: Written) -> Problem:
+    """Note which pairs may not both be assigned, and leave out those that may not beside a given one.
+
+    Raises
+    ------
+    InputError
+        If two fixed pairs, or one and a review of the first phase, may not be together.
+    """
+    couples = [np.empty((0, 2), np.int64)]
+    if not wrote.asked.allow_cycles:
+        couples.append(cycles_of_two(problem.item, problem.reviewer, wrote))
+    if not wrote.asked.allow_coauthors:
+        couples.append(coauthors_together(problem.item, problem.reviewer, wrote))
+    rivals = rivals_of(problem.item.size, np.concatenate(couples))
+    _check_given(problem, rivals.couples_among(problem.given))
+    kept = problem.given | (rivals.count_among(problem.given) == 0)
+    if problem.given.any():
+        couples_left = rivals.couples_among(kept & ~problem.given)
+        rivals = rivals_of(int(kept.sum()), (np.cumsum(kept) - 1)[couples_left])
+    return replace(
+        problem,
+        item=problem.item[kept],
+        reviewer=problem.reviewer[kept],
+        affinity=problem.affinity[kept],
+        given=problem.given[kept],
+        old=problem.old[kept],
+        rivals=rivals,
+        concerns=concerns_among(problem, kept, Reason.CONFLICT),
+    )
+
+
+def _check_given(problem: Problem, couples: IntArray) -> None:
+    # What the first phase did stands.
+    bad = couples[~problem.old[couples].all(axis=1)]
+    if bad.size:
+        one, other = (
+            f"reviewer {problem.reviewers[problem.reviewer[p]]!r} on item {problem.items[problem.item[p]]!r}"
+            for p in bad[0].tolist()
+        )
+        message = (
+            f"fixed: {one} and {other} may not both be, by the authors' file; remove one of the pairs, or allow cycles "
+            "or co-authors"
+        )
+        raise InputError(message)
+
+
+def authored(problem: Problem, assigned: BoolArray, rivals: int, best: float, bound: float) -> Authored | None:
+    """Sum up what an authors' file asked for and came to; None without one."""
+    wrote = problem.wrote
+    if wrote is None:
+        return None
+    three = wrote.cycles_of_three(problem.item[assigned], problem.reviewer[assigned])
+    asked = wrote.asked
+    return Authored(
+        asked.distance,
+        asked.allow_cycles,
+        asked.allow_coauthors,
+        int(problem.barred.sum()),
+        rivals,
+        three,
+        best,
+        bound,
+    )
+
+
+# What is asked of a lottery: caps on probabilities, how much it is to spread, and how many draws are measured.
+
+#: One cap for all pairs, or a cap by (reviewer, item).
+MaxProbability: TypeAlias = float | Numbered
+
+
+class Chances(NamedTuple):
+    """The arguments of a lottery, as :func:`planner.assign` takes them; ``check`` refuses malformed ones."""
+
+    max_probability: MaxProbability | None = None
+    perturbation: float = 0.0
+    draws: int = DRAWS
+
+    @property
+    def asked(self) -> bool:
+        """Whether a lottery is asked for."""
+        return self.max_probability is not None or self.perturbation > 0
+
+    @property
+    def one_cap(self) -> float | None:
+        """The cap of all pairs, None where it is a table."""
+        if self.max_probability is None:
+            return 1.0
+        return float(self.max_probability) if isinstance(self.max_probability, Real) else None
+
+    def check(self) -> None:
+        """Refuse numbers out of range.
+
+        Raises
+        ------
+        InputError
+            If the cap of all pairs is not above 0 and up to 1, the perturbation not from 0 to 0.5, or draws below 1.
+        """
+        cap = self.one_cap
+        if cap is not None and not 0 < cap <= 1:
+            message = f"max_probability: expected a number above 0, up to 1, or one for each pair, found {cap!r}"
+            raise InputError(message)
+        if not 0 <= self.perturbation <= 0.5:
+            message = f"perturbation: expected a number from 0 to 0.5, found {self.perturbation!r}"
+            raise InputError(message)
+        if self.draws < 1:
+            message = f"draws: expected a whole number, 1 or more, found {self.draws!r}"
+            raise InputError(message)
+
+    def spelled(self, spellings: Spellings) -> Chances:
+        """Return them with the labels of pairs as they are spelled.
+
+        Raises
+        ------
+        InputError
+            If caps are no numbers by pair.
+        """
+        if self.one_cap is not None:
+            return self
+        table = numbered_pairs(self.max_probability, "max_probability", PROBABILITY.role, spellings)
+        return self._replace(max_probability=table)
+
+    def caps(self, problem: Problem) -> FloatArray:
+        """Cap of each pair, shape (P,); 1 for pairs that a table leaves out. Pairs that may not be are ignored.
+
+        Raises
+        ------
+        InputError
+            If a cap of a table is not from 0 to 1.
+        """
+        caps = np.ones(problem.item.size)
+        if self.one_cap is not None:
+            caps[:] = self.one_cap
+            return caps
+        table = numbered_pairs(self.max_probability, "max_probability", PROBABILITY.role)
+        # Pairs without a number have no cap.
+        value = np.nan_to_num(np.asarray(table.score, np.float64), nan=1.0)
+        wrong = np.flatnonzero(~((value >= 0) & (value <= 1)))
+        if wrong.size:
+            row = int(wrong[0])
+            pair = (table.reviewers[int(table.reviewer[row])], table.items[int(table.item[row])])
+            message = f"max_probability: expected numbers from 0 to 1, found {value[row]:g} for {pair!r}"
+            raise InputError(message)
+        reviewer, item = match_pairs(table, problem.reviewers, problem.items, "max_probability", where=LISTS)
+        key = problem.item * problem.n_reviewers + problem.reviewer
+        wanted = np.where((reviewer >= 0) & (item >= 0), item * problem.n_reviewers + reviewer, -1)
+        place = np.minimum(np.searchsorted(key, wanted), max(key.size - 1, 0))
+        known = key[place] == wanted if key.size else np.zeros(wanted.size, np.bool_)
+        caps[place[known]] = value[known]
+        return caps

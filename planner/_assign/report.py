@@ -1,0 +1,261 @@
+"""The report of an assignment: whether all is filled, level and price, loads, affinities, who reviews what."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from planner._assign.words import headline, opening, page, sentences, shortage_lines
+from reviewgraph._base.labels import natural_key, places
+from reviewgraph._base.text import counted
+from reviewgraph.report.page import (
+    Column,
+    Document,
+    Fact,
+    Part,
+    Picture,
+    Printed,
+    Section,
+    Table,
+    chart,
+    parts_of,
+    pictures_among,
+    worth_seeing,
+)
+from reviewgraph.report.pictures import Bar, Ranked, ranked, tally
+
+if TYPE_CHECKING:
+    from planner.assignments import Assignment
+    from reviewgraph._base.labels import Label
+    from reviewgraph.table.reviews import Reviews
+
+
+#: Bins of affinities.
+BINS = 10
+#: Papers served worst that have their names written beside them.
+NAMED = 5
+
+
+def document(found: Assignment, subject: str, closing: Sequence[str] = ()) -> Document:
+    """Return the report of an assignment.
+
+    Parameters
+    ----------
+    found
+        The assignment, under the names that the report is to show.
+    subject
+        What was assigned: the files.
+    closing
+        What to type next.
+    """
+    empty, proof = not found.reviews.n_reviews, f"{found.status.text[0].upper()}{found.status.text[1:]}."
+    loads, level, *affinity = opening(found) if not empty else ["", ""]
+    return Document(
+        "Assignment of reviewers",
+        subject,
+        found.status.reached,
+        headline(found),
+        proof if empty else " ".join([*shortage_lines(found), level, loads]),
+        ([found.explanation] if found.explanation else []) if empty else [" ".join(affinity), proof],
+        closing,
+        _facts(found, found.reviews),
+        [
+            *([] if empty else _sections(found, found.reviews)),
+            Section("text", "As the terminal prints it", [_printed(found, closing)]),
+        ],
+    )
+
+
+def _headline(found: Assignment) -> str:
+    if not found.reviews.n_reviews:
+        return "No assignment"
+    if found.shortage is not None:
+        return "A part of what was asked for"
+    return "Every paper has its reviewers" if found.status.reached else "The level is missed"
+
+
+def pictures(found: Assignment) -> list[Picture]:
+    """Return the pictures of an assignment: loads, demands, affinities, how papers are served."""
+    return pictures_among(_pictured(found, found.reviews)) if found.reviews.n_reviews else []
+
+
+def _printed(found: Assignment, closing: Sequence[str]) -> Printed:
+    return Printed([*page(found).splitlines(), "", *closing])
+
+
+def _facts(found: Assignment, table: Reviews) -> list[Fact]:
+    facts = [
+        Fact("Papers", f"{table.n_items:,}"),
+        Fact("Reviewers", f"{table.n_reviewers:,}"),
+        Fact("Reviews", f"{table.n_reviews:,}", f"{found.status}"),
+        Fact("Level", found.target),
+    ]
+    if table.n_reviews:
+        most, busiest = int(found.loads.max()), int((found.loads == found.loads.max()).sum())
+        facts += [
+            Fact("Most for one", f"{most:,}", f"by {counted(busiest, 'reviewer')}"),
+            Fact("Affinity", f"{found.affinity:.6g}", f"best without a level: {found.affinity_unconstrained:.6g}"),
+            Fact("Affinity lost", f"{found.price:.3f} %", "for the level and all else"),
+        ]
+    return facts
+
+
+def _sections(found: Assignment, table: Reviews) -> list[Section]:
+    tables = [_paper_table(found, table), _reviewer_table(found, table), _pair_table(found, table)]
+    said = parts_of(sentences(found))
+    return [
+        *([Section("level", "Rules, errors and losses", said)] if said else []),
+        Section("loads-section", "Loads and affinities", worth_seeing(_pictured(found, table))),
+        Section("tables", "Tables", tables),
+    ]
+
+
+def _pictured(found: Assignment, table: Reviews) -> list[Part]:
+    loads, per_item = found.loads, table.reviews_per_item
+    return [
+        chart(
+            "loads",
+            "Reviews per reviewer",
+            f"How many of {counted(loads.size, 'reviewer')} have how many reviews.",
+            tally(loads),
+            "reviews",
+        ),
+        chart(
+            "demands",
+            "Reviews per paper",
+            f"How many of {counted(per_item.size, 'paper')} have how many reviews.",
+            tally(per_item, low=1),
+            "reviews",
+        ),
+        _affinities(found),
+        _served(found, table),
+    ]
+
+
+def _affinities(found: Assignment) -> Picture:
+    count, edge = np.histogram(found.affinities, bins=BINS)
+    names = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edge)]
+    if found.affinities.min() == found.affinities.max():
+        names, count = [f"{found.affinities.min():.3g}"], np.array([found.affinities.size])
+    shown = [Bar(name, number) for name, number in zip(names, count.tolist(), strict=True)]
+    mean, least = found.mean_affinity, found.minimum_affinity
+    words = f"How many reviews have which affinity: {mean:.4g} on average, {least:.4g} at least."
+    return chart("affinities", "Affinity of the reviews", words, shown, "affinity")
+
+
+def _served(found: Assignment, table: Reviews) -> Picture:
+    total = np.bincount(table.item, weights=found.affinities, minlength=table.n_items).astype(np.float64)
+    order = np.lexsort((places(table.items), total))
+    nothing = np.full(order.size, np.nan)
+    names = [str(table.items[i]) for i in order.tolist()]
+    shown = Ranked(total[order], nothing, nothing, ["dot"] * order.size, names, range(min(NAMED, order.size)))
+    words = (
+        f"The affinities of each paper's reviewers together, the worst-served paper first: from {total.min():.4g} to "
+        f"{total.max():.4g}."
+    )
+    return Picture(
+        "served",
+        "How papers are served",
+        words,
+        lambda width: ranked(shown, width, "sum of affinities", "papers, the worst served first", [("dot", "paper")]),
+        "" if total.min() < total.max() else f"The affinities of each paper's reviewers add up to {total.min():.4g}.",
+    )
+
+
+def _paper_table(found: Assignment, table: Reviews) -> Table:
+    total = np.bincount(table.item, weights=found.affinities, minlength=table.n_items)
+    order = np.lexsort((places(table.items), total)).tolist()
+    items = [table.items[i] for i in order]
+    titles = [table.titles.get(item, "") for item in items]
+    columns = [
+        Column("paper", items),
+        *([Column("title", titles)] if any(titles) else []),
+        Column("reviews", [int(table.reviews_per_item[i]) for i in order], "number"),
+        Column("sum of affinities", [float(total[i]) for i in order], "number", 3),
+        Column("reviewers", [_joined(table.reviewers[j] for j in table.reviewers_of(i).tolist()) for i in order]),
+    ]
+    return Table("papers", "Papers, the worst served first", columns, "papers")
+
+
+def _reviewer_table(found: Assignment, table: Reviews) -> Table:
+    total = np.bincount(table.reviewer, weights=found.affinities, minlength=table.n_reviewers)
+    order = np.lexsort((places(table.reviewers), -table.loads)).tolist()
+    mean = [float(total[j] / table.loads[j]) if table.loads[j] else None for j in order]
+    columns = [
+        Column("reviewer", [table.reviewers[j] for j in order]),
+        Column("reviews", table.loads[order].tolist(), "number"),
+        Column("mean affinity", mean, "number", 3),
+        Column("papers", [_joined(table.items[i] for i in table.items_of(j).tolist()) for j in order]),
+    ]
+    return Table("reviewers", "Reviewers, the largest load first", columns, "reviewers")
+
+
+def _pair_table(found: Assignment, table: Reviews) -> Table:
+    by_name = places(table.items)[table.item], places(table.reviewers)[table.reviewer]
+    order = np.lexsort((*reversed(by_name), found.affinities)).tolist()
+    columns = [
+        Column("paper", [table.items[table.item[e]] for e in order]),
+        Column("reviewer", [table.reviewers[table.reviewer[e]] for e in order]),
+        Column("affinity", found.affinities[order].tolist(), "number", 3),
+    ]
+    return Table("pairs", "Reviews, the least affinity first", columns, "reviews")
+
+
+def _joined(labels: Iterable[Label]) -> str:
+    """Return labels in their natural order, which is not that of names where codes stand for these."""
+    return ", ".join(map(str, sorted(labels, key=natural_key)))
+
+
+# Sentences of a table's rows that say the same: said once above it, with what differs left in the rows.
+
+#: Numbers of a sentence.
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?%?")
+
+
+class Said(NamedTuple):
+    """What is said once, a line each, and what stays in the rows."""
+
+    once: list[str]
+    rows: list[str]
+
+
+def said_once(sentences: Sequence[str], short: Sequence[str]) -> Said:
+    """Leave their short form to sentences that several rows have.
+
+    Parameters
+    ----------
+    sentences
+        Of the rows.
+    short
+        A short form of each.
+
+    Examples
+    --------
+    >>> said_once(["a link in reserve", "joins p1 to p2", "a link in reserve"], ["reserve", "1 + 1", "reserve"])
+    Said(once=['reserve (2 reviews): a link in reserve'], rows=['reserve', 'joins p1 to p2', 'reserve'])
+    """
+    numbers = Counter(zip(sentences, short, strict=True))
+    again = [(each, number) for each, number in numbers.most_common() if number > 1]
+    repeated = {each for each, _ in again}
+    rows = [few if (words, few) in repeated else words for words, few in zip(sentences, short, strict=True)]
+    return Said([f"{few} ({counted(number, 'review')}): {words}" for (words, few), number in again], rows)
+
+
+def numbers_alone(sentences: Sequence[str]) -> Said:
+    """Leave their numbers alone to sentences that several rows have but for these.
+
+    >>> numbers_alone(["0.4 becomes 0.3", "0.5 becomes 0.4", "it is 1 of 2"])
+    Said(once=['… becomes …'], rows=['0.4, 0.3', '0.5, 0.4', 'it is 1 of 2'])
+    """
+    forms = [_NUMBER.sub("…", words) for words in sentences]
+    again = [form for form, number in Counter(forms).most_common() if number > 1]
+    rows = [
+        ", ".join(_NUMBER.findall(words)) if form in again else words
+        for words, form in zip(sentences, forms, strict=True)
+    ]
+    return Said(again, rows)

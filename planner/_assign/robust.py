@@ -1,0 +1,666 @@
+"""Changes that make the level hold after any one reviewer drops out: a tabu search over cheapest cycles."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from planner._assign.core import (
+    Core,
+    Groups,
+    Grown,
+    coverage,
+    groups_of,
+    grow,
+    largest_cover,
+    nothing_grown,
+    promise,
+    seeds_of,
+)
+from planner._assign.findings import Alternate, Alternates, Lack, Missing
+from planner._assign.flow import FAR, flip, free_of_rivals, toll
+from reviewgraph._base.clock import TimeOver
+from reviewgraph.graph.kernels.compiling import kernel
+
+if TYPE_CHECKING:
+    from planner._assign.levels import Aim
+    from planner._assign.linking import Linker
+    from planner._assign.problem import Network, Problem
+    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base.clock import Clock
+
+
+# Kernels that tell what the core still covers after any one reviewer drops out.
+
+
+@kernel
+def note(net: Network, groups: Groups, grown: Grown, item: int, without: int, used: BoolArray) -> None:
+    """Mark one reviewer of the core who covers an item as needed, unless one of them is so already."""
+    chosen = -1
+    for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
+        j = net.reviewer[net.panel[slot]]
+        if j != without and grown.joined[groups.label[j]]:
+            if used[j]:
+                return
+            chosen = j
+    if chosen >= 0:
+        used[chosen] = True
+
+
+@kernel
+def append_chain(root: IntArray, following: IntArray, last: IntArray, c: int, d: int) -> None:
+    """Put the chain of component d behind that of c."""
+    following[last[c]], last[c] = d, last[d]
+    m = d
+    while m >= 0:
+        root[m] = c
+        m = following[m]
+
+
+@kernel
+def absorb(net: Network, groups: Groups, grown: Grown, required: BoolArray, following: IntArray, first: int) -> int:
+    """Take a chain of reviewers into the core; returns how many required items that brings."""
+    brought, j = 0, first
+    while j >= 0:
+        grown.joined[groups.label[j]] = True
+        for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
+            i = net.item[net.held[slot]]
+            if not grown.covered[i]:
+                grown.covered[i] = True
+                brought += 1 if required[i] else 0
+        j = following[j]
+    return brought
+
+
+@kernel
+def close_outside(
+    net: Network, groups: Groups, grown: Grown, required: BoolArray, without: int, used: BoolArray
+) -> int:
+    """Merge reviewers outside the core among themselves, and those into it who then share two items with it.
+
+    Growth takes in one reviewer at a time; two who share two items may belong together where neither does alone.
+    Returns how many required items that brings; ``grown`` takes them up. Reviewers through whom others were merged
+    are marked in ``used``. Each pass grows every component once; the last one finds nothing.
+    """
+    # Components outside the core are chains of reviewers: root of each, the one that follows, the last of a root.
+    n_reviewers, n_items = net.n_held.size, required.size
+    root, following, last = np.arange(n_reviewers), np.full(n_reviewers, -1, np.int64), np.arange(n_reviewers)
+    # In scan number ``scan``: ``common[d]`` is the one item shared with component d so far, found ``through[d]``.
+    stamp, common = np.full(n_reviewers, -1, np.int64), np.full(n_reviewers, -1, np.int64)
+    through, seen = np.full(n_reviewers, -1, np.int64), np.full(n_items, -1, np.int64)
+    seen_by, scan, brought, again = np.full(n_items, -1, np.int64), 0, 0, True
+    while again:
+        again = False
+        for c in range(n_reviewers):
+            if root[c] != c or c == without or grown.joined[groups.label[c]]:
+                continue
+            # Walk along the items of component c, including those of whoever joins it meanwhile.
+            scan += 1
+            inside, j, alone = -1, c, following[c] < 0
+            absorbed = False
+            while j >= 0 and not absorbed:
+                for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
+                    i = net.item[net.held[slot]]
+                    if seen[i] == scan:
+                        continue
+                    seen[i], seen_by[i] = scan, j
+                    # Two items within the cover: all of c belongs to the core.
+                    if grown.covered[i]:
+                        if inside >= 0:
+                            note(net, groups, grown, i, without, used)
+                            note(net, groups, grown, inside, without, used)
+                            if following[c] >= 0:
+                                used[j], used[seen_by[inside]] = True, True
+                            absorbed = True
+                            break
+                        inside = i
+                    # A second shared item merges another component d into c: its chain goes to the end of c's.
+                    for other in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
+                        r = net.reviewer[net.panel[other]]
+                        d = root[r]
+                        if d == c or r == without or grown.joined[groups.label[r]]:
+                            continue
+                        if stamp[d] != scan:
+                            stamp[d], common[d], through[d] = scan, i, r
+                        elif common[d] != i:
+                            if not alone:
+                                used[j], used[seen_by[common[d]]] = True, True
+                            if following[d] >= 0:
+                                used[r], used[through[d]] = True, True
+                            append_chain(root, following, last, c, d)
+                            alone, again = False, True
+                j = following[j]
+            # The cover grows by all that c reads, which may absorb others: one more pass.
+            if absorbed:
+                again = True
+                brought += absorb(net, groups, grown, required, following, c)
+    return brought
+
+
+@kernel
+def reached(
+    net: Network, groups: Groups, grown: Grown, required: BoolArray, seed: int, shared: int, without: int,
+    used: BoolArray,
+) -> int:  # fmt: skip
+    """Count required items that the component of a seed covers without a reviewer (-1: with all)."""
+    count = grow(net, groups, grown, required, seed, shared, without)
+    for j in range(used.size):
+        group = groups.label[j]  # of the two of a seed, one may have joined by way of the other
+        used[j] = grown.first[group] > 0 or groups.start[group + 1] - groups.start[group] > 1
+    return count + close_outside(net, groups, grown, required, without, used) if shared > 1 else count
+
+
+@kernel
+def spared(net: Network, groups: Groups, grown: Grown, required: BoolArray, reviewer: int) -> bool:
+    """Whether others of the core cover every required item of a reviewer."""
+    for slot in range(net.held_start[reviewer], net.held_start[reviewer] + net.n_held[reviewer]):
+        i = net.item[net.held[slot]]
+        others = not required[i]
+        for other in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
+            r = net.reviewer[net.panel[other]]
+            others = others or (r != reviewer and grown.joined[groups.label[r]])
+        if not others:
+            return False
+    return True
+
+
+@kernel
+def clear(
+    net: Network, groups: Groups, grown: Grown, required: BoolArray, seeds: IntArray, shared: int, left: IntArray
+) -> IntArray:
+    """Set ``left`` to 0 for reviewers without whom nothing is missing, as far as growths with everybody tell.
+
+    Whoever nobody was merged through, in some growth that covers all, can drop out. Returns the seeds of these
+    growths, the first seed where there are none.
+    """
+    total, used = 0, np.zeros(net.n_held.size, np.bool_)
+    for i in range(required.size):
+        if required[i]:
+            total += 1
+    good, n_good = seeds.copy(), 0
+    for seed in seeds:
+        if reached(net, groups, grown, required, seed, shared, -1, used) == total:
+            good[n_good] = seed
+            n_good += 1
+            for j in range(net.n_held.size):
+                if not used[j] and spared(net, groups, grown, required, j):
+                    left[j] = 0
+    return good[: max(n_good, 1)]
+
+
+@kernel
+def uncovered_without(
+    net: Network, groups: Groups, grown: Grown, required: BoolArray, seeds: IntArray, shared: int, who: IntArray,
+    left: IntArray,
+) -> None:  # fmt: skip
+    """Count in ``left`` the required items that no component of a seed covers, after each of ``who`` drops out."""
+    total, used = 0, np.zeros(net.n_held.size, np.bool_)
+    for i in range(required.size):
+        if required[i]:
+            total += 1
+    for j in who:
+        best = 0
+        for seed in seeds:
+            best = max(best, reached(net, groups, grown, required, seed, shared, j, used))
+            if best == total:
+                break
+        left[j] = total - best
+
+
+# Who must not drop out: growth from a few seeds with one reviewer left out, and the exact closure behind it.
+
+#: Disjoint seeds to grow from.
+WATCHED = 4
+
+
+class Watch:
+    """Growth from a few disjoint seeds with one reviewer left out, so that no drop-out takes all of them.
+
+    A seed is two reviewers who share two items, or one reviewer where there are too few of those; :meth:`sound`
+    says whether they still do after the assignment has changed.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        reviews = core.table()
+        label = np.arange(reviews.n_reviewers)
+        used: set[int] = set()
+        self.pairs: list[tuple[int, int]] = []
+        merges = core.aim.groups(reviews).merges if core.aim.shared > 1 else np.empty((0, 4), np.int64)
+        for a, b in seeds_of(reviews, merges):
+            if not used & {a, b} and len(self.pairs) < WATCHED:
+                used |= {a, b}
+                label[b] = a
+                self.pairs.append((a, b))
+        busiest = np.argsort(-reviews.loads, kind="stable")[: 3 * WATCHED].tolist()
+        first = [a for a, _ in self.pairs] + [j for j in busiest if j not in used]
+        distinct, compact = np.unique(label, return_inverse=True)
+        self.groups = groups_of(compact.astype(np.int64))
+        self.seeds = np.searchsorted(distinct, np.array(first[:WATCHED], np.int64)).astype(np.int64)
+        self.grown = nothing_grown(core.required.size, self.groups.start.size - 1)
+        self.used = np.zeros(label.size, np.bool_)
+
+    def sound(self) -> bool:
+        """Whether the reviewers of each seed still share two items."""
+        net = self.core.net
+
+        def items_of(j: int) -> set[int]:
+            first = int(net.held_start[j])
+            return set(net.item[net.held[first : first + int(net.n_held[j])]].tolist())
+
+        return all(len(items_of(a) & items_of(b)) > 1 for a, b in self.pairs)
+
+    def reaches(self, least: int) -> bool:
+        """Whether the component of some seed covers so many required items; false where a seed has fallen apart."""
+        return self.sound() and any(self._reached(seed, -1) >= least for seed in self.seeds.tolist())
+
+    def missing(self, clock: Clock) -> IntArray:
+        """Items that no growth reaches without each reviewer in turn: at least what is truly missing.
+
+        Raises
+        ------
+        TimeOver
+            If the clock is over before all were left out.
+        """
+        core = self.core
+        within = (core.net, self.groups, self.grown, core.required)
+        left = np.full(core.net.n_held.size, -1, np.int64)
+        good = clear(*within, self.seeds, core.aim.shared, left)
+        # First growths with everybody clear most; the others leave one after another.
+        waiting = np.flatnonzero(left < 0)
+        for first, last in clock.pieces(waiting.size):
+            uncovered_without(*within, good, core.aim.shared, waiting[first:last], left)
+        return left
+
+    def missing_one(self, reviewer: int) -> int:
+        """Items that no growth reaches without one reviewer; ``grown`` is left as the best growth has it."""
+        counts = [self._reached(seed, reviewer) for seed in self.seeds.tolist()]
+        best = int(np.argmax(counts))
+        if best != len(counts) - 1:
+            self._reached(int(self.seeds[best]), reviewer)
+        return self.core.total - counts[best]
+
+    def _reached(self, seed: int, without: int) -> int:
+        core = self.core
+        return reached(core.net, self.groups, self.grown, core.required, seed, core.aim.shared, without, self.used)
+
+
+def missing_without(core: Core, clock: Clock) -> IntArray:
+    """Count required items outside the best component after each reviewer in turn drops out, shape (M,); exact.
+
+    Growth from seeds in the core, one reviewer after another, clears most reviewers; the others get the full
+    closure. Takes O(M E).
+
+    Raises
+    ------
+    TimeOver
+        If the clock is over before it is known of all.
+    """
+    left = Watch(core).missing(clock)
+    for reviewer in clock.watch(np.flatnonzero(left > 0).tolist()):
+        left[reviewer] = truly_missing(core, reviewer)
+    return left
+
+
+def truly_missing(core: Core, reviewer: int) -> int:
+    """Count required items outside the best component after one reviewer drops out, by the full closure."""
+    reviews = core.table()
+    rest = reviews.subset(reviews.reviewer != reviewer)
+    return core.total - largest_cover(core.aim, rest, core.required)
+
+
+#: Candidates tried for a reviewer on whom the level hangs before the best of them is taken or she has to wait.
+TRIES = 16
+
+#: Candidates ranked for her.
+RANKED = 256
+
+#: Steps without progress after which the search goes back to the best assignment found, and restarts in all.
+STALE, RESTARTS = 40, 12
+
+#: Seconds for a last look at what is missing where time is over.
+CLOSING = 0.3
+
+#: Rounds of mending where mending may expose others.
+ROUNDS = 4
+
+
+class Hardened(NamedTuple):
+    """What is missing without each reviewer, and without each of those who are exposed, 0 for the others: both (M,)."""
+
+    missing: IntArray
+    exposed: IntArray
+
+
+def harden(linker: Linker, rng: np.random.Generator) -> Hardened | None:
+    """Change the assignment until the level outlives what it shall; None where it is not known in time whether it does.
+
+    Ends with the assignment of which least is missing, pairs forced for that being freed again where it survives
+    without them; it never gives up the level itself. Who is exposed says the aim: all reviewers, or those of critical
+    reviews; mending these may expose others, who join them in the next round.
+    """
+    core, clock, exposed = linker.core, linker.clock, np.zeros(linker.net.n_held.size, np.bool_)
+    given = linker.net.locked.copy()
+    given[linker.forced] = False
+    with suppress(TimeOver):
+        for _ in range(ROUNDS):
+            found, missing = core.aim.exposed(core.table(), clock), missing_without(core, clock)
+            if not missing[found].any():
+                return Hardened(missing, np.where(found, missing, 0))
+            exposed |= found
+            search = _Search(linker, rng, exposed, given)
+            if search.run():
+                linker.release(Robust(core, clock, exposed).holds)
+            linker.net.locked[:] = given
+            linker.net.locked[linker.forced] = True
+            core.regroup()
+            if found.all():
+                break
+    try:
+        until = clock.no_less_than(CLOSING)
+        found, missing = core.aim.exposed(core.table(), until), missing_without(core, until)
+    except TimeOver:
+        return None
+    return Hardened(missing, np.where(found, missing, 0))
+
+
+class Robust:
+    """Whether an assignment under change still survives any one reviewer of those watched, by default of all."""
+
+    def __init__(self, core: Core, clock: Clock, exposed: BoolArray | None = None) -> None:
+        self.core, self.clock, self.watch = core, clock, Watch(core)
+        self.exposed = np.ones(core.net.n_held.size, np.bool_) if exposed is None else exposed
+
+    def holds(self, pairs: IntArray) -> bool:
+        """Whether nothing is missing after pairs were flipped; false where time is over before that is known."""
+        if not self.watch.sound():
+            self.watch = Watch(self.core)
+        try:
+            return not self.watch.missing(self.clock)[self.exposed].any()
+        except TimeOver:
+            return False
+
+
+class _Search:
+    """Tabu search for an assignment without critical reviewers.
+
+    A step takes a reviewer on whom items hang, ranks the pairs that would join these without her as the planner
+    does, and forces the first one after which less is missing over all drop-outs; if none of those tried does, the
+    one after which least is missing. Pairs forced stay, and pairs removed stay away, for some steps.
+    """
+
+    def __init__(self, linker: Linker, rng: np.random.Generator, exposed: BoolArray, given: BoolArray) -> None:
+        self.linker, self.rng, self.step = linker, rng, 0
+        self.exposed, self.given = exposed, given
+        self.watch = Watch(linker.core)
+        self.missing = self._missing(self.watch)
+        self.base = linker.net.locked.copy()
+        self.until = np.zeros(linker.cost.size, np.int64)
+        self.noise = 0.0
+        self.best = int(self.missing.sum())
+        self.kept = (linker.net.assigned.copy(), list(linker.forced))
+
+    def run(self) -> bool:
+        """Search until nothing is missing, or time and restarts are used up; leaves the best assignment found."""
+        with suppress(TimeOver):
+            self._steps()
+        self._back()
+        return self.best == 0
+
+    def _steps(self) -> None:
+        stale, restarts = 0, 0
+        while self.best > 0 and not self.linker.clock.over() and restarts < RESTARTS:
+            self.step += 1
+            self._one_step()
+            stale += 1
+            # Remember the best so far; after many steps in vain go back to it, and let the ranking err from then on.
+            if int(self.missing.sum()) < self.best:
+                stale, self.best = 0, int(self.missing.sum())
+                self.kept = (self.linker.net.assigned.copy(), list(self.linker.forced))
+            elif stale > STALE:
+                stale, restarts, self.noise = 0, restarts + 1, 0.5
+                self._back()
+                self.base = self.given.copy()
+                self.watch = Watch(self.linker.core)
+                self.missing = self._missing(self.watch)
+
+    def _missing(self, watch: Watch) -> IntArray:
+        """Items missing without each reviewer who is to be mended; 0 for the others."""
+        return np.where(self.exposed, watch.missing(self.linker.clock), 0)
+
+    def _back(self) -> None:
+        """Return to the best assignment so far."""
+        linker = self.linker
+        assigned, forced = self.kept
+        flip(linker.net, np.flatnonzero(assigned != linker.net.assigned))
+        linker.forced = list(forced)
+        self.until[:] = 0
+
+    def _one_step(self) -> None:
+        # Tabu list: pairs forced of late stay (locked); pairs removed of late are left out of the ranking.
+        linker, net = self.linker, self.linker.net
+        net.locked[:] = self.base | (net.assigned & (self.until > self.step))
+        # A reviewer on whom items hang, those on whom much hangs more likely.
+        waiting = np.flatnonzero(self.missing > 0)
+        weight = self.missing[waiting] * self.rng.random(waiting.size)
+        reviewer = int(waiting[np.argmax(weight)])
+        found = self._look(reviewer, self._ranked(reviewer))
+        if found is None:
+            return
+        # The move is made even where it is for the worse: that leads out of local optima.
+        pairs, self.missing, self.watch = found
+        flip(net, pairs)
+        linker.forced.append(int(pairs[0]))
+        linker.forced = [p for p in dict.fromkeys(linker.forced) if net.assigned[p]]
+        stay = 3 + int(self.rng.integers(1 + min(20, net.n_held.size // 4)))
+        self.until[pairs[0]] = self.step + stay
+        self.until[pairs[~net.assigned[pairs]]] = self.step + stay
+
+    def _ranked(self, reviewer: int) -> IntArray:
+        """Pairs that would bring items without this reviewer, least loss for each item first."""
+        linker, net, watch = self.linker, self.linker.net, self.watch
+        watch.missing_one(reviewer)
+        core = linker.core
+        loss, follow, gain = promise(net, linker.cost, watch.groups, watch.grown, core.required, core.aim.shared, 1)
+        useful = np.flatnonzero((gain > 0) & (net.reviewer != reviewer) & (self.until <= self.step))
+        score = (loss + follow)[useful] / gain[useful]
+        if self.noise:
+            score *= np.exp(self.noise * self.rng.normal(size=score.size))
+        return useful[np.argsort(score, kind="stable")[:RANKED]]
+
+    def _look(self, reviewer: int, ranked: IntArray) -> tuple[IntArray, IntArray, Watch] | None:
+        """Find the first change after which less is missing, or else the best one of those tried."""
+        linker, net, now = self.linker, self.linker.net, int(self.missing.sum())
+        alone, tried = int(self.missing[reviewer]), 0
+        best: tuple[int, tuple[IntArray, IntArray, Watch]] | None = None
+        for pair in ranked.tolist():
+            if tried >= TRIES or linker.clock.over():
+                break
+            pairs, _ = linker.change(pair)
+            if pairs.size == 0:
+                continue
+            # Try the change, judge it, take it back.
+            flip(net, pairs)
+            try:
+                judged = self._judge(reviewer, alone)
+            finally:
+                flip(net, pairs)
+            if judged is None:
+                continue
+            tried += 1
+            total = int(judged[0].sum())
+            if total < now:
+                return pairs, *judged
+            if best is None or total < best[0]:
+                best = (total, (pairs, *judged))
+        return None if best is None else best[1]
+
+    def _judge(self, reviewer: int, alone: int) -> tuple[IntArray, Watch] | None:
+        """Count what is missing for each; None where the level itself is lost or nothing gained for this reviewer."""
+        watch = self.watch if self.watch.sound() else Watch(self.linker.core)
+        if watch.missing_one(-1) > 0 or watch.missing_one(reviewer) > alone:
+            return None
+        return self._missing(watch), watch
+
+
+# Whether the level outlives that another reviewer takes a review over: closure once a review, growth a candidate.
+
+
+class _Parts(NamedTuple):
+    """The components of an assignment without one review, and space to grow from them."""
+
+    groups: Groups
+    grown: Grown
+
+
+class Replacing:
+    """An assignment of which one review at a time is given to somebody else; after each question it is as before.
+
+    Where the level holds it must hold afterwards; where it was missed, no component may cover fewer required items. A
+    further review never parts a component. So a review that can be lost can be given to anybody, and growth from a few
+    seeds clears most of them, in O(E) each. Without one of the others the components are found once, in O(E) or little
+    more. A pair that enters changes what its reviewer's component covers and no other one, so whatever merges does so
+    with this component: growth from it decides, in O(E), exactly.
+
+    Parameters
+    ----------
+    core
+        The assignment and its level.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self.core, self.watch = core, Watch(core)
+        self.least = core.total if core.at_level() else core.count
+        # Where groups are not all there is to a level, its own test is asked of every exchange.
+        self.tested = core.at_level() and not core.aim.core_suffices
+        self.parts: dict[int, _Parts | None] = {}
+
+    def keeps(self, gone: int, entering: int) -> bool:
+        """Whether the level is kept when one pair takes the place of another."""
+        if self.tested:
+            flip(self.core.net, np.array([gone, entering]))
+            holds = self.core.at_level()
+            flip(self.core.net, np.array([gone, entering]))
+            return holds
+        if gone not in self.parts:
+            self.parts[gone] = self._without(gone)
+        parts = self.parts[gone]
+        if parts is None:
+            return True
+        net, aim = self.core.net, self.core.aim
+        both = np.array([gone, entering])
+        flip(net, both)
+        seed = int(parts.groups.label[net.reviewer[entering]])
+        reached = grow(net, parts.groups, parts.grown, self.core.required, seed, aim.shared, -1)
+        holds = reached >= self.least or (self.least == self.core.total and aim.holds_early(self.core.table))
+        flip(net, both)
+        return holds
+
+    def _without(self, gone: int) -> _Parts | None:
+        """Find the components without a review; None where the level does without it."""
+        core, one = self.core, np.array([gone])
+        flip(core.net, one)
+        parts = None if self.watch.reaches(self.least) else self._parts()
+        flip(core.net, one)
+        return parts
+
+    def _parts(self) -> _Parts | None:
+        core, reviews = self.core, self.core.table()
+        label = core.aim.groups(reviews).labels
+        most = coverage(label, reviews.reviewer, reviews.item, core.required).max(initial=0)
+        if most >= self.least or (self.least == core.total and core.aim.holds_early(core.table)):
+            return None
+        groups = groups_of(label)
+        return _Parts(groups, nothing_grown(core.required.size, groups.start.size - 1))
+
+
+# Who can step in: for each paper the next best reviewers any one of whom can replace anybody of its panel.
+#
+# An alternate for a paper may review it, has room in her load, and can take one reviewer's place such that what must
+# hold
+# on the paper does and the level is kept. Her place is checked against every reviewer of the panel: first come those
+# who
+# can replace everyone, by affinity, then those who can replace most. Each exchange is judged by itself, so two papers
+# may
+# call on one person, who has room for one of them.
+
+#: Candidates of a paper that are looked at, the best first, where too few of them can replace everyone.
+LOOKED = 20
+
+
+def alternates_of(problem: Problem, assigned: BoolArray, aim: Aim, number: int, clock: Clock) -> Alternates:
+    """Find the alternates of every paper, so many each.
+
+    Where the level holds it must hold after the exchange; where it was missed, no fewer papers may be in the core
+    (:mod:`planner._assign.robust`): O(E) for each review, and for each candidate beside a review on which
+    the level hangs; O(E^2) in all at worst. Papers without an open place in the answer have none; once time is up, the
+    rest is missing.
+    """
+    search = _AlternateSearch(problem, assigned, aim)
+    listed: list[Alternate] = []
+    missing: list[Missing] = []
+    for item in np.flatnonzero(problem.served).tolist():
+        if clock.over():
+            missing.append(Missing(problem.items[item], 0, Lack.STOPPED))
+            continue
+        found, why = search.best(item, number)
+        listed += [search.named(pair, panel) for pair, panel in found]
+        full = sum(panel.size == search.panel(item).size for _, panel in found)
+        if full < number:
+            missing.append(Missing(problem.items[item], full, why))
+    return Alternates(number, tuple(listed), tuple(missing))
+
+
+class _AlternateSearch:
+    """An assignment that is final, and what may be exchanged in it."""
+
+    def __init__(self, problem: Problem, assigned: BoolArray, aim: Aim) -> None:
+        self.problem = problem
+        self.net = problem.network(assigned)
+        levelled = aim.level is not None
+        self.level = Replacing(Core(self.net, problem.required, aim)) if levelled else None
+
+    def panel(self, item: int) -> IntArray:
+        """Pairs of an item's panel, without those of a first phase."""
+        net = self.net
+        pairs = np.sort(net.panel[net.panel_start[item] :][: net.n_panel[item]])
+        return pairs[~self.problem.old[pairs]]
+
+    def best(self, item: int, number: int) -> tuple[list[tuple[int, IntArray]], Lack]:
+        """Find the best pairs with the reviews that each could replace, and what rules out further ones."""
+        panel, net, level = self.panel(item), self.net, self.level
+        first, last = net.item_start[item], net.item_start[item + 1]
+        others = np.arange(first, last)[~net.assigned[first:last]]
+        person = net.reviewer[others]
+        room = others[net.n_held[person] < (net.held_start[1:] - net.held_start[:-1])[person]]
+        found: list[tuple[int, IntArray]] = []
+        why = Lack.NOBODY if not others.size else Lack.ROOM if not room.size else Lack.RULES
+        for pair in room[np.argsort(-self.problem.affinity[room], kind="stable")][:LOOKED].tolist():
+            fitting = [
+                q
+                for q in panel.tolist()
+                if free_of_rivals(net, pair, q) and toll(net, item, net.reviewer[q], net.reviewer[pair]) < FAR
+            ]
+            replaced = np.array([q for q in fitting if level is None or level.keeps(q, pair)], np.int64)
+            why = Lack.LEVEL if len(fitting) > replaced.size else why
+            if replaced.size:
+                found.append((pair, replaced))
+            if sum(part.size == panel.size for _, part in found) == number:
+                break
+        found.sort(key=lambda one: -one[1].size)
+        return found[:number], why
+
+    def named(self, pair: int, replaced: IntArray) -> Alternate:
+        """Put labels to a pair and the reviews it could replace."""
+        problem = self.problem
+        item = int(problem.item[pair])
+        people = problem.reviewer[replaced].tolist()
+        return Alternate(
+            problem.items[item],
+            problem.reviewers[int(problem.reviewer[pair])],
+            float(problem.affinity[pair]),
+            tuple(problem.reviewers[j] for j in people),
+            replaced.size == self.panel(item).size,
+        )

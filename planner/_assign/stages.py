@@ -1,0 +1,628 @@
+"""The stages of an assignment: flow, panels, the level, what survives, conditioning."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from planner._assign.constraints import NO_FLOOR, scored_pairs, whole_values
+from planner._assign.core import Core
+from planner._assign.fair import best_with_good, sole
+from planner._assign.findings import Exchanges
+from planner._assign.flow import TIE_BITS, flip, whole, whole_costs
+from planner._assign.inputs import Wishes, build
+from planner._assign.levels import aim_named
+from planner._assign.linking import Relinker, least_loss
+from planner._assign.panel_programme import Rows, improved, objective, programme_of, rewards, solve
+from planner._assign.panels import (
+    Teams,
+    best_teams,
+    depending,
+    fewest_first,
+    kept_by,
+    routes_of,
+    scale_of,
+    settle,
+    unrouted,
+    within_rules,
+)
+from planner._assign.problem import authored, concerned
+from planner._assign.robust import Robust, alternates_of, harden, missing_without, uncovered_without
+from planner._assign.why_none import (
+    how_it_ended,
+    nearly_all,
+    rules_on_authors,
+    why_apart,
+    why_counted,
+    why_fragile,
+    why_infeasible,
+    why_no_panels,
+    why_unreachable,
+    why_unsure,
+)
+from planner._assign.words import why_below, why_no_floor, why_no_good
+from planner.assignments import Assignment, AssignmentStatus
+from reviewgraph._base.clock import Clock, TimeOver
+from reviewgraph._base.labels import PAPERS, said_under
+from reviewgraph._base.text import counted
+from reviewgraph.graph.kernels.compiling import POLICY
+from reviewgraph.graph.precision import Assumptions
+from reviewgraph.io.rules import Rules
+from reviewgraph.table.reviews import Reviews
+
+if TYPE_CHECKING:
+    from planner._assign.fair import Fair
+    from planner._assign.findings import Alternates, Fairness
+    from planner._assign.levels import Aim
+    from planner._assign.linking import State
+    from planner._assign.panels import Routes
+    from planner._assign.problem import Concerns, Problem
+    from planner._assign.robust import Hardened
+    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base.labels import Label
+
+
+# The last word on a level where few pairs are allowed: an integer programme, and a cut for each way to miss it.
+#
+# More reviews never harm a level. So where an assignment misses it, pairs are added as long as it is missed still: what
+# reaches the level has one of the pairs that are left. Such cuts are added until the best assignment that obeys them
+# reaches the level, or nothing obeys them, in the word of two solvers.
+
+#: Bits of a score that are left out where solvers are asked for it.
+COARSE = 16
+#: Pairs that are not given up to which it is tried, programmes solved, and cuts made of each answer.
+MOST_PAIRS, ROUNDS, CUTS = 64, 200, 24
+#: Work that one programme may take.
+WORK = 5.0
+
+
+class Decided(NamedTuple):
+    """The best assignment that reaches the level, or None: then ``proved`` says whether there is none."""
+
+    chosen: BoolArray | None
+    proved: bool
+
+
+def decide(
+    problem: Problem, aim: Aim, chosen: BoolArray, clock: Clock, *, survive: bool, least: IntArray | None = None
+) -> Decided:
+    """Find the best assignment at a level, or prove that there is none; where that takes too much work, neither.
+
+    Parameters
+    ----------
+    problem, aim
+        What to assign, and the level to reach.
+    chosen
+        An assignment under the rules, which stands if it reaches the level.
+    clock
+        When to end.
+    survive
+        Whether the level must hold after any one reviewer drops out, too, or what the aim asks to be lost.
+    least
+        Shape (N,): the least score of each paper, in whole units of affinity, less what rounding takes; None asks for
+        nothing.
+    """
+    unsettled = Decided(None, False)
+    if np.count_nonzero(~problem.given) > MOST_PAIRS:
+        return unsettled
+    programme = programme_of(problem, chosen, np.ones(problem.n_items, np.bool_))
+    if programme is None:
+        return unsettled
+    if least is not None:
+        programme = programme._replace(rows=(*programme.rows, _least_scores(problem, programme.pairs, least)))
+    level = _Level(problem, aim, programme.pairs, survive)
+    if level.holds(chosen[programme.pairs]):
+        return Decided(chosen, True)
+    if not level.holds(np.ones(programme.pairs.size, np.bool_)):
+        return Decided(None, True)
+    cuts = list(level.cuts(chosen[programme.pairs]))
+    for _ in range(ROUNDS):
+        if clock.over():
+            return unsettled
+        cut = programme._replace(rows=(*programme.rows, _rows(cuts)))
+        ending = improved(cut, np.ones(cut.value.size, np.bool_), np.zeros(0, np.int64), None, clock.effort(WORK))
+        if ending.picked is None:
+            return Decided(None, ending.proved and solve(cut, clock.effort(WORK)).proved)
+        picked = ending.picked[: programme.pairs.size]
+        if level.holds(picked):
+            return Decided(level.whole(picked), True)
+        cuts += level.cuts(picked)
+    return unsettled
+
+
+def _rows(cuts: list[IntArray]) -> Rows:
+    """Ask for one at least of the columns of each cut."""
+    size = [cut.size for cut in cuts]
+    row, column, low = np.repeat(np.arange(len(cuts)), size), np.concatenate(cuts), np.ones(len(cuts), np.int64)
+    return Rows(row, column, low, np.array(size, np.int64).clip(1), np.ones(row.size, np.int64))
+
+
+def _least_scores(problem: Problem, pairs: IntArray, least: IntArray) -> Rows:
+    """Ask for the least score of each paper that has one, in units that solvers count exactly."""
+    value = whole_values(problem.affinity)
+    given = np.bincount(problem.item[problem.given], value[problem.given], problem.n_items).astype(np.int64)
+    asked = np.flatnonzero(least > NO_FLOOR // 2)
+    row = np.full(problem.n_items, -1)
+    row[asked] = np.arange(asked.size)
+    column = np.flatnonzero(row[problem.item[pairs]] >= 0)
+    # Rounding may take half a unit from each review.
+    low = ((least - given)[asked] >> COARSE) - problem.demand[asked]
+    weight = np.rint(value[pairs[column]] / 2.0**COARSE).astype(np.int64)
+    return Rows(row[problem.item[pairs[column]]], column, low, np.full(asked.size, 1 << 40), weight)
+
+
+class _Level:
+    """Whether some of the pairs of a programme, beside those given, reach a level."""
+
+    def __init__(self, problem: Problem, aim: Aim, pairs: IntArray, survive: bool) -> None:
+        self.problem, self.aim, self.pairs, self.survive = problem, aim, pairs, survive
+        self.required = sum(1 << i for i in np.flatnonzero(problem.required).tolist())
+
+    def whole(self, picked: BoolArray) -> BoolArray:
+        """Shape (P,): the assignment of some of the pairs."""
+        assigned = self.problem.given.copy()
+        assigned[self.pairs] = picked
+        return assigned
+
+    def holds(self, picked: BoolArray) -> bool:
+        """Whether the level is reached."""
+        problem, assigned = self.problem, self.whole(picked)
+        pairs = (problem.reviewer[assigned], problem.item[assigned])
+        covers = [0] * problem.n_reviewers
+        for j, i in zip(*map(np.ndarray.tolist, pairs), strict=True):
+            covers[j] |= 1 << i
+        if not (self.aim.core_suffices and self._covered(covers)):
+            table = partial(Reviews.from_codes, *pairs, reviewers=problem.n_reviewers, items=problem.n_items)
+            if not self.aim.holds_early(table):
+                return False
+        return not self.survive or all(map(self._covered, self.aim.after_losses(covers)))
+
+    def _covered(self, covers: list[int]) -> bool:
+        """Whether one group covers all that is required; items are bits, quicker than tables where there are few."""
+        shared, groups = self.aim.shared, list[int]()
+        for cover in covers:
+            # Whoever shares enough joins, and with more items others may.
+            while near := [group for group in groups if (group & cover).bit_count() >= shared]:
+                groups = [group for group in groups if (group & cover).bit_count() < shared]
+                for group in near:
+                    cover |= group
+            groups.append(cover)
+        return any(group & self.required == self.required for group in groups)
+
+    def cuts(self, picked: BoolArray) -> list[IntArray]:
+        """Give columns of which whatever reaches the level picks one at least; several such sets, from some orders."""
+        rng, others = np.random.default_rng(0), np.flatnonzero(~picked)
+        found: dict[bytes, IntArray] = {}
+        for _ in range(CUTS):
+            most = self._extended(picked, rng.permutation(others))
+            found[most.tobytes()] = np.flatnonzero(~most)
+        return list(found.values())
+
+    def _extended(self, picked: BoolArray, more: IntArray) -> BoolArray:
+        """Add what leaves the level missed, halves at once where that is possible."""
+        trial = picked.copy()
+        trial[more] = True
+        if not self.holds(trial):
+            return trial
+        if more.size <= 1:
+            return picked
+        half = more.size // 2
+        return self._extended(self._extended(picked, more[:half]), more[half:])
+
+
+# What a run of the stages has found so far, and the answer that each end gives.
+
+
+class Say(Protocol):
+    """Told in words what goes on, and the share that is done where that is known."""
+
+    def __call__(self, words: str, done: float | None = None) -> object:
+        """Listen."""
+
+
+@dataclass
+class Ends:
+    """What is asked of an assignment, what the stages have found, and how they may end.
+
+    Parameters
+    ----------
+    problem
+        Who may review what, and what must hold.
+    aim
+        The level to reach.
+    survive
+        1 if it shall survive any one reviewer.
+    seed
+        Breaks ties.
+    clock, say
+        When to stop, and who is told what goes on.
+    conditioning
+        Part of the affinity that may be given up for smaller errors.
+    assumptions
+        What is assumed of the scores, for these errors.
+    fair
+        The stage that serves papers fairly; None where nothing of the kind is asked for.
+    alternates
+        Alternates of each paper to look for.
+    best_effort
+        Whether an assignment is wanted even where it is proved that none reaches the level.
+    exchanges, not_exchanged
+        Found on the way: what exchanges bought, where they were looked for; and else why they were not.
+    least_loss
+        Found on the way: affinity that the level costs at least, where that is known.
+    exposed
+        Found on the way: reviewers by whose loss, or by that of one review of theirs, a level fails that shall outlive
+        it.
+    unsure
+        Found on the way: whether time was over before it was known whom the level hangs on that shall outlive a loss.
+    fewest, lost_first
+        Found on the way: fewest pairs of each kind that is to be few, and the affinity that this costs.
+    proved
+        Found on the way: whether it is proved that no assignment reaches what is asked for.
+    scale, unconstrained, rivals, teams
+        Found on the way: steps of rounding in a unit of affinity, the most affinity without rules and level, couples of
+        rivals that it has, and the best assignment under the rules.
+    """
+
+    problem: Problem
+    aim: Aim
+    survive: int
+    seed: int
+    clock: Clock
+    say: Say
+    conditioning: float = 0.0
+    assumptions: Assumptions = field(default_factory=Assumptions)
+    fair: Fair | None = None
+    alternates: int = 0
+    best_effort: bool = False
+    exchanges: Exchanges | None = None
+    not_exchanged: str = ""
+    least_loss: float | None = None
+    exposed: tuple[Label, ...] = ()
+    unsure: bool = False
+    proved: bool = False
+    fewest: tuple[int, ...] = ()
+    lost_first: float = 0.0
+    scale: float = 0.0
+    unconstrained: float = math.nan
+    rivals: int = 0
+    teams: Teams = field(default_factory=lambda: Teams(None, False, math.inf))
+
+    def answer(
+        self, assigned: BoolArray, critical: tuple[Label, ...] | None, forced: int, *, reached: bool
+    ) -> Assignment:
+        """Say all that is known of an assignment: what it reached, kept and cost."""
+        problem = self.problem
+        # Reviews of the first phase are no part of the answer.
+        new = np.flatnonzero(assigned & ~problem.old)
+        order = np.lexsort((problem.item[new], problem.reviewer[new]))
+        fairness = None if self.fair is None else self.fair.result(assigned)
+        below = fairness is not None and bool(fairness.below)
+        # Optimal is what is worth as much as the best without a level: nothing can be better.
+        same = self.teams.proved and bool((assigned == self.teams.chosen).all())
+        status = AssignmentStatus.OPTIMAL if same else AssignmentStatus.FEASIBLE
+        if not reached or self.exposed or self.unsure or below:
+            status = AssignmentStatus.LEVEL_MISSED
+        why = ""
+        if not reached:
+            why = how_it_ended(problem, self.aim, assigned, self.clock, proved=self.proved)
+        elif self.unsure:
+            why = why_unsure(self.clock)
+        elif self.exposed:
+            why = why_fragile(problem, self.aim, self.exposed, self.clock, proved=self.proved)
+        if fairness is not None and below:
+            why = f"{why} {why_below(self._composed(fairness))}".strip()
+        return Assignment(
+            *(status, self.aim.name, self._reviews(new), problem.affinity[new][order], self.unconstrained),
+            *(critical, forced, self._said(why)),
+            exchanges=self.exchanges,
+            not_exchanged=self.not_exchanged,
+            least_loss=0.0 if status is AssignmentStatus.OPTIMAL else self.least_loss,
+            loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
+            concerned=concerned(problem, assigned, self.fewest, self.lost_first),
+            authors=authored(
+                problem, assigned, self.rivals, within_rules(problem, assigned, self.teams), self._bound()
+            ),
+            kept=kept_by(problem, assigned, self.teams, self._bound()) if problem.ruled.rules else None,
+            fairness=fairness,
+            alternates=self._alternates(assigned),
+        )
+
+    def _bound(self) -> float:
+        """Return what affinity and rewards are at most; nothing is known of affinity where other things come first."""
+        return self.teams.bound if self.problem.concerns is None else math.inf
+
+    def _alternates(self, assigned: BoolArray) -> Alternates | None:
+        if not self.alternates:
+            return None
+        self.say("alternates")
+        return alternates_of(self.problem, assigned, self.aim, self.alternates, self.clock)
+
+    def _reviews(self, pairs: IntArray) -> Reviews:
+        problem = self.problem
+        items = problem.items[: int(problem.required.sum())]
+        return Reviews.from_codes(
+            problem.reviewer[pairs], problem.item[pairs], reviewers=problem.reviewers, items=items
+        )
+
+    def without_teams(self) -> Assignment:
+        """Say that no teams were found, or why there are none."""
+        if self.teams.proved:
+            return self.infeasible(
+                "Demands and loads can be met, but not all that is asked of each paper. "
+                + why_no_panels(self.problem, self.clock),
+            )
+        rules = ", ".join([*self.problem.ruled.words(), *rules_on_authors(self.problem)])
+        why = f"No assignment with {rules} on each paper was found in the time given."
+        return self.nothing(AssignmentStatus.LEVEL_MISSED, why)
+
+    def infeasible(self, reason: str) -> Assignment:
+        """Say why there is no assignment; that is proved."""
+        return self.nothing(AssignmentStatus.INFEASIBLE, reason)
+
+    def nothing(self, status: AssignmentStatus, why: str) -> Assignment:
+        """End without an assignment."""
+        nothing = np.empty(0, np.int64)
+        reviews = self._reviews(nothing)
+        return Assignment(status, self.aim.name, reviews, np.empty(0), self.unconstrained, explanation=self._said(why))
+
+    def _said(self, why: str) -> str:
+        """Say under the labels of the problem what mentions reviewers and papers."""
+        return said_under(self.problem.reviewers, self.problem.items)(why)
+
+    def _composed(self, fairness: Fairness) -> Fairness:
+        """Put mentions of papers for their labels."""
+        below = set(fairness.below)
+        codes = [code for code, label in enumerate(self.problem.items) if label in below]
+        return replace(fairness, below=tuple(PAPERS[code] for code in codes))
+
+
+#: Reviewers up to which the critical ones are looked for: the search takes time M times E.
+MOST_CRITICAL = 2_000
+
+#: Pairs from which kernels are compiled: the searches look at each many times.
+COMPILE_PAIRS = 4_000
+
+#: By default exchanges are looked for only where so many pairs share an affinity, on average.
+FEW_TIES = 4
+
+#: Papers from which exchanges are looked for.
+FEWEST = 3
+
+#: Part of the affinity by which a loss may exceed its bound without a search for less.
+NEAR = 1e-4
+
+_LOOKING = "reviewers on whom the level hangs"
+
+
+def _compile_kernels(clock: Clock) -> float:
+    """Run what the search runs many times on a toy problem; returns the seconds of compiling, where any was to be done.
+
+    To load what was compiled before counts as part of the search; whoever stops the clock stops this as well.
+    """
+    if uncovered_without.is_loaded or clock.over():
+        return 0.0
+    from numba.core import event
+
+    spent: list[float] = []
+    wishes = Wishes(Rules(demand=2, load=4), allow_unscored=True)
+    # Two blocks that nothing links, and more pairs than are settled exactly: forcing and mending are compiled, too.
+    toy = build(scored_pairs(np.kron(np.eye(2), np.ones((3, 6))), None, None), wishes)
+    with POLICY.at_once(), event.install_timer("numba:compile", spent.append):
+        Run(toy, aim_named("double"), 1, 0, Clock(None, clock), lambda words, done=None: None).result()
+    return sum(spent)
+
+
+class Start(NamedTuple):
+    """Costs of pairs in whole units; the best assignment without rules, with good reviewers, and under the rules."""
+
+    cost: IntArray
+    plain: BoolArray
+    best: BoolArray
+    chosen: BoolArray
+
+
+@dataclass
+class Run(Ends):
+    """The stages of :func:`planner.assign` on a problem."""
+
+    def result(self) -> Assignment:
+        """Take the stages and return where they led."""
+        start = self.start()
+        if isinstance(start, Assignment):
+            return start
+        problem, chosen = self.problem, start.chosen
+        if self.aim.level is None and self.fair is None:
+            return self.answer(chosen, None, 0, reached=True)
+        # 3. to 6. The worst-served papers, the level, what survives, conditioning.
+        linker = self._linker(start)
+        if self.fair is not None:
+            # What rules on panels and authors cost is no price of fairness.
+            self.fair.serve(linker, chosen if problem.panels.binding or problem.rivals.any else start.plain)
+            if self.fair.impossible:
+                return self.infeasible(why_no_floor(problem, self.fair))
+        return self._connected(linker, chosen)
+
+    def start(self) -> Start | Assignment:
+        """Find the best assignment under the rules, before any level; the answer where there is none."""
+        problem = self.problem
+        if problem.item.size >= COMPILE_PAIRS:
+            self.clock.deadline += _compile_kernels(self.clock)
+        # 1. The best assignment by affinity, or a cut that proves that there is none.
+        routes = routes_of(problem)
+        self.scale = scale_of(problem, routes, problem.affinity)
+        cost = whole_costs(problem.affinity, self.seed, self.scale)
+        self.say(
+            f"best affinity for {counted(int(problem.required.sum()), 'paper')} and "
+            f"{counted(problem.n_reviewers, 'reviewer')}"
+        )
+        plain = unrouted(problem, cost)
+        if plain is None:
+            return self.infeasible(why_infeasible(problem))
+        self.unconstrained = math.fsum(problem.affinity[plain].tolist())
+        if problem.concerns is not None:
+            cost, plain = self._fewest_first(problem.concerns, routes, plain)
+            problem = self.problem
+        reason = why_unreachable(problem, self.aim)
+        if reason and not self.best_effort:
+            return self.infeasible(reason)
+        # 2. Good reviewers, and what no plain flow can say.
+        best = best_with_good(problem, cost) if problem.floors.best is not None else plain
+        if best is None:
+            return self.infeasible(why_no_good(problem))
+        self.rivals = len(problem.rivals.couples_among(best))
+        self.teams = Teams(best, True, objective(problem, best), by_flow=True)
+        if problem.panels.binding or problem.rivals.any:
+            self.say("rules on who reviews a paper together")
+            self.teams = best_teams(problem, best, routes, cost, self.scale, self.clock)
+        chosen = self.teams.chosen
+        return self.without_teams() if chosen is None else Start(cost, plain, best, chosen)
+
+    def _fewest_first(self, concerns: Concerns, routes: Routes, best: BoolArray) -> tuple[IntArray, BoolArray]:
+        """Put the concerns of the problem before affinity; returns costs, and the best assignment then."""
+        self.say("fewest changes, and fewest reviews below the least affinity")
+        settled = fewest_first(self.problem, concerns, routes, self.seed)
+        self.problem, self.fewest, self.scale = settled.problem, settled.fewest, settled.scale
+        lost = self.problem.affinity[best].tolist() + (-self.problem.affinity[settled.best]).tolist()
+        self.lost_first = math.fsum(lost)
+        return settled.cost, settled.best
+
+    def _connected(self, linker: Relinker, chosen: BoolArray) -> Assignment:
+        """Bring an assignment to the level, and say what that took."""
+        core = linker.core
+        scarce = nearly_all(self.problem, self.aim)
+        if scarce and not core.at_level():
+            self.say(f"the level {scarce}")
+        reached = linker.link() if self.fair is None else self.fair.link(linker)
+        decided = self.aim.core_decides
+        apart = why_apart(self.problem, self.aim) if decided and not reached else ""
+        if apart and not self.best_effort:
+            return self.infeasible(apart)
+        # What cannot be said of the best reviewers in rows is left to the search.
+        for least in [None] if self.fair is None else self.fair.guards:
+            if not reached and self.problem.floors.best is None:
+                reached = self._decided(linker, survive=False, least=least)
+                if reached and self.fair is not None:
+                    self.fair.keep(core.net)
+        critical = None
+        if reached and decided:
+            critical = self._hardened(linker) if self.survive else None
+        unchanged = bool((core.net.assigned == chosen).all())
+        if reached and self.aim.conditioned:
+            self._condition(linker, robust=bool(self.survive and not critical))
+        # Exchanges may have changed who is critical.
+        if reached and decided and not self.unsure and (critical is None or self.exchanges is not None):
+            critical = self._critical(linker)
+            self.exposed = critical or () if self.survive else ()
+        if unchanged:
+            self.least_loss = 0.0
+        return self.answer(core.net.assigned, critical, len(linker.forced), reached=reached)
+
+    def _decided(self, linker: Relinker, *, survive: bool, least: IntArray | None = None) -> bool:
+        """Leave the search's word for that of an exact method, where few pairs are allowed; whether the level holds."""
+        core = linker.core
+        if survive and self.aim.may_survive and why_counted(self.problem, self.aim):
+            self.proved = True
+            return False
+        found = decide(self.problem, self.aim, core.net.assigned.copy(), self.clock, survive=survive, least=least)
+        self.proved = found.proved
+        if found.chosen is None:
+            return False
+        # What was forced on the way to less is forced no more.
+        core.net.locked[linker.forced] = False
+        linker.forced, linker.ways = [], []
+        flip(core.net, np.flatnonzero(found.chosen != core.net.assigned))
+        core.regroup()
+        return True
+
+    def _linker(self, start: Start) -> Relinker:
+        """Start from an assignment, with potentials, and a bound on what the level must cost where it has one."""
+        problem, cost, chosen = self.problem, start.cost, start.chosen
+        # Where no rule changed the best assignment, no pair depends on others.
+        free = bool((chosen == start.best).all())
+        net = problem.network(chosen, whole(problem.panels.reward, self.scale))
+        held = np.zeros(chosen.size, np.bool_) if free and not net.bonus.any() else depending(problem, chosen)
+        if self.teams.barred is not None:
+            held |= self.teams.barred
+        held |= sole(problem, chosen)
+        settled = settle(net, cost, held, exact=self.teams.by_flow)
+        core = Core(net, problem.required, self.aim)
+        linker = Relinker(core, cost, self.clock, rng=np.random.default_rng(self.seed))
+        linker.say = lambda count: self.say(f"{count} of {core.total} papers in the core", count / max(core.total, 1))
+        if net.bonus.any():
+            linker.rewards = lambda: int(whole(np.array([rewards(problem, net.assigned)]), self.scale)[0])
+        # A bound counts pairs that leave groups: where groups are not all there is to a level, none is known.
+        bounded = settled and not held.any() and self.teams.by_flow and self.aim.core_suffices
+        if bounded and not core.at_level() and problem.concerns is None:
+            self.least_loss = least_loss(linker, problem, self.scale)
+        near = (self.least_loss or 0.0) + NEAR * abs(self.unconstrained)
+        linker.enough = near * self.scale * 2.0**TIE_BITS
+        return linker
+
+    def _condition(self, linker: Relinker, *, robust: bool) -> None:
+        """Exchange reviews for smaller errors, where that is worth looking for."""
+        from planner._assign import precision as better
+
+        problem, core, values = self.problem, linker.core, np.unique(self.problem.affinity)
+        if core.total < FEWEST or not core.net.assigned.any():
+            return
+        if self.clock.over():
+            self.not_exchanged = "time was over"
+            return
+        if problem.n_items > better.MOST_ITEMS:
+            self.not_exchanged = f"there are more than {better.MOST_ITEMS:,} papers"
+            return
+        if self.conditioning == 0 and values.size > problem.item.size / FEW_TIES:
+            return
+        self.say("smaller expected errors")
+        watch = Robust(core, self.clock) if robust else None
+        core.regroup()
+        found = better.improve(
+            core,
+            problem,
+            self.conditioning * abs(self.unconstrained),
+            self.assumptions,
+            np.random.default_rng(self.seed),
+            watch.holds if watch else lambda pairs: core.holds_after(pairs, core.total),
+            self.clock,
+        )
+        core.regroup()
+        self.exchanges = Exchanges.of(*found, self.assumptions)
+
+    def _hardened(self, linker: Relinker) -> tuple[Label, ...] | None:
+        """Let the level outlive a loss, as far as that goes; returns who is critical then, None if unknown."""
+        self.say(_LOOKING)
+        if self.fair is None and self._decided(linker, survive=True):
+            return self._critical(linker)
+        # Where somebody must be critical, mending leaves as few as it can; what costs least before may not then.
+        best: tuple[tuple[int, int], Hardened, State] | None = None
+        for way in (linker.ways if self.fair is None else []) or [linker.state()]:
+            linker.put(way)
+            linker.core.regroup()
+            found = harden(linker, np.random.default_rng(self.seed))
+            merit = None if found is None else (int(found.exposed.sum()), linker.total())
+            if found is not None and merit is not None and (best is None or merit < best[0]):
+                best = merit, found, linker.state()
+        if best is None:
+            self.unsure = True
+            return None
+        linker.put(best[2])
+        linker.core.regroup()
+        self.exposed = self._labels(best[1].exposed)
+        return self._labels(best[1].missing)
+
+    def _critical(self, linker: Relinker) -> tuple[Label, ...] | None:
+        if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:
+            return None
+        self.say(_LOOKING)
+        try:
+            return self._labels(missing_without(linker.core, self.clock))
+        except TimeOver:
+            return None
+
+    def _labels(self, missing: IntArray) -> tuple[Label, ...]:
+        return tuple(self.problem.reviewers[int(j)] for j in np.flatnonzero(missing > 0))

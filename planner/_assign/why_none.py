@@ -1,0 +1,562 @@
+"""Why there is no assignment, in words a chair can check by counting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner._assign.core import largest_cover
+from planner._assign.flow import Shortfall, shortfall
+from planner._assign.panel_programme import crowded_items, feasible, lacking_items
+from planner.rules import Shortage, ruled_by, usual_load
+from reviewgraph._base.arrays import spread
+from reviewgraph._base.labels import PAPERS, REVIEWERS, said_under
+from reviewgraph._base.text import counted, noun
+from reviewgraph.graph.check import check
+from reviewgraph.table.reviews import Reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from planner._assign.findings import Authored
+    from planner._assign.levels import Aim
+    from planner._assign.problem import Problem
+    from planner.assignments import Assignment
+    from planner.rules import Attribute, Rule
+    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base.clock import Clock
+    from reviewgraph._base.labels import Label, Mentions
+
+
+#: Names listed before the rest is only counted.
+NAMED = 6
+#: Part of the reviews that the level may leave over where nearly all are needed.
+NEARLY = 0.02
+#: What two solvers say where few pairs are allowed.
+NO_OTHER = (
+    "Proved impossible: no choice of the allowed pairs within demands, loads and rules does. Raise demands or loads, "
+    "or allow more pairs."
+)
+
+
+def why_infeasible(problem: Problem) -> str:
+    """Explain a flow that does not exist by a set that needs more than it can get."""
+    load, least = problem.open_loads()
+    demand = problem.open_demand()
+    free = ~problem.given
+    found = shortfall(problem.item[free], problem.reviewer[free], demand, load, least)
+    if found is None:
+        return ""
+    if not found.by_items:
+        return _short_of_papers(problem, found, least)
+    barred = int(problem.barred[found.items].sum())
+    more = f" The authors' file rules out {counted(barred, 'more pair')} of them." if barred else ""
+    return _short_of_reviews(problem, found, demand, load) + more
+
+
+def shortage(problem: Problem, missing: IntArray) -> Shortage:
+    """Say which papers of a problem lack reviews, shape (N,), whom to recruit for them, and why."""
+    short = np.flatnonzero(missing)
+    why = said_under(problem.reviewers, problem.items)(why_infeasible(problem))
+    gaps = tuple((problem.items[i], int(missing[i])) for i in short.tolist())
+    return Shortage(gaps, usual_load(problem.load.tolist()), why=why)
+
+
+def _short_of_reviews(problem: Problem, found: Shortfall, demand: IntArray, load: IntArray) -> str:
+    need = noun(found.items.size, "needs", "need")
+    total = f"{found.needed} {noun(found.needed, 'review')}"
+    needy = f"{papers(found.items)} {need} {each(demand[found.items], 'review')} = {total}"
+    if problem.old.any():
+        needy += ", reviewers of the first phase aside where they have read the paper"
+    if not found.reviewers.size:
+        return (
+            f"{needy}, and only {found.pairs} (paper, reviewer) pairs are allowed for them. Score more pairs, allow "
+            "unscored ones, or lift conflicts."
+        )
+    who = people(found.reviewers)
+    rest = f", and other reviewers have {counted(found.pairs, 'allowed pair')} with these papers" if found.pairs else ""
+    others = "" if found.reviewers.size == problem.n_reviewers else "who may take them "
+    return (
+        f"{needy}; {who} {others}with {each(load[found.reviewers], 'load', of='of')} can give {found.supply}{rest}: "
+        f"{found.needed} > {found.supply + found.pairs}. Raise loads, add reviewers, lower demands or lift conflicts."
+    )
+
+
+def _short_of_papers(problem: Problem, found: Shortfall, least: IntArray) -> str:
+    who = people(found.reviewers)
+    rest = f", and {found.pairs} other allowed pairs" if found.pairs else ""
+    return (
+        f"{who} must get {each(least[found.reviewers], 'review')} = {found.needed} reviews by their min_load; the "
+        f"{counted(found.items.size, 'paper')} open to them {noun(found.items.size, 'needs', 'need')} "
+        f"{found.supply}{rest}: {found.needed} > "
+        f"{found.supply + found.pairs}. Lower min_load, raise demands or lift conflicts."
+    )
+
+
+def why_unreachable(problem: Problem, aim: Aim) -> str:
+    """Explain by counting why no assignment within demands and loads reaches the level; empty if that may be.
+
+    Everyone who reviews k papers adds k - 2 new ones to a component at most (k - 1 where one shared paper is enough),
+    whoever starts it 2 more (1 more). Full loads for as few as possible make the most of it.
+    """
+    if not aim.counts_joins:
+        return ""
+    N = int(problem.required.sum())
+    bare = np.flatnonzero(problem.required & (problem.demand == 0))
+    if bare.size:
+        return (
+            f"{papers(bare)} {noun(bare.size, 'has', 'have')} demand 0, and what nobody reviews cannot "
+            "be compared. Raise the demand, leave them out, or ask for no level (target none)."
+        )
+    if problem.old.any() or N == 0:
+        return ""
+    reach = _reach(problem, aim.shared, int(problem.load.max(initial=0)))
+    if reach >= N or (aim.shared >= N and int(problem.load.max(initial=0)) >= N):
+        return ""
+    return (
+        f"{N} papers cannot be joined by these {int(problem.demand.sum())} reviews: a reviewer of k papers joins at "
+        f"most {aim.joins} further ones, so even full loads reach {reach} papers, {aim.shared} at the start included. "
+        "Raise demands or let fewer reviewers take more papers each."
+    )
+
+
+def nearly_all(problem: Problem, aim: Aim) -> str:
+    """Say of a level, to be put after its name, that it needs nearly all the reviews there are; empty if not.
+
+    N papers and M reviewers of two or more reviews each take N + 2 M - 2 at least (N + M - 1 where one shared paper is
+    enough), by the same count as in :func:`why_unreachable`; M is smallest with full loads.
+    """
+    total, N = int(problem.demand.sum()), int(problem.required.sum())
+    spare = _reach(problem, aim.shared, int(problem.load.max(initial=0))) - N
+    if not aim.counts_joins or problem.old.any() or aim.shared >= N or not 0 <= spare <= NEARLY * total:
+        return ""
+    return f"needs {total - spare} of the {total} reviews there are, even with full loads: nearly all"
+
+
+def _reach(problem: Problem, shared: int, cap: int) -> int:
+    """Most papers that one component can cover when nobody takes more than ``cap``."""
+    left, reach = int(problem.demand.sum()), shared
+    for load in sorted(problem.load.tolist(), reverse=True):
+        taken = min(load, cap, left)
+        reach += max(taken - shared, 0)
+        left -= taken
+    return reach
+
+
+def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label], clock: Clock, *, proved: bool = False) -> str:
+    """Say who is critical still, and prove that somebody must be where that can be proved."""
+    unknown = NO_OTHER if proved else "Whether it must is not known: raise demands or loads."
+    codes = [j for j, label in enumerate(problem.reviewers) if label in set(critical)]
+    if not aim.may_survive:
+        proof = why_single(problem) or unknown
+        return f"The level hangs on single reviews of {counted(len(codes), 'reviewer')} still. {proof}"
+    proof = why_critical(problem, aim, codes, clock) or unknown
+    return f"The level hangs on {counted(len(codes), 'reviewer')} still. {proof}"
+
+
+def why_unsure(clock: Clock) -> str:
+    """Say that nothing is known of what the level outlives."""
+    ended = "It was interrupted" if clock.interrupted else "The time limit ended the search"
+    return f"{ended} before it was known whom the level hangs on. Give it more time."
+
+
+def why_critical(problem: Problem, aim: Aim, critical: Iterable[int], clock: Clock) -> str:
+    """Prove, where counting or the closure over all allowed pairs does, that no assignment survives any one reviewer.
+
+    Nobody may be the only reviewer of a paper. Whoever has most reviews, k, takes k - 2 from what the others can
+    join (k - 1 where one shared paper is enough). And without a reviewer even all allowed pairs must be enough;
+    that need only be tried for those who are critical now, as long as there is time.
+    """
+    return why_counted(problem, aim) or _hangs_on(problem, aim, critical, clock)
+
+
+def why_counted(problem: Problem, aim: Aim) -> str:
+    """Prove by counting alone, if that does it, that no assignment survives any one reviewer."""
+    N, shared = int(problem.required.sum()), aim.shared
+    single = why_single(problem)
+    if single:
+        return single
+    caps = range(shared, int(problem.load.max(initial=0)) + 1)
+    reach = max((_reach(problem, shared, cap) - (cap - shared) for cap in caps), default=0)
+    if not problem.old.any() and shared < N and reach < N:
+        return (
+            f"Proved impossible: without the busiest reviewer the others can join {reach} of {N} papers at most, "
+            f"because a reviewer of k papers joins at most {aim.joins} further ones. Raise demands or loads."
+        )
+    return ""
+
+
+def why_single(problem: Problem) -> str:
+    """Name the papers that get one review only: they survive no loss of it."""
+    single = np.flatnonzero(problem.required & (problem.demand == 1))
+    if not single.size:
+        return ""
+    return (
+        f"Proved impossible: {papers(single)} {noun(single.size, 'gets', 'get')} one review only, "
+        "and whoever writes it is critical. Raise that demand to 2 or more."
+    )
+
+
+def _hangs_on(problem: Problem, aim: Aim, critical: Iterable[int], clock: Clock) -> str:
+    """Name a reviewer without whom even the assignment of all allowed pairs would miss the level."""
+    for j in critical:
+        if clock.over():
+            return ""
+        if joined_by_all(problem, aim, without=j) < int(problem.required.sum()):
+            return (
+                f"Proved impossible: reviewer {REVIEWERS[j]} stays critical, because without this reviewer "
+                "even all allowed pairs together miss the level. Score more pairs, allow unscored ones, or lift "
+                "conflicts."
+            )
+    return ""
+
+
+def why_apart(problem: Problem, aim: Aim) -> str:
+    """Prove that even all allowed pairs together miss the level; empty if they reach it."""
+    N = int(problem.required.sum())
+    reach = joined_by_all(problem, aim)
+    if reach == N:
+        return ""
+    return (
+        f"Even if every allowed pair were assigned, one group of reviewers who {aim.sharing} would cover {reach} of "
+        f"{N} papers at most. Score pairs between the groups, allow unscored ones, or lift conflicts."
+    )
+
+
+def joined_by_all(problem: Problem, aim: Aim, without: int = -1) -> int:
+    """Most required papers that one group covers if every allowed pair is assigned: a bound for all others."""
+    N = int(problem.required.sum())
+    keep = (problem.load[problem.reviewer] >= min(aim.shared, N)) & (problem.reviewer != without)
+    table = Reviews.from_codes(
+        problem.reviewer[keep], problem.item[keep], reviewers=problem.n_reviewers, items=problem.n_items
+    )
+    return largest_cover(aim, table, problem.required)
+
+
+def how_it_ended(problem: Problem, aim: Aim, assigned: BoolArray, clock: Clock, *, proved: bool = False) -> str:
+    """Say why the search ended and what the assignment has all the same."""
+    kept = assigned & problem.required[problem.item]
+    codes = (np.cumsum(problem.required) - 1)[problem.item[kept]]
+    N, M = int(problem.required.sum()), problem.n_reviewers
+    report = check(Reviews.from_codes(problem.reviewer[kept], codes, reviewers=M, items=N))
+    has = f"{report.level}, no more" if report.level else "not even connected"
+    end = (
+        NO_OTHER[:-1]
+        if proved
+        else "It was interrupted"
+        if clock.interrupted
+        else "The time limit ended the search"
+        if clock.over()
+        else "The search found no further change that helps; raise demands or loads"
+    )
+    scarce = nearly_all(problem, aim)
+    why = f" The level {scarce}, and few assignments join something by each of them." if scarce else ""
+    return f"{end}. This assignment is {has}.{why}"
+
+
+def each(numbers: IntArray, what: str, of: str = "") -> str:
+    """Say a number that all have, or from what to what they have."""
+    distinct = np.unique(numbers)
+    if distinct.size == 1:
+        return f"{what} {distinct[0]}" if of else f"{distinct[0]} {noun(int(distinct[0]), what)} each"
+    return f"{what} {distinct[0]} to {distinct[-1]}" if of else f"{distinct[0]} to {distinct[-1]} {what}s"
+
+
+def papers(codes: IntArray) -> str:
+    """Count papers and name them, or the first of them."""
+    return f"{counted(codes.size, 'paper')}{_names(PAPERS, codes)}"
+
+
+def people(codes: IntArray, kind: str = "reviewer") -> str:
+    """Count reviewers and name them, or the first of them."""
+    return f"{counted(codes.size, kind)}{_names(REVIEWERS, codes)}"
+
+
+def _names(mentions: Mentions, codes: Iterable[int]) -> str:
+    named = [mentions[int(code)] for code in codes]
+    if len(named) > NAMED:
+        return f" ({', '.join(named[:3])}, ...)"
+    return f" ({', '.join(named)})"
+
+
+# What is said of the rules that an authors' file makes.
+
+
+def rules_on_authors(problem: Problem) -> list[str]:
+    """Say which pairs may not be together, for lists of what is asked of an assignment."""
+    if problem.wrote is None:
+        return []
+    asked = problem.wrote.asked
+    return [
+        *([] if asked.allow_cycles else ["no two who review a paper of each other"]),
+        *([] if asked.allow_coauthors else ["no two co-authors"]),
+    ]
+
+
+def too_few_strangers(problem: Problem) -> str:
+    """Name a paper whose candidates share papers with each other so much that too few of them may come together.
+
+    One of each circle in which everybody shares a paper with everybody may come, so circles that cover all candidates
+    bound their number. Circles are built greedily, candidate by candidate.
+    """
+    open_pairs = problem.load[problem.reviewer] > 0
+    for item in np.flatnonzero(problem.required & (problem.open_demand() > 0)).tolist():
+        pairs = np.flatnonzero(open_pairs & (problem.item == item))
+        if problem.old[pairs].any():
+            continue
+        circles = _circles(problem, pairs.tolist())
+        if len(circles) < problem.demand[item]:
+            return (
+                f"{papers(np.array([item]))} needs {problem.demand[item]} reviewers no two of whom share a "
+                f"paper, and those who may take it, {people(problem.reviewer[pairs])}, fall into "
+                f"{counted(len(circles), 'circle')} of co-authors, of each of which one may come. Score more pairs, "
+                "lower the demand, or allow co-authors."
+            )
+    return ""
+
+
+def _circles(problem: Problem, pairs: list[int]) -> list[set[int]]:
+    """Cover pairs of one item by circles of rivals, greedily."""
+    start, rival = problem.rivals.start, problem.rivals.rival
+    circles: list[set[int]] = []
+    for pair in pairs:
+        near = set(rival[start[pair] : start[pair + 1]].tolist())
+        home = next((circle for circle in circles if circle <= near), None)
+        if home is None:
+            circles.append({pair})
+        else:
+            home.add(pair)
+    return circles
+
+
+def authors_lines(assignment: Assignment) -> list[str]:
+    """Say which rules of the authors' file hold, what they cost at most, and how many circles of three are left."""
+    found = assignment.authors
+    if found is None:
+        return []
+    own = "nobody reviews a paper of her own" + (" or of a co-author" if found.author_distance else "")
+    rules = [
+        own,
+        *([] if found.cycles_of_two else ["no two review a paper of each other"]),
+        *([] if found.coauthors else ["no two co-authors review the same paper"]),
+    ]
+    which = f"{', '.join(rules[:-1])}, and {rules[-1]}" if len(rules) > 1 else rules[0]
+    circles = counted(found.cycles_of_three, "circle of three reviews", "circles of three review")
+    return [
+        f"Authors: {which}.",
+        *_cost(assignment, found),
+        f"  {circles} each other's papers in turn.",
+    ]
+
+
+def _cost(assignment: Assignment, found: Authored) -> list[str]:
+    """Say how often affinity alone breaks the rules, and how far the assignment is from the most within all rules."""
+    if not found.rivals or not math.isfinite(found.bound) or assignment.randomised is not None:
+        return []
+    short = 100 * max(found.bound - assignment.affinity, 0.0) / abs(found.bound) if found.bound else 0.0
+    return [
+        f"  The most affinity alone breaks this {counted(found.rivals, 'time')}; no assignment within all rules has "
+        f"more than {found.bound:.6g}, and this one is {round(short, 4):g} % below."
+    ]
+
+
+# Why the rules on who reviews a paper together cannot hold, in words a chair can check by counting.
+
+#: Papers up to which a smallest set that cannot be served is looked for.
+MOST_PAPERS = 5_000
+
+#: Work that this may take.
+MOST_WORK = 10.0
+
+
+def why_no_panels(problem: Problem, clock: Clock) -> str:
+    """Explain a proved infeasibility: rule by rule by fixed pairs, one paper or a count; or by papers that clash."""
+    ways: tuple[Callable[[Problem, Rule, Attribute], str], ...] = (
+        _fixed_clash, _full, _too_small, _too_few_values, _too_few_apart, _too_few_members,
+    )  # fmt: skip
+    for way in ways:
+        for rule, attribute in zip(problem.ruled.rules, problem.ruled.attributes, strict=True):
+            alone = replace(problem, ruled=ruled_by([(rule, attribute)], problem.n_reviewers))
+            words = way(alone, rule, attribute)
+            if words:
+                return words
+    return (too_few_strangers(problem) if problem.rivals.any else "") or _clash(problem, clock)
+
+
+def _fixed_clash(problem: Problem, rule: Rule, attribute: Attribute) -> str:
+    bad = crowded_items(problem, problem.given)
+    if not bad.size:
+        return ""
+    return f"Fixed pairs leave no room for {rule.words(attribute)} on {papers(bad)}. Lift one of them."
+
+
+def _full(problem: Problem, rule: Rule, attribute: Attribute) -> str:
+    bad = np.intersect1d(lacking_items(problem, problem.given), np.flatnonzero(problem.open_demand() <= 0))
+    if not bad.size:
+        return ""
+    has = noun(bad.size, "has", "have")
+    return f"{papers(bad)} {has} all reviews fixed, and not {rule.words(attribute)} among them. Lift one of them."
+
+
+def _too_small(problem: Problem, rule: Rule, attribute: Attribute) -> str:
+    """Find papers whose demand is below what a rule asks for, each reviewer having so many values at most."""
+    terms, several = rule.terms(attribute), int(np.diff(attribute.start).max(initial=1))
+    asked = max(int(terms.least.max(initial=0)), -(-terms.different // max(several, 1)))
+    bad = np.flatnonzero(problem.bound & (problem.demand < asked))
+    if not bad.size:
+        return ""
+    return (
+        f"{papers(bad)} {noun(bad.size, 'gets', 'get')} {each(problem.demand[bad], 'review')}, too few for "
+        f"{rule.words(attribute)}. Raise the demand, or ask for less."
+    )
+
+
+def _too_few_values(problem: Problem, rule: Rule, attribute: Attribute) -> str:
+    """Find papers whose candidates have too few different values."""
+    asked = rule.terms(attribute).different
+    homes = _values_at_hand(problem, attribute)
+    bad = np.flatnonzero(problem.bound & (homes < asked))
+    if not bad.size:
+        return ""
+    return (
+        f"{papers(bad[:1])} needs {rule.words(attribute)}, and those who may take it, "
+        f"{_candidates(problem, bad[0])}, have {int(homes[bad[0]])}{_others(bad.size - 1)}. Score more pairs, allow "
+        "unscored ones, or ask for less."
+    )
+
+
+def _values_at_hand(problem: Problem, attribute: Attribute) -> IntArray:
+    """Count the different values among the candidates and given reviewers of each paper."""
+    pairs = np.flatnonzero(problem.given | (problem.load[problem.reviewer] > 0))
+    size, reviewer = max(len(attribute.values), 1), problem.reviewer[pairs]
+    count = np.diff(attribute.start)[reviewer]
+    value = attribute.value[spread(attribute.start[reviewer], count)]
+    key = np.unique(np.repeat(problem.item[pairs], count) * size + value)
+    return np.bincount(key // size, minlength=problem.n_items)
+
+
+def _too_few_apart(problem: Problem, rule: Rule, attribute: Attribute) -> str:
+    """Find papers that get fewer reviews from their candidates than they need, so many of one value at most."""
+    most = rule.terms(attribute).most
+    # Whoever has several values counts for none here: then the count stays a bound.
+    single = np.diff(attribute.start) == 1
+    home = np.full(problem.n_reviewers, -1)
+    home[single] = attribute.value[attribute.start[:-1][single]]
+    pairs = np.flatnonzero(problem.given | (problem.load[problem.reviewer] > 0))
+    size = len(attribute.values) + problem.n_reviewers
+    own = np.where(home >= 0, home, len(attribute.values) + np.arange(problem.n_reviewers))[problem.reviewer[pairs]]
+    key, count = np.unique(problem.item[pairs] * size + own, return_counts=True)
+    limit = np.append(most, np.ones(problem.n_reviewers, np.int64))
+    can = np.bincount(key // size, np.minimum(count, limit[key % size]), problem.n_items)
+    bad = np.flatnonzero(problem.bound & (problem.open_demand() > 0) & (can < problem.demand))
+    if not bad.size or problem.old.any():
+        return ""
+    return (
+        f"{papers(bad[:1])} needs {int(problem.demand[bad[0]])} reviewers, {rule.words(attribute)}, and those "
+        f"who may take it, {_candidates(problem, bad[0])}, can give {int(can[bad[0]])}{_others(bad.size - 1)}. "
+        "Score more pairs, allow unscored ones, or lower the demand."
+    )
+
+
+def _candidates(problem: Problem, item: int) -> str:
+    may = (problem.item == item) & (problem.given | (problem.load[problem.reviewer] > 0))
+    return people(np.unique(problem.reviewer[may]))
+
+
+def _others(count: int) -> str:
+    return f" ({counted(count, 'more paper')} likewise)" if count else ""
+
+
+def _too_few_members(problem: Problem, rule: Rule, attribute: Attribute) -> str:
+    """Find papers that need more reviewers of a value than these can be: a cut of the flow of them alone."""
+    for value in np.flatnonzero(rule.terms(attribute).least).tolist():
+        words = _too_few_of(problem, rule, attribute, value)
+        if words:
+            return words
+    return ""
+
+
+def _too_few_of(problem: Problem, rule: Rule, attribute: Attribute, value: int) -> str:
+    member = np.zeros(problem.n_reviewers, np.bool_)
+    member[attribute.owner[attribute.value == value]] = True
+    # So many units of flow to each paper as it lacks among its fixed reviews.
+    have = np.bincount(problem.item[problem.given & member[problem.reviewer]], minlength=problem.n_items)
+    wanted = np.where(problem.bound, np.maximum(rule.terms(attribute).least[value] - have, 0), 0)
+    load, _ = problem.open_loads()
+    pairs = np.flatnonzero(member[problem.reviewer] & ~problem.given & (load[problem.reviewer] > 0))
+    found = shortfall(problem.item[pairs], problem.reviewer[pairs], wanted, load, np.zeros_like(load))
+    if found is None:
+        return ""
+    # The cut is the proof: these papers need more than crosses it.
+    items = found.items[wanted[found.items] > 0]
+    which, need = papers(items), noun(items.size, "needs", "need")
+    kind = attribute.kind(value)
+    if not found.reviewers.size:
+        some = f"only {counted(found.pairs, 'pair')} with a {kind} {noun(found.pairs, 'is', 'are')} allowed"
+        may = some if found.pairs else f"no {kind} may take"
+        read = f" for {noun(items.size, 'it', 'them')}" if found.pairs else f" {noun(items.size, 'it', 'them')}"
+        return (
+            f"{which} {need} {rule.words(attribute)}, and {may}{read}. Score such pairs, lift conflicts, or mark more "
+            "reviewers who may."
+        )
+    rest = f", and others have {counted(found.pairs, 'allowed pair')} with them" if found.pairs else ""
+    return (
+        f"{which} {need} {rule.words(attribute)} each = {found.needed} reviews; "
+        f"{people(found.reviewers, 'such reviewer')} who may take them with "
+        f"{each(load[found.reviewers], 'load', of='of')} can give {found.supply}{rest}: {found.needed} > "
+        f"{found.supply + found.pairs}. Raise their loads, mark more reviewers, or lift conflicts."
+    )
+
+
+def _clash(problem: Problem, clock: Clock) -> str:
+    """Name papers that cannot be served together, none of which can be left out: by deletion, O(S log N) programmes."""
+    on_each = f"{' and '.join(problem.ruled.words())} on each" if problem.ruled.rules else ""
+    cannot = f"cannot all get their reviews with {', '.join(filter(None, [on_each, *rules_on_authors(problem)]))}"
+    effort = clock.effort(MOST_WORK)
+    whole = problem.required & (problem.open_demand() > 0)
+    free = replace(problem, least=np.zeros_like(problem.least))
+    if whole.sum() > MOST_PAPERS or feasible(free, whole, effort):
+        least = " within everybody's min_load" if problem.least.any() else ""
+        return f"The papers {cannot}{least} (proved over all papers they touch, by two solvers)."
+    # A smallest set that cannot be served even alone says more than "all papers".
+    core = _shrink(free, whole, effort)
+    codes = np.flatnonzero(core)
+    pairs = core[problem.item] & (problem.load[problem.reviewer] > 0)
+    who = np.unique(problem.reviewer[pairs])
+    smallest = "Leave any one of them out and it can be done" if not effort.over() else "Fewer papers may do as well"
+    return (
+        f"{papers(codes)} {cannot}, even if all other papers were left out. They need "
+        f"{int(problem.demand[codes].sum())} reviews; {people(who)} may take them, with "
+        f"{each(problem.load[who], 'load', of='of')}{_known(problem, who)}. {smallest}."
+    )
+
+
+def _known(problem: Problem, who: IntArray) -> str:
+    """Say how many of some reviewers have a yes, or how many different values, of each attribute of a rule."""
+    parts = []
+    for name, attribute in {attribute.name: attribute for attribute in problem.ruled.attributes}.items():
+        values = attribute.value[np.isin(attribute.owner, who)]
+        parts.append(f"{values.size} {name}" if attribute.flag else f"of {np.unique(values).size} different {name}")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _shrink(problem: Problem, items: BoolArray, effort: Clock) -> BoolArray:
+    """Leave out papers, half of what is left to try at a time, while the rest stays infeasible."""
+    core = items.copy()
+    todo: list[IntArray] = [np.flatnonzero(items)]
+    while todo and not effort.over():
+        part = todo.pop()
+        if part.size == int(core.sum()) and part.size > 1:
+            todo += np.array_split(part, 2)
+            continue
+        rest = core.copy()
+        rest[part] = False
+        if rest.any() and not feasible(problem, rest, effort):
+            core = rest
+        elif part.size > 1:
+            todo += np.array_split(part, 2)
+    return core

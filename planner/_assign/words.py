@@ -1,0 +1,574 @@
+"""An assignment on one page: what a chair can check by eye."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner._assign.constraints import unit_of
+from planner._assign.fair import reach_of, too_few_good, too_few_places, way_named
+from planner._assign.findings import Reason
+from planner._assign.flow import shortfall
+from planner._assign.levels import aim_named
+from planner._assign.why_none import authors_lines, each, papers, people
+from planner.assignments import AssignmentStatus
+from reviewgraph._base.clock import TIMED_OUT
+from reviewgraph._base.text import counted, noun, ranging
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from planner._assign.fair import Fair
+    from planner._assign.findings import (
+        Alternates,
+        Below,
+        Changes,
+        Dropped,
+        Fairness,
+        KeptRule,
+        Listed,
+        Pair,
+        Randomised,
+    )
+    from planner._assign.flow import Shortfall
+    from planner._assign.problem import Problem
+    from planner.assignments import Assignment
+    from reviewgraph._base.arrays import FloatArray, IntArray
+
+
+# Alternates on the page: how many papers have enough, and why the others have not.
+
+#: Papers named for each reason before the rest is only counted.
+PAPERS_NAMED = 6
+
+
+def alternate_lines(alternates: Alternates | None) -> list[str]:
+    """Return the lines of the page on who can step in.
+
+    >>> alternate_lines(None)
+    []
+    """
+    if alternates is None:
+        return []
+    people = counted(alternates.asked, "alternate")
+    if not alternates.missing:
+        return [f"Every paper has {people}, each of whom can take the place of anyone on its panel."]
+    papers, have = counted(len(alternates.missing), "paper"), noun(len(alternates.missing), "has", "have")
+    lines = [f"{papers} {have} fewer than {people} who can replace anyone on the panel:"]
+    reasons = Counter(one.why for one in alternates.missing)
+    for why, count in sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0].value)):
+        named = [str(one.item) for one in alternates.missing if one.why is why][:PAPERS_NAMED]
+        more = ", ..." if count > PAPERS_NAMED else ""
+        lines.append(f"  {why.value}: {counted(count, 'paper')} ({', '.join(named)}{more}).")
+    return lines
+
+
+# What changed against a previous assignment, and what lies below a threshold, in words.
+
+#: Pairs named before the rest is only counted.
+CHANGES_NAMED = 5
+
+
+def concerns(assignment: Assignment) -> list[str]:
+    """Return lines on the changes of a previous assignment and on reviews below a threshold; none without either."""
+    changes, below = assignment.changes, assignment.below
+    return [*(_changes(changes) if changes else []), *(_below(below) if below else [])]
+
+
+def concerned(assignment: Assignment) -> list[str]:
+    """Say what affinity was given up for before any level."""
+    asked = (assignment.changes, "fewer changes"), (assignment.below, "the threshold")
+    return [words for found, words in asked if found is not None]
+
+
+def _changes(changes: Changes) -> list[str]:
+    new = len(changes.new)
+    why = [
+        f"{number} {reason.text}"
+        for reason in Reason
+        if (number := sum(pair.reason is reason for pair in changes.dropped))
+    ]
+    stay = counted(
+        len(changes.kept), "review of the previous assignment stays", "reviews of the previous assignment stay"
+    )
+    dropped = f", {_are(len(changes.dropped))} dropped ({', '.join(why)})" if why else ""
+    return [
+        f"Changes: {stay}{dropped}, {_are(new)} new{_proof(new, changes.fewest)}.",
+        *_named("  new: ", changes.new),
+    ]
+
+
+def _are(number: int) -> str:
+    return f"{number} {'is' if number == 1 else 'are'}"
+
+
+def _below(below: Below) -> list[str]:
+    count = len(below.pairs)
+    if not count:
+        return [f"No review has an affinity below {below.min_affinity:g}."]
+    has = counted(count, "review has", "reviews have")
+    return [
+        f"{has} an affinity below {below.min_affinity:g}{_proof(count, below.fewest)}.",
+        *_named("  ", below.pairs),
+    ]
+
+
+def _proof(count: int, fewest: int | None) -> str:
+    if fewest is None or not count:
+        return ""
+    if count == fewest:
+        return ", proved to be the fewest"
+    return f"; {fewest} or more there must be, whatever the level"
+
+
+def _named(start: str, pairs: Sequence[Pair | Dropped]) -> list[str]:
+    if not pairs:
+        return []
+    named = ", ".join(f"{pair.reviewer} for {pair.item}" for pair in pairs[:CHANGES_NAMED])
+    return [start + named + (", ..." if len(pairs) > CHANGES_NAMED else "")]
+
+
+# What fairness reached, in words, and why a floor cannot be reached.
+
+#: Papers named before the rest is only counted.
+
+_FLOOR_REMEDY = "Lower the floor, score more pairs, allow unscored ones, or lift conflicts."
+
+
+def fair_lines(fairness: Fairness | None) -> list[str]:
+    """Return what fairness reached, for the page.
+
+    >>> fair_lines(None)
+    []
+    """
+    if fairness is None:
+        return []
+    (before, after), (worst, better) = fairness.smallest, fairness.worst_tenth
+    sought = f" ({fairness.way}: {way_named(fairness.way).words})" if fairness.way else ""
+    lines = [
+        f"Smallest sum of affinities of a paper: {after:.4g}{sought}; by affinity alone {before:.4g}"
+        f"{_at_most(fairness)}.",
+        f"  Mean of the worst-served tenth: {better:.4g} ({worst:.4g} by affinity alone).",
+    ]
+    asked = fairness.floors
+    if asked.total is not None:
+        lines.append(f"  {why_below(fairness)}" if fairness.below else f"  Every paper has {asked.total:g} or more.")
+    if asked.best is not None:
+        lines.append(f"  Every paper has a reviewer of affinity {asked.best:g} or more.")
+    return lines
+
+
+def _at_most(fairness: Fairness) -> str:
+    """Say how near the smallest score is to what it can be."""
+    if fairness.at_most is None:
+        return ""
+    # Figures that look the same on the page are the same to its reader.
+    if f"{fairness.at_most:.4g}" == f"{fairness.smallest[1]:.4g}":
+        return "; proved the most there can be"
+    return f"; {fairness.at_most:.4g} at most, the level aside"
+
+
+def why_below(fairness: Fairness) -> str:
+    """Say which papers are below the floor although nothing proves that they have to be."""
+    named = ", ".join(str(label) for label in fairness.below[:PAPERS_NAMED])
+    more = ", ..." if len(fairness.below) > PAPERS_NAMED else ""
+    is_below, it = noun(len(fairness.below), "is", "are"), noun(len(fairness.below), "it", "them")
+    return (
+        f"{counted(len(fairness.below), 'paper')} ({named}{more}) {is_below} below the floor of "
+        f"{fairness.floors.total:g} still; the search found no way to lift {it} beside what else is asked for, and no "
+        "proof that there is none. Lower the floor, raise loads, or ask for a lower level."
+    )
+
+
+def why_no_floor(problem: Problem, fair: Fair) -> str:
+    """Explain a floor that is proved out of reach: by papers alone, or by papers that share their reviewers."""
+    floor = f"the floor of {problem.floors.total:g}"
+    if fair.cannot:
+        codes = np.array(fair.cannot)
+        most = unit_of(problem.affinity) * reach_of(problem.network(problem.given), problem.demand)[codes]
+        can = f"{most.min():.4g}" if codes.size == 1 else f"{most.min():.4g} to {most.max():.4g}"
+        return (
+            f"{papers(codes)} can have {can} at most, the sum of the best affinities of those who may review "
+            f"{noun(codes.size, 'it', 'them')}, below {floor}. {_FLOOR_REMEDY}"
+        )
+    bound = fair.bound
+    if bound is not None and problem.floors.total is not None and bound.value < problem.floors.total:
+        return (
+            f"Of {papers(bound.items)} one has {bound.value:.4g} at most, below {floor}, because they share "
+            f"reviewers whose loads are limited (a bound by linear programming). {_FLOOR_REMEDY} Or raise loads."
+        )
+    return (
+        f"No assignment gives every paper {floor} (proved over all papers, by two solvers). "
+        f"{_FLOOR_REMEDY} Or raise loads."
+    )
+
+
+def why_no_good(problem: Problem) -> str:
+    """Explain why not every paper can have a good reviewer, by counting."""
+    least = f"of affinity {problem.floors.best:g} or more"
+    load, _ = problem.open_loads()
+    found = too_few_good(problem)
+    if found is not None and not found.reviewers.size:
+        has, it = noun(found.items.size, "has", "have"), noun(found.items.size, "it", "them")
+        return f"{papers(found.items)} {has} no reviewer {least} who may take {it}. {_FLOOR_REMEDY}"
+    if found is not None:
+        rest = f", and others have {counted(found.pairs, 'such pair')} with them" if found.pairs else ""
+        fit = noun(found.reviewers.size, "fits", "fit")
+        return (
+            f"{papers(found.items)} {noun(found.items.size, 'needs', 'need')} a reviewer {least} each = "
+            f"{counted(found.needed, 'review')}; "
+            f"{people(found.reviewers)} who {fit} with {each(load[found.reviewers], 'load', of='of')} can "
+            f"give {found.supply}{rest}: {found.needed} > {found.supply + found.pairs}. {_FLOOR_REMEDY} Or raise loads."
+        )
+    places = too_few_places(problem)
+    if places is None:
+        return (
+            f"Not every paper can have a reviewer {least} within everybody's min_load (proved by a flow). "
+            f"{_FLOOR_REMEDY}"
+        )
+    rest = f", and there are {places.pairs} further allowed pairs" if places.pairs else ""
+    return (
+        f"{papers(places.good)} need a reviewer {least} each, and {papers(places.rest)} their other "
+        f"reviews, {places.needed} reviews together; {people(places.reviewers)} can give "
+        f"{places.supply}{rest}: {places.needed} > {places.supply + places.pairs}. {_FLOOR_REMEDY} Or raise loads."
+    )
+
+
+# Lotteries in words: what a chair may promise, and why caps on probabilities leave no assignment.
+
+_LOTTERY_REMEDY = "Raise --max-probability, score more pairs, allow unscored ones, or lift conflicts."
+
+
+def lot_lines(found: Randomised | None, level: str) -> list[str]:
+    """Return the lines of the page on a lottery; none where there was none."""
+    if found is None:
+        return []
+    cap = "the caps of the table" if found.max_probability is None else f"a cap of {found.max_probability:g}"
+    certain = f" ({counted(found.certain, 'fixed pair is', 'fixed pairs are')} certain)" if found.certain else ""
+    wide = f" and perturbation {found.perturbation:g}" if found.perturbation else ""
+    return [
+        "",
+        f"Drawn by lot under {cap}{wide}: {counted(found.support, 'pair')} may be drawn{certain}; the likeliest "
+        f"reviewer of a paper has probability {found.mean_largest:.3g} on average.",
+        f"Expected affinity: {found.expected:.6g}, {found.percent:.2f} % of the best without a lottery; "
+        f"{_gap(found)} than any other probabilities within these caps, whatever the level.",
+        *([] if found.listed is None else [_list_line(found, found.listed, level)]),
+        f"What you may promise: only these {counted(found.support, 'pair is', 'pairs are')} ever assigned, each with "
+        "just its probability, and none with more than its cap.",
+    ]
+
+
+def _gap(found: Randomised) -> str:
+    what = "in this gain" if found.perturbation else "in affinity"
+    return f"at most {100 * found.gap:.2g} % less {what}" if found.gap > 0 else f"no less {what}"
+
+
+def _list_line(found: Randomised, listed: Listed, level: str) -> str:
+    lost = 100.0 * listed.lost / found.best if found.best else 0.0
+    aim, whole = aim_named(level), counted(listed.count, "assignment")
+    asked = "obey all rules" if aim.level is None else f"are {aim.name}"
+    return (
+        f"One of {whole} is drawn, each as likely as any other: {listed.at_level:.0%} {asked} as rounded and "
+        f"{listed.mended:.0%} after mending, which changes {listed.changed:.1f} pairs of each and costs {lost:.3f} % "
+        "of the affinity."
+    )
+
+
+def why_missed(missed: int, count: int, needed: int | None) -> str:
+    """Explain a draw that misses what is asked for.
+
+    Parameters
+    ----------
+    missed, count
+        How many of the assignments to draw from do so under the caps, and how many there are.
+    needed
+        How many of them hold some pair at most where all reach it; None where that is not known.
+    """
+    end = (
+        "raise caps, demands or loads"
+        if needed is None
+        else f"all are found with probabilities up to {needed / count:g}"
+    )
+    whole = counted(count, "assignment")
+    return f"Under these caps {missed} of {whole} to draw from miss the level, this one among them; {end}."
+
+
+def why_too_few(count: int) -> str:
+    """Explain caps that leave probabilities, but none in whole shares of the assignments to draw from."""
+    whole = counted(count, "assignment")
+    return (
+        f"As one of {whole} is drawn, caps are rounded down to multiples of 1/{count}, and leave no probabilities "
+        "then. Raise --draws or --max-probability."
+    )
+
+
+def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
+    """Explain caps that leave no probabilities: papers whose candidates' caps sum to too little, or a cut.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    most
+        Cap of each pair, shape (P,).
+    units
+        Units of one whole review, of which caps are multiples.
+    """
+    free = ~problem.given
+    demand, (load, least) = problem.open_demand(), problem.open_loads()
+    given = np.bincount(problem.item[free], most[free], problem.n_items)
+    short = np.flatnonzero(given < demand - 1e-9)
+    if short.size:
+        return _one_paper(problem, most, int(short[0]), short.size - 1)
+    capacity = np.rint(most[free] * units).astype(np.int64)
+    found = shortfall(problem.item[free], problem.reviewer[free], demand * units, load * units, least * units, capacity)
+    if found is None:
+        rules = ", ".join(problem.ruled.words())
+        return (
+            f"Demands and loads can be met with these probabilities, but not with {rules} on each paper. "
+            f"{_LOTTERY_REMEDY}"
+        )
+    return _cut(problem, found, units)
+
+
+def _one_paper(problem: Problem, most: FloatArray, item: int, others: int) -> str:
+    """Say that the caps of one paper's candidates sum to less than it needs."""
+    here = (problem.item == item) & ~problem.given
+    total, need = float(most[here].sum()), int(problem.open_demand()[item])
+    more = f" ({counted(others, 'more paper')} likewise)" if others else ""
+    return (
+        f"{papers(np.array([item]))} needs {counted(need, 'review')}, and the probabilities of its "
+        f"{counted(int(here.sum()), 'candidate')} may sum to {total:g} at most: {need} > {total:g}{more}. "
+        f"{_LOTTERY_REMEDY}"
+    )
+
+
+def _cut(problem: Problem, found: Shortfall, units: int) -> str:
+    """Say which set needs more than its caps and loads give."""
+    needed, supply, pairs = found.needed / units, found.supply / units, found.pairs / units
+    rest = f", and the probabilities of other pairs with them sum to {pairs:g} at most" if found.pairs else ""
+    if not found.by_items:
+        return (
+            f"{people(found.reviewers)} must get {needed:g} reviews; {papers(found.items)} can give "
+            f"them {supply:g}{rest}: {needed:g} > {supply + pairs:g}. Lower min_load, or raise --max-probability."
+        )
+    who = people(found.reviewers)
+    loads = each(problem.open_loads()[0][found.reviewers], "load", of="of") if found.reviewers.size else "load 0"
+    return (
+        f"{papers(found.items)} {noun(found.items.size, 'needs', 'need')} {needed:g} reviews; {who} with "
+        f"{loads} can give {supply:g}{rest}: {needed:g} > {supply + pairs:g}. {_LOTTERY_REMEDY}"
+    )
+
+
+# Which rules hold, in lines for the page.
+
+#: Gaps that print as nothing.
+LEAST_GAP = 5e-5
+
+
+def rule_lines(assignment: Assignment) -> list[str]:
+    """Say which rules hold, what rewards earn, and how far from the best that may be."""
+    kept = assignment.kept
+    if kept is None:
+        return []
+    lines = ["Rules on who reviews a paper together:", *(f"  {_line(rule)}" for rule in kept.rules)]
+    total = "affinity and rewards" if kept.rewards else "affinity"
+    # A draw is not to be compared with the best, which is no lottery.
+    if assignment.randomised is None and assignment.gap > LEAST_GAP:
+        lines.append(f"Under the rules the {total} is {kept.bound:.6g} at most, whatever the level: a gap of "
+                     f"{assignment.gap:.3f} %.")  # fmt: skip
+    return lines
+
+
+def _line(rule: KeptRule) -> str:
+    if rule.earned is None:
+        return f"{rule.words}: holds on {counted(rule.papers, 'paper')} ({rule.option})"
+    return f"{rule.words}: earned {counted(rule.earned, 'time')} on {counted(rule.papers, 'paper')} ({rule.option})"
+
+
+#: Columns of the longest bar, and bins of the histogram.
+WIDTH, BINS = 40, 10
+
+#: Critical reviewers listed before the rest is only counted.
+CRITICAL_NAMED = 10
+
+
+def page(assignment: Assignment) -> str:
+    """Return the loads, demands, affinities and the level of an assignment as text."""
+    # What there is none of has no figures, only a reason.
+    if assignment.status is AssignmentStatus.INFEASIBLE or not assignment.reviews.n_reviews:
+        return f"No assignment ({assignment.status}). {assignment.explanation}"
+    charts = [
+        *_chart("Reviews per paper", _counts(assignment.reviews.reviews_per_item)),
+        *_chart("Reviews per reviewer", _counts(assignment.loads)),
+        *_chart("Affinity of the reviews", _histogram(assignment.affinities)),
+    ]
+    lines = [
+        f"{headline(assignment)}: {sizes(assignment)}",
+        *shortage_lines(assignment),
+        *opening(assignment),
+        *(["", *charts] if charts else []),
+        *(["", *rest] if (rest := sentences(assignment)) else []),
+    ]
+    return "\n".join(lines)
+
+
+def headline(assignment: Assignment) -> str:
+    """Return whether papers have what was asked for, in a few words."""
+    if assignment.status is AssignmentStatus.INFEASIBLE or not assignment.reviews.n_reviews:
+        return "No assignment"
+    if assignment.shortage is not None:
+        return "A part of what was asked for"
+    if assignment.status.reached:
+        return "Every paper has its reviewers"
+    if _only_floor(assignment):
+        return "Some papers stay below their floor"
+    return "Not all that was asked for" if aim_named(assignment.target).level is None else "The level is missed"
+
+
+def sizes(assignment: Assignment) -> str:
+    """Return how many papers, reviewers and reviews there are, and how the search ended."""
+    reviews = assignment.reviews
+    return (
+        f"{counted(reviews.n_items, 'paper')}, {counted(reviews.n_reviewers, 'reviewer')}, "
+        f"{counted(reviews.n_reviews, 'review')} ({assignment.status})."
+    )
+
+
+def opening(assignment: Assignment) -> list[str]:
+    """Return the loads, the level, and the affinity that it cost, a line each."""
+    per_paper, loads = assignment.reviews.reviews_per_item, assignment.loads
+    return [
+        f"Reviews per paper: {_spread(per_paper)}; per reviewer: {_spread(loads)}.",
+        f"Level: {_level(assignment)}.",
+        *figures(assignment)[:2],
+    ]
+
+
+def _spread(numbers: IntArray) -> str:
+    least, most = int(numbers.min()), int(numbers.max())
+    return f"{ranging(least, most)}, median {np.median(numbers):g}" if least < most else f"{most}"
+
+
+def sentences(assignment: Assignment) -> list[str]:
+    """Return what is said below the bars, a line each."""
+    return [
+        *rule_lines(assignment),
+        *authors_lines(assignment),
+        *fair_lines(assignment.fairness),
+        *_exchanges(assignment),
+        *concerns(assignment),
+        *_critical(assignment),
+        *alternate_lines(assignment.alternates),
+        *lot_lines(assignment.randomised, assignment.target),
+        *([f"{TIMED_OUT}."] if assignment.timed_out else []),
+    ]
+
+
+def shortage_lines(assignment: Assignment) -> list[str]:
+    """Return what is missing of the demands, why, and whom to recruit."""
+    gaps = assignment.shortage
+    return [] if gaps is None else [" ".join(gaps.sentences()), f"Why: {gaps.why}"]
+
+
+def figures(assignment: Assignment) -> list[str]:
+    """Return what is said without naming anybody: affinities, their price, and errors to expect."""
+    return [
+        f"Affinity: total {assignment.affinity:.6g}, mean {assignment.mean_affinity:.4g}, "
+        f"least {assignment.minimum_affinity:.4g}.",
+        f"Best total by demands, loads and conflicts alone: {assignment.affinity_unconstrained:.6g}; all else costs "
+        f"{assignment.price:.3f} %{_parts(assignment)}.",
+        *_exchanges(assignment),
+    ]
+
+
+def _parts(assignment: Assignment) -> str:
+    """Return what the price is for: what comes before affinity, rules, the level, and smaller errors."""
+    least, for_errors, first = assignment.least_price, assignment.price_of_exchanges, assignment.price_of_concerns
+    bound = f", and at least {least:.2g} % is what the level must cost" if least else ""
+    fair = assignment.price_of_fairness
+    # What is left is rounding where errors are all that costs anything; it has no sign then.
+    rest = round(assignment.price - for_errors - first - assignment.price_of_rules - fair, 3) + 0.0
+    parts = [f"{first:.3f} % {' and '.join(concerned(assignment))}"] if first else []
+    parts += [f"{assignment.price_of_rules:.3f} % the rules"] if assignment.kept or assignment.authors else []
+    parts += [f"{fair:.3f} % fairness"] if fair else []
+    last = "the level" if assignment.randomised is None else "the lottery and the level"
+    parts += [f"{rest:.3f} % {last}"] if parts or for_errors else []
+    parts += [f"{for_errors:.3f} % smaller errors"] if for_errors else []
+    forced = f"({counted(assignment.forced, 'pair')} forced in for the level)"
+    return f"{': ' if parts else ''}{', '.join(parts)}{bound} {forced}"
+
+
+def _exchanges(assignment: Assignment) -> list[str]:
+    found = assignment.exchanges
+    if found is None:
+        why = assignment.not_exchanged
+        return [f"Exchanges for smaller errors were not looked for: {why}."] if why else []
+    (error, less), (right, more), given = found.error, found.right, found.assumptions
+    unit = "of the spread of qualities" if given.spread == 1.0 else "points"
+    was, so = (f" ({error:.4g} before exchanges for that)", f" ({right:.2%})") if less != error else ("", "")
+    end = (
+        "with --conditioning 0 no affinity is given up"
+        if was
+        else "no exchanges were found that lower the error enough to give up affinity"
+    )
+    return [
+        f"Expected error of a paper once scores are in: {less:.4g} {unit}{was}; "
+        f"expected to be right among the best 10%: {more:.2%}{so}, "
+        f"assuming noise {given.noise:.2g}, severity {given.severity:.2g}, stretch {given.stretch:.2g} of that "
+        f"spread; {end}.",
+    ]
+
+
+def _level(assignment: Assignment) -> str:
+    aim = aim_named(assignment.target)
+    missed = assignment.status is AssignmentStatus.LEVEL_MISSED or (
+        assignment.status is AssignmentStatus.BEST_EFFORT and bool(assignment.explanation)
+    )
+    if missed and not _only_floor(assignment):
+        return f"{aim.name} missed. {assignment.explanation}".rstrip(".")
+    return aim.words if aim.level is None else f"all papers are {aim.words}"
+
+
+def _only_floor(assignment: Assignment) -> bool:
+    """Whether a floor is all that is missed."""
+    fairness = assignment.fairness
+    return fairness is not None and bool(fairness.below) and assignment.explanation == why_below(fairness)
+
+
+def _critical(assignment: Assignment) -> list[str]:
+    if assignment.critical is None:
+        return []
+    if not assignment.critical:
+        return ["The level holds after any one reviewer drops out."]
+    named = ", ".join(str(label) for label in assignment.critical[:CRITICAL_NAMED])
+    more = ", ..." if len(assignment.critical) > CRITICAL_NAMED else ""
+    who = counted(len(assignment.critical), "reviewer is", "reviewers are")
+    without = noun(len(assignment.critical), "without this one", "without any one of them")
+    return [f"{who} critical: {without} the level would not hold ({named}{more})."]
+
+
+def _chart(title: str, bars: list[str]) -> list[str]:
+    """Return bars below their title; nothing of a single one, which shows nothing."""
+    return [title, *bars] if len(bars) > 1 else []
+
+
+def _counts(numbers: IntArray) -> list[str]:
+    value, count = np.unique(numbers, return_counts=True)
+    return [_bar(f"{v}", c, int(count.max())) for v, c in zip(value.tolist(), count.tolist(), strict=True)]
+
+
+def _histogram(affinities: FloatArray) -> list[str]:
+    if affinities.min() == affinities.max():
+        return [_bar(f"{affinities.min():.3g}", affinities.size, affinities.size)]
+    count, edge = np.histogram(affinities, bins=BINS)
+    names = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edge)]
+    return [_bar(name, c, int(count.max())) for name, c in zip(names, count.tolist(), strict=True)]
+
+
+def _bar(name: str, count: int, largest: int) -> str:
+    length = -(-WIDTH * count // max(largest, 1))
+    return f"  {name:>18}  {'#' * length} {count}"

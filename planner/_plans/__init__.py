@@ -1,0 +1,1 @@
+"""How extra reviews are planned."""

@@ -1,0 +1,875 @@
+"""Kernels that plan by cascades: add the review after which a block grows largest, until one block covers all.
+
+A review that joins two blocks sharing one item may be read on either side, about any item of the other: all give
+the same block. So the search chooses pairs of blocks first, and then a reviewer who may read an item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner._plans.constraints import as_pairs, no_pairs, with_extra
+from planner._plans.structure import (
+    COUNT,
+    ITEMS,
+    MARK,
+    NAME,
+    NEAR_STAMP,
+    STAMP,
+    STATE,
+    STEPS,
+    Board,
+    Growth,
+    Moves,
+    Structure,
+    close,
+    copy_structure,
+    covers_item,
+    drop_anchor,
+    enter,
+    find_block,
+    grow,
+    has_grown,
+    largest,
+    new_moves,
+    restore,
+    settle,
+    try_join,
+)
+from planner._plans.task import CALL, READ, after_loss, looked_at
+from reviewgraph._base.clock import LOOK, TimeOver
+from reviewgraph.graph.components import connected_components
+from reviewgraph.graph.kernels.compiling import kernel
+
+if TYPE_CHECKING:
+    from planner._plans.target import Ledger, Target
+    from planner._plans.task import Left, Loss, Losses, Task
+    from reviewgraph._base.arrays import IntArray
+    from reviewgraph._base.clock import Clock
+
+
+#: Reviewers of a block compared by their extra loads before one is asked.
+FEW = 64
+#: What a join with the largest block brings: not known, or to be told anew.
+UNKNOWN, ASKED = -2, -1
+
+
+@kernel
+def roll(dice: IntArray, sides: int) -> int:
+    """Random number 0..sides-1 (a linear congruence, its high bits)."""
+    dice[STATE] = (dice[STATE] * 1103515245 + 12345) & 0x7FFFFFFF
+    return int(((dice[STATE] >> 8) * sides) >> 23)
+
+
+@kernel
+def may_read(board: Board, reviewer: int, item: int) -> bool:
+    """Whether a reviewer has spare load, the item room and places for her groups, and nothing bars the pair."""
+    if board.spare[reviewer] <= 0 or board.room[item] <= 0:
+        return False
+    for place in range(board.group_start[reviewer], board.group_start[reviewer + 1]):
+        if board.free[item, board.group[place]] <= 0:
+            return False
+    # Bisection: everything before ``low`` is smaller than the item, nothing from ``high`` on is.
+    low, end = board.barred_start[reviewer], board.barred_start[reviewer + 1]
+    high = end
+    while low < high:
+        middle = (low + high) // 2
+        if board.barred[middle] < item:
+            low = middle + 1
+        else:
+            high = middle
+    return bool(low == end or board.barred[low] != item)
+
+
+@kernel
+def reader(state: Structure, board: Board, block: int, item: int) -> int:
+    """Reviewer of a block who may read an item, the least loaded of the first few, or -1."""
+    # The reviewers of each part from a random one on, so that no index is asked more often than others.
+    part, best, looked = find_block(state.root, block), -1, 0
+    while part >= 0 and looked < FEW:
+        low, high = board.member_start[part], board.member_start[part + 1]
+        shift = roll(board.dice, high - low) if high - low > 1 else 0
+        for place in range(high - low):
+            reviewer = board.member[low + (place + shift) % (high - low)]
+            if may_read(board, reviewer, item):
+                looked += 1
+                if best < 0 or board.load[reviewer] < board.load[best]:
+                    best = reviewer
+                if board.load[best] == 0:
+                    return best
+        part = state.part[part]
+    return best
+
+
+@kernel
+def review_across(state: Structure, board: Board, a: int, b: int) -> tuple[int, int]:
+    """Review by a member of block a of an item that only b covers, or (-1, -1)."""
+    entry = state.head[find_block(state.root, b)]
+    while entry >= 0:
+        item = state.item[entry]
+        if board.room[item] > 0 and not covers_item(state, a, item):
+            reviewer = reader(state, board, a, item)
+            if reviewer >= 0:
+                return reviewer, item
+        entry = state.after[entry]
+    return -1, -1
+
+
+@kernel
+def review_between(state: Structure, board: Board, a: int, b: int) -> tuple[int, int]:
+    """Review that gives either of two blocks an item of the other, the smaller one first; or (-1, -1)."""
+    if state.cover[a] > state.cover[b]:
+        a, b = b, a
+    reviewer, item = review_across(state, board, b, a)
+    if reviewer < 0:
+        reviewer, item = review_across(state, board, a, b)
+    return reviewer, item
+
+
+@kernel
+def best_join(state: Structure, space: Growth, board: Board, noise: int) -> tuple[int, int, int, int]:
+    """Two blocks that share an item and grow largest when joined, and a review that joins them; or -1 four times.
+
+    The size is blurred by up to ``noise`` items.
+    """
+    # Sizes are told in 64ths, so that the last digits break ties at random even without noise.
+    best, reviewer, item, left, right = -1, -1, -1, -1, -1
+    drop_anchor(state, space)
+    # Every two blocks that share an item; a pair is only kept if somebody may write the review that joins it.
+    for thing in range(state.first.size):
+        count = blocks_of(state, space, thing)
+        for x in range(count):
+            for y in range(x):
+                a, b = space.near[x], space.near[y]
+                value = try_join(state, space, a, b) * 64 + roll(board.dice, 64 * noise + 8)
+                if value > best:
+                    j, i = review_between(state, board, a, b)
+                    if j >= 0:
+                        best, reviewer, item, left, right = value, j, i, a, b
+    return reviewer, item, left, right
+
+
+@kernel
+def best_beside(state: Structure, space: Growth, board: Board, noise: int, begun: bool) -> tuple[int, int, int, int]:
+    """Find the same where one of the two is the largest block; -1 four times also where that is one reviewer.
+
+    With ``begun`` this block has grown by such a join since it was last asked for: what most joins bring is known then.
+    """
+    old, main = space.extent[STAMP], drop_anchor(state, space)
+    if state.part[main] < 0:
+        return -1, -1, -1, -1
+    if not begun:
+        space.gain[:] = UNKNOWN
+    # A block that has come to share an item with the largest one may help those that share other items with it.
+    for b in range(state.root.size):
+        if space.touch[b] >= 0 and space.gain[b] == UNKNOWN and b != main and state.cover[b] > 1:
+            space.gain[b], space.blur[b] = ASKED, roll(board.dice, 64 * noise + 8)
+            if begun:
+                ask_around(state, space, b)
+    for b in range(state.root.size):
+        if space.touch[b] >= 0 and space.gain[b] == ASKED and weigh(state, space, b) == state.first.size:
+            break
+    # Other gains fall, as the largest block takes in what they would bring: the best is weighed until it stays so.
+    while True:
+        best, most = -1, -1
+        space.extent[STEPS] += state.root.size
+        for b in range(state.root.size):
+            if space.gain[b] > most and space.touch[b] >= 0 and b != main:
+                best, most = b, space.gain[b]
+        if best < 0:
+            return -1, -1, -1, -1
+        if space.weighed[best] <= old:
+            weigh(state, space, best)
+            continue
+        reviewer, item = review_between(state, board, main, best)
+        if reviewer >= 0:
+            return reviewer, item, main, best
+        space.gain[best] = UNKNOWN
+
+
+@kernel
+def ask_around(state: Structure, space: Growth, block: int) -> None:
+    """Let the joins of those blocks be weighed anew that share an item with a block and another with the anchor."""
+    entry = state.head[block]
+    while entry >= 0:
+        beside = state.first[state.item[entry]] if space.inside[state.item[entry]] != space.anchor[MARK] else -1
+        while beside >= 0:
+            other = find_block(state.root, state.block[beside])
+            if space.gain[other] >= 0:
+                space.gain[other] = ASKED
+            beside = state.beside[beside]
+        entry = state.after[entry]
+
+
+@kernel
+def weigh(state: Structure, space: Growth, block: int) -> int:
+    """Note what a join with a block brings the anchor, in 64ths of an item, blurred; returns what both then cover."""
+    covers = try_join(state, space, space.anchor[NAME], block)
+    space.gain[block] = (covers - state.cover[space.anchor[NAME]]) * 64 + space.blur[block]
+    space.weighed[block] = space.extent[STAMP]
+    return covers
+
+
+@kernel
+def blocks_of(state: Structure, space: Growth, thing: int) -> int:
+    """List the distinct blocks that cover an item and one item more in ``near``; returns how many."""
+    space.anchor[NEAR_STAMP] += 1
+    count, entry = 0, state.first[thing]
+    while entry >= 0:
+        block = find_block(state.root, state.block[entry])
+        if state.cover[block] > 1 and space.near_mark[block] != space.anchor[NEAR_STAMP]:
+            space.near_mark[block] = space.anchor[NEAR_STAMP]
+            space.near[count] = block
+            count += 1
+        entry = state.beside[entry]
+    space.extent[STEPS] += count
+    return count
+
+
+@kernel
+def reach_out(state: Structure, board: Board) -> tuple[int, int]:
+    """Review by the largest block of an item it lacks, of a large block if possible; or the other way round.
+
+    The way on when no two blocks that share an item can be joined: disconnected pieces, items nobody reviews,
+    reviewers without spare load.
+    """
+    main = 0
+    for block in range(state.root.size):
+        if state.root[block] == block and state.cover[block] > state.cover[main]:
+            main = block
+    # An item that the largest block lacks, preferably one of a large block, with which it then shares it.
+    best, reviewer, item = -1, -1, -1
+    for thing in range(state.first.size):
+        if board.room[thing] <= 0 or covers_item(state, main, thing):
+            continue
+        value, entry = 0, state.first[thing]
+        while entry >= 0:
+            value = max(value, state.cover[find_block(state.root, state.block[entry])])
+            entry = state.beside[entry]
+        if value > best:
+            j = reader(state, board, main, thing)
+            if j >= 0:
+                best, reviewer, item = value, j, thing
+    if reviewer >= 0:
+        return reviewer, item
+    # Nobody in it may: let another block read one of its items, the larger and the more loads to spare the better.
+    best = -1
+    for block in range(state.root.size):
+        if state.root[block] == block and block != main:
+            load = 0
+            part = block
+            while part >= 0:
+                for place in range(board.member_start[part], board.member_start[part + 1]):
+                    load = max(load, board.spare[board.member[place]])
+                part = state.part[part]
+            value = state.cover[block] * 4 + min(load, 3)
+            if load > 0 and value > best:
+                j, i = review_across(state, board, block, main)
+                if j >= 0:
+                    best, reviewer, item = value, j, i
+    return reviewer, item
+
+
+@kernel
+def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: int, local: int, most: int) -> bool:
+    """Add reviews until one block covers all items; false when none can be added or ``most`` are not enough.
+
+    A cascade that stopped at ``most`` may be continued.
+    """
+    # The structure is closed at the head of the loop; one review makes one block grow, which closes it again.
+    n_items, beside = state.first.size, False
+    while largest(state) < n_items:
+        space.extent[STEPS] += state.root.size
+        if moves.length[COUNT] >= most:
+            return False
+        reviewer, item, a, b = -1, -1, -1, -1
+        if local:
+            reviewer, item, a, b = best_beside(state, space, board, noise, beside)
+        beside = reviewer >= 0
+        if reviewer < 0:
+            reviewer, item, a, b = best_join(state, space, board, noise)
+        if reviewer < 0:
+            reviewer, item = reach_out(state, board)
+            if reviewer < 0:
+                return False
+        add_move(board, moves, reviewer, item)
+        enter(state, board.home[reviewer], item)
+        if a >= 0:
+            grow(state, space, a, b)
+        else:
+            grow(state, space, board.home[reviewer], board.home[reviewer])
+        settle(state, space)
+    return True
+
+
+@kernel
+def follow(state: Structure, space: Growth, board: Board, moves: Moves, left: IntArray, right: IntArray) -> None:
+    """Do joins of blocks, as far as there is room, leaving out those that are implied or that nobody may do."""
+    for k in range(left.size):
+        a, b = find_block(state.root, left[k]), find_block(state.root, right[k])
+        if a == b or moves.length[COUNT] >= moves.reviewer.size:
+            continue
+        reviewer, item = review_between(state, board, a, b)
+        if reviewer >= 0:
+            add_move(board, moves, reviewer, item)
+            enter(state, board.home[reviewer], item)
+            grow(state, space, a, b)
+            settle(state, space)
+
+
+@kernel
+def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
+    """Write a review down and take it from the spare loads."""
+    place = moves.length[COUNT]
+    moves.reviewer[place], moves.item[place], moves.block[place] = reviewer, item, board.home[reviewer]
+    moves.length[COUNT] = place + 1
+    use(board, reviewer, item, 1)
+
+
+@kernel
+def rewrite(moves: Moves, other: Moves) -> None:
+    """Write down the reviews of another plan instead."""
+    moves.length[COUNT] = other.length[COUNT]
+    for place in range(other.length[COUNT]):
+        moves.reviewer[place], moves.item[place] = other.reviewer[place], other.item[place]
+        moves.block[place] = other.block[place]
+
+
+@kernel
+def use(board: Board, reviewer: int, item: int, times: int) -> None:
+    """Take a review from what is left; with ``times`` = -1 give it back."""
+    board.load[reviewer] += times
+    board.spare[reviewer] -= times
+    board.room[item] -= times
+    for place in range(board.group_start[reviewer], board.group_start[reviewer + 1]):
+        board.free[item, board.group[place]] -= times
+
+
+@kernel
+def drop_moves(board: Board, moves: Moves, keep: IntArray) -> None:
+    """Take back the reviews whose ``keep`` is 0."""
+    # What is kept moves up; what is dropped gives its load and its room back.
+    write = 0
+    for place in range(moves.length[COUNT]):
+        if keep[place]:
+            moves.reviewer[write], moves.item[write] = moves.reviewer[place], moves.item[place]
+            moves.block[write] = moves.block[place]
+            write += 1
+        else:
+            use(board, moves.reviewer[place], moves.item[place], -1)
+    moves.length[COUNT] = write
+
+
+@kernel
+def prune(start: Structure, state: Structure, space: Growth, board: Board, moves: Moves, keep: IntArray) -> None:
+    """Remove reviews without which the plan still does it, one at a time, from a random place on."""
+    size = moves.length[COUNT]
+    if size == 0:
+        return
+    for place in range(size):
+        keep[place] = 1
+    unmark(start, state, space, moves, keep, roll(board.dice, size), 0, size)
+    drop_moves(board, moves, keep)
+
+
+@kernel
+def unmark(
+    start: Structure, state: Structure, space: Growth, moves: Moves, keep: IntArray, shift: int, first: int, last: int
+) -> None:
+    """Mark reviews in ``keep`` by 0 that the others do without, from the turn ``first`` up to ``last``."""
+    size, n_items = moves.length[COUNT], start.first.size
+    # The reviews marked in ``keep`` reach the target; one that they do without stays out for good.
+    for turn in range(first, last):
+        place = (turn + shift) % size
+        keep[place] = 0
+        restore(state, start)
+        space.extent[STEPS] += state.root.size + size
+        most, before = 0, space.extent[STAMP]
+        for other in range(size):
+            if keep[other] and not covers_item(state, moves.block[other], moves.item[other]):
+                enter(state, moves.block[other], moves.item[other])
+        for other in range(size):
+            if keep[other] and most < n_items and not has_grown(state, space, moves.block[other], before):
+                grow(state, space, moves.block[other], moves.block[other])
+                most = max(most, space.extent[ITEMS])
+                settle(state, space)
+        if most < n_items:
+            keep[place] = 1
+
+
+@kernel
+def improve(
+    start: Structure,
+    state: Structure,
+    space: Growth,
+    board: Board,
+    moves: Moves,
+    trial: Moves,
+    keep: IntArray,
+    local: int,
+    rounds: int,
+) -> int:
+    """Take some reviews out and complete the plan anew, ``rounds`` times, keeping what is not longer.
+
+    Returns how many rounds made the plan shorter.
+    """
+    gained = 0
+    for _ in range(rounds):
+        size = moves.length[COUNT]
+        if size < 2:
+            break
+        # Take out up to twelve reviews: anywhere, or in a row, which are those that joined neighbours.
+        out = 1 + roll(board.dice, min(size, 12))
+        for place in range(size):
+            keep[place] = 1
+        if roll(board.dice, 2):
+            for _ in range(out):
+                keep[roll(board.dice, size)] = 0
+        else:
+            begin = roll(board.dice, size)
+            for place in range(out):
+                keep[(begin + place) % size] = 0
+        # Complete what is left by another cascade, which may not be longer.
+        rewrite(trial, moves)
+        drop_moves(board, trial, keep)
+        restore(state, start)
+        space.extent[STEPS] += state.root.size + state.entries[COUNT]
+        close(state, space, trial.block, trial.item, trial.length[COUNT])
+        done = cascade(state, space, board, trial, roll(board.dice, 6), local | roll(board.dice, 2), size)
+        if done and roll(board.dice, 64 if local else 8) == 0:
+            prune(start, state, space, board, trial, keep)
+        # The board follows the plan that stays: loads of the one that is given up are returned.
+        if done:
+            gained += int(trial.length[COUNT] < size)
+            rewrite(moves, trial)
+        else:
+            for place in range(trial.length[COUNT]):
+                use(board, trial.reviewer[place], trial.item[place], -1)
+            for place in range(size):
+                use(board, moves.reviewer[place], moves.item[place], 1)
+    return gained
+
+
+@kernel
+def finishing_pairs(state: Structure, space: Growth, left: IntArray, right: IntArray) -> int:
+    """List pairs of blocks that share an item and cover all items once joined; returns how many, at most the room."""
+    count, n_items = 0, state.first.size
+    drop_anchor(state, space)
+    for thing in range(n_items):
+        near = blocks_of(state, space, thing)
+        for x in range(near):
+            for y in range(x):
+                a, b = space.near[x], space.near[y]
+                if count < left.size and try_join(state, space, a, b) == n_items:
+                    left[count], right[count] = a, b
+                    count += 1
+    return count
+
+
+# Good plans for the target *double*: a cascade, then taking reviews out and completing the plan anew.
+#
+# An anytime method: every call of :func:`improve` makes a given number of rounds and never makes the plan longer.
+
+#: Reviews added between two looks at the clock at most.
+AT_ONCE = 16
+#: Entries, and reviews of a plan, from which a cascade grows the largest block only, after its first step.
+LOCAL_FROM, LONG = 20_000, 300
+
+
+@dataclass
+class Search:
+    """A plan in the making.
+
+    Parameters
+    ----------
+    task
+        What is planned.
+    board, moves
+        What is left of loads and limits, and the reviews chosen so far.
+    trial
+        Room for another plan, made of this one.
+    state
+        The structure with these reviews.
+    keep
+        Shape (P,): working space that marks the reviews to keep.
+    """
+
+    task: Task
+    board: Board
+    moves: Moves
+    trial: Moves
+    state: Structure
+    keep: IntArray
+
+    @property
+    def pairs(self) -> IntArray:
+        """Shape (P, 2): the chosen (reviewer, item) pairs."""
+        return self.moves.pairs
+
+
+def new_search(task: Task, length: int, seed: int = 0) -> Search:
+    """Return an empty plan with room for so many reviews."""
+    return Search(
+        *(task, task.board(seed), new_moves(length + 1), new_moves(length + 1), copy_structure(task.start)),
+        np.zeros(length + 1, np.int64),
+    )
+
+
+def begin(
+    task: Task, length: int, seed: int, noise: int = 0, clock: Clock | None = None, grace: float = 0.0
+) -> tuple[Search, bool]:
+    """Plan by one cascade; returns the plan and whether it reaches the target.
+
+    Each step joins the two blocks whose union grows largest (in large tables, from the second step on, the largest
+    block and another). Takes time of the order of the plan's length times the pairs of blocks that share an item.
+
+    Parameters
+    ----------
+    task
+        What is planned.
+    length
+        Reviews that may be added at most.
+    seed, noise
+        Randomness: sizes are blurred by up to ``noise`` items.
+    clock
+        Looked at now and then, and the work counted; the cascade stops when it is over.
+    grace
+        Seconds and work that it may take all the same, once its kernel is loaded.
+    """
+    search, step, late = new_search(task, length, seed), 1, None
+    extend = task.form(cascade)
+    while True:
+        size = search.moves.made
+        # How often the clock is looked at changes no plan: what a step does changes at LONG alone.
+        most = min(size + step, length, LONG if size < LONG else length)
+        local = int(is_local(task) or size >= LONG)
+        done = extend(search.state, task.space, search.board, search.moves, noise, local, most)
+        work = task.worked()
+        step = 1 if work > LOOK else min(2 * step, AT_ONCE)
+        if clock is not None:
+            (late or clock).spend(work)
+            late = late or (clock.no_less_than(grace) if clock.over() else None)
+        if done or search.moves.made < most or most == length or (late is not None and late.over()):
+            return search, bool(done)
+
+
+def is_local(task: Task) -> int:
+    """Whether a cascade grows the largest block only, as kernels take it."""
+    return int(task.start.size >= LOCAL_FROM)
+
+
+def prune_search(search: Search, clock: Clock) -> None:
+    """Remove reviews that are not needed, as far as there is time; the target stays reached."""
+    task, size = search.task, search.moves.made
+    if not task.has_time(unmark):
+        return
+    shift = task.form(roll)(search.board.dice, size) if size else 0
+    search.keep[:size] = 1
+    for turn in range(size):
+        if clock.over():
+            break
+        form = task.form(unmark)
+        form(task.start, search.state, task.space, search.moves, search.keep, shift, turn, turn + 1)
+        clock.spend(task.worked())
+    task.form(drop_moves)(search.board, search.moves, search.keep)
+
+
+def improve_search(search: Search, rounds: int) -> bool:
+    """Take some reviews out and complete the plan anew, ``rounds`` times; true if the plan became shorter."""
+    task, local = search.task, is_local(search.task)
+    gained = task.form(improve)(
+        *(task.start, search.state, task.space, search.board, search.moves, search.trial, search.keep, local, rounds)
+    )
+    return int(gained) > 0
+
+
+# A few reviews that let one group grow, to begin from where a whole plan is out of reach.
+
+#: Cascades tried, more and more at random.
+CASCADES = 8
+
+
+def cascades(task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
+    """Cascades that stop after ``most`` reviews, each more at random than the one before."""
+    for seed in range(CASCADES):
+        yield begin(task, most, seed, 4 * seed, clock)[0].pairs[:most]
+        if clock.over():
+            return
+
+
+def joined_pieces(task: Task, most: int, clock: Clock) -> IntArray:
+    """Join the largest piece to the next largest that may be joined, one review each, as long as there is time."""
+    pieces = connected_components(with_extra(task.constraints.reviews, task.constraints.fixed))
+    left = task.left(no_pairs())
+    sizes = np.diff(pieces.cover_start)
+    order = np.argsort(-sizes, kind="stable").tolist()
+    main, chosen = order[:1], list[tuple[int, int]]()
+    for piece in order[1:]:
+        if len(chosen) == most or clock.over():
+            break
+        pair = _link(task, pieces.labels, pieces.item_labels, main, piece, left)
+        if pair is not None:
+            chosen.append(pair)
+            left.take(*pair)
+            main.append(piece)
+    return as_pairs(chosen)
+
+
+def _link(task: Task, who: IntArray, what: IntArray, main: list[int], piece: int, left: Left) -> tuple[int, int] | None:
+    """Find a review by one of two sides of an item of the other."""
+    for readers, items in ((main, [piece]), ([piece], main)):
+        things = np.flatnonzero(np.isin(what, items) & (left.room > 0)).tolist()
+        for j in np.flatnonzero(np.isin(who, readers) & (left.spare > 0)).tolist():
+            for i in things:
+                if left.open(j, i) and task.constraints.may_read(j, i):
+                    return j, i
+    return None
+
+
+# Plans that survive losses: a greedy by scenarios, and taking reviews out and mending anew.
+#
+# 1. Find the losses after which the level fails; take them one after the other.
+# 2. Where it still fails, plan the joins of what is left, with what is lost as conflicts, and add them.
+# 3. Repeat until no loss fails: a review that is planned may be lost as well.
+# 4. Remove the reviews without which no loss fails either.
+#
+# More reviews never harm, so each step keeps what was mended before.
+
+#: Items by which sizes are blurred when plans are made anew.
+BLUR = 4
+#: Largest share of a plan that is taken out to be made anew.
+SHARE = 0.4
+#: Reviews by which a plan made anew may be longer before those that are not needed are looked for.
+SLACK = 2
+
+
+@dataclass(frozen=True)
+class Mender:
+    """The search.
+
+    Parameters
+    ----------
+    task
+        What is planned.
+    losses
+        What may fail to arrive.
+    rng
+        Order of the losses, and what is taken out.
+    clock
+        When to end.
+    """
+
+    task: Task
+    losses: Losses
+    rng: np.random.Generator
+    clock: Clock
+
+    def survives(self, pairs: IntArray) -> bool:
+        """Whether the level outlives every loss; false where time is over before that is known."""
+        try:
+            return not self.losses.failing(self.task.table(pairs), self.clock)
+        except TimeOver:
+            return False
+
+    def mended(self, pairs: IntArray, blur: int = 0) -> IntArray | None:
+        """Add reviews until the level outlives every loss; None where a loss cannot be mended, or time is over."""
+        while True:
+            try:
+                failing = self.losses.failing(self.task.table(pairs), self.clock)
+            except TimeOver:
+                return None
+            if not failing:
+                return pairs
+            for place in self.rng.permutation(len(failing)).tolist():
+                more = self._joins(pairs, failing[place], blur)
+                if more is None or self.clock.over():
+                    return None
+                pairs = np.concatenate([pairs, more])
+
+    def _joins(self, pairs: IntArray, loss: Loss, blur: int) -> IntArray | None:
+        """Plan the joins that a loss takes; none where others have mended it."""
+        left = after_loss(self.task, pairs, loss)
+        self.clock.spend(looked_at(left.constraints.reviews))
+        if left.is_done:
+            return pairs[:0]
+        seed = int(self.rng.integers(2**31))
+        found, done = begin(left, left.start.room, seed, blur, self.clock)
+        if not done:
+            return None
+        prune_search(found, self.clock)
+        return found.pairs
+
+    def pruned(self, pairs: IntArray) -> IntArray:
+        """Remove reviews that are not needed, the first ones first; dearest first where reviews have costs."""
+        cost = self.task.constraints.cost_of
+        for pair in sorted(map(tuple, pairs.tolist()), key=lambda pair: -cost(*pair)):
+            fewer = pairs[(pairs != pair).any(axis=1)]
+            if self.clock.over():
+                break
+            if self.survives(fewer):
+                pairs = fewer
+        return pairs
+
+    def improve(self, ledger: Ledger) -> None:
+        """Take some reviews out and mend what fails then, until plan and bound meet or time is over."""
+        pairs = ledger.pairs
+        while pairs is not None and len(pairs) > 1 and not ledger.closed and ledger.in_time:
+            out = int(self.rng.integers(1, max(2, int(SHARE * len(pairs)) + 1)))
+            kept = pairs[np.sort(self.rng.permutation(len(pairs))[out:])]
+            found = self.mended(kept, BLUR)
+            if found is not None and len(found) <= len(pairs) + SLACK:
+                found = self.pruned(found)
+                # Plans of equal length are taken as well: they lead on to others.
+                pairs = found if len(found) <= len(pairs) else pairs
+                ledger.offer(pairs)
+
+
+# Reviews that can stand in for one of a plan: for a reviewer who declines, for lower costs, for smaller loads.
+
+#: Pairs of blocks looked at, and pairs of a reviewer and an item listed, at most.
+MOST_BLOCKS, MOST_PAIRS = 2_000, 20_000
+#: Passes over a plan in search of cheaper or lighter reviews.
+PASSES = 3
+#: Stand-ins listed for the targets whose levels are tested one pair at a time.
+ENOUGH = 20
+
+
+def substitutes(task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
+    """Return allowed pairs that complete a plan without its review number ``place``: cheapest, then lightest, first."""
+    rest = np.delete(pairs, place, axis=0)
+    state = task.after(rest)
+    left = task.left(rest)
+    load = task.spare - left.spare
+    found: set[tuple[int, int]] = set()
+    members, covers = _members(task, state), _covers(task, state)
+    for block, item in _finishing(task, state, covers):
+        if left.room[item] <= 0:
+            continue
+        for j in members[block]:
+            if left.open(j, item) and task.constraints.may_read(j, item):
+                found.add((j, item))
+        if len(found) > MOST_PAIRS:
+            break
+    clock.spend(CALL + READ * task.start.size + task.worked())
+    found.discard((int(pairs[place, 0]), int(pairs[place, 1])))
+    cost = task.constraints.cost_of
+    return sorted(found, key=lambda pair: (cost(*pair), load[pair[0]], pair))
+
+
+def _finishing(task: Task, state: Structure, covers: dict[int, set[int]]) -> list[tuple[int, int]]:
+    """Return (block, item) pairs after which one block covers all items."""
+    left, right = np.empty((2, MOST_BLOCKS), np.int64)
+    count = task.form(finishing_pairs)(state, task.space, left, right)
+    chosen: dict[tuple[int, int], None] = {}
+    for a, b in zip(left[:count].tolist(), right[:count].tolist(), strict=True):
+        for one, other in ((a, b), (b, a)):
+            chosen.update(dict.fromkeys((one, item) for item in sorted(covers[other] - covers[one])))
+    for block, cover in covers.items():
+        if len(cover) == task.n_items - 1:
+            (item,) = set(range(task.n_items)) - cover
+            chosen[block, item] = None
+    return list(chosen)
+
+
+def _members(task: Task, state: Structure) -> dict[int, list[int]]:
+    label = task.block_labels(state)[task.home]
+    found: dict[int, list[int]] = {}
+    for reviewer, block in enumerate(label.tolist()):
+        found.setdefault(block, []).append(reviewer)
+    return found
+
+
+def _covers(task: Task, state: Structure) -> dict[int, set[int]]:
+    count = state.size
+    found: dict[int, set[int]] = {}
+    for block, item in zip(state.block[:count].tolist(), state.item[:count].tolist(), strict=True):
+        found.setdefault(find_block.python(state.root, block), set()).add(item)
+    return found
+
+
+def polish(task: Task, pairs: IntArray, clock: Clock, most: float) -> IntArray:
+    """Exchange reviews one at a time for cheaper ones, then for ones that lower the largest extra load.
+
+    Parameters
+    ----------
+    task, pairs
+        A plan that reaches the target, shape (P, 2).
+    clock
+        When to stop.
+    most
+        Reviews for which stand-ins are looked for, at most.
+    """
+    tried = 0
+    for _ in range(PASSES):
+        changed = False
+        for place in range(len(pairs)):
+            load = _loads(task, pairs)
+            if not _may_gain(task, load, int(pairs[place, 0])):
+                continue
+            if tried >= most or clock.over():
+                return pairs
+            tried += 1
+            better = _better(task, pairs, place, load, clock)
+            if better is not None:
+                pairs = pairs.copy()
+                pairs[place] = better
+                changed = True
+        if not changed:
+            break
+    return pairs
+
+
+def _loads(task: Task, pairs: IntArray) -> IntArray:
+    """Extra reviews of each reviewer, fixed ones included."""
+    extra = np.concatenate([pairs[:, 0], task.constraints.fixed[:, 0]])
+    return np.bincount(extra, minlength=task.constraints.reviews.n_reviewers)
+
+
+def _may_gain(task: Task, load: IntArray, reviewer: int) -> bool:
+    """Whether a stand-in could be cheaper, or lower the largest extra load."""
+    return bool(task.constraints.cost) or bool(load[reviewer] == load.max() > 1)
+
+
+def _better(task: Task, pairs: IntArray, place: int, load: IntArray, clock: Clock) -> tuple[int, int] | None:
+    """Find a cheaper stand-in, or one as cheap for a reviewer with the largest load whose own stays below it."""
+    reviewer, item = int(pairs[place, 0]), int(pairs[place, 1])
+    now, most = _price(task, reviewer, item), int(load.max())
+    for other in substitutes(task, pairs, place, clock):
+        price = _price(task, *other)
+        lighter = load[reviewer] == most and load[other[0]] + 1 < most
+        if price < now or (price == now and lighter):
+            return other
+        if price > now:
+            break
+    return None
+
+
+def _price(task: Task, reviewer: int, item: int) -> int:
+    """Return the cost of a pair in the whole units of solvers, so that no rounding of a cost counts."""
+    return int(task.constraints.cost.whole(np.array([reviewer * task.n_items + item]))[0])
+
+
+def by_testing(target: Target, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
+    """Return what :func:`substitutes` does, for any target: one test a pair, until enough are found or time is over.
+
+    ``task`` knows no fixed reviews; they are among ``pairs``.
+    """
+    gone, rest = tuple(pairs[place].tolist()), np.delete(pairs, place, axis=0)
+    kept = set(map(tuple, rest.tolist()))
+    left = task.left(rest)
+    load = task.spare - left.spare
+    found = []
+    for j in np.flatnonzero(left.spare > 0).tolist():
+        for i in task.constraints.readable(j).tolist():
+            if (j, i) == gone or not left.open(j, i) or (j, i) in kept:
+                continue
+            table = with_extra(task.constraints.reviews, np.vstack([rest, [(j, i)]]), use_scores=task.use_scores)
+            if target.reaches_in_time(table, clock, use_scores=task.use_scores):
+                found.append((j, i))
+        if len(found) > ENOUGH or clock.over():
+            break
+    return sorted(found, key=lambda other: (task.constraints.cost_of(*other), load[other[0]], other))

@@ -1,0 +1,573 @@
+"""The cheapest new reviews that items are short of.
+
+minimise    the cost
+subject to  every item short of n reviews gets n, from the panel groups that are missing; spare loads;
+            no more of a panel group than an item may have
+
+An integer programme over the allowed pairs, solved by HiGHS: without rules on people it is a transportation problem,
+whose vertices are whole. Where it is not known how many reviews fill what an item lacks, their number comes first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from planner._plans.constraints import Waived, as_pairs, no_pairs
+from planner._plans.task import few_short_pairs, short_pairs
+from planner.solving import integer_programme
+from reviewgraph._base.arrays import distinct, occurs, ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scipy.optimize import LinearConstraint
+
+    from planner._plans.task import Task
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.clock import Clock
+
+
+# The same reviews of each item by other reviewers, so that extra loads are as even as they can be.
+#
+# minimise    the largest extra load, then the number of reviewers who have it, then the next largest, and so on
+# subject to  as many reviews of each item as before, at the same cost; conflicts, spare loads, rules on reviewers
+#
+# A way leads from a heavy reviewer, who hands a review to another one, who hands one on in turn, to somebody with at
+# least two reviews fewer. Loads are as even as they can be once there is no such way [Harvey06]_. Where reviews have
+# costs, only steps that are tight for potentials of a cheapest choice are taken: each way of these costs nothing, and
+# every way that costs nothing consists of these ([Ahuja93]_, chapter 9).
+
+#: Reviewers up to which potentials are worked out; beyond, only exchanges of equal costs are made.
+POTENTIALS_UP_TO = 2_000
+#: Larger than any sum of costs, by far.
+FAR = 2**60
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of a look for takers of a review: in all, and for each reviewer.
+LOOK, EACH = 3e-5, 1e-8
+
+
+class Evened(NamedTuple):
+    """Reviews, shape (P, 2), and whether no others of the same items and cost have a smaller largest extra load."""
+
+    pairs: IntArray
+    proved: bool
+
+
+def even(task: Task, pairs: IntArray, clock: Clock, tied: BoolArray | None = None, group: object = None) -> Evened:
+    """Hand reviews on along ways until no reviewer can be relieved by somebody with two extra reviews fewer.
+
+    Takes O(P M) for each way and at the end, for P reviews and M reviewers; with costs O(M^2) more for each round of
+    the potentials.
+
+    Parameters
+    ----------
+    task
+        Who may read what. Its fixed reviews count in loads, and stay.
+    pairs
+        The reviews beside these, shape (P, 2).
+    clock
+        When to end.
+    tied, group
+        Reviews, shape (P,), that stay within a group of reviewers, and the group of each reviewer, shape (M,). By
+        default everybody may take over any review.
+    """
+    if not len(pairs):
+        return Evened(pairs, True)
+    ways = _Ways(task, pairs, tied, group)
+    done = ways.relieve_all(clock)
+    return Evened(np.column_stack([ways.owner, ways.item]), done and ways.exact)
+
+
+def takers(task: Task, pairs: IntArray, place: int) -> IntArray:
+    """Return who may have one of some reviews instead of its reviewer, at the same cost, of fewest reviews first."""
+    ways = _Ways(task, pairs, None, None, priced=False)
+    able = np.flatnonzero(ways.takers(place))
+    able = able[ways.left.spare[able] > 0]
+    return able[np.argsort(ways.load[able], kind="stable")]
+
+
+def share(task: Task, count: int) -> int:
+    """Return the least largest extra load, that of fixed reviews among them, with which so many reviews can be given.
+
+    A count: spare loads alone, whatever conflicts say.
+    """
+    fixed = np.bincount(task.constraints.fixed[:, 0], minlength=task.spare.size)
+    low, high = int(fixed.max(initial=0)), int(fixed.max(initial=0)) + count
+    while low < high:
+        middle = (low + high) // 2
+        if int(np.clip(middle - fixed, 0, np.maximum(task.spare, 0)).sum()) >= count:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+class _Ways:
+    """Who has which review, and the ways by which reviews are handed on.
+
+    ``owner`` and ``item`` (P,) are the reviews, ``held`` the reviews of each reviewer, ``on`` the reviewers of each
+    item, ``load`` (M,) extra reviews with fixed ones, ``left`` what may still be added, ``looked`` the reviews whose
+    takers were looked for since the work was last counted.
+    """
+
+    def __init__(
+        self, task: Task, pairs: IntArray, tied: BoolArray | None, group: object, *, priced: bool = True
+    ) -> None:
+        rules, M, N = task.constraints, task.spare.size, task.n_items
+        self.rules, self.n_items = rules, N
+        self.owner, self.item = pairs[:, 0].copy(), pairs[:, 1].copy()
+        self.tied = np.zeros(len(pairs), np.bool_) if tied is None else tied
+        self.group = np.zeros(M, np.int64) if group is None else np.asarray(group, np.int64)
+        self.able: BoolArray = rules.spare > 0
+        self.load = np.bincount(np.concatenate([self.owner, rules.fixed[:, 0]]), minlength=M)
+        self.left = task.left(pairs)
+        self.held: list[list[int]] = [[] for _ in range(M)]
+        for place, j in enumerate(self.owner.tolist()):
+            self.held[j].append(place)
+        self.on: dict[int, set[int]] = {i: set() for i in self.item.tolist()}
+        for j, i in pairs.tolist():
+            self.on[i].add(j)
+        barred = distinct(rules.barred_pairs, rules.fixed[:, 0] * N + rules.fixed[:, 1])
+        order = np.argsort(barred % max(N, 1), kind="stable")
+        self.barred, by_item = barred[order] // max(N, 1), barred[order] % max(N, 1)
+        self.barred_start = np.searchsorted(by_item, np.arange(N + 1))
+        self.asked = _asked(task)
+        self.prices: dict[int, IntArray] = {}
+        self.looked = 0
+        # Zeros let steps of equal cost alone be tight.
+        self.potential, settled = self._potentials() if priced else (np.zeros(M + 1, np.int64), False)
+        whole = not self.left.places.any and self.asked is None and not self.tied.any()
+        self.exact = settled and whole and task.needs.exact
+
+    def relieve_all(self, clock: Clock) -> bool:
+        """Relieve the heaviest reviewers first; false where time is over."""
+        closed, free = np.zeros(self.load.size, np.bool_), self.potential[:-1] == self.potential[-1]
+        for load in range(int(self.load.max()), 1, -1):
+            for j in np.flatnonzero((self.load == load) & free).tolist():
+                if clock.over():
+                    return False
+                # Who can be reached from somebody who was not relieved needs no second look: no way leads out of there.
+                seen = closed.copy()
+                if not closed[j] and not self._relieve(j, seen):
+                    closed = seen
+                clock.spend(self.looked * (LOOK + EACH * self.load.size))
+                self.looked = 0
+        return True
+
+    def _relieve(self, reviewer: int, seen: BoolArray) -> bool:
+        """Go a shortest way from a reviewer to somebody with two fewer; false if there is none."""
+        waiting, came, load = [reviewer], dict[int, int](), int(self.load[reviewer])
+        seen[reviewer] = True
+        for j in waiting:
+            for place in self.held[j]:
+                if self.left.places.any and self.item[place] in self._passed(j, came):
+                    continue
+                self.looked += 1
+                new = np.flatnonzero(self.takers(place) & ~seen)
+                came.update(dict.fromkeys(new.tolist(), place))
+                free = (self.left.spare[new] > 0) & (self.potential[new] == self.potential[-1])
+                light = new[free & (self.load[new] <= load - 2)]
+                if light.size:
+                    self._hand_on(int(light[np.argmin(self.load[light])]), came)
+                    return True
+                seen[new] = True
+                waiting += new.tolist()
+        return False
+
+    def takers(self, place: int, *, tight: bool = True) -> BoolArray:
+        """Shape (M,): who may have a review instead of its owner, at the cost that potentials allow."""
+        j, i = int(self.owner[place]), int(self.item[place])
+        able = self.able.copy()
+        able[self.barred[self.barred_start[i] : self.barred_start[i + 1]]] = False
+        able[list(self.on[i])] = False
+        if self.tied[place]:
+            able &= self.group == self.group[j]
+        if self.asked is not None:
+            able &= (self.asked | ~self.asked[j]).all(axis=1)
+        if self.rules.cost and tight:
+            price = self._price(i)
+            able &= self.potential[j] + price - price[j] == self.potential[:-1]
+        if self.left.places.any:
+            for other in np.flatnonzero(able).tolist():
+                able[other] = self._finds_place(other, j, i)
+        return able
+
+    def _finds_place(self, reviewer: int, leaving: int, item: int) -> bool:
+        """Whether the panel groups of a reviewer have places on an item that somebody leaves."""
+        places, gone = self.left.places, self.left.places.of(leaving)
+        return all(
+            places.free[item, group] - self.left.taken[item, group] + (group in gone) > 0
+            for group in places.of(reviewer)
+        )
+
+    def _passed(self, reviewer: int, came: dict[int, int]) -> set[int]:
+        """Items of the reviews that the way to a reviewer hands on."""
+        found = set()
+        while reviewer in came:
+            place = came[reviewer]
+            found.add(int(self.item[place]))
+            reviewer = int(self.owner[place])
+        return found
+
+    def _hand_on(self, reviewer: int, came: dict[int, int]) -> None:
+        """Go a way back from its end, everybody taking the review that leads there."""
+        self.load[reviewer] += 1
+        while reviewer in came:
+            place = came[reviewer]
+            before, i = int(self.owner[place]), int(self.item[place])
+            self.left.give_back(before, i)
+            self.left.take(reviewer, i)
+            self.held[before].remove(place)
+            self.held[reviewer].append(place)
+            self.on[i] ^= {before, reviewer}
+            self.owner[place] = reviewer
+            reviewer = before
+        self.load[reviewer] -= 1
+
+    def _price(self, item: int) -> IntArray:
+        """Shape (M,): what an item costs by each reviewer, in whole units."""
+        if item not in self.prices:
+            self.prices[item] = self.rules.cost.whole(np.arange(self.load.size) * self.n_items + item)
+        return self.prices[item]
+
+    def _potentials(self) -> tuple[IntArray, bool]:
+        """Shape (M + 1,), the last one of free loads; and whether they prove that no exchange is cheaper.
+
+        Bellman-Ford: a step hands a review on, free loads come from who has some and go to who gives one up. Zeros,
+        for which only steps of equal cost are tight, where there are no costs or an exchange would be cheaper.
+        """
+        M = self.load.size
+        potential = np.zeros(M + 1, np.int64)
+        if not self.rules.cost:
+            return potential, True
+        if M > POTENTIALS_UP_TO:
+            return potential, False
+        step = np.full((M, M), FAR)
+        for place, j in enumerate(self.owner.tolist()):
+            able, price = self.takers(place, tight=False), self._price(int(self.item[place]))
+            step[j, able] = np.minimum(step[j, able], price[able] - price[j])
+        gives, takes = np.array([bool(held) for held in self.held]), self.left.spare > 0
+        for _ in range(M + 2):
+            before = potential.copy()
+            potential[:M] = np.minimum(potential[:M], (potential[:M, np.newaxis] + step).min(axis=0))
+            potential[M] = min(int(potential[M]), int(potential[:M][takes].min(initial=0)))
+            potential[:M][gives] = np.minimum(potential[:M][gives], potential[M])
+            if (potential == before).all():
+                return potential, True
+        return np.zeros(M + 1, np.int64), False
+
+
+def _asked(task: Task) -> BoolArray | None:
+    """Shape (M, G): the panel groups of each reviewer that items must have; None where they need none."""
+    people = task.constraints.people
+    panels = people.panels
+    wanted = (panels.least > 0) | (panels.different > 0)[panels.attribute] if panels.n_groups else panels.least > 0
+    if not wanted.any():
+        return None
+    found = np.zeros((task.spare.size, panels.n_groups), np.bool_)
+    place, group = people.groups_of(np.arange(task.spare.size))
+    found[place, group] = wanted[group]
+    return found
+
+
+#: Pairs up to which all are offered; beyond, the cheapest ``FEW`` readers of each item, and all where these do not do.
+ALL_UP_TO, FEW = 100_000, 60
+#: Pairs up to which all are listed; beyond, for each item that is short, few more than it lacks, and those preferred.
+LISTED_UP_TO, SOME = 3_000_000, 4
+#: Statuses of :func:`scipy.optimize.milp`; and what tells a one from a zero.
+SOLVED, INFEASIBLE, HALF = 0, 2, 0.5
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of an entry of the programme, which is nearly one of flows.
+ROOT = 1e-5
+#: Seconds, and work, that the programme gets at least.
+LEAST = 1.0
+NONE = np.empty(0, np.int64)
+
+
+class Cover(NamedTuple):
+    """Reviews that fill all needs, shape (P, 2), or None; whether none are cheaper; whether there is none.
+
+    ``least_load`` is the largest extra load that reviews which fill the needs at this cost have at least; 0 where
+    nothing is proved of it.
+    """
+
+    pairs: IntArray | None
+    cheapest: bool
+    impossible: bool
+    least_load: int = 0
+
+
+def cover(task: Task, preferred: IntArray, clock: Clock) -> Cover:
+    """Return as few reviews as the needs take: most of those preferred, then the cheapest, then of even loads.
+
+    Takes the time of HiGHS on K columns, K the allowed pairs of items that are short: seconds for 100,000.
+    """
+    found = _filled(task, preferred, clock)
+    if found.pairs is None:
+        return found
+    # The programme says nothing of loads: a vertex may give all to one reviewer. What is preferred stays.
+    N, M = task.n_items, task.spare.size
+    tied = np.isin(found.pairs[:, 0] * N + found.pairs[:, 1], preferred[:, 0] * N + preferred[:, 1])
+    spread = even(task, found.pairs, clock.no_less_than(LEAST), tied, np.arange(M))
+    largest = np.bincount(np.concatenate([spread.pairs[:, 0], task.constraints.fixed[:, 0]]), minlength=M).max()
+    return found._replace(pairs=spread.pairs, least_load=int(largest) if spread.proved else 0)
+
+
+def _filled(task: Task, preferred: IntArray, clock: Clock) -> Cover:
+    """As :func:`cover`, whatever the loads."""
+    if (task.room < task.needs.each).any():
+        return Cover(None, False, True)
+    if int((task.spare > 0).sum()) * int((task.needs.each > 0).sum()) > LISTED_UP_TO:
+        pairs = _some(task, preferred)
+        goal = _prefer(task, pairs, _prices(task, pairs), preferred)
+        taken = _in_turn(task, pairs, goal)
+        found = _solve(task, pairs, goal, clock) if taken is None else Cover(taken, False, False)
+        return found._replace(cheapest=False, impossible=False)
+    pairs = short_pairs(task)
+    price = _prices(task, pairs)
+    goal = price if not len(preferred) else _prefer(task, pairs, price, preferred)
+    if len(pairs) > ALL_UP_TO:
+        few = _nearest(pairs, goal)
+        found = _solve(task, pairs[few], goal[few], clock)
+        if found.pairs is not None:
+            return found._replace(cheapest=False)
+        if clock.over() or _too_many(pairs, clock):
+            return Cover(None, False, False)
+    found = _solve(task, pairs, goal, clock)
+    return found._replace(cheapest=found.cheapest and not len(preferred))
+
+
+def _too_many(pairs: IntArray, clock: Clock) -> bool:
+    """Whether the root of a programme, which has no limit, would take more work than is left: a pair is in two rows."""
+    return 2 * ROOT * len(pairs) > clock.work
+
+
+def _some(task: Task, preferred: IntArray) -> IntArray:
+    """Return some allowed pairs of each item that is short: some of its readers, the cheapest, and those preferred."""
+    N, rules = task.n_items, task.constraints
+    priced = np.column_stack(np.divmod(rules.cost.code, max(N, 1)))
+    free = (task.needs.each[priced[:, 1]] > 0) & (task.room[priced[:, 1]] > 0) & (task.spare[priced[:, 0]] > 0)
+    free &= ~occurs(rules.cost.code, rules.barred_pairs) & rules.places.open(priced)
+    priced = priced[free]
+    cheap = ranks(priced[:, 1], -_prices(task, priced)) < SOME
+    parts = (few_short_pairs(task, SOME), preferred, priced[cheap])
+    return np.column_stack(np.divmod(distinct(*(part[:, 0] * N + part[:, 1] for part in parts)), max(N, 1)))
+
+
+def _in_turn(task: Task, pairs: IntArray, goal: FloatArray) -> IntArray | None:
+    """Take pairs of least price, one after the other, as loads and rules allow; None where that fills not all needs."""
+    if not task.needs.exact or task.needs.members.any() or task.needs.different.any():
+        return None
+    left, need, taken = task.left(no_pairs()), task.needs.each.copy(), list[tuple[int, int]]()
+    for j, i in pairs[np.argsort(goal, kind="stable")].tolist():
+        if need[i] > 0 and left.open(j, i):
+            left.take(j, i)
+            need[i] -= 1
+            taken.append((j, i))
+    return None if need.any() else as_pairs(taken)
+
+
+def _prices(task: Task, pairs: IntArray) -> FloatArray:
+    rules = task.constraints
+    if not rules.cost:
+        return np.zeros(len(pairs))
+    return rules.cost.costs(pairs[:, 0] * task.n_items + pairs[:, 1])
+
+
+def _prefer(task: Task, pairs: IntArray, price: FloatArray, preferred: IntArray) -> FloatArray:
+    """One unit for each review that is not preferred; all costs together are less than one."""
+    N = task.n_items
+    other = ~np.isin(pairs[:, 0] * N + pairs[:, 1], preferred[:, 0] * N + preferred[:, 1])
+    spread = float(np.ptp(price)) if price.size else 0.0
+    small = (price - price.min()) / (spread * (task.needs.total + 1)) if spread > 0 else 0.0 * price
+    goal: FloatArray = other + small
+    return goal
+
+
+def _nearest(pairs: IntArray, price: FloatArray) -> IntArray:
+    """Places of the cheapest few pairs of each item; of equals each item begins with another reviewer."""
+    turned = (pairs[:, 0] - 7 * pairs[:, 1]) % (pairs[:, 0].max(initial=0) + 1)
+    order = np.lexsort((turned, price, pairs[:, 1]))
+    item = pairs[order, 1]
+    start = np.searchsorted(item, item)
+    return np.sort(order[np.arange(item.size) - start < FEW])
+
+
+def _solve(task: Task, pairs: IntArray, goal: FloatArray, clock: Clock) -> Cover:
+    """State and solve the programme."""
+    from scipy.optimize import Bounds
+
+    if not len(pairs):
+        return Cover(None, False, task.needs.total > 0)
+    rows, needs = _Rows(len(pairs)), task.needs
+    every, spare = np.arange(len(pairs)), np.minimum(task.spare, len(pairs))
+    rows.add(every, pairs[:, 1], needs.each, needs.each if needs.exact else np.minimum(task.room, len(pairs)))
+    rows.add(every, pairs[:, 0], np.zeros_like(spare), spare)
+    places = task.constraints.places
+    pair, place = places.held_by(pairs)
+    rows.add(pair, place, np.zeros(places.free.size), np.maximum(places.free.ravel(), 0))
+    values = _values(task, pairs, rows)
+    if not rows.possible:
+        return Cover(None, False, True)
+    if not needs.exact:
+        goal = 1.0 + (goal - goal.min()) / (float(np.ptp(goal)) * (len(pairs) + 1) or 1.0)
+    goal = np.concatenate([goal, np.zeros(values)])
+    limits = {"constraints": rows.all(), "integrality": np.ones(goal.size), "bounds": Bounds(0, 1)}
+    found = integer_programme(goal, clock.no_less_than(LEAST), gap=0.0, root=ROOT, **limits)
+    chosen = None if found.x is None else pairs[found.x[: len(pairs)] > HALF]
+    return Cover(chosen, found.status == SOLVED, found.status == INFEASIBLE)
+
+
+def least_missing(task: Task, pairs: IntArray, clock: Clock) -> Waived | None:
+    """Return what items must do without: as few reviews, members and values in all as can be, then fewest reviews.
+
+    None where no solution is found in time.
+    """
+    from scipy.optimize import Bounds
+
+    if _too_many(pairs, clock):
+        return None
+    needs = task.needs
+    cells = (needs.each, needs.members.ravel(), needs.different.ravel())
+    lacking = [np.flatnonzero(cell) for cell in cells]
+    rows, first = _Rows(len(pairs)), len(pairs)
+    lacks = []
+    for places in lacking:
+        lacks.append(rows.n_columns + np.arange(places.size))
+        rows.n_columns += places.size
+    every, any_number = np.arange(first), np.full(task.n_items, np.inf)
+    rows.add(np.append(every, lacks[0]), np.append(pairs[:, 1], lacking[0]), needs.each, any_number)
+    rows.add(every, pairs[:, 1], np.zeros(task.n_items), np.maximum(task.room, 0))
+    spare = np.minimum(np.maximum(task.spare, 0), max(first, 1))
+    rows.add(every, pairs[:, 0], np.zeros_like(spare), spare)
+    held = task.constraints.places
+    pair, place = held.held_by(pairs)
+    rows.add(pair, place, np.zeros(held.free.size), np.maximum(held.free.ravel(), 0))
+    extra = _values(task, pairs, rows, lacks[1:], lacking[1:])
+    # What is missing counts more than all reviews together.
+    most = np.concatenate(
+        [np.ones(first), *(cell[of] for cell, of in zip(cells, lacking, strict=True)), np.ones(extra)]
+    )
+    goal = np.concatenate([np.ones(first), np.full(most.size - first - extra, first + 1.0), np.zeros(extra)])
+    limits = {"constraints": rows.all(), "integrality": np.ones(goal.size), "bounds": Bounds(0, most)}
+    found = integer_programme(goal, clock.no_less_than(LEAST), gap=0.0, root=ROOT, **limits)
+    if found.x is None:
+        return None
+    each, *rest = (np.zeros(cell.size, np.int64) for cell in cells)
+    for array, places, columns in zip((each, *rest), lacking, lacks, strict=True):
+        array[places] = np.rint(found.x[columns]).astype(np.int64)
+    reviews = np.maximum(needs.reviews - (needs.each - each), 0)
+    members, different = (array.reshape(like.shape) for array, like in zip(rest, needs[1:3], strict=True))
+    return Waived(reviews, members, different)
+
+
+def _values(
+    task: Task,
+    pairs: IntArray,
+    rows: _Rows,
+    lacks: Sequence[IntArray] = (NONE, NONE),
+    lacking: Sequence[IntArray] = (NONE, NONE),
+) -> int:
+    """Ask for panel groups that are missing; returns how many columns say which values an item has now.
+
+    ``lacks`` are columns that count what is missing of members and of values, of the cells ``lacking``.
+    """
+    people, needs = task.constraints.people, task.needs
+    size = people.panels.n_groups
+    pair, group = people.groups_of(pairs[:, 0])
+    key = pairs[pair, 1] * size + group
+    asked = needs.members.ravel()[key] > 0
+    column, cell = np.append(pair[asked], lacks[0]), np.append(key[asked], lacking[0])
+    rows.add(column, cell, needs.members.ravel(), np.full(needs.members.size, np.inf))
+    # A value that the item does not have yet counts once, if one of its reviewers is taken.
+    new = (people.counts(task.table(no_pairs())) == 0) & (needs.different > 0)[:, people.panels.attribute]
+    fresh = new.ravel()[key]
+    names, which = np.unique(key[fresh], return_inverse=True)
+    own = rows.n_columns + np.arange(names.size)
+    rows.n_columns += names.size
+    entry = np.append(np.ones(which.size), -np.ones(names.size))
+    nothing, any_number = np.zeros(new.size), np.full(new.size, np.inf)
+    rows.add(np.append(pair[fresh], own), np.append(key[fresh], names), nothing, any_number, entry)
+    wanted = needs.different.shape[1] * (names // max(size, 1)) + people.panels.attribute[names % max(size, 1)]
+    column, cell = np.append(own, lacks[1]), np.append(wanted, lacking[1])
+    rows.add(column, cell, needs.different.ravel(), np.full(needs.different.size, np.inf))
+    return names.size
+
+
+class _Rows:
+    """Rows of the programme: sums of columns between two numbers; and whether some row has no column to fill it."""
+
+    def __init__(self, n_columns: int) -> None:
+        self.n_columns, self.possible = n_columns, True
+        self.parts: list[tuple[IntArray, IntArray, FloatArray]] = []
+        self.least: list[FloatArray] = []
+        self.most: list[FloatArray] = []
+
+    def add(self, column: IntArray, group: IntArray, least: Any, most: Any, entry: FloatArray | None = None) -> None:
+        """Add a row for each group that occurs; the others must ask for nothing."""
+        names, row = np.unique(group, return_inverse=True)
+        left = np.array(least, np.float64)
+        left[names] = 0
+        self.possible &= not (left > 0).any()
+        above = sum(part.size for part in self.least)
+        self.parts.append((above + row, column, np.ones(column.size) if entry is None else entry))
+        self.least.append(np.asarray(least, np.float64)[names])
+        self.most.append(np.asarray(most, np.float64)[names])
+
+    def all(self) -> LinearConstraint:
+        """Return all rows."""
+        from scipy.optimize import LinearConstraint
+        from scipy.sparse import csr_array
+
+        row, column, entry = (np.concatenate(part) for part in zip(*self.parts, strict=True))
+        least, most = np.concatenate(self.least), np.concatenate(self.most)
+        return LinearConstraint(csr_array((entry, (row, column)), shape=(least.size, self.n_columns)), least, most)
+
+
+# What items must do without, where no reviews give them all that they need.
+#
+# minimise    the reviews, members of panel groups and values that are missing, each counted once
+# subject to  spare loads, conflicts, limits of items and rules
+#
+# Where needs are numbers of reviews and no rule limits who reviews an item together, a minimum-cost flow spreads what
+# is
+# missing evenly, too: the k-th review that an item lacks costs k, and as fewest are missing at the least sum of such
+# costs, the largest lack is as small as can be. Elsewhere an integer programme says how much is missing, not how
+# evenly.
+
+
+def waived(task: Task, clock: Clock) -> Waived | None:
+    """Return what items do without so that the rest of their needs can be filled; None where none is found in time.
+
+    Takes the time of a flow over the allowed pairs of items that are short, or of HiGHS on as many columns.
+    """
+    pairs, needs = short_pairs(task), task.needs
+    if not needs.exact or needs.members.any() or task.constraints.places.any:
+        return least_missing(task, pairs, clock)
+    lacks = _spread_lacks(task, pairs)
+    return Waived(np.minimum(lacks, needs.reviews), np.zeros_like(needs.members), np.zeros_like(needs.different))
+
+
+def _spread_lacks(task: Task, pairs: IntArray) -> IntArray:
+    """Shape (N,): what each item lacks in a flow from items to reviewers, or to nobody at growing costs."""
+    from ortools.graph.python import min_cost_flow
+
+    each, N, M = task.needs.each, task.n_items, task.spare.size
+    item = np.repeat(np.arange(N), each)
+    rank = 1 + np.arange(item.size) - np.repeat(np.cumsum(each) - each, each)
+    # Beyond its limit an item gets nothing: so many are missing whoever might review it.
+    room = np.clip(task.room, 0, each)
+    flow, reviewers, nobody, sink = min_cost_flow.SimpleMinCostFlow(), 2 * N + np.arange(M), 2 * N + M, 2 * N + M + 1
+    ones, none = np.ones(item.size, np.int64), np.zeros(N, np.int64)
+    lack = flow.add_arcs_with_capacity_and_unit_cost(item, np.full(item.size, nobody), ones, rank)
+    flow.add_arcs_with_capacity_and_unit_cost(np.arange(N), N + np.arange(N), room, none)
+    nothing = np.zeros(len(pairs), np.int64)
+    flow.add_arcs_with_capacity_and_unit_cost(N + pairs[:, 1], 2 * N + pairs[:, 0], nothing + 1, nothing)
+    spare = np.clip(task.spare, 0, N)
+    flow.add_arcs_with_capacity_and_unit_cost(reviewers, np.full(M, sink), spare, np.zeros(M, np.int64))
+    flow.add_arc_with_capacity_and_unit_cost(nobody, sink, item.size, 0)
+    supply = np.concatenate([each, np.zeros(N + M + 1, np.int64), [-item.size]])
+    flow.set_nodes_supplies(np.arange(supply.size), supply)
+    if flow.solve() != flow.OPTIMAL:
+        return each
+    return np.bincount(item[flow.flows(lack) > 0], minlength=N)

@@ -1,0 +1,299 @@
+"""Exchanges of one review at a time that lower the expected error of a group and keep it as large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner._plans.constraints import as_pairs, no_pairs, with_extra
+from planner._plans.target import expected_error, information, inside, numbers_a_reviewer, qualities
+from planner._plans.task import allowed_pairs, looked_at
+from reviewgraph._base.clock import TimeOver
+
+if TYPE_CHECKING:
+    from planner._plans.target import Target
+    from planner._plans.task import Task
+    from reviewgraph._base.arrays import FloatArray, IntArray
+    from reviewgraph._base.clock import Clock
+    from reviewgraph.table.reviews import Reviews
+
+
+# What some reviews are worth where they do not reach the target.
+
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of dense algebra, for each cube of the items of a group.
+DENSE = 2e-8
+#: Digits after the point in which errors are compared.
+DIGITS = 9
+
+
+@dataclass
+class Judge:
+    """What some reviews are worth: compare :meth:`worth`, the larger the better."""
+
+    task: Task
+    target: Target
+    clock: Clock | None = None
+
+    def table(self, pairs: IntArray) -> Reviews:
+        """Return existing, fixed and these reviews; by scores, those that count."""
+        found = self.task.table(pairs)
+        return found.only_scored() if self.task.use_scores else found
+
+    def papers(self, pairs: IntArray) -> int:
+        """Papers in the largest group."""
+        return self.target.papers(self.task, pairs, self.clock)
+
+    def group(self, table: Reviews) -> IntArray:
+        """Items of the largest group of a table."""
+        return self.target.largest_group(table, use_scores=self.task.use_scores)
+
+    def worth(self, pairs: IntArray) -> tuple[int, float, int, float]:
+        """Papers, error, reviews and cost, so that more is better."""
+        table = self.table(pairs)
+        group = self.group(table)
+        error = expected_error(table, group, scales=self.target.scales)
+        if self.clock is not None:
+            self.clock.spend(looked_at(table) + DENSE * group.size**3)
+        cost = sum(self.task.constraints.cost_of(j, i) for j, i in pairs.tolist())
+        return self.papers(pairs), -round(error or 0.0, DIGITS), -len(pairs), -cost
+
+    @cached_property
+    def allowed(self) -> IntArray:
+        """Shape (K, 2): pairs that may be added, one by one."""
+        rules = self.task.constraints
+        table = with_extra(rules.reviews, rules.fixed)
+        pairs = allowed_pairs(rules, table, self.task.spare)
+        return pairs[self.task.room[pairs[:, 1]] > 0]
+
+
+#: Items of a group up to which exchanges are sought, and passes over the reviews.
+EXCHANGE_UP_TO, PASSES = 600, 3
+#: Pairs compared for each exchange; those looked at then, and those of them tried that keep the group.
+PAIRS, LOOKED_AT, TRIED = 2_000, 60, 6
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of a pair compared.
+EACH = 5e-5
+#: An eigenvalue below this, the largest being near the reviews of a paper, is a missing link.
+NULL = 1e-9
+
+
+def sharpened(judge: Judge, pairs: IntArray, most: int, clock: Clock) -> IntArray:
+    """Exchange reviews, and add what the budget leaves, as long as the error falls and the group stays as large."""
+    if clock.over() or judge.papers(pairs) > EXCHANGE_UP_TO:
+        return pairs
+    value = judge.worth(pairs)
+    for _ in range(PASSES):
+        before = value
+        for place in [*range(len(pairs)), *[-1] * (most - len(pairs))]:
+            if clock.over():
+                return pairs
+            rest = np.delete(pairs, place, axis=0) if place >= 0 else pairs
+            for pair in _promising(judge, rest, pairs, clock):
+                changed = np.insert(rest, place if place >= 0 else len(rest), pair, axis=0)
+                now = judge.worth(changed)
+                if now > value:
+                    pairs, value = changed, now
+        if value == before or clock.over():
+            break
+    return pairs
+
+
+def _promising(judge: Judge, rest: IntArray, pairs: IntArray, clock: Clock) -> Iterator[tuple[int, int]]:
+    """Pairs after which the group is as large and its papers have the least error, by one step from ``rest``.
+
+    One more review adds ``v v^T`` to ``L``. Where ``L`` has a null vector n that is not a shift or a scale (a missing
+    link), the trace of the inverse becomes ``tr L^+ + (1 + v^T L^+ v) / (n^T v)^2``; where it has none, it
+    falls by ``|L^+ v|^2 / (1 + v^T L^+ v)``.
+    """
+    task, least = judge.task, numbers_a_reviewer(scales=judge.target.scales)
+    group = judge.group(judge.table(pairs))
+    table = judge.table(rest)
+    owner, item = inside(table, group, least)
+    offered = _offered(judge, rest, group, least)
+    if not owner.size or not len(offered) or clock.over():
+        return
+    draws = []
+    for quality in qualities(task.n_items, group.size, scales=judge.target.scales)[:, group]:
+        vectors = _new_rows(table, group, offered, quality)
+        draws.append(_traces(information(owner, item, quality), quality, vectors))
+        clock.spend(DENSE * group.size**3 + EACH * len(offered))
+    tried = 0
+    for j, i in offered[np.argsort(np.median(draws, axis=0), kind="stable")[:LOOKED_AT]].tolist():
+        if tried == TRIED or clock.over():
+            return
+        if judge.papers(np.concatenate([rest, [(j, i)]])) >= group.size:
+            tried += 1
+            yield j, i
+
+
+def _offered(judge: Judge, rest: IntArray, group: IntArray, least: int) -> IntArray:
+    """Pairs within the group that may be added to some reviews; a part of them, spread evenly, where there are many."""
+    task, table = judge.task, judge.table(rest)
+    left = task.left(rest)
+    member = np.zeros(task.n_items, np.bool_)
+    member[group] = True
+    load = np.bincount(table.reviewer[member[table.item]], minlength=table.n_reviewers)
+    found = [no_pairs()]
+    for j in np.flatnonzero((load >= least) & (left.spare > 0)).tolist():
+        free = member & (left.room > 0)
+        free[table.items_of(j)] = False
+        items = task.constraints.readable(j)
+        items = items[free[items]]
+        if left.places.any:
+            items = items[[not left.full(j, i) for i in items.tolist()]]
+        found.append(np.column_stack([np.full(items.size, j), items]))
+    pairs = np.concatenate(found)
+    return pairs[:: len(pairs) // PAIRS + 1]
+
+
+def _new_rows(table: Reviews, group: IntArray, offered: IntArray, quality: FloatArray) -> FloatArray:
+    """Shape (N, K): the unit vector that each offered review adds to the equations of its reviewer."""
+    place = np.full(table.n_items, -1, np.int64)
+    place[group] = np.arange(group.size)
+    vectors = np.zeros((group.size, len(offered)))
+    for k, (j, i) in enumerate(offered.tolist()):
+        own = place[table.items_of(j)]
+        own = own[own >= 0]
+        x, new = quality[own], quality[place[i]]
+        square = float(((x - x.mean()) ** 2).sum())
+        tilt = (new - x.mean()) * (x - x.mean()) / square if square > 0 else 0.0
+        vectors[own, k] = -(1.0 / own.size + tilt)
+        vectors[place[i], k] = 1.0
+    unit: FloatArray = vectors / np.linalg.norm(vectors, axis=0)
+    return unit
+
+
+def _traces(whole: FloatArray, quality: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Shape (K,): trace of the inverse after one more row; infinite where a link stays missing."""
+    columns = np.column_stack([np.ones(quality.size), quality - quality.mean()])
+    basis, _ = np.linalg.qr(columns if np.ptp(quality) > 0 else columns[:, :1])
+    value, axes = np.linalg.eigh(whole + basis @ basis.T)
+    sound = value > NULL * value[-1]
+    along = axes.T @ vectors
+    solved = along[sound] / value[sound, np.newaxis]
+    spread = 1.0 + (along[sound] * solved).sum(axis=0)
+    trace = float((1.0 / value[sound]).sum())
+    missing = int((~sound).sum())
+    if missing == 0:
+        after: FloatArray = trace - (solved**2).sum(axis=0) / spread
+        return after
+    across = (along[~sound] ** 2).sum(axis=0)
+    found: FloatArray = np.full(across.size, np.inf)
+    useful = across > NULL
+    found[useful] = trace + spread[useful] / across[useful] if missing == 1 else -across[useful]
+    return found
+
+
+# The best few reviews when the target is out of reach of a budget.
+#
+# maximise    the papers in the largest group at the level of the target, then
+# minimise    their expected error, then the number of reviews, then their cost
+# subject to  the constraints, and at most ``allowed`` reviews
+#
+# Where there are few sets of reviews all are tried. Elsewhere cascades that stop at the budget, and a whole plan in the
+# order in which its reviews help most, make the group; exchanges one review at a time then lower the error.
+
+#: Reviews of a partial plan where no budget was set and time ran out.
+AT_MOST = 64
+#: The same by scores, times reviews of the table: what each of them joins takes a closure of all.
+BY_SCORES = 500_000
+#: Pairs and sets of reviews up to which all sets are tried.
+LISTED, SETS = 5_000, 3_000
+
+
+def best_few(
+    task: Task, target: Target, whole: IntArray | None, allowed: int | None, clock: Clock
+) -> tuple[IntArray, bool]:
+    """Return the best reviews within a budget that were found, and whether all sets were tried.
+
+    Parameters
+    ----------
+    task, target
+        What is planned.
+    whole
+        A plan that reaches the target with more reviews, or the part of one that there was time for, if known.
+    allowed
+        Reviews at most; None where time ran out without a plan.
+    clock
+        When to end.
+    """
+    known = 0 if whole is None else len(whole)
+    most = min(task.start.room, max(_part(task), known) if allowed is None else allowed)
+    judge = Judge(task, target, clock)
+    if task.candidates_up_to <= LISTED and _sets(len(judge.allowed), most) <= SETS:
+        return _try_all(judge, most, clock)
+    found = whole[:most] if whole is not None else no_pairs()
+    try:
+        found = _grown(judge, whole, most, clock)
+        found = sharpened(judge, found, most, clock)
+    except (KeyboardInterrupt, TimeOver):
+        pass
+    return found, False
+
+
+def _part(task: Task) -> int:
+    """Return how many reviews a plan holds at most of which time leaves a part only."""
+    if not task.use_scores:
+        return AT_MOST
+    return min(AT_MOST, max(BY_SCORES // max(task.constraints.reviews.n_reviews, 1), 1))
+
+
+def _sets(pairs: int, most: int) -> int:
+    return sum(comb(pairs, size) for size in range(min(most, 8) + 1))
+
+
+def _try_all(judge: Judge, most: int, clock: Clock) -> tuple[IntArray, bool]:
+    """Try every set of reviews within the constraints; errors are compared among those of most papers only."""
+    best = -1
+    kept: list[IntArray] = []
+    for pairs in _subsets(judge, most):
+        papers = judge.papers(pairs)
+        if papers > best:
+            best, kept = papers, []
+        if papers == best:
+            kept.append(pairs)
+        if clock.over():
+            return kept[0], False
+    chosen, value = kept[0], judge.worth(kept[0])
+    for pairs in kept[1:]:
+        if clock.over():
+            return chosen, False
+        now = judge.worth(pairs)
+        if now > value:
+            chosen, value = pairs, now
+    return chosen, True
+
+
+def _subsets(judge: Judge, most: int) -> Iterator[IntArray]:
+    """Give the sets of allowed pairs within loads and limits, smaller ones first, by index."""
+    pairs = [tuple(pair) for pair in judge.allowed.tolist()]
+    left = judge.task.left(no_pairs())
+
+    def extend(first: int, size: int, chosen: list[tuple[int, ...]]) -> Iterator[IntArray]:
+        if size == 0:
+            yield as_pairs(chosen)
+            return
+        for k in range(first, len(pairs)):
+            j, i = pairs[k]
+            if left.open(j, i):
+                left.take(j, i)
+                yield from extend(k + 1, size - 1, [*chosen, (j, i)])
+                left.give_back(j, i)
+
+    for size in range(min(most, len(pairs)) + 1):
+        yield from extend(0, size, [])
+
+
+def _grown(judge: Judge, whole: IntArray | None, most: int, clock: Clock) -> IntArray:
+    """Reviews that let the largest group grow: the better of a whole plan's first ones and the target's own starts."""
+    task, target = judge.task, judge.target
+    options = [no_pairs()]
+    if whole is not None:
+        options.append(whole[target.order(task, whole, clock)][:most])
+    if whole is None or not clock.over():
+        options += target.starts(task, most, clock)
+    return max(options, key=judge.papers)

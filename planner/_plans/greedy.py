@@ -1,0 +1,535 @@
+"""Greedy plans for *recoverable* and *connected*, where links are independent sets of a matroid.
+
+Reviews are offered in the order of their costs and taken when they are independent of what is there: the fewest and,
+as long as loads and limits stop none of them, the cheapest. Without costs, loads are let grow one review at a time.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from planner._plans.constraints import as_pairs, no_pairs, pieces, with_extra
+from planner._plans.structure import arrive, copy_structure, find_block, overwrite
+from planner._plans.target import Keeping, draw_loss, estimate, keeps
+from planner._plans.task import AT_ONCE, looked_at, with_rows_lost
+from reviewgraph._base.clock import TimeOver
+from reviewgraph.graph.components import connected_components, doubly_connected_components, is_recovery_resilient
+from reviewgraph.graph.kernels.compiling import kernel
+from reviewgraph.graph.kernels.pebbles import Game, contract, gather, new_game, play
+from reviewgraph.graph.kernels.union_find import find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from planner._plans.structure import Structure
+    from planner._plans.target import Ledger, Target
+    from planner._plans.task import Oracle, Task
+    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base.clock import Clock
+    from reviewgraph.graph.components import Components
+    from reviewgraph.table.reviews import Reviews
+
+
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of a pair that is offered, to the pebble game and to a forest.
+OFFER, JOIN = 1e-6, 2e-8
+
+
+@kernel
+def offer(
+    game: Game,
+    body: IntArray,
+    item: IntArray,
+    taken: IntArray,
+    cap: IntArray,
+    room: IntArray,
+    owner: IntArray,
+    group_start: IntArray,
+    group: IntArray,
+    free: IntArray,
+    wanted: int,
+) -> int:
+    """Take reviews that are independent in the count matroid, in order, until ``wanted`` are; returns how many are.
+
+    ``cap`` (by reviewer, ``owner`` of the review) and ``room`` (by item) are used up; ``free`` are the places
+    of an item by panel group, those of a reviewer as :class:`~planner._plans.constraints.Places` has them; ``taken``
+    marks the reviews.
+    """
+    n_bodies, found, stamp = game.parent.size, 0, 0
+    for vertex in range(game.seen.size):
+        stamp = max(stamp, game.seen[vertex])
+    nothing = np.empty(0, np.bool_)
+    for r in range(body.size):
+        if found == wanted:
+            break
+        if taken[r] or cap[owner[r]] <= 0 or room[item[r]] <= 0:
+            continue
+        first, last, shut = group_start[owner[r]], group_start[owner[r] + 1], False
+        for place in range(first, last):
+            shut = shut or free[item[r], group[place]] <= 0
+        if shut:
+            continue
+        # An item that points into the body's own rigid body depends on it: nothing to gather.
+        part, thing = find(game.parent, body[r]), n_bodies + item[r]
+        inside = game.points[2 * thing]  # an item has one pebble
+        if inside >= 0 and find(game.parent, inside) == part:
+            continue
+        # Three pebbles: independent, one of them covers the review. Fewer: all that was searched is rigid.
+        held, stamp = gather(game, part, thing, stamp)
+        if held == 3:
+            game.points[2 * thing], game.covers[2 * thing] = part, 0
+            taken[r] = 1
+            cap[owner[r]] -= 1
+            room[item[r]] -= 1
+            for place in range(first, last):
+                free[item[r], group[place]] -= 1
+            found += 1
+        else:
+            contract(game, part, thing, stamp, nothing)
+            stamp += 1
+    return found
+
+
+def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[IntArray, bool]:
+    """Return up to ``wanted`` independent reviews, and whether no load or limit stopped a cheaper one.
+
+    Reviewers of fewer than two reviews are left out. The ledger learns how far it is; where its time is over,
+    the reviews are fewer.
+    """
+    task = oracle.task
+    table = task.table(no_pairs())
+    live = np.flatnonzero(table.loads >= 2)
+    body_of = np.full(table.n_reviewers, -1, np.int64)
+    body_of[live] = np.arange(live.size)
+    game = new_game(live.size, task.n_items)
+    keep = body_of[table.reviewer] >= 0
+    start = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.loads[live])])
+    task.form(play)(game, start, np.ascontiguousarray(table.item[keep]), np.empty(0, np.bool_))
+    chosen, room, found = [no_pairs()], task.room.copy(), 0
+    groups = task.places()
+    for step in _steps(task.spare, bool(task.constraints.cost), wanted):
+        for pairs in _in_turn(oracle, live):
+            if found >= wanted or not ledger.in_time:
+                break
+            owner, item = (np.ascontiguousarray(side) for side in pairs.T)
+            taken = np.zeros(len(pairs), np.int64)
+            ledger.clock.spend(OFFER * len(pairs))
+            found += task.form(offer)(game, body_of[owner], item, taken, step, room, owner, *groups, wanted - found)
+            chosen.append(pairs[taken > 0])
+            ledger.part = np.concatenate(chosen)
+    pairs = np.concatenate(chosen)
+    return pairs, found >= wanted and _nothing_bound(oracle, pairs)
+
+
+def greedy_connected(oracle: Oracle, ledger: Ledger) -> tuple[IntArray, bool]:
+    """Return reviews that join pieces, a spanning forest, and whether no load or limit stopped a cheaper one.
+
+    The ledger learns how far it is; where its time is over, the forest is a part of one.
+    """
+    task = oracle.task
+    table = task.table(no_pairs())
+    active, wanted = np.flatnonzero(table.loads > 0), pieces(table) - 1
+    forest = _Forest(task, table)
+    for step in _steps(task.spare, bool(task.constraints.cost), wanted):
+        for pairs in _in_turn(oracle, active):
+            if len(forest.chosen) == wanted or not ledger.in_time:
+                break
+            before = len(forest.chosen)
+            grew = forest.join(pairs, step)
+            ledger.clock.spend((1 + len(forest.chosen) - before) * JOIN * len(pairs))
+            if grew:
+                ledger.part = as_pairs(forest.chosen)
+    found = as_pairs(forest.chosen)
+    return found, len(found) == wanted and _nothing_bound(oracle, found)
+
+
+class _Forest:
+    """Pieces that grow together: those of reviewers and of items by number, and the reviews that joined them."""
+
+    def __init__(self, task: Task, table: Reviews) -> None:
+        found = connected_components(table)
+        self.who, self.what = found.labels.copy(), found.item_labels.copy()
+        self.left, self.chosen = task.left(no_pairs()), list[tuple[int, int]]()
+
+    def join(self, pairs: IntArray, step: IntArray) -> bool:
+        """Take those of some pairs that join two pieces, in order, within loads that are used up; whether any did."""
+        before, (reviewer, item) = len(self.chosen), pairs.T
+        full = np.zeros(len(pairs), np.bool_)
+        while True:
+            apart = (self.who[reviewer] != self.what[item]) & (step[reviewer] > 0) & (self.left.room[item] > 0) & ~full
+            if not apart.any():
+                return len(self.chosen) > before
+            place = int(np.argmax(apart))
+            j, i = pairs[place].tolist()
+            if self.left.open(j, i):
+                self.chosen.append((j, i))
+                step[j] -= 1
+                self.left.take(j, i)
+                one, other = self.who[j], self.what[i]
+                self.who[self.who == other] = one
+                self.what[self.what == other] = one
+            else:
+                full[place] = True
+
+
+def _in_turn(oracle: Oracle, reviewers: IntArray) -> Iterator[IntArray]:
+    """Give the candidates of some reviewers, some at once: cheapest first, then by index."""
+    cost = oracle.task.constraints.cost
+    some = reviewers[oracle.task.spare[reviewers] > 0]
+    if not cost:
+        yield from oracle.candidates.chunks(some)
+        return
+    pairs = np.concatenate([no_pairs(), *oracle.candidates.chunks(some)])
+    order = np.argsort(cost.costs(pairs[:, 0] * oracle.task.n_items + pairs[:, 1]), kind="stable")
+    for first in range(0, order.size, AT_ONCE):
+        yield pairs[order[first : first + AT_ONCE]]
+
+
+def _steps(spare: IntArray, costs: bool, wanted: int) -> list[IntArray]:
+    """Return loads that are let go at a time: all at once when costs decide, otherwise 1, 1, 2, 4, ... a reviewer."""
+    if costs:
+        return [spare.copy()]
+    steps, given = [], 0
+    while given < min(int(spare.max(initial=0)), max(wanted, 1)):
+        more = max(given, 1)
+        steps.append(np.clip(spare - given, 0, more))
+        given += more
+    return steps
+
+
+def _nothing_bound(oracle: Oracle, pairs: IntArray) -> bool:
+    """Whether no load, no limit and no rule can have stopped a review."""
+    task = oracle.task
+    if task.constraints.places.held_by(pairs)[0].size:
+        return False
+    load = np.bincount(pairs[:, 0], minlength=task.spare.size)
+    used = np.bincount(pairs[:, 1], minlength=task.room.size)
+    return bool(((load < task.spare) | (load == 0)).all() and ((used < task.room) | (used == 0)).all())
+
+
+# Plans for the target *double* when tied scores carry no scale: a greedy that asks the score-aware closure each step.
+#
+# A new review is taken to be scored unlike the others of its reviewer. So a reviewer j of the main group who shares
+# item u with a reviewer j' elsewhere joins the two groups by reading an item that j' scored otherwise than u; and one
+# who
+# shares nothing, by reading two items that j' scored differently.
+
+#: Reviews taken out at once in an exchange, at most.
+TAKEN_OUT = 4
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of the next review of a plan, for each review of the table.
+NEXT = 1e-5
+
+
+def reached(task: Task, pairs: IntArray) -> bool:
+    """Whether some more reviews, scored unlike all others, reach the target."""
+    return is_recovery_resilient(task.table(pairs), use_scores=True)
+
+
+def merges(task: Task, pairs: IntArray) -> Iterator[list[int]]:
+    """For each review in turn, one reviewer of each further group that joins the reviewer's.
+
+    Scores join groups that no structure of covers does: of two reviewers who tell the same two items apart.
+    """
+    before = doubly_connected_components(task.table(pairs[:0]), use_scores=True).labels
+    for place, (j, _) in enumerate(pairs.tolist()):
+        after = doubly_connected_components(task.table(pairs[: place + 1]), use_scores=True).labels
+        groups, first = np.unique(before, return_index=True)
+        joined = (after[first] == after[j]) & (groups != before[j])
+        yield first[joined].tolist()
+        before = after
+
+
+def completed(task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator | None = None) -> IntArray | None:
+    """Add reviews until the target is reached; None where that gets stuck or time ends.
+
+    Parameters
+    ----------
+    task, pairs
+        What to plan, and reviews to begin with.
+    clock
+        When to end.
+    rng
+        Orders in which groups, reviewers and items are tried; by default the largest group first, then by index.
+    """
+    while not clock.over():
+        if reached(task, pairs):
+            return pairs
+        more = _next(task, pairs, rng)
+        clock.spend(NEXT * task.constraints.reviews.n_reviews)
+        if not more:
+            return None
+        pairs = np.vstack([pairs, as_pairs(more)])
+    return None
+
+
+def pruned(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
+    """Remove reviews that are not needed, the first ones first."""
+    place = 0
+    while place < len(pairs) and not clock.over():
+        fewer = np.delete(pairs, place, axis=0)
+        clock.spend(looked_at(task.constraints.reviews))
+        if reached(task, fewer):
+            pairs = fewer
+        else:
+            place += 1
+    return pairs
+
+
+def exchanged(task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator) -> IntArray:
+    """Take some reviews out at random and complete the plan anew; the plan itself where that is longer."""
+    gone = rng.permutation(len(pairs))[: rng.integers(1, min(TAKEN_OUT, len(pairs)) + 1)]
+    found = completed(task, rng.permutation(np.delete(pairs, gone, axis=0)), clock, rng)
+    if found is None:
+        return pairs
+    found = pruned(task, found, clock)
+    return found if len(found) <= len(pairs) else pairs
+
+
+def _next(task: Task, pairs: IntArray, rng: np.random.Generator | None) -> list[tuple[int, int]]:
+    """One review that joins a group to the main one, or two, or one that brings an item; or none."""
+    rules = _Rules(task, pairs, doubly_connected_components(task.table(pairs), use_scores=True), rng)
+    best, chosen = 0.0, None
+    for other in rules.outside:
+        gain = rules.worth(other)
+        if gain > best:
+            join = rules.join(other)
+            if join is not None:
+                best, chosen = gain, [join]
+    return chosen or rules.join_by_two() or rules.bring()
+
+
+class _Rules:
+    """What may be read next, and what the groups are."""
+
+    def __init__(self, task: Task, pairs: IntArray, groups: Components, rng: np.random.Generator | None) -> None:
+        self.constraints, self.groups, self.table, self.rng = task.constraints, groups, groups.reviews, rng
+        self.main = self._main_group()
+        self.left = task.left(pairs)
+        self.spare = self.left.spare
+        self.inside = set(groups.covers[self.main].tolist())
+        self.outside = self._shuffled(np.flatnonzero(groups.labels != self.main))
+        members = self._shuffled(np.flatnonzero(groups.labels == self.main))
+        self.members = sorted(members, key=lambda j: -int(self.spare[j])) if rng is None else members
+        self.scores = dict(
+            zip(zip(self.table.reviewer.tolist(), self.table.item.tolist(), strict=True), self.table.score, strict=True)
+        )
+
+    def _main_group(self) -> int:
+        """Return the group that is to grow: the largest, or one at random, larger ones more often."""
+        sizes = self.groups.cover_sizes
+        if self.rng is None or not sizes.any():
+            return int(np.argmax(sizes))
+        return int(self.rng.choice(sizes.size, p=sizes**2 / (sizes**2).sum()))
+
+    def _shuffled(self, codes: IntArray) -> list[int]:
+        found: list[int] = (codes if self.rng is None else codes[self.rng.permutation(len(codes))]).tolist()
+        return found
+
+    def gain(self, group: int) -> int:
+        """Items a group would bring."""
+        return len(set(self.groups.covers[group].tolist()) - self.inside)
+
+    def worth(self, other: int) -> float:
+        """Items that the group of a reviewer would bring; times 1 to 2 at random, where orders are random."""
+        return self.gain(int(self.groups.labels[other])) * (1.0 if self.rng is None else 1.0 + self.rng.random())
+
+    def free(self, reviewer: int, item: int) -> bool:
+        """Whether a pair may still be read."""
+        return (
+            self.left.open(reviewer, item)
+            and (reviewer, item) not in self.scores
+            and self.constraints.may_read(reviewer, item)
+        )
+
+    def join(self, other: int) -> tuple[int, int] | None:
+        """Find a review by a member of either group that joins the main group and that of ``other``."""
+        items = self._shuffled(self.table.items_of(other))
+        for u in items:
+            for j in self._shuffled(self.table.reviewers_of(u)):
+                if self.groups.labels[j] != self.main:
+                    continue
+                for reader, things, seen in ((j, items, other), (other, self.table.items_of(j).tolist(), j)):
+                    for i in things if self.spare[reader] > 0 else ():
+                        if self.scores[seen, i] != self.scores[seen, u] and self.free(reader, i):
+                            return reader, i
+        return None
+
+    def join_by_two(self) -> list[tuple[int, int]]:
+        """Two reviews by one member of the main group, of items that an outsider scored differently."""
+        for other in sorted(self.outside, key=lambda j: -self.worth(j)):
+            items = self._shuffled(self.table.items_of(other))
+            if self.gain(int(self.groups.labels[other])) < 2:
+                continue
+            for j in self.members:
+                free = [i for i in items if self.free(j, i)] if self.spare[j] > 1 else []
+                differ = [i for i in free if self.scores[other, i] != self.scores[other, free[0]]]
+                if differ:
+                    return [(j, free[0]), (j, differ[0])]
+        return []
+
+    def bring(self) -> list[tuple[int, int]]:
+        """Find a review by the main group of an item that it lacks, or one that enlists an outsider."""
+        lacking = self._shuffled(np.setdiff1d(np.arange(self.table.n_items), list(self.inside)))
+        for j in self.members:
+            for i in lacking:
+                if self.free(j, i):
+                    return [(j, i)]
+        for j in self.outside:
+            for i in self._shuffled(np.array(sorted(self.inside), np.int64)) if self.spare[j] > 1 else ():
+                if self.free(j, i):
+                    return [(j, i)]
+        return []
+
+
+# Plans that keep a level with high probability when reviews fail to arrive: scenario by scenario.
+#
+# 1. Draw losses of the table with the plan; stop drawing once more fail than may.
+# 2. For a few that fail, plan the joins of what is left, with what is lost as conflicts.
+# 3. Add those joins that mend most of the losses drawn, for each review; they may be lost themselves from then on.
+# 4. Repeat until enough of freshly drawn losses keep the level.
+
+#: Losses drawn before a plan is looked at more closely, those drawn to be sure, and those of the estimates.
+DRAWN, SURE, DRAWS = 100, 400, 400
+#: Failing losses for which joins are planned in a round.
+LOOKED_AT = 8
+#: Share of time and work for the search; the rest is for the estimates.
+SHARE = 0.8
+
+
+def keep_level(
+    task: Task, target: Target, ledger: Ledger, missing: float, wanted: float, rng: np.random.Generator, clock: Clock
+) -> Keeping:
+    """Let the ledger's plan grow until the level is kept with a probability, within budget and time.
+
+    Parameters
+    ----------
+    task, target
+        What is planned, and the level to keep.
+    ledger
+        Holds a plan that reaches the level with nothing lost, and the budget.
+    missing, wanted
+        Probability that a review fails to arrive, and that the level is to be kept.
+    rng
+        Draws the losses.
+    clock
+        When to end; the two estimates are made from fewer draws then.
+    """
+    search = _Search(task, target, missing, wanted, rng, clock.share(SHARE))
+    ledger.pairs = search.grown(ledger.pairs if ledger.pairs is not None else no_pairs(), ledger.budget)
+    ledger.tell()
+    # Half of the time that is left for each.
+    half = clock.share(0.5)
+    before = estimate(target, task.table(no_pairs()), missing, DRAWS, rng, half)
+    after = estimate(target, task.table(ledger.pairs), missing, DRAWS, rng, clock)
+    return Keeping(missing, wanted, before, after)
+
+
+@dataclass(frozen=True)
+class _Search:
+    task: Task
+    target: Target
+    missing: float
+    wanted: float
+    rng: np.random.Generator
+    clock: Clock
+
+    def grown(self, pairs: IntArray, most: int | None) -> IntArray:
+        """Add joins until enough fresh losses keep the level; no more than ``most`` reviews in all."""
+        with suppress(TimeOver):
+            while most is None or len(pairs) < most:
+                failing = self._failing(pairs, DRAWN) or self._failing(pairs, SURE)
+                if not failing:
+                    break
+                more = self._best(pairs, failing[:LOOKED_AT])
+                if more is None:
+                    break
+                pairs = np.concatenate([pairs, more])[:most]
+        return pairs
+
+    def _failing(self, pairs: IntArray, draws: int) -> list[BoolArray]:
+        """Draw losses; return those that fail once they are more than may, and none if they stay fewer."""
+        table = self.task.table(pairs)
+        failing: list[BoolArray] = []
+        for _ in self.clock.watch(range(draws)):
+            self.clock.spend(looked_at(table))
+            lost = draw_loss(table, self.missing, self.rng)
+            if not keeps(self.target, table, lost):
+                failing.append(lost)
+            if len(failing) > max((1 - self.wanted) * draws, LOOKED_AT - 1):
+                break
+        return failing if len(failing) > (1 - self.wanted) * draws else []
+
+    def _best(self, pairs: IntArray, failing: list[BoolArray]) -> IntArray | None:
+        """Of the joins that mend each of some losses, those that mend most of all, for each review."""
+        best: tuple[float, IntArray | None] = (0.0, None)
+        for lost in self.clock.watch(failing):
+            more = self._joins(pairs, lost)
+            if more is None:
+                continue
+            mended = sum(self._mends(pairs, more, other) for other in self.clock.watch(failing))
+            best = max(best, (mended / len(more), more), key=lambda pair: pair[0])
+        return best[1]
+
+    def _mends(self, pairs: IntArray, more: IntArray, lost: BoolArray) -> bool:
+        """Whether some joins mend a loss, as far as they are not lost themselves."""
+        table = self.task.table(pairs)
+        self.clock.spend(looked_at(table))
+        gone = table.reviewer[lost] * self.task.n_items + table.item[lost]
+        arrive = more[~np.isin(more[:, 0] * self.task.n_items + more[:, 1], gone)]
+        return self.target.reaches(with_extra(table.subset(~lost), arrive))
+
+    def _joins(self, pairs: IntArray, lost: BoolArray) -> IntArray | None:
+        """Plan the joins of what is left, each of them needed; None where there are none."""
+        left = with_rows_lost(self.task, pairs, lost)
+        self.clock.spend(looked_at(left.constraints.reviews))
+        for more in self.target.starts(left, left.start.room, self.clock):
+            if self.target.reaches_in_time(left.table(more), self.clock):
+                return self._pruned(left, more)
+        return None
+
+    def _pruned(self, left: Task, more: IntArray) -> IntArray:
+        for place in self.clock.watch(range(len(more) - 1, -1, -1)):
+            fewer = np.delete(more, place, axis=0)
+            if self.target.reaches_in_time(left.table(fewer), self.clock):
+                more = fewer
+        return more
+
+
+# The order of the reviews of a plan in which the largest group grows fastest.
+
+#: Work (reviews squared times entries) up to which a plan is put in the order in which each step helps most.
+ORDER_UP_TO = 100_000_000
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of a review tried: in all, and to copy an entry.
+TRY, COPY = 2e-5, 5e-9
+
+
+def by_effect(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
+    """Order in which the largest doubly connected group grows fastest, first come first among equals.
+
+    Long plans keep their order, and so do reviews that are left once the clock is over. Takes the time of a growth for
+    every pair of reviews.
+    """
+    if not len(pairs) or len(pairs) ** 2 * task.start.size > ORDER_UP_TO:
+        return np.arange(len(pairs))
+    state, left, order = copy_structure(task.start), list(range(len(pairs))), []
+    trial = copy_structure(state)
+    while left and not clock.over():
+        # The state is closed, so what a review brings is one growth, tried on a copy.
+        sizes = []
+        for k in left:
+            overwrite(trial, state)
+            read(task, trial, pairs[k])
+            sizes.append(int(trial.cover[find_block.python(trial.root, int(task.home[pairs[k, 0]]))]))
+        clock.spend(task.worked() + len(left) * (TRY + COPY * task.start.size))
+        chosen = left.pop(int(np.argmax(sizes)))
+        read(task, state, pairs[chosen])
+        order.append(chosen)
+    return np.array(order + left, np.int64)
+
+
+def read(task: Task, state: Structure, pair: Any) -> bool:
+    """Let a review arrive in a closed structure; false, and nothing, where its reviewer's block covers the item."""
+    return bool(task.form(arrive)(state, task.space, int(task.home[pair[0]]), int(pair[1])))

@@ -1,0 +1,764 @@
+"""Groups that few joins make: plans by a beam of them, and the proof that no plan is shorter by all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from reviewgraph.graph.components import degrees_of_freedom
+from reviewgraph.graph.kernels.compiling import POLICY, kernel
+from reviewgraph.table.reviews import Reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from planner._plans.task import Task
+    from reviewgraph._base.arrays import IntArray
+    from reviewgraph._base.clock import Clock
+    from reviewgraph.graph.kernels.compiling import Kernel
+
+
+# Kernels that list the groups which so many joins can make, for proofs that no plan is shorter.
+#
+# Components and items are numbered within one piece of the contracted graph. A group is the ascending list of its
+# components, closed: every other component shares at most one item with it.
+
+#: What a kernel says when it stops: all done, a group covers everything, no room left, or enough work for now.
+DONE, FOUND, FULL, PAUSE = 0, 1, 2, 3
+#: Registers of ``Desk.size`` and of ``Pool.size``.
+TRAIL, COVERS, NEAR, STEPS = 0, 1, 2, 3
+GROUPS, PARENT, ADDED = 0, 1, 2
+
+
+class Piece(NamedTuple):
+    """Components and items of a connected piece, compressed both ways."""
+
+    start: IntArray
+    item: IntArray
+    own_start: IntArray
+    own: IntArray
+
+
+class Desk(NamedTuple):
+    """One group, open for work.
+
+    ``inside`` marks its components and ``covered`` its items; ``shared`` holds how many of its items each component
+    covers. ``trail`` lists components taken in, ``covers`` the items, ``near`` the components that share any; the
+    registers ``TRAIL``, ``COVERS`` and ``NEAR`` of ``size`` say how many there are of each, and ``STEPS`` how many
+    components were looked at, for whoever limits the work.
+    """
+
+    inside: IntArray
+    covered: IntArray
+    shared: IntArray
+    trail: IntArray
+    covers: IntArray
+    near: IntArray
+    size: IntArray
+
+
+class Pool(NamedTuple):
+    """Groups of one price: group g is ``member[begin[g]:begin[g + 1]]``.
+
+    It was made of group ``parent[g]`` of a cheaper pool and component ``added[g]``, or, where that is negative, of
+    two groups, the other one of number ``-1 - added[g]`` and price ``absorbed[g] - 1``. ``absorbed[g]`` is 0 if no
+    other components followed for nothing. ``table`` finds groups by their
+    members. The registers of ``size`` are the number of groups, ``GROUPS``, and the last ``PARENT`` and component
+    ``ADDED`` looked at.
+    """
+
+    member: IntArray
+    begin: IntArray
+    parent: IntArray
+    added: IntArray
+    absorbed: IntArray
+    table: IntArray
+    size: IntArray
+
+    @property
+    def last(self) -> tuple[int, int]:
+        """The last parent and addition looked at."""
+        return int(self.size[PARENT]), int(self.size[ADDED])
+
+
+def new_desk(piece: Piece) -> Desk:
+    """Return a desk with no group on it."""
+    n, items = piece.start.size - 1, piece.own_start.size - 1
+    by_component, by_item = np.zeros((4, n), np.int64), np.zeros((2, items), np.int64)
+    return Desk(
+        by_component[0],
+        by_item[0],
+        by_component[1],
+        by_component[2],
+        by_item[1],
+        by_component[3],
+        np.zeros(4, np.int64),
+    )
+
+
+def new_pool(groups: int, members: int) -> Pool:
+    """Return an empty pool with room for so many groups and members of groups."""
+    table: Any = np.full(1 << max(4, (2 * groups).bit_length()), -1, np.int32)
+    by_group: Any = np.zeros((2, groups), np.int32)
+    absorbed: Any = np.zeros(groups, np.int8)
+    return Pool(
+        np.zeros(members, np.int32),
+        np.zeros(groups + 1, np.int64),
+        *(by_group[0], by_group[1], absorbed, table, np.zeros(3, np.int64)),
+    )
+
+
+@kernel
+def take_in(piece: Piece, desk: Desk, done: int) -> None:
+    """Cover the items of the trail from place ``done`` on, and take in what then shares two."""
+    # ``shared`` counts the covered items of every component; at two it joins the trail, and its items are covered next.
+    while done < desk.size[TRAIL]:
+        component = desk.trail[done]
+        done += 1
+        for place in range(piece.start[component], piece.start[component + 1]):
+            thing = piece.item[place]
+            if desk.covered[thing]:
+                continue
+            desk.covered[thing] = 1
+            desk.covers[desk.size[COVERS]] = thing
+            desk.size[COVERS] += 1
+            desk.size[STEPS] += piece.own_start[thing + 1] - piece.own_start[thing]
+            for spot in range(piece.own_start[thing], piece.own_start[thing + 1]):
+                other = piece.own[spot]
+                desk.shared[other] += 1
+                if desk.shared[other] == 1:
+                    desk.near[desk.size[NEAR]] = other
+                    desk.size[NEAR] += 1
+                elif not desk.inside[other]:
+                    desk.inside[other] = 1
+                    desk.trail[desk.size[TRAIL]] = other
+                    desk.size[TRAIL] += 1
+
+
+@kernel
+def put(desk: Desk, component: int) -> None:
+    """Write a component on the trail if it is not inside."""
+    if not desk.inside[component]:
+        desk.inside[component] = 1
+        desk.trail[desk.size[TRAIL]] = component
+        desk.size[TRAIL] += 1
+
+
+@kernel
+def take_back(piece: Piece, desk: Desk, trail: int, covers: int, near: int) -> None:
+    """Return to the group that had these sizes."""
+    # The lists are stacks: what came after these sizes is undone.
+    for place in range(covers, desk.size[COVERS]):
+        thing = desk.covers[place]
+        desk.covered[thing] = 0
+        for spot in range(piece.own_start[thing], piece.own_start[thing + 1]):
+            desk.shared[piece.own[spot]] -= 1
+    for place in range(trail, desk.size[TRAIL]):
+        desk.inside[desk.trail[place]] = 0
+    desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR] = trail, covers, near
+
+
+@kernel
+def lay_out(piece: Piece, desk: Desk, pool: Pool, group: int) -> None:
+    """Clear the desk and put a group on it."""
+    take_back(piece, desk, 0, 0, 0)
+    for place in range(pool.begin[group], pool.begin[group + 1]):
+        put(desk, pool.member[place])
+    take_in(piece, desk, 0)
+
+
+@kernel
+def spot_of(pool: Pool, group: int) -> int:
+    """Place in the table of a group of the same members, or the free place where it belongs."""
+    # Open addressing, linear probing; the table is at most half full, so a free place is near.
+    low, length = pool.begin[group], pool.begin[group + 1] - pool.begin[group]
+    mask, mixed = pool.table.size - 1, 0
+    for place in range(low, low + length):
+        mixed = ((mixed ^ int(pool.member[place])) * 1099511 + 12345) & 0x7FFFFFFFFF
+    spot = (mixed ^ (mixed >> 17)) & mask
+    while pool.table[spot] >= 0:
+        other = pool.table[spot]
+        if pool.begin[other + 1] - pool.begin[other] == length:
+            same = 0
+            while same < length and pool.member[pool.begin[other] + same] == pool.member[low + same]:
+                same += 1
+            if same == length:
+                return int(spot)
+        spot = (spot + 1) & mask
+    return int(spot)
+
+
+@kernel
+def refill(pool: Pool) -> None:
+    """Enter all groups into an empty table."""
+    for group in range(pool.size[GROUPS]):
+        pool.table[spot_of(pool, group)] = group
+
+
+@kernel
+def put_in_order(member: IntArray, low: int, high: int) -> None:
+    """Sort a part of an array, by Shell's method: most of it is in order, and Numba compiles its own for seconds."""
+    gap = 1
+    while 3 * gap < high - low:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for place in range(low + gap, high):
+            value, spot = member[place], place
+            while spot - gap >= low and member[spot - gap] > value:
+                member[spot] = member[spot - gap]
+                spot -= gap
+            member[spot] = value
+        gap //= 3
+
+
+@kernel
+def keep(desk: Desk, pool: Pool, parent: int, added: int, absorbed: int) -> bool:
+    """Add the group on the desk to a pool unless it is there; false when the pool has no room."""
+    count, length = pool.size[GROUPS], desk.size[TRAIL]
+    low = pool.begin[count]
+    if count >= pool.parent.size or low + length > pool.member.size:
+        return False
+    # Written behind the last group, and part of the pool only if no other group has the same members.
+    for place in range(length):
+        pool.member[low + place] = desk.trail[place]
+    put_in_order(pool.member, low, low + length)
+    pool.begin[count + 1] = low + length
+    spot = spot_of(pool, count)
+    if pool.table[spot] >= 0:
+        return True
+    pool.table[spot] = count
+    pool.parent[count], pool.added[count], pool.absorbed[count] = parent, added, absorbed
+    pool.size[GROUPS] = count + 1
+    return True
+
+
+@kernel
+def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first: int, work: int) -> tuple[int, int]:
+    """Join every group from number ``first`` on with each component that shares one item with it.
+
+    Returns why it stopped and where to go on. A group that covers all items is told by ``into.size``. With
+    ``store`` false groups are only looked at.
+    """
+    n_items = piece.own_start.size - 1
+    for group in range(first, pool.size[GROUPS]):
+        if work <= 0:
+            return PAUSE, group
+        # The desk holds the group at the head of the inner loop; each join is made on top of it and taken back.
+        lay_out(piece, desk, pool, group)
+        trail, covers, near = desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR]
+        desk.size[STEPS] += near
+        work -= near
+        for place in range(near):
+            other = desk.near[place]
+            if desk.inside[other]:
+                continue
+            put(desk, other)
+            take_in(piece, desk, trail)
+            work -= desk.size[TRAIL] - trail + 1
+            into.size[PARENT], into.size[ADDED] = group, other
+            if desk.size[COVERS] == n_items:
+                return FOUND, group
+            if store and not keep(desk, into, group, other, int(desk.size[TRAIL] > trail + 1)):
+                return FULL, group
+            take_back(piece, desk, trail, covers, near)
+    return DONE, pool.size[GROUPS]
+
+
+@kernel
+def gains(piece: Piece, desk: Desk, pool: Pool, parent: IntArray, added: IntArray, cover: IntArray) -> int:
+    """List the joins of all groups with the items they cover; returns how many there are, at most the room.
+
+    A join that covers all items is the last one listed: no other does more.
+    """
+    count, n_items = 0, piece.own_start.size - 1
+    for group in range(pool.size[GROUPS]):
+        lay_out(piece, desk, pool, group)
+        trail, covers, near = desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR]
+        desk.size[STEPS] += near
+        for place in range(near):
+            other = desk.near[place]
+            if desk.inside[other] or count >= parent.size:
+                continue
+            put(desk, other)
+            take_in(piece, desk, trail)
+            parent[count], added[count], cover[count] = group, other, desk.size[COVERS]
+            count += 1
+            if desk.size[COVERS] == n_items:
+                return count
+            take_back(piece, desk, trail, covers, near)
+    return count
+
+
+@kernel
+def make(piece: Piece, desk: Desk, pool: Pool, into: Pool, parent: IntArray, added: IntArray) -> int:
+    """Make the groups of some joins; returns how many found room."""
+    for k in range(parent.size):
+        lay_out(piece, desk, pool, parent[k])
+        trail = desk.size[TRAIL]
+        put(desk, added[k])
+        take_in(piece, desk, trail)
+        if not keep(desk, into, parent[k], added[k], int(desk.size[TRAIL] > trail + 1)):
+            return k
+    return int(parent.size)
+
+
+@kernel
+def overlap(piece: Piece, desk: Desk, pool: Pool, group: int) -> int:
+    """Items of a group that the group on the desk covers: 0, 1, or 2 for more."""
+    seen = -1
+    for place in range(pool.begin[group], pool.begin[group + 1]):
+        component = pool.member[place]
+        if desk.shared[component] == 0:
+            continue
+        for spot in range(piece.start[component], piece.start[component + 1]):
+            thing = piece.item[spot]
+            if desk.covered[thing] and thing != seen:
+                if seen >= 0:
+                    return 2
+                seen = thing
+    return int(seen >= 0)
+
+
+@kernel
+def unite(
+    piece: Piece,
+    desk: Desk,
+    large: Pool,
+    small: Pool,
+    earlier: Pool,
+    post_start: IntArray,
+    post: IntArray,
+    into: Pool,
+    price: int,
+    store: bool,
+    first: int,
+    work: int,
+) -> tuple[int, int]:
+    """Unite every group of one pool from number ``first`` on with those of a cheaper one that share two items with it.
+
+    Only groups of ``small`` that absorbed something count, and not where the group they were joined from (in
+    ``earlier``) shares two items already: all other unions are reached by joins. Those that cover item i are
+    ``post[post_start[i]:post_start[i + 1]]``; ``price`` is what they cost. Stops and returns as :func:`extend` does.
+    """
+    n_items = piece.own_start.size - 1
+    hits, last = np.zeros(small.size[GROUPS], np.int32), np.full(small.size[GROUPS], -1, np.int32)
+    for group in range(first, large.size[GROUPS]):
+        if work <= 0:
+            return PAUSE, group
+        lay_out(piece, desk, large, group)
+        trail, covers, near = desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR]
+        for place in range(covers):
+            thing = desk.covers[place]
+            desk.size[STEPS] += post_start[thing + 1] - post_start[thing]
+            work -= 1
+            for spot in range(post_start[thing], post_start[thing + 1]):
+                other = post[spot]
+                work -= 1
+                # Postings tell how many items are shared; at the second one the union is made, once.
+                if last[other] != group:
+                    last[other], hits[other] = group, 0
+                hits[other] += 1
+                if hits[other] != 2:
+                    continue
+                # Lemma 3: a union counts only if its parent shared one paper at most, else joins reach it.
+                if small.added[other] >= 0 and overlap(piece, desk, earlier, small.parent[other]) == 2:
+                    continue
+                for member in range(small.begin[other], small.begin[other + 1]):
+                    put(desk, small.member[member])
+                take_in(piece, desk, trail)
+                work -= desk.size[TRAIL]
+                into.size[PARENT], into.size[ADDED] = group, -1 - other
+                if desk.size[COVERS] == n_items:
+                    return FOUND, group
+                if store and not keep(desk, into, group, -1 - other, 1 + price):
+                    return FULL, group
+                take_back(piece, desk, trail, covers, near)
+    return DONE, large.size[GROUPS]
+
+
+if TYPE_CHECKING:
+    Path = list[tuple[int, int]]
+
+#: Members of groups that are kept at most, over all prices: 0.4 gigabytes.
+MEMBERS_UP_TO = 100_000_000
+#: Joins that a beam compares at once.
+JOINS_UP_TO = 4_000_000
+#: Steps of a kernel between two looks at the clock.
+WORK = 200_000
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of one component looked at.
+STEP = 35e-9
+#: Seconds that listing the next level takes as plain Python for each member of the last.
+MEMBER = 1e-3
+
+
+@dataclass
+class Levels:
+    """All groups of a part by price: pool c holds what c joins make.
+
+    Parameters
+    ----------
+    task, part
+        What is planned, and the part of it.
+    desk
+        The part as arrays, with room for the kernels to work.
+    pools
+        The groups of each price.
+    value
+        Reviews the part takes at least; exactly so many once there is a ``path``.
+    path
+        Joins that make one group of the part.
+    looked_at
+        Groups listed.
+    seconds
+        What listing the next level takes as plain Python.
+    """
+
+    task: Task
+    part: Part
+    desk: Desk
+    pools: list[Pool] = field(default_factory=list)
+    value: int = 1
+    path: Path | None = None
+    looked_at: int = 0
+    seconds: float = 0.0
+
+    @property
+    def effort(self) -> int:
+        """What the next level takes, roughly."""
+        return int(self.pools[-1].begin[self.pools[-1].size[GROUPS]])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next level would take too much room, growing as the last did."""
+        before = self.pools[max(len(self.pools) - 2, 0)]
+        growth = self.effort / max(int(before.begin[before.size[GROUPS]]), 1)
+        return self.effort * (1 + growth) > MEMBERS_UP_TO
+
+    def form(self, kernel: Kernel[..., Any]) -> Any:
+        """Return the form of a kernel that suits the task and the size of the last level."""
+        return kernel.compiled if POLICY.pays(kernel, self.seconds) else self.task.form(kernel)
+
+    def rise(self, *, store: bool, clock: Clock) -> bool:
+        """List the next level, or with ``store`` false only look whether it ends the search; false if that is too much.
+
+        Source: the lemma on groups of ``docs/explanation/planning.md``.
+        """
+        level, self.seconds = len(self.pools), MEMBER * self.effort
+        self.pools.append(
+            new_pool(4 * int(self.pools[-1].size[GROUPS]) + 64, 5 * self.effort + 512) if store else new_pool(1, 1)
+        )
+        ended = self._extend(level, store=store, clock=clock)
+        for small in range(1, level // 2 + 1):
+            if ended == DONE:
+                ended = self._unite(level, small, store=store, clock=clock)
+        self.looked_at += int(self.pools[level].size[GROUPS])
+        if ended == DONE:
+            self.value = max(self.value, level + 1)
+        if ended == FOUND:
+            self.value = level
+        if ended != DONE or not store:
+            del self.pools[level:]
+        return ended in (DONE, FOUND)
+
+    def _extend(self, level: int, *, store: bool, clock: Clock) -> int:
+        def join(first: int) -> tuple[int, int]:
+            return self.form(extend)(  # type: ignore[no-any-return]
+                self.part.piece, self.desk, self.pools[level - 1], self.pools[level], store, first, WORK
+            )
+
+        return self._run(join, level, 0, clock)
+
+    def _unite(self, level: int, small: int, *, store: bool, clock: Clock) -> int:
+        large, other, earlier = self.pools[level - small], self.pools[small], self.pools[small - 1]
+        start, post = postings(self.part, other)
+
+        def join(first: int) -> tuple[int, int]:
+            return self.form(unite)(  # type: ignore[no-any-return]
+                *(self.part.piece, self.desk, large, other, earlier, start, post),
+                *(self.pools[level], small, store, first, WORK),
+            )
+
+        return self._run(join, level, small, clock)
+
+    def _run(self, join: Callable[[int], tuple[int, int]], level: int, small: int, clock: Clock) -> int:
+        """Run a kernel to its end; returns how it ended."""
+        ended, first = PAUSE, 0
+        while ended not in (DONE, FOUND):
+            if clock.over() or sum(pool.member.size for pool in self.pools) > MEMBERS_UP_TO:
+                return ended
+            ended, first = join(first)
+            clock.spend(worked(self.desk))
+            if ended == FULL:
+                self.pools[level] = wider(self.pools[level], self.form(refill))
+        if ended == FOUND:
+            parent, added = self.pools[level].last
+            self.path = self._step(level, parent, added, small)
+        return ended
+
+    def _step(self, level: int, parent: int, added: int, small: int) -> Path:
+        """Return joins that make a group from its parent and a component, or a group of price ``small``."""
+        if added < 0:
+            return self.joins(level - small, parent) + self.joins(small, -1 - added)
+        return [*self.joins(level - 1, parent), (neighbour(self.part, self.pools[level - 1], parent, added), added)]
+
+    def joins(self, level: int, group: int) -> Path:
+        """Return joins that make a group."""
+        if level == 0:
+            return []
+        pool = self.pools[level]
+        return self._step(level, int(pool.parent[group]), int(pool.added[group]), int(pool.absorbed[group]) - 1)
+
+
+def new_levels(task: Task, part: Part) -> Levels:
+    """Return the levels of a part as far as they are known before any work: each component is a group."""
+    return Levels(task, part, new_desk(part.piece), [singles(part)], part.least)
+
+
+def singles(part: Part) -> Pool:
+    """Return the groups of one component."""
+    count = part.blocks.size
+    pool = new_pool(count, count)
+    pool.member[:], pool.begin[:], pool.added[:] = np.arange(count), np.arange(count + 1), np.arange(count)
+    pool.size[GROUPS] = count
+    return pool
+
+
+def wider(pool: Pool, refill: Any) -> Pool:
+    """Return the pool with twice the room."""
+    more = new_pool(2 * pool.parent.size, 2 * pool.member.size)
+    for old, new in zip(pool[:5], more[:5], strict=True):
+        new[: old.size] = old
+    more.size[:] = pool.size
+    refill(more)
+    return more
+
+
+def worked(desk: Desk) -> float:
+    """Return the work on a desk since this was last asked."""
+    steps, desk.size[STEPS] = int(desk.size[STEPS]), 0
+    return STEP * steps
+
+
+def postings(part: Part, pool: Pool) -> tuple[IntArray, IntArray]:
+    """List the groups that absorbed something by the items they cover, compressed."""
+    piece, count = part.piece, max(int(pool.size[GROUPS]), 1)
+    groups = np.flatnonzero(pool.absorbed[: pool.size[GROUPS]])
+    sizes = np.diff(pool.begin)[groups]
+    member = np.concatenate([np.zeros(0, np.int64), *(pool.member[pool.begin[g] : pool.begin[g + 1]] for g in groups)])
+    lengths = np.diff(piece.start)[member.astype(np.int64)]
+    shift = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    item = piece.item[np.repeat(piece.start[member.astype(np.int64)], lengths) + shift]
+    every = np.unique(item * count + np.repeat(np.repeat(groups, sizes), lengths))
+    start = np.searchsorted(every, np.arange(piece.own_start.size) * count)
+    return start.astype(np.int64), every % count
+
+
+def neighbour(part: Part, pool: Pool, group: int, component: int) -> int:
+    """Member of a group that shares an item with a component."""
+    piece = part.piece
+    inside = set(pool.member[pool.begin[group] : pool.begin[group + 1]].tolist())
+    for thing in piece.item[piece.start[component] : piece.start[component + 1]].tolist():
+        for other in piece.own[piece.own_start[thing] : piece.own_start[thing + 1]].tolist():
+            if other in inside:
+                return int(other)
+    return component
+
+
+def beam(task: Task, part: Part, width: int, most: int, clock: Clock, *, in_part: bool = False) -> Path | None:
+    """Find joins that make one group of a part, at most ``most``, keeping the ``width`` largest groups of each price.
+
+    With ``in_part`` the joins of the largest group are returned where time is over. Takes time of the order of joins
+    times width times the components near a group.
+    """
+    piece, desk, pool, n_items = part.piece, new_desk(part.piece), singles(part), part.piece.own_start.size - 1
+    steps: list[tuple[IntArray, IntArray]] = []
+    parent, added, cover = np.zeros((3, min(4 * width * max(part.blocks.size, 16), JOINS_UP_TO)), np.int64)
+    while len(steps) < most and not clock.over():
+        count = int(task.form(gains)(piece, desk, pool, parent, added, cover))
+        clock.spend(worked(desk))
+        if count == 0:
+            return None
+        best = np.argsort(-cover[:count], kind="stable")[: 2 * width]
+        if cover[best[0]] == n_items:
+            return _path(part, _chain(steps, int(parent[best[0]]), [int(added[best[0]])]))
+        into = new_pool(width, width * min(part.blocks.size, 2 * int(cover[best[0]])))
+        task.form(make)(piece, desk, pool, into, parent[best], added[best])
+        pool = into
+        steps.append((pool.parent.copy(), pool.added.copy()))
+    return _path(part, _chain(steps, 0, [])) if in_part and steps else None
+
+
+def _chain(steps: list[tuple[IntArray, IntArray]], group: int, last: list[int]) -> list[int]:
+    """Components in the order in which they joined: the seed first."""
+    found = last
+    for parent, added in reversed(steps):
+        found.append(int(added[group]))
+        group = int(parent[group])
+    return [group, *reversed(found)]
+
+
+def _path(part: Part, chain: list[int]) -> Path:
+    """Pair each component with a member of the group before it that it shares an item with; the seed is first."""
+    piece, desk, path = part.piece, new_desk(part.piece), []
+    for component in chain:
+        for thing in piece.item[piece.start[component] : piece.start[component + 1]].tolist():
+            if desk.covered[thing]:
+                owners = piece.own[piece.own_start[thing] : piece.own_start[thing + 1]].tolist()
+                path.append((next(other for other in owners if desk.inside[other]), component))
+                break
+        done = int(desk.size[TRAIL])
+        put.python(desk, component)
+        take_in.python(piece, desk, done)
+    return path
+
+
+# What every plan pays at the fringe of the contracted graph, and the pieces that are left.
+#
+# Lemma. Let A be the items that two parts S and R of the components share, |A| at most 2. Then the fewest joins satisfy
+# ``joins(S and R) = joins(S) + joins(R) + 2 - |A|``.
+#
+# So a component that shares a items with the others, a at most 2, costs 2 - a reviews and may be taken away, which may
+# leave others with two shared items or fewer; and pieces that share nothing cost 2 reviews each, but one.
+# ``docs/explanation/planning.md`` has the proof.
+
+#: Entries times items of a part up to which it is tested whether its last merge wastes one: a second or two.
+WASTE_UP_TO = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A connected piece in which every component shares three items or more with the others.
+
+    Parameters
+    ----------
+    blocks
+        The blocks of the task that its components are.
+    piece
+        Components and the items they share, renumbered.
+    links
+        Its degrees of freedom.
+    least
+        Reviews that it takes at least: its links, 1, or what merges without waste cost, and one more for the last.
+    """
+
+    blocks: IntArray
+    piece: Piece
+    links: int
+    least: int
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A contracted graph taken apart: ``fringe`` reviews for what hangs on the parts; the parts by smallest item."""
+
+    fringe: int
+    parts: tuple[Part, ...]
+
+
+def reduce(task: Task) -> Reduction:
+    """Take a task apart.
+
+    Takes time linear in the entries, and that of the pebble game on the parts.
+    """
+    count = task.start.size
+    owner, item = task.block_labels(task.start)[task.start.block[:count]], task.start.item[:count]
+    large = task.start.cover[owner] > 1
+    pairs = np.unique(owner[large] * task.n_items + item[large])  # fixed reviews may have merged blocks
+    owner, item = pairs // task.n_items, pairs % task.n_items
+    loose = task.n_items - int(np.unique(item).size)
+    covers: dict[int, list[int]] = {}
+    for block, thing in zip(owner.tolist(), item.tolist(), strict=True):
+        covers.setdefault(block, []).append(thing)
+    if not covers:  # the group must grow from a single paper, or from nothing
+        return Reduction(task.n_items - int(task.start.cover.max(initial=0)), ())
+    hanging, kept = peel(covers)
+    pieces = sorted(_pieces(kept), key=lambda blocks: min(min(kept[block]) for block in blocks))
+    parts = tuple(_part(kept, blocks) for blocks in pieces)
+    return Reduction(loose + hanging + 2 * max(len(parts) - 1, 0), parts)
+
+
+def peel(covers: dict[int, list[int]]) -> tuple[int, dict[int, list[int]]]:
+    """Take components of two shared items or fewer away; returns their price, and what is left with shared items only.
+
+    >>> peel({0: [1, 2, 3], 1: [3, 4, 5], 2: [5, 6]})
+    (2, {})
+    """
+    owners: dict[int, set[int]] = {}
+    for block, things in covers.items():
+        for thing in things:
+            owners.setdefault(thing, set()).add(block)
+    left, price, todo = dict.fromkeys(sorted(covers)), 0, sorted(covers, reverse=True)
+    while todo and len(left) > 1:
+        block = todo.pop()
+        shared = [thing for thing in covers[block] if len(owners[thing]) > 1]
+        if block not in left or len(shared) > 2:
+            continue
+        price += 2 - len(shared)
+        del left[block]
+        for thing in covers[block]:
+            owners[thing].discard(block)
+            todo += sorted(owners[thing])
+    if len(left) < 2:
+        return price, {}
+    return price, {block: sorted(thing for thing in covers[block] if len(owners[thing]) > 1) for block in left}
+
+
+def _pieces(covers: dict[int, list[int]]) -> list[list[int]]:
+    """Blocks of each connected piece, ascending."""
+    owners: dict[int, list[int]] = {}
+    for block, things in covers.items():
+        for thing in things:
+            owners.setdefault(thing, []).append(block)
+    seen: set[int] = set()
+    pieces = []
+    for first in covers:
+        if first in seen:
+            continue
+        seen.add(first)
+        piece = [first]
+        for block in piece:
+            for thing in covers[block]:
+                piece += [other for other in owners.pop(thing, ()) if other not in seen and not seen.add(other)]  # type: ignore[func-returns-value]
+        pieces.append(sorted(piece))
+    return pieces
+
+
+def _part(covers: dict[int, list[int]], blocks: list[int]) -> Part:
+    sizes = [len(covers[block]) for block in blocks]
+    component = np.repeat(np.arange(len(blocks)), sizes)
+    names, item = np.unique([thing for block in blocks for thing in covers[block]], return_inverse=True)
+    order = np.argsort(item, kind="stable")
+    piece = Piece(
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        item.astype(np.int64),
+        np.concatenate([[0], np.cumsum(np.bincount(item, minlength=names.size))]).astype(np.int64),
+        component[order].astype(np.int64),
+    )
+    table = Reviews.from_codes(component, item, reviewers=len(blocks), items=int(names.size))
+    links = degrees_of_freedom(table)
+    return Part(np.array(blocks, np.int64), piece, links, _least(piece, links))
+
+
+def _least(piece: Piece, links: int) -> int:
+    """Links, 1, or N - 2 - sum of (n_c - 2), and one more where every split of the part shares three items."""
+    sizes = np.diff(piece.start)
+    known, saved = max(links, 1), piece.own_start.size - 3 - int((sizes - 2).sum())
+    small = piece.item.size * piece.own_start.size <= WASTE_UP_TO
+    return saved + 1 if saved >= known and small and _holds_without_two_items(piece) else known
+
+
+def _holds_without_two_items(piece: Piece) -> bool:
+    """Whether the components stay connected when any two items are taken out. Takes items times entries."""
+    import igraph
+
+    n, n_items = piece.start.size - 1, piece.own_start.size - 1
+    edges = np.column_stack([np.repeat(np.arange(n), np.diff(piece.start)), n + piece.item])
+    graph = igraph.Graph(n + n_items, edges.tolist())
+    for item in range(n, n + n_items):
+        rest = graph.copy()
+        rest.delete_vertices(item)
+        if not rest.is_connected() or max(rest.articulation_points(), default=-1) >= n:
+            return False
+    return True

@@ -1,0 +1,712 @@
+"""Lower bounds on the number of extra reviews, each with the words and the figures that prove it.
+
+Every bound holds for the target *double*; degrees of freedom and loads hold for *recoverable* as well, because
+*double* implies it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from planner._plans.constraints import UNLIMITED, no_pairs
+from planner._plans.outcome import fewer
+from planner._plans.target import Bound
+from planner._plans.task import short_pairs
+from planner.errors import InternalError
+from planner.rules import AtMost
+from planner.solving import solve_within
+from reviewgraph._base.labels import PAPERS
+from reviewgraph._base.text import counted, noun
+from reviewgraph.graph.components import degrees_of_freedom
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from planner._plans.constraints import Constraints, People
+    from planner._plans.task import Cut, Oracle, Task
+    from reviewgraph._base.arrays import FloatArray, IntArray
+    from reviewgraph._base.clock import Clock
+    from reviewgraph.table.reviews import Reviews
+
+
+#: Items up to which the expansion bound is computed: one eigenvalue of an N x N matrix, by Lanczos.
+EXPANSION_UP_TO = 5_000
+#: What the computed eigenvalue may be off by, relative to the largest; Lanczos converges to 1e-9 here.
+EIGENVALUE_SLACK = 1e-6
+
+
+def missing_links(reviews: Reviews, constraints: Constraints, spare: IntArray) -> Bound:
+    """Degrees of freedom, and what reviewers of fewer than two reviews waste where they are needed.
+
+    A reviewer of d < 2 reviews wastes 2 - d new ones: p new reviews remove at most p - (2 - d) degrees of freedom.
+    Where the others' spare loads do not suffice, the cheapest set of such reviewers is added. Takes the time of the
+    pebble game.
+
+    Parameters
+    ----------
+    reviews
+        Existing and fixed reviews.
+    constraints, spare
+        The constraints, and what is left of the loads.
+    """
+    degrees = degrees_of_freedom(reviews)
+    missing = "1 link is missing" if degrees == 1 else f"{degrees} links are missing"
+    waste = least_waste(reviews.loads, usable_loads(constraints, spare), degrees)
+    if waste is None or waste == 0:
+        return Bound(degrees, "degrees of freedom", f"{missing} (degrees of freedom)")
+    lost = "1 review" if waste == 1 else f"{waste} reviews"
+    words = f"{missing}, and the reviewers who can be asked lose {lost} to be linked at all"
+    return Bound(degrees + waste, "loads", words)
+
+
+def usable_loads(constraints: Constraints, spare: IntArray) -> IntArray:
+    """Shape (M,): extra reviews each reviewer can take, limited by the items he may read."""
+    barred = np.diff(constraints.barred_start)
+    usable: IntArray = np.maximum(np.minimum(spare, constraints.reviews.n_items - barred), 0)
+    return usable
+
+
+def least_waste(loads: IntArray, usable: IntArray, needed: int) -> int | None:
+    """Fewest wasted reviews among reviewers whose useful reviews reach ``needed``; None if none suffice.
+
+    >>> least_waste(np.array([3, 0, 1]), np.array([1, 4, 2]), 3)
+    2
+    """
+    short = needed - int(np.minimum(usable[loads >= 2], UNLIMITED).sum())
+    if short <= 0:
+        return 0
+    totals = []
+    for d in (1, 0):
+        gain = np.sort(np.maximum(usable[loads == d] - (2 - d), 0))[::-1]
+        totals.append(np.concatenate([np.zeros(1, np.int64), np.cumsum(gain)]))
+    least: int | None = None
+    for ones, total in enumerate(totals[0].tolist()):
+        zeros = int(np.searchsorted(totals[1], short - total))
+        if zeros < totals[1].size and (least is None or ones + 2 * zeros < least):
+            least = ones + 2 * zeros
+    return least
+
+
+def expansion(cover_start: IntArray, cover_item: IntArray, n_items: int) -> Bound | None:
+    r"""Bound from the expansion of the graph, for the target *double*.
+
+    A doubly connected block whose cover B grew from components c, merged by two shared items each, took at least
+    ``|B| - 2 - sum over components inside B of (n_c - 2)`` new reviews. With weights
+    ``(n_c - 2) / (n_c (n_c - 1))`` on the pairs of items of each component, that sum is the weight inside B, which
+    ``lambda_2 |B| (N - |B|) / N`` bounds, lambda_2 the second smallest eigenvalue of their Laplacian. Some block of
+    t items or more is first, joined from two smaller ones; the bound is the best t. A block that grows by a review
+    of its own counts as one joined with a block of one item.
+
+    Takes the time of a few hundred products with the Laplacian, and O(N^2).
+    """
+    sizes = np.diff(cover_start)
+    if not spreads(cover_start, cover_item, n_items):
+        return None
+    weight = np.maximum(sizes - 2, 0) / np.maximum(sizes * (sizes - 1), 1)
+    slope = second_eigenvalue(pairs_together(cover_start, cover_item, n_items, weight))
+    value = needed_half_way(cover_start, cover_item, n_items, slope)
+    words = (
+        f"the reviews spread too widely for fewer: any group of papers half-way to all of them needs {value} new "
+        f"reviews (expansion, second eigenvalue {slope:.4f})"
+    )
+    return Bound(value, "expansion", words)
+
+
+def spreads(cover_start: IntArray, cover_item: IntArray, n_items: int) -> bool:
+    """Whether a table is of a size, and its components so few and small, that its expansion may tell something."""
+    sizes = np.diff(cover_start)
+    if not 8 <= n_items <= EXPANSION_UP_TO or sizes.size < 3 or not (sizes > 2).any():
+        return False
+    return bool(_least_surplus(cover_start, cover_item, n_items)[n_items // 2 - 1] >= -0.25 * n_items)
+
+
+def needed_half_way(cover_start: IntArray, cover_item: IntArray, n_items: int, slope: float) -> int:
+    """Reviews needed where the components that b items cut weigh at least ``slope * b * (N - b) / N``, for all b."""
+    b = np.arange(1, n_items + 1)
+    surplus = _least_surplus(cover_start, cover_item, n_items)
+    alone = np.maximum(surplus + slope * b * (n_items - b) / n_items - 2.0, 0.0)
+    return _first_large_block(alone, int(np.diff(cover_start).max()))
+
+
+def _least_surplus(cover_start: IntArray, cover_item: IntArray, n_items: int) -> FloatArray:
+    """Shape (N,): least of b items less their shares ``(n_c - 2) / n_c`` of the components, for b = 1, ..., N."""
+    sizes = np.diff(cover_start)
+    share = np.repeat(np.maximum(sizes - 2, 0) / np.maximum(sizes, 1), sizes)
+    surplus: FloatArray = np.cumsum(np.sort(1.0 - np.bincount(cover_item, weights=share, minlength=n_items)))
+    return surplus
+
+
+def _first_large_block(alone: FloatArray, largest: int) -> int:
+    """Most, over thresholds t, of the least two blocks below t that make one of t or more need together."""
+    n_items, best_value = alone.size, 0.0
+    for t in np.unique(np.linspace(max(largest + 1, n_items // 4), n_items - 1, 24).astype(int)):
+        below = alone[: t - 1]  # blocks of 1..t-1 items
+        tail = np.minimum.accumulate(below[::-1])[::-1]  # least need among blocks of at least that many items
+        partner = tail[np.maximum(t - np.arange(1, t), 1) - 1]
+        best_value = max(best_value, float((below + partner).min()))
+    return int(np.ceil(best_value - 1e-9))
+
+
+def pairs_together(cover_start: IntArray, cover_item: IntArray, n_items: int, weight: FloatArray) -> csr_array:
+    """Shape (N, N): for each pair of items, the ``weight`` of the components that cover both."""
+    from scipy.sparse import csr_array, diags_array
+
+    member = csr_array((np.ones(cover_item.size), cover_item, cover_start), shape=(weight.size, n_items))
+    return (member.T @ (diags_array(weight) @ member)).tocsr()
+
+
+def second_eigenvalue(together: csr_array) -> float:
+    """Second smallest eigenvalue of the Laplacian of weights on pairs of items, rounded down."""
+    from scipy.sparse import diags_array
+    from scipy.sparse.linalg import eigsh
+
+    n_items = together.shape[0]
+    degree = np.asarray(together.sum(axis=1)).ravel()
+    top = 2.0 * float(degree.max())
+    flipped = diags_array(top - degree) + together
+    constant = np.ones(n_items) / np.sqrt(n_items)
+    shifted = flipped - top * _outer(constant) if n_items < 64 else None
+    if shifted is not None:
+        return float(max(top - np.linalg.eigvalsh(np.asarray(shifted)).max() - EIGENVALUE_SLACK * top, 0.0))
+    start = np.random.default_rng(0).standard_normal(n_items)
+    values = eigsh(flipped, k=2, which="LA", v0=start, tol=1e-9, return_eigenvectors=False)
+    return float(max(top - values.min() - EIGENVALUE_SLACK * top, 0.0))
+
+
+def _outer(vector: FloatArray) -> FloatArray:
+    return np.outer(vector, vector)
+
+
+# The expansion bound once more, with a flow beside the eigenvalue: fewer reviews than by either alone do not do.
+#
+# Let items B cut the component c: some, not all, of its n items lie in B. Then c is not inside B, and the items of B
+# keep their shares ``(n - 2) / n`` of it, ``|B and c| (n - 2) / n`` in all. Send one unit from every item to every
+# other
+# along paths of components, at most ``(n - 2) / (n theta)`` of it from any one item into any one component. What leaves
+# B leaves it by an item of B that sends into a component cut, so ``theta |B| (N - |B|)`` is at most the shares kept: a
+# multicommodity flow bounds every cut at once [LeightonRao99]_. What the flow leaves of the shares may go straight to
+# the other items of the component, and the second eigenvalue of the Laplacian of that bounds it, as in
+# :func:`planner._plans.lower_bounds.expansion`. Both together are a slope ``N theta + lambda_2``.
+
+#: Items up to which the flow is sent: a dozen matrices of N x N and components x N.
+FLOW_UP_TO = 1_500
+#: Rounds in which weights move flow from crowded ways to others, how strongly they move it, and where they end.
+ROUNDS, STRENGTH, RANGE = 12, 1.5, 1e4
+#: Steps of the longest way: products of so many weights stay far from overflow.
+LONGEST = 25
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of a round, for each slot and item.
+SENT = 5e-8
+#: The flow is a sum of positive floats, each after a few thousand roundings: it is off by less than this, relatively.
+FLOW_SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Components of three items or more, item by item.
+
+    Parameters
+    ----------
+    start
+        Shape (C + 1,): component c has the slots ``start[c]`` to ``start[c + 1]``.
+    owner, item
+        Shape (E,): the component and the item of each slot.
+    share
+        Shape (E,): what an item may send into a component of n items, ``(n - 2) / n``.
+    n_items
+        N.
+    """
+
+    start: IntArray
+    owner: IntArray
+    item: IntArray
+    share: FloatArray
+    n_items: int
+
+    def matrix(self, values: FloatArray) -> csr_array:
+        """Shape (C, N): a value a slot."""
+        from scipy.sparse import csr_array
+
+        return csr_array((values, self.item, self.start), shape=(self.start.size - 1, self.n_items))
+
+
+def slots(cover_start: IntArray, cover_item: IntArray, n_items: int) -> Slots:
+    """Leave out components of fewer than three items, which have no share to give."""
+    sizes = np.diff(cover_start)
+    large = sizes[sizes > 2]
+    start = np.concatenate([np.zeros(1, np.int64), np.cumsum(large)])
+    owner, kept = np.repeat(np.arange(large.size), large), np.repeat(sizes > 2, sizes)
+    return Slots(start, owner, cover_item[kept], np.repeat((large - 2) / large, large), n_items)
+
+
+def bound(cover_start: IntArray, cover_item: IntArray, n_items: int, clock: Clock) -> Bound | None:
+    """Bound from a flow and the second eigenvalue of what it leaves, for the target *double*.
+
+    The flow goes by ways of fewest components, in proportion to the products of weights along them; rounds of
+    reweighting take it from crowded slots. None where the graph is in pieces or its ways are too long.
+
+    Takes ``ROUNDS`` times O(E N) for each step of the longest way, and the time of the eigenvalue.
+    """
+    if n_items > FLOW_UP_TO or not spreads(cover_start, cover_item, n_items):
+        return None
+    graph = slots(cover_start, cover_item, n_items)
+    weight, best = np.ones(graph.item.size), (0.0, np.empty(0), np.empty(0))
+    for _ in range(ROUNDS):
+        sent = send(graph, weight)
+        if sent is None:
+            return None
+        clock.spend(SENT * graph.item.size * n_items)
+        crowd = sent / graph.share
+        if best[0] < 1.0 / crowd.max():
+            best = (1.0 / float(crowd.max()), weight, sent)
+        if clock.over():
+            break
+        weight = np.clip(
+            weight * (crowd.mean() / np.maximum(crowd, crowd.mean() / RANGE)) ** STRENGTH, 1 / RANGE, RANGE
+        )
+    theta = best[0] * (1.0 - FLOW_SLACK)
+    slope = n_items * theta + second_eigenvalue(_left_over(graph, graph.share - theta * best[2]))
+    value = needed_half_way(cover_start, cover_item, n_items, slope)
+    words = (
+        f"the reviews spread too widely for fewer: any group of papers half-way to all of them needs {value} new "
+        f"reviews (flow of {n_items * theta:.4f} and second eigenvalue {slope - n_items * theta:.4f})"
+    )
+    return Bound(value, "flow", words, weights=tuple(best[1].tolist()))
+
+
+def send(graph: Slots, weight: FloatArray) -> FloatArray | None:
+    """Shape (E,): what goes through each slot if every item sends one unit to every other; None where it cannot.
+
+    A unit takes the ways of fewest components, each in proportion to the product of the weights of the slots by which
+    it enters and leaves components: dependencies as [Brandes01]_ accumulates them, all sources side by side.
+    """
+    matrix, N = graph.matrix(weight), graph.n_items
+    back = matrix.T.tocsr()
+    # Column u holds the search from item u: levels of items and components, and the weight of the ways to them.
+    level, turn = np.full((N, N), -1, np.int16), np.full((graph.start.size - 1, N), -1, np.int16)
+    np.fill_diagonal(level, 0)
+    ways, front, step = np.eye(N), np.eye(N), 0
+    while front.any():
+        if step > LONGEST:
+            return None
+        passed = np.where(turn < 0, matrix @ front, 0.0)
+        turn[passed > 0.0] = step
+        front = np.where(level < 0, back @ passed, 0.0)
+        step += 1
+        level[front > 0.0] = step
+        ways += front
+    if (level < 0).any():
+        return None
+    # Backwards, each item hands what it takes and passes on to the components before it.
+    passed_on, asked = np.zeros((N, N)), np.zeros(turn.shape)
+    for now in range(step - 1, 0, -1):
+        each = np.where(level == now, (1.0 + passed_on) / ways, 0.0)
+        asked += np.where(turn == now - 1, matrix @ each, 0.0)
+        before = np.where(turn == now - 1, asked, 0.0)
+        passed_on += np.where(level == now - 1, ways * (back @ before), 0.0)
+    leaving = (level[graph.item] == turn[graph.owner]) * ways[graph.item]
+    sent: FloatArray = weight * np.einsum("su,su->s", leaving, asked[graph.owner])
+    return sent
+
+
+def _left_over(graph: Slots, left: FloatArray) -> csr_array:
+    """Shape (N, N): weights on pairs, of which no item gives more than is left at its slots."""
+    from scipy.sparse import coo_array
+
+    rows, columns, values = [], [], []
+    for first, last in zip(graph.start[:-1].tolist(), graph.start[1:].tolist(), strict=True):
+        mine = np.maximum(left[first:last], 0.0)
+        least = np.minimum.outer(mine, mine) / (last - first - 1)
+        np.fill_diagonal(least, 0.0)
+        rows.append(np.repeat(graph.item[first:last], last - first))
+        columns.append(np.tile(graph.item[first:last], last - first))
+        values.append(least.ravel())
+    shape = (graph.n_items, graph.n_items)
+    return coo_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape).tocsr()
+
+
+# Why items cannot get the reviews that they are short of: a count that anybody can repeat.
+
+#: Names listed before the rest is only counted.
+NAMED = 5
+REMEDY = "raise loads or limits, lower what every paper must have, or ask more people"
+
+
+def why_uncovered(task: Task) -> list[str]:
+    """Say which papers need more than those who may read them can give: one by one, then together.
+
+    Counts the readers of each paper, as many of a panel group as it may have, and those of the groups that it lacks;
+    then looks for papers whose readers have too small loads together, a minimum cut (Hall's condition). Empty where
+    neither finds anything.
+    """
+    pairs, needs = short_pairs(task), task.needs
+    give, why = _at_hand(task, pairs)
+    readable = np.minimum(give, task.room)
+    few, said = np.flatnonzero(readable < needs.each), []
+    for i in few[:NAMED].tolist():
+        limit = (
+            f", {why}," if why and give[i] <= task.room[i] else ", with its limit," if task.room[i] < give[i] else ""
+        )
+        said.append(
+            f"paper {PAPERS[i]} needs {counted(int(needs.each[i]), 'more review')}, and those "
+            f"who may read it{limit} give {readable[i]}; {REMEDY}"
+        )
+    said += _without_members(task, pairs, few)
+    if few.size > NAMED:
+        said.append(f"{few.size - NAMED} more papers have too few readers")
+    return said or _too_small_loads(task, pairs)
+
+
+def _at_hand(task: Task, pairs: IntArray) -> tuple[IntArray, str]:
+    """Reviews that each item can get from its readers under the rule that allows fewest, and that rule in words."""
+    best, why = np.bincount(pairs[:, 1], minlength=task.n_items), ""
+    people, table = task.constraints.people, task.table(no_pairs())
+    if not people.limits:
+        return best, why
+    panels, free = people.panels, np.maximum(people.free(table), 0)
+    place, group = people.groups_of(pairs[:, 0])
+    for number, name in enumerate(people.attribute_names):
+        mine = panels.attribute[group] == number
+        values = np.bincount(place[mine], minlength=len(pairs))
+        key, count = np.unique(pairs[place[mine], 1] * panels.n_groups + group[mine], return_counts=True)
+        # Who has several values takes several places: then the count says nothing.
+        if values.max(initial=0) > 1 or (count <= free.ravel()[key]).all():
+            continue
+        alone = np.bincount(pairs[values == 0, 1], minlength=task.n_items)
+        can = alone + np.bincount(key // panels.n_groups, np.minimum(count, free.ravel()[key]), task.n_items).astype(
+            int
+        )
+        if (can < best).any():
+            best, why = np.minimum(best, can), _limit(people, name)
+    return best, why
+
+
+def _limit(people: People, name: str) -> str:
+    """Say the limits of one attribute in words."""
+    rules = zip(people.ruled.rules, people.ruled.attributes, strict=True)
+    return " and ".join(rule.words(one) for rule, one in rules if one.name == name and isinstance(rule, AtMost))
+
+
+def _without_members(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
+    """Name the papers, others than those named already, that lack a panel group none of which can read them."""
+    people, needs, said = task.constraints.people, task.needs, []
+    place, group = people.groups_of(pairs[:, 0])
+    for one in np.flatnonzero(needs.members.any(axis=0)).tolist():
+        least = int(people.panels.least[one])
+        able = np.bincount(pairs[place[group == one], 1], minlength=task.n_items)
+        bare = np.setdiff1d(np.flatnonzero(able < needs.members[:, one]), named)
+        if bare.size:
+            said.append(
+                f"{fewer(people, one, least)} {noun(least, 'has', 'have')} reviewed, or may review, "
+                f"{_papers(bare)}; name more of them, raise loads, or ask for less"
+            )
+    for number, name in enumerate(people.attribute_names):
+        own = people.panels.attribute[group] == number
+        key = np.unique(pairs[place[own], 1] * people.panels.n_groups + group[own])
+        fresh = key[people.counts(task.table(no_pairs())).ravel()[key] == 0]
+        able = np.bincount(fresh // max(people.panels.n_groups, 1), minlength=task.n_items)
+        bare = np.setdiff1d(np.flatnonzero(able < needs.different[:, number]), named)
+        if bare.size:
+            least = int(people.panels.different[number])
+            said.append(
+                f"reviewers of fewer than {least} different values of {name} have reviewed, or may review, "
+                f"{_papers(bare)}; ask more people, or for less"
+            )
+    return said
+
+
+def _too_small_loads(task: Task, pairs: IntArray) -> list[str]:
+    """Find papers whose readers' loads together are too small, for reviews or for a panel group alone."""
+    people, needs = task.constraints.people, task.needs
+    place, group = people.groups_of(pairs[:, 0])
+    asked = [
+        (pairs[place[group == one]], needs.members[:, one], partial(people.ruled.kind, one, what="review"))
+        for one in np.flatnonzero(needs.members.any(axis=0)).tolist()
+    ]
+    for able, each, kind in (*asked, (pairs, needs.each, partial(noun, one="review", many="reviews"))):
+        short, give, use = _cut(task.spare, able, each)
+        if short.size:
+            needed = int(each[short].sum())
+            return [
+                f"{_papers(short)} {noun(short.size, 'needs', 'need')} {needed} {kind(needed)} in all, and those "
+                f"who may give them have {give + use} within their spare loads: {needed} > {give + use}; {REMEDY}"
+            ]
+    return []
+
+
+def _cut(spare: IntArray, pairs: IntArray, each: IntArray) -> tuple[IntArray, int, int]:
+    """Items that need more than their readers can give, the loads of full readers, and pairs with the others."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+    M, N = spare.size, each.size
+    source, sink = M + N, M + N + 1
+    start = np.concatenate([np.full(M, source), pairs[:, 0], M + np.arange(N)])
+    end = np.concatenate([np.arange(M), M + pairs[:, 1], np.full(N, sink)])
+    room = np.concatenate([np.minimum(np.maximum(spare, 0), N), np.ones(len(pairs), np.int64), each]).astype(np.int32)
+    graph = csr_array((room, (start, end)), shape=(sink + 1, sink + 1))
+    flow = maximum_flow(graph, source, sink)
+    if flow.flow_value == int(each.sum()):
+        return np.empty(0, np.int64), 0, 0
+    # What the source reaches in the residual network is full behind it: the other items are short together.
+    residual = csr_array(graph - flow.flow)
+    residual.data = np.maximum(residual.data, 0)
+    residual.eliminate_zeros()
+    reached = np.zeros(sink + 1, np.bool_)
+    reached[breadth_first_order(residual, source, return_predecessors=False)] = True
+    short = np.flatnonzero(~reached[M : M + N] & (each > 0))
+    give = int(room[:M][~reached[:M]].sum())
+    use = int((reached[pairs[:, 0]] & ~reached[M + pairs[:, 1]]).sum())
+    return short, give, use
+
+
+def _papers(codes: IntArray) -> str:
+    shown = ", ".join(PAPERS[i] for i in codes[:NAMED].tolist())
+    rest = f" and {codes.size - NAMED} more" if codes.size > NAMED else ""
+    return f"{noun(codes.size, 'paper')} {shown}{rest}"
+
+
+# The exact method: an implicit hitting set.
+#
+# minimise    the number of reviews, then their cost, then the largest extra load
+# subject to  spare loads and limits, and for every closed structure X that misses the target:
+#             the reviews that leave X (whose item the reviewer's block in X does not cover) are at least r(X)
+#
+# with r(X) = max(1, links missing in X). A review that is needed to bring a reviewer to as many items as a link takes
+# is lost and does not count; this is sound as long as X holds none of his new reviews. The structures come from an
+# oracle: solve, close the chosen reviews, stop if the target is reached, otherwise cut the structure off, and for
+# *double* larger ones made from it.
+
+#: Work of a unit of what CP-SAT counts on such models.
+UNIT = 1.0
+
+
+@dataclass
+class Outcome:
+    """What the exact method knows when it ends: a plan or none, and what is proved about it."""
+
+    pairs: IntArray | None = None
+    lower: int = 0
+    infeasible: bool = False
+    proved: bool = False
+    rounds: int = 0
+
+
+@dataclass
+class Master:
+    """The integer programme over candidate reviews, in CP-SAT.
+
+    ``take`` are the reviews, ``links`` those that count in cuts of more than one.
+    """
+
+    oracle: Oracle
+    model: Any = None
+    take: list[Any] = field(default_factory=list)
+    heaviest: Any = None
+    seen: set[tuple[bytes, int]] = field(default_factory=set)
+    links: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """State variables, loads and limits."""
+        from ortools.sat.python import cp_model
+
+        self.task, self.candidates = self.oracle.task, self.oracle.allowed
+        self.model = cp_model.CpModel()
+        self.take = [self.model.new_bool_var("") for _ in range(len(self.candidates))]
+        task, fixed = self.task, np.bincount(self.task.constraints.fixed[:, 0], minlength=self.task.home.size)
+        self.heaviest = self.model.new_int_var(0, len(self.candidates) + int(fixed.max(initial=0)), "")
+        for j, group in self._groups(0):
+            total = sum(group)
+            self.model.add(total <= int(min(task.spare[j], len(group))))
+            self.model.add(self.heaviest >= total + int(fixed[j]))
+        for i, group in self._groups(1):
+            self.model.add(sum(group) <= int(min(task.room[i], len(group))))
+        self._meet()
+        self._activate()
+
+    def _meet(self) -> None:
+        """No more of a panel group than an item may have; and what items are short of."""
+        task, people, needs = self.task, self.task.constraints.people, self.task.needs
+        members: dict[tuple[int, int], list[Any]] = {}
+        place, group = people.groups_of(self.candidates[:, 0])
+        for k, one in zip(place.tolist(), group.tolist(), strict=True):
+            members.setdefault((int(self.candidates[k, 1]), one), []).append(self.take[k])
+        table = task.table(no_pairs())
+        free, counts = people.free(table), people.counts(table)
+        for (i, one), there in members.items():
+            if free[i, one] < len(there):
+                self.model.add(sum(there) <= max(0, int(free[i, one])))
+        readers = dict(self._groups(1))
+        for i in np.flatnonzero(needs.each).tolist():
+            self.model.add(sum(readers.get(i, [])) >= int(needs.each[i]))
+        for i, one in np.argwhere(needs.members > 0).tolist():
+            self.model.add(sum(members.get((i, one), [])) >= int(needs.members[i, one]))
+        for i, attribute in np.argwhere(needs.different > 0).tolist():
+            new = np.flatnonzero((people.panels.attribute == attribute) & (counts[i] == 0)).tolist()
+            held = [self._any(members[i, one]) for one in new if (i, one) in members]
+            self.model.add(sum(held) >= int(needs.different[i, attribute]))
+
+    def _any(self, several: list[Any]) -> Any:
+        """Return a variable that may be 1 where one of several is taken."""
+        one = self.model.new_bool_var("")
+        self.model.add(one <= sum(several))
+        return one
+
+    def _groups(self, column: int) -> list[tuple[int, list[Any]]]:
+        found: dict[int, list[Any]] = {}
+        for variable, key in zip(self.take, self.candidates[:, column].tolist(), strict=True):
+            found.setdefault(key, []).append(variable)
+        return list(found.items())
+
+    def _activate(self) -> None:
+        """Reviewers of d < t items: no new review links, or at least t + 1 - d do, of which t - d are lost.
+
+        Who links nothing need review nothing, unless items are short of reviews: then ``links`` may be fewer.
+        """
+        self.lost: dict[int, tuple[Any, int]] = {}
+        self.links = list(self.take)
+        number = {variable.index: k for k, variable in enumerate(self.take)}
+        threshold = self.oracle.threshold
+        cover = self.task.start.cover[self.task.block_labels(self.task.start)[self.task.home]]
+        for j, group in self._groups(0):
+            if not cover[j] < threshold < self.task.n_items:
+                continue
+            least = int(threshold + 1 - cover[j])
+            if self.task.needs.total:
+                group = [self._link(number[variable.index]) for variable in group]
+            if len(group) < least:
+                self.model.add(sum(group) == 0)
+                continue
+            active = self.model.new_bool_var("")
+            self.lost[j] = (active, least - 1)
+            self.model.add(sum(group) >= least * active)
+            self.model.add(sum(group) <= len(group) * active)
+
+    def _link(self, k: int) -> Any:
+        """Return a variable for a review that links: it must be taken."""
+        self.links[k] = self.model.new_bool_var("")
+        self.model.add_implication(self.links[k], self.take[k])
+        return self.links[k]
+
+    def demand(self, cut: Cut) -> None:
+        """At least ``least`` useful reviews among those marked; the first of the reviewers ``alone`` are lost.
+
+        Raises
+        ------
+        InternalError
+            If a reviewer alone has new reviews inside the structure: fewer of those outside would be lost then, and
+            the cut would forbid plans.
+        """
+        reviewer, leaves = self.candidates[:, 0].tolist(), np.flatnonzero(cut.leaves).tolist()
+        linking = cut.alone if cut.least > 1 else set()
+        terms = [self.links[k] if reviewer[k] in linking else self.take[k] for k in leaves]
+        inside = set(self.candidates[cut.leaves == 0, 0].tolist())
+        for j, (active, lost) in self.lost.items():
+            if cut.least == 1 or j not in cut.alone:
+                continue
+            if j in inside:
+                message = (
+                    f"{type(self.oracle).__name__}: a cut says that the first {lost} reviews of reviewer {j} are lost, "
+                    "and holds some of them"
+                )
+                raise InternalError(message)
+            terms.append(-lost * active)
+        self.model.add(sum(terms) >= cut.least)
+
+    def cut(self, pairs: IntArray) -> None:
+        """Cut off the structure that some reviews make, and larger ones.
+
+        Raises
+        ------
+        InternalError
+            If no cut is new: the search would go round for ever.
+        """
+        before = len(self.seen)
+        for cut in self.oracle.cuts(pairs):
+            key = (cut.leaves.tobytes(), cut.least)
+            if key not in self.seen:
+                self.seen.add(key)
+                self.demand(cut)
+        if len(self.seen) == before:
+            message = f"{type(self.oracle).__name__}: no cut forbids {len(pairs)} reviews that miss the target"
+            raise InternalError(message)
+
+    def solve(self, clock: Clock, goal: Any, hint: IntArray | None, seed: int) -> tuple[str, IntArray, int]:
+        """Return the status (optimal, feasible, infeasible, unknown), the reviews taken and the bound on the goal."""
+        from ortools.sat.python import cp_model
+
+        self.model.minimize(goal)
+        if hint is not None:
+            self.model.clear_hints()
+            chosen = set(map(tuple, hint.tolist()))
+            for variable, pair in zip(self.take, self.candidates.tolist(), strict=True):
+                self.model.add_hint(variable, tuple(pair) in chosen)
+        solver = cp_model.CpSolver()
+        solver.parameters.random_seed = seed
+        status = solve_within(solver, self.model, clock, UNIT)
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            taken = np.array([k for k, x in enumerate(self.take) if solver.value(x)], np.int64)
+            name = "optimal" if status == cp_model.OPTIMAL else "feasible"
+            return name, taken, int(np.ceil(solver.best_objective_bound - 1e-6))
+        return ("infeasible" if status == cp_model.INFEASIBLE else "unknown"), np.empty(0, np.int64), 0
+
+
+def solve(oracle: Oracle, best: IntArray | None, lower: int, clock: Clock) -> Outcome:
+    """Find the best plan and prove it, or as much as time allows.
+
+    Parameters
+    ----------
+    oracle
+        The task, and what its target asks of a plan.
+    best
+        A plan known already, shape (P, 2), or None.
+    lower
+        A bound known already.
+    clock
+        When to end.
+    """
+    master, outcome = Master(oracle), Outcome(best, lower)
+    count: Any = sum(master.take)
+    master.model.add(count >= lower)
+    master.cut(no_pairs())
+    costs = oracle.task.constraints.cost
+    goals: list[Any] = [count]
+    if costs:
+        whole = costs.whole(oracle.allowed[:, 0] * oracle.task.n_items + oracle.allowed[:, 1])
+        goals.append(sum(u * x for u, x in zip(whole.tolist(), master.take, strict=True)))
+    goals.append(master.heaviest)
+    for level, goal in enumerate(goals):
+        value = _settle_goal(master, goal, outcome, level, clock)
+        if value is None:
+            break
+        master.model.add(goal <= value)
+        outcome.proved = level >= len(goals) - 2
+    return outcome
+
+
+def _settle_goal(master: Master, goal: Any, outcome: Outcome, level: int, clock: Clock) -> int | None:
+    """Minimise one goal to the end; None when time runs out or no plan exists."""
+    while True:
+        if clock.over():
+            return None
+        status, taken, bound = master.solve(clock, goal, outcome.pairs, outcome.rounds)
+        outcome.rounds += 1
+        clock.spend(master.oracle.work)
+        if status == "infeasible":
+            outcome.infeasible = level == 0
+        if status in ("infeasible", "unknown"):
+            return None
+        if level == 0:
+            outcome.lower = max(outcome.lower, bound)
+            if outcome.pairs is not None and outcome.lower >= len(outcome.pairs):
+                return len(outcome.pairs)
+        pairs = master.candidates[taken]
+        if not master.oracle.reaches(pairs):
+            master.cut(pairs)
+            continue
+        if status == "optimal" or outcome.pairs is None or (level == 0 and len(pairs) < len(outcome.pairs)):
+            outcome.pairs = pairs
+        return bound if status == "optimal" else None

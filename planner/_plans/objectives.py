@@ -1,0 +1,751 @@
+"""What extra reviews are for: a level of connection, decisions, or precision; and how to choose them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from planner._plans.constraints import as_pairs
+from planner._plans.outcome import Purchase
+from reviewgraph._base.arrays import FloatArray, cut_of, least_spread, probability_in_top, starts
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.text import named, noun
+from reviewgraph.graph.precision import learned_from
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+    from planner._plans.target import Target
+    from planner._plans.task import Left, Task
+    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base.clock import Clock
+    from reviewgraph.table.reviews import Reviews
+
+
+# What further reviews of a paper are expected to do, before their scores are known: arrays in, arrays out.
+#
+# A paper is N(m, s^2). Reviews of precision p (the sum of their inverse error variances) move its mean by
+# N(0, s^2 - v), where ``v = 1 / (1 / s^2 + p)`` is the variance left. Everything follows from these two lines.
+
+#: Numbers nearer to 0, or correlations nearer to 1, are taken to be so near: nothing of it is seen at twelve digits.
+TRIFLE = 1e-12
+
+
+def variance_left(sd: FloatArray, precision: FloatArray) -> FloatArray:
+    """Return the variance of papers after more reviews.
+
+    Parameters
+    ----------
+    sd
+        Standard errors, above 0.
+    precision
+        Sum of the inverse error variances of the reviews to come, 0 or more; same shape.
+
+    Examples
+    --------
+    >>> variance_left(np.array([1.0, 1.0]), np.array([0.0, 1.0])).tolist()
+    [1.0, 0.5]
+    """
+    return 1.0 / (1.0 / sd**2 + precision)
+
+
+def misplaced(distance: FloatArray, sd: FloatArray, precision: FloatArray, price: float) -> FloatArray:
+    """Return what a paper is expected to add to wrong selections after more reviews.
+
+    ``(1 - q) P(x > t, out) + q P(x < t, in)``: t is the quality above which n papers are expected, and a paper is in
+    when its chance of lying above t is at least the price q, that of the last paper selected. Papers selected are
+    fewer than chances of one half or more, or more, since means are drawn to the middle; with the price the sum
+    over all papers is the expected number of wrong ones among the n of largest chance, now and later.
+
+    Quality and future mean are jointly normal with correlation ``sqrt(1 - v / s^2)``; their joint chance is Owen's.
+
+    Parameters
+    ----------
+    distance
+        Posterior mean less t.
+    sd, precision
+        As in :func:`variance_left`; same shape.
+    price
+        q, above 0 and below 1.
+
+    References
+    ----------
+    Owen (1956), Tables for computing bivariate normal probabilities, equation 2.1.
+
+    Examples
+    --------
+    >>> misplaced(np.zeros(2), np.ones(2), np.array([0.0, 1.0]), 0.5).round(3).tolist()
+    [0.25, 0.125]
+    """
+    from scipy.special import ndtr, ndtri
+
+    above = distance / sd
+    left = variance_left(sd, precision)
+    share = np.clip(1.0 - left / sd**2, TRIFLE, 1.0 - TRIFLE)
+    moved = (distance - np.sqrt(left) * ndtri(price)) / (sd * np.sqrt(share))
+    right = both_above(above, moved, np.sqrt(share))
+    later = (1.0 - price) * ndtr(above) + price * ndtr(moved) - right
+    now = np.minimum((1.0 - price) * ndtr(above), price * ndtr(-above))
+    return np.asarray(np.where(precision > 0.0, np.clip(later, 0.0, now), now))
+
+
+def both_above(first: FloatArray, second: FloatArray, correlation: FloatArray) -> FloatArray:
+    """Return P(a < first, b < second) of two standard normal numbers of a correlation strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> both_above(np.zeros(1), np.zeros(1), np.array([0.5])).round(6).tolist()
+    [0.333333]
+    """
+    from scipy.special import ndtr, owens_t
+
+    # Owen's formula divides by both arguments, and is continuous there.
+    h, k = (np.where(np.abs(value) < TRIFLE, TRIFLE, value) for value in (first, second))
+    rest = np.sqrt(1.0 - correlation**2)
+    parts = owens_t(h, (k / h - correlation) / rest) + owens_t(k, (h / k - correlation) / rest)
+    return np.asarray(0.5 * (ndtr(h) + ndtr(k)) - parts - 0.5 * (h * k < 0.0))
+
+
+def settled(distance: FloatArray, sd: FloatArray, precision: FloatArray, error_rate: float) -> FloatArray:
+    """Return the chance that a paper will be in, or out, with at most an error rate after more reviews.
+
+    Parameters
+    ----------
+    distance, sd, precision
+        As in :func:`misplaced`.
+    error_rate
+        Between 0 and one half.
+
+    Examples
+    --------
+    >>> settled(np.zeros(2), np.ones(2), np.array([0.0, 1.0]), 0.1).round(2).tolist()
+    [0.0, 0.2]
+    """
+    from scipy.special import ndtr, ndtri
+
+    left = variance_left(sd, precision)
+    moves = np.sqrt(np.maximum(sd**2 - left, np.finfo(float).tiny))
+    sure = -ndtri(error_rate) * np.sqrt(left)
+    return np.asarray(ndtr((distance - sure) / moves) + ndtr((-distance - sure) / moves))
+
+
+# What planning asks of an objective. One class an objective stands beside this module; nothing asks for its name.
+
+
+class Objective(ABC):
+    """What extra reviews are for: a loss of each item, which more reviews are expected to lower.
+
+    Parameters
+    ----------
+    beliefs
+        Qualities, and what one more score tells.
+
+    Attributes
+    ----------
+    name
+        What commands and arguments call it.
+    words
+        What it is, for help.
+    helps
+        What its reviews help the chair to do, for who is asked: "it helps us ..."; empty for a level, of which
+        all plans speak in one way.
+    unit
+        What :meth:`total` counts, as in "12.3 wrong of those selected".
+    needs_level
+        Whether a plan is made to a level although none was named.
+    selects
+        Whether it must be told how many items will be selected.
+    """
+
+    name: ClassVar[str]
+    words: ClassVar[str]
+    helps: ClassVar[str] = ""
+    unit: ClassVar[str] = ""
+    needs_level: ClassVar[bool] = False
+    selects: ClassVar[bool] = False
+
+    def __init__(self, beliefs: Beliefs) -> None:
+        self.beliefs = beliefs
+
+    @classmethod
+    def known(cls, beliefs: Callable[[], Beliefs], select: int | None) -> Self | None:
+        """Return the objective for what is believed and how many items will be selected; None where neither matters.
+
+        Raises
+        ------
+        InputError
+            If ``select`` is not what it needs.
+        """
+        return cls(beliefs())
+
+    @abstractmethod
+    def losses(self, item: IntArray, precision: FloatArray) -> FloatArray:
+        """Return the expected loss of items, shape (K,), after reviews of a precision beyond those to come anyhow."""
+
+    @abstractmethod
+    def total(self, losses: float) -> float:
+        """Return what a sum of losses over all items means to people."""
+
+    @abstractmethod
+    def effect(self, item: int, label: str, before: float, after: float) -> str:
+        """Say what a review does that raises the precision beyond what comes anyhow from ``before`` to ``after``."""
+
+    def worth_reading(self) -> int | None:
+        """Return how many reviews to plan where nobody said; None, by default, where somebody must."""
+        return None
+
+    def borderline(self) -> IntArray | None:
+        """Return the items in the order in which averages alone would ask for reviews; None where they would not."""
+        return None
+
+    def left(self, extra: FloatArray) -> float:
+        """Return the total after reviews of precisions ``extra``, shape (N,), beyond those to come anyhow."""
+        return float(self.total(float(self.losses(np.arange(extra.size), extra).sum())))
+
+
+# The objective *decision*: fewest wrong among the papers that will be selected.
+
+#: A paper is settled when it is in, or out, with at most this chance of being wrong.
+ERROR_RATE = 0.1
+#: A price of 0 or 1 would make all papers, or none, worth selecting.
+LEAST_PRICE = 1e-9
+
+
+class Decision(Objective):
+    """A review is worth the wrong selections that it is expected to prevent, among the n that will be selected.
+
+    Parameters
+    ----------
+    beliefs
+        Qualities, and what one more score tells.
+    n
+        How many will be selected.
+    """
+
+    name: ClassVar[str] = "decision"
+    words: ClassVar[str] = "after scores, fewest wrong among the papers of --select"
+    helps: ClassVar[str] = "be surer of which papers to select"
+    unit: ClassVar[str] = "wrong among those selected"
+    selects: ClassVar[bool] = True
+
+    def __init__(self, beliefs: Beliefs, n: int) -> None:
+        super().__init__(beliefs)
+        self.n = n
+        self.distance = beliefs.mean - cut_of(beliefs.mean, beliefs.sd, n)
+        self.chance = probability_in_top(beliefs.mean, beliefs.sd, n)
+        # The price of a place lies between the chances of the last paper in and of the first one out.
+        last = np.sort(self.chance)[::-1][n - 1 : n + 1]
+        self.price = float(np.clip(last.mean(), LEAST_PRICE, 1.0 - LEAST_PRICE))
+
+    @classmethod
+    def known(cls, beliefs: Callable[[], Beliefs], select: int | None) -> Self:
+        """Place the cut.
+
+        Raises
+        ------
+        InputError
+            If ``select`` is missing, or not from 1 to one less than the items with scores.
+        """
+        if select is None:
+            message = "select: objective 'decision' needs to know how many papers will be selected; found none"
+            raise InputError(message)
+        believed = beliefs()
+        if isinstance(select, bool) or not 0 < select < believed.scored:
+            message = (
+                f"select: expected 1 to {believed.scored - 1}, with {believed.scored} papers scored; found {select!r}"
+            )
+            raise InputError(message)
+        return cls(believed, int(select))
+
+    def losses(self, item: IntArray, precision: FloatArray) -> FloatArray:
+        """Ask :func:`planner._plans.objectives.misplaced`."""
+        coming = self.beliefs.pending[item] + precision
+        return misplaced(self.distance[item], self.beliefs.sd[item], coming, self.price)
+
+    def total(self, losses: float) -> float:
+        """Return wrong selections: losses are such."""
+        return losses
+
+    def effect(self, item: int, label: str, before: float, after: float) -> str:
+        """Tell the chance of being in, and how often the reviews so far settle it."""
+        coming = self.beliefs.pending[item] + np.array([before, after])
+        distance, sd = np.full(2, self.distance[item]), np.full(2, self.beliefs.sd[item])
+        often = settled(distance, sd, coming, ERROR_RATE)[1]
+        those = "all so far settle" if coming[0] > 0 else "this settles"
+        return f"{label} is in with {self.chance[item]:.0%}: {those} it {_times(often)}"
+
+    def worth_reading(self) -> int | None:
+        """One review for each paper to be discussed."""
+        return int((np.minimum(self.chance, 1.0 - self.chance) > ERROR_RATE).sum())
+
+    def borderline(self) -> IntArray | None:
+        """Items by the distance of their plain average from the cut of the averages."""
+        average = np.where(np.isfinite(self.beliefs.average), self.beliefs.average, np.inf)
+        cut = np.sort(average[np.isfinite(average)])[::-1][self.n - 1 : self.n + 1].mean()
+        return np.argsort(np.abs(average - cut), kind="stable")
+
+
+def _times(often: float) -> str:
+    """Say a share in tenths.
+
+    >>> _times(0.38), _times(0.01)
+    ('4 times in 10', 'less than once in 20')
+    """
+    tenths = int(10.0 * often + 0.5)
+    return "less than once in 20" if not tenths else f"{tenths} {noun(tenths, 'time')} in 10"
+
+
+# The objective *level*: a level of connection, and nothing beyond.
+
+
+class OnlyLevel(Objective):
+    """A plan ends where its level is reached."""
+
+    name: ClassVar[str] = "level"
+    words: ClassVar[str] = "fewest reviews to the level of --target"
+    needs_level: ClassVar[bool] = True
+
+    @classmethod
+    def known(cls, beliefs: Callable[[], Beliefs], select: int | None) -> None:
+        """Return none: no review beyond the level is chosen."""
+
+
+# The objective *precision*: the smallest expected error of all papers.
+
+
+class Precision(Objective):
+    """A review is worth the variance that it takes off: an item's loss is its share of the mean square error."""
+
+    name: ClassVar[str] = "precision"
+    words: ClassVar[str] = "after scores, smallest expected error of all papers"
+    helps: ClassVar[str] = "know more precisely how good the papers are"
+    unit: ClassVar[str] = "points of expected error, root mean square over papers"
+
+    def losses(self, item: IntArray, precision: FloatArray) -> FloatArray:
+        """Ask :func:`planner._plans.objectives.variance_left`."""
+        return variance_left(self.beliefs.sd[item], self.beliefs.pending[item] + precision) / self.beliefs.sd.size
+
+    def total(self, losses: float) -> float:
+        """Return the root mean square."""
+        return float(np.sqrt(max(losses, 0.0)))
+
+    def effect(self, item: int, label: str, before: float, after: float) -> str:
+        """Tell both standard errors."""
+        coming = self.beliefs.pending[item] + np.array([before, after])
+        known = np.sqrt(variance_left(self.beliefs.sd[[item, item]], coming))
+        return f"{label} would be known to {known[0]:.2f} points: this makes it {known[1]:.2f}"
+
+
+#: The register: add an objective here. Of the first none is ever made, so that it lacks what the others are asked.
+OBJECTIVES: list[type[Objective]] = [OnlyLevel, Precision, Decision]  # type: ignore[type-abstract]
+
+
+def objective_named(name: str) -> type[Objective]:
+    """Return the objective of a name.
+
+    Raises
+    ------
+    InputError
+        If none bears it.
+
+    Examples
+    --------
+    >>> objective_named("decision").words
+    'after scores, fewest wrong among the papers of --select'
+    """
+    return named(OBJECTIVES, name, "objective")
+
+
+# What is known of papers and reviewers once there are scores, as planning takes it.
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """Qualities as far as they are known, and how much one more score tells.
+
+    Parameters
+    ----------
+    mean, sd
+        Shape (N,): quality of each item and its standard error, finite; an item without a score is an average one.
+    review_precision
+        Shape (M,): inverse error variance of one more score of each reviewer, as a measurement of a quality.
+    pending
+        Shape (N,): sum of these over the reviews that an item is to get anyhow.
+    average
+        Shape (N,): plain average of the scores; NaN without one.
+    scored
+        How many items have scores.
+    """
+
+    mean: FloatArray
+    sd: FloatArray
+    review_precision: FloatArray
+    pending: FloatArray
+    average: FloatArray
+    scored: int
+
+    @property
+    def typical(self) -> float:
+        """Precision of a review by a reviewer drawn at random."""
+        return float(self.review_precision.mean())
+
+    def brought_by(self, pairs: IntArray) -> FloatArray:
+        """Return the precision that reviews (reviewer, item), shape (P, 2), bring to each item, shape (N,)."""
+        return brought_by(pairs, self.review_precision, self.mean.size)
+
+
+def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None) -> Beliefs:
+    """Return what the scores say, or joint draws made from them.
+
+    Parameters
+    ----------
+    reviews
+        With scores; those without are to come.
+    fixed
+        Shape (F, 2): further reviews (reviewer, item) that are to come.
+    draws
+        Shape (S, N): draws of the qualities; None to calibrate here.
+
+    Raises
+    ------
+    InputError
+        If there are no scores, or ``draws`` is no array of that shape.
+    """
+    if not reviews.scored.any():
+        message = (
+            "objective: expected scores to learn from, found planned reviews only; before there are scores more "
+            "reviews of one paper rather than another buy next to nothing, so plan for a level"
+        )
+        raise InputError(message)
+    if draws is None:
+        learned = learned_from(reviews, n_draws=0)
+        mean, sd, error = learned.mean, learned.error, learned.review_error
+    else:
+        mean, sd, error = _summary(reviews, draws)
+    known = np.isfinite(mean) & np.isfinite(sd)
+    if not known.any():
+        message = "draws: expected finite qualities of some items, found none"
+        raise InputError(message)
+    centre, spread = mean[known].mean(), np.sqrt(mean[known].var() + (sd[known] ** 2).mean())
+    mean, sd = np.where(known, mean, centre), np.where(known, sd, spread)
+    coming = np.concatenate([np.column_stack([reviews.reviewer, reviews.item])[~reviews.scored], fixed])
+    precision = 1.0 / least_spread(mean, error) ** 2
+    pending = brought_by(coming, precision, reviews.n_items)
+    return Beliefs(mean, least_spread(mean, sd), precision, pending, _averages(reviews), int(known.sum()))
+
+
+def _summary(reviews: Reviews, draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean and standard error of each item, and of one more score: what scores miss the draws by, on average."""
+    drawn = np.asarray(draws, np.float64)
+    if drawn.ndim != 2 or drawn.shape[0] < 2 or drawn.shape[1] != reviews.n_items:
+        message = f"draws: expected two or more draws of {reviews.n_items} items, found shape {drawn.shape}"
+        raise InputError(message)
+    mean, sd = drawn.mean(axis=0), drawn.std(axis=0, ddof=1)
+    item = reviews.item[reviews.scored]
+    missed = (reviews.score[reviews.scored] - mean[item]) ** 2 + sd[item] ** 2
+    error = np.sqrt(missed[np.isfinite(missed)].mean()) if np.isfinite(missed).any() else np.nan
+    return mean, sd, np.full(reviews.n_reviewers, error)
+
+
+def brought_by(pairs: IntArray, precision: FloatArray, n_items: int) -> FloatArray:
+    """Sum the precisions of reviewers over the reviews of each item, shape (N,).
+
+    >>> brought_by(np.array([[0, 1], [1, 1]]), np.array([0.5, 2.0]), 3).tolist()
+    [0.0, 2.5, 0.0]
+    """
+    return np.bincount(pairs[:, 1], precision[pairs[:, 0]], n_items).astype(np.float64)
+
+
+def _averages(reviews: Reviews) -> FloatArray:
+    item, score = reviews.item[reviews.scored], reviews.score[reviews.scored]
+    count = np.bincount(item, minlength=reviews.n_items)
+    return np.where(count > 0, np.bincount(item, score, reviews.n_items) / np.maximum(count, 1), np.nan)
+
+
+# What as many reviews would buy if they were chosen another way, by the same model.
+
+
+def at_random(aim: Objective, extra: FloatArray, count: int) -> float:
+    """Return the total after ``count`` reviews of papers drawn by lot, each with its share of a review.
+
+    Parameters
+    ----------
+    aim
+        What is counted.
+    extra
+        Shape (N,): precision of other reviews beyond those to come anyhow.
+    count
+        How many.
+
+    Notes
+    -----
+    Exact where reviewers are alike and nobody gets a second lot before all have one: a paper's loss is then the mean
+    of that with and without a review.
+    """
+    every, typical = np.arange(extra.size), aim.beliefs.typical
+    rounds, rest = divmod(count, extra.size)
+    without = aim.losses(every, extra + rounds * typical).sum()
+    with_one = aim.losses(every, extra + (rounds + 1) * typical).sum()
+    return aim.total(float(without + (with_one - without) * rest / extra.size))
+
+
+def at_the_border(aim: Objective, count: int) -> float | None:
+    """Return the total after a review each of the papers whose averages lie nearest the cut; None without a cut."""
+    order = aim.borderline()
+    if order is None:
+        return None
+    reviews = np.bincount(np.resize(order, count), minlength=order.size).astype(np.float64)
+    return aim.left(reviews * aim.beliefs.typical)
+
+
+def for_connection(aim: Objective, pairs: IntArray, count: int) -> float:
+    """Return the total after reviews that connect, shape (P, 2), the first ``count`` of them, the rest by lot."""
+    used = pairs[:count]
+    return at_random(aim, aim.beliefs.brought_by(used), count - len(used))
+
+
+# What each review of a plan buys, and all of them together.
+
+
+class Bought(NamedTuple):
+    """Gain of each review, shape (P,), what it is in words, and the total after all of them."""
+
+    gains: list[float]
+    words: list[str]
+    after: float
+
+
+def bought(aim: Objective, table: Reviews, pairs: IntArray) -> Bought:
+    """Let reviews, shape (P, 2), arrive one after another; their gains sum to what all of them gain.
+
+    Notes
+    -----
+    One evaluation a review.
+    """
+    every = np.arange(table.n_items)
+    extra = np.zeros(table.n_items)
+    losses = aim.losses(every, extra)
+    sum_ = float(losses.sum())
+    now = aim.total(sum_)
+    gains, words = [], []
+    for reviewer, item in pairs.tolist():
+        before = float(extra[item])
+        extra[item] += aim.beliefs.review_precision[reviewer]
+        then = float(aim.losses(every[item : item + 1], extra[item : item + 1])[0])
+        sum_ += then - float(losses[item])
+        losses[item] = then
+        total = float(aim.total(sum_))
+        gains.append(now - total)
+        words.append(aim.effect(item, str(table.items[item]), before, float(extra[item])))
+        now = total
+    return Bought(gains, words, now)
+
+
+def purchase(aim: Objective, after: float, count: int, first: int, connection: IntArray) -> Purchase:
+    """Put what a plan of ``count`` reviews buys beside what as many buy elsewhere.
+
+    Parameters
+    ----------
+    aim
+        What for.
+    after
+        The total with the plan.
+    count, first
+        Reviews of the plan beside the fixed ones, and which of all is the first for the objective.
+    connection
+        Shape (P, 2): reviews that would connect the table.
+    """
+    nothing = np.zeros(aim.beliefs.mean.size)
+    found = (
+        ("at_random", "at random", at_random(aim, nothing, count)),
+        ("borderline", "nearest the cut by average", at_the_border(aim, count)),
+        ("connection", "for connection only", for_connection(aim, connection, count)),
+    )
+    elsewhere = tuple((name, words, value) for name, words, value in found if value is not None)
+    return Purchase(aim.name, aim.unit, aim.left(nothing), after, elsewhere, first, aim.helps)
+
+
+# Choose reviews one after another by what they are expected to gain.
+#
+# 1. A paper's rate is the gain of its next few reviews over their number, at its best: where a decision is far from
+# open
+#    the first review alone changes nothing, and two or three together do.
+# 2. The paper of highest rate gets a review; of equals the first.
+# 3. Of those who may write it, the cheapest, then whoever has fewest new reviews, then who tells most, does.
+#
+# Gains of different papers add up. Where every further review of a paper gains less than the one before, reviewers are
+# alike and no load, conflict or limit binds, no other choice gains more; elsewhere nothing is promised.
+
+#: Reviews of one paper that are looked at together.
+TOGETHER = 3
+#: Gains below this share of all that is to be lost are rounding.
+NOTHING = 1e-12
+
+
+class Chosen(NamedTuple):
+    """Reviews in the order in which they were chosen.
+
+    ``pairs`` (P, 2), and for each the precision beyond what comes anyhow that its item had ``before`` it and has
+    ``after`` it, shape (P,).
+    """
+
+    pairs: IntArray
+    before: FloatArray
+    after: FloatArray
+
+
+def choose(aim: Objective, task: Task, taken: IntArray, most: int) -> Chosen:
+    """Choose at most ``most`` reviews beside those taken already.
+
+    Parameters
+    ----------
+    aim
+        What a review gains.
+    task
+        Who may write what.
+    taken
+        Shape (T, 2): reviews that are planned already, beside the fixed ones.
+    most
+        How many.
+
+    Notes
+    -----
+    N evaluations to begin with, then the time of N + M a review.
+    """
+    left, rules = task.left(taken), task.constraints
+    readers = _Readers(task, taken, left)
+    extra = aim.beliefs.brought_by(taken)
+    every = np.arange(rules.reviews.n_items)
+    open_ = np.ones(every.size, np.bool_)
+    least = NOTHING * float(aim.losses(every, extra).sum())
+    rate = rates(aim, every, extra, left.room, most)
+    pairs: list[tuple[int, int]] = []
+    before, after = [], []
+    while len(pairs) < most:
+        item = int(np.argmax(np.where(open_, rate, -np.inf)))
+        if not open_[item] or rate[item] <= least:
+            break
+        reviewer = readers.best(item, aim.beliefs.review_precision)
+        if reviewer is None:
+            open_[item] = False
+            continue
+        readers.take(reviewer, item)
+        pairs.append((reviewer, item))
+        before.append(extra[item])
+        extra[item] += aim.beliefs.review_precision[reviewer]
+        after.append(extra[item])
+        # The last few reviews of the budget cannot be many of one paper.
+        still = most - len(pairs)
+        changed = every if still < TOGETHER else every[item : item + 1]
+        rate[changed] = rates(aim, changed, extra[changed], left.room[changed], still)
+    return Chosen(as_pairs(pairs), np.array(before), np.array(after))
+
+
+def rates(aim: Objective, item: IntArray, extra: FloatArray, room: IntArray, most: int) -> FloatArray:
+    """Return the best gain a review of the next few typical reviews of each item, shape (K,).
+
+    Parameters
+    ----------
+    aim
+        What a review gains.
+    item, extra, room
+        Shape (K,): items, the precision they have already beyond what comes anyhow, and reviews they may get.
+    most
+        Reviews that are left in all.
+    """
+    now = aim.losses(item, extra)
+    found = np.zeros(item.size)
+    for count in range(1, min(TOGETHER, most) + 1):
+        then = aim.losses(item, extra + count * aim.beliefs.typical)
+        found = np.maximum(found, np.where(room >= count, (now - then) / count, 0.0))
+    return found
+
+
+class _Readers:
+    """Who may still review which item, and how many new reviews each has."""
+
+    def __init__(self, task: Task, taken: IntArray, left: Left) -> None:
+        self.rules, self.left = task.constraints, left
+        n_reviewers, n_items = left.spare.size, left.room.size
+        everything = np.concatenate([self.rules.fixed, taken])
+        self.load = np.bincount(everything[:, 0], minlength=n_reviewers)
+        who = np.concatenate([np.repeat(np.arange(n_reviewers), np.diff(self.rules.barred_start)), everything[:, 0]])
+        what = np.concatenate([self.rules.barred, everything[:, 1]])
+        order = np.argsort(what, kind="stable")
+        self.barred, self.first = who[order], starts(what[order], n_items)
+        self.new: dict[int, list[int]] = {}
+
+    def best(self, item: int, precision: FloatArray) -> int | None:
+        """Return the reviewer for an item; None where nobody is left."""
+        who = np.flatnonzero(self._may(item))
+        if not who.size:
+            return None
+        cost = np.array([self.rules.cost_of(j, item) for j in who.tolist()]) if self.rules.cost else np.zeros(who.size)
+        return int(who[np.lexsort((who, -precision[who], self.load[who], cost))[0]])
+
+    def take(self, reviewer: int, item: int) -> None:
+        """Note a new review."""
+        self.left.take(reviewer, item)
+        self.load[reviewer] += 1
+        self.new.setdefault(item, []).append(reviewer)
+
+    def _may(self, item: int) -> BoolArray:
+        may: BoolArray = (self.left.spare > 0) & (self.left.room[item] > 0)
+        may[self.barred[self.first[item] : self.first[item + 1]]] = False
+        may[self.new.get(item, [])] = False
+        if self.left.places.any:
+            may &= ~np.array([self.left.full(j, item) for j in range(may.size)])
+        return may
+
+
+# Of the reviews that do the same join, take the one of largest gain.
+
+
+def favoured(aim: Objective, target: Target, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
+    """Exchange the reviews of a plan, one after another, for stand-ins that cost no more and gain more.
+
+    Parameters
+    ----------
+    aim
+        What a review gains.
+    target, task, pairs
+        A plan that reaches the target, shape (P, 2), without the fixed reviews.
+    clock
+        When to end.
+
+    Notes
+    -----
+    The plan stays as long, costs no more, reaches the target, and nobody's load rises above the largest so far. The
+    time is that of the target's stand-ins, once a review.
+    """
+    for place in range(len(pairs)):
+        if clock.over():
+            break
+        other = _best(aim, target, task, pairs, place, clock)
+        if other is not None:
+            pairs = pairs.copy()
+            pairs[place] = other
+    return pairs
+
+
+def _best(
+    aim: Objective, target: Target, task: Task, pairs: IntArray, place: int, clock: Clock
+) -> tuple[int, int] | None:
+    """Return the stand-in of largest gain, the first of equals; None where the review itself gains as much."""
+    own = (int(pairs[place, 0]), int(pairs[place, 1]))
+    load = np.bincount(np.concatenate([pairs, task.constraints.fixed])[:, 0], minlength=task.spare.size)
+    cost, most = task.constraints.cost_of, int(load.max())
+    options = [
+        other
+        for other in target.stand_ins(task, pairs, place, clock)
+        if cost(*other) <= cost(*own) and load[other[0]] + (other[0] != own[0]) <= most
+    ]
+    who, what = np.array([own, *options], np.int64).T
+    extra = aim.beliefs.brought_by(np.delete(pairs, place, axis=0))[what]
+    gain = aim.losses(what, extra) - aim.losses(what, extra + aim.beliefs.review_precision[who])
+    best = int(np.argmax(gain))
+    return options[best - 1] if best else None

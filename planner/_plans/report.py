@@ -1,0 +1,239 @@
+"""The report of a plan: how many reviews, by whom and for which papers, what there is then, what they join."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from planner._assign.report import numbers_alone, said_once
+from planner._plans.outcome import PlanStatus
+from planner._plans.targets import target_named
+from planner._plans.words import page, verdict
+from planner.report import Asked
+from reviewgraph._base.text import counted, noun
+from reviewgraph.graph.check import unlisted
+from reviewgraph.graph.structure import structure_of
+from reviewgraph.report.check import grouping_of
+from reviewgraph.report.groups import group_map
+from reviewgraph.report.page import (
+    Column,
+    Document,
+    Fact,
+    Listed,
+    Part,
+    Picture,
+    Printed,
+    Section,
+    Table,
+    pictures_among,
+    worth_seeing,
+)
+from reviewgraph.report.pictures import steps
+
+if TYPE_CHECKING:
+    from planner.plans import Plan
+
+
+# How the groups of a table become fewer, and the largest of them larger, as the reviews of a plan arrive.
+
+
+class Growth(NamedTuple):
+    """Papers in the largest group, and groups, before a plan and after each of its reviews."""
+
+    largest: list[int]
+    left: list[int]
+
+
+def growth(found: Plan) -> Growth:
+    """Return how groups grow and become fewer at the level of the target."""
+    groups = target_named(found.target).groups(found.constraints.reviews, use_scores=found.use_scores)
+    sizes = [int(cover.size) for cover in groups.covers]
+    return Growth(
+        [max(sizes, default=0), *(review.covers for review in found.reviews)],
+        [sum(size > 0 for size in sizes), *(review.groups for review in found.reviews)],
+    )
+
+
+def document(found: Plan, subject: str, closing: Sequence[str] = ()) -> Document:
+    """Return the report of a plan.
+
+    Parameters
+    ----------
+    found
+        The plan, under the names that the report is to show.
+    subject
+        What was planned for: the files.
+    closing
+        What to type next.
+    """
+    asked = Asked(found) if found.reviews else None
+    proof, other = " ".join(verdict(found)), unlisted(found.constraints.reviews)
+    short = [] if found.shortage is None else found.shortage.sentences()
+    lead = " ".join([*other, *filter(None, [asked.outcome(), asked.most()] if asked is not None else [proof])])
+    return Document(
+        "Plan of extra reviews",
+        subject,
+        None if found.attained and other else found.attained,
+        _headline(found, asked),
+        lead,
+        [*([proof] if asked is not None else []), *map(_sentence, found.explanation), *short],
+        closing,
+        _facts(found, asked),
+        [
+            *(_sections(found, asked) if asked is not None else []),
+            Section("text", "As the terminal prints it", [_printed(found, closing)]),
+        ],
+    )
+
+
+def pictures(found: Plan) -> list[Picture]:
+    """Return the pictures of a plan that holds reviews: who is asked, what that joins, how far each gets."""
+    return pictures_among([*_pictured(found), Asked(found).loads()]) if found.reviews else []
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _printed(found: Plan, closing: Sequence[str]) -> Printed:
+    return Printed([*page(found).splitlines(), "", *closing])
+
+
+def _headline(found: Plan, asked: Asked | None) -> str:
+    if found.status == PlanStatus.INFEASIBLE:
+        return "There is no plan"
+    if asked is None:
+        return "Nothing is missing" if found.attained else "A part of the way"
+    whole = f" of {found.lower_bound:,} or more" if found.count < found.lower_bound else ""
+    by = f", by {counted(asked.codes.size, 'reviewer')} for {counted(asked.n_papers, 'paper')}"
+    return f"{counted(found.count, 'extra review')}{by if found.attained else f'{whole}: a part of the way'}"
+
+
+def _facts(found: Plan, asked: Asked | None) -> list[Fact]:
+    rules, deal = found.constraints, found.purchase
+    facts = [
+        Fact("Extra reviews", f"{found.count:,}", f"proved: at least {found.lower_bound:,}"),
+        Fact("Most for one", f"{found.largest_load:,}", noun(found.largest_load, "review")),
+    ]
+    if asked is not None:
+        after, before = asked.per_paper()
+        facts.append(Fact("Reviewers asked", f"{asked.codes.size:,}", f"of {rules.reviews.n_reviewers:,}"))
+        facts.append(Fact("Reviews per paper", after, f"{before} before"))
+    facts.append(Fact("Level", found.target))
+    if found.affinity is not None:
+        facts.append(Fact("Affinity", f"{found.affinity:g}"))
+    elif rules.cost:
+        facts.append(Fact("Cost", f"{found.cost:g}"))
+    if deal is not None:
+        facts.append(Fact("What they buy", f"{deal.after:.2f}", f"{deal.unit}; {deal.before:.2f} before"))
+    return facts
+
+
+def _sections(found: Plan, asked: Asked) -> list[Section]:
+    letters = [*found.mail().values()]
+    mail = [Listed("A letter to each reviewer; they differ in names and papers alone:", letters, 1)] if letters else []
+    return [
+        Section("who", "Who is asked for which papers", worth_seeing([asked.to_table(), asked.loads()])),
+        Section("plan", "What the reviews join", [*worth_seeing(_pictured(found)), *_reviews(found)]),
+        *([Section("mail", "Mail to reviewers", mail)] if mail else []),
+    ]
+
+
+def _pictured(found: Plan) -> list[Part]:
+    """Return pictures of what the reviews join; nothing where they were not chosen to join anything."""
+    if found.status == PlanStatus.CHOSEN:
+        return []
+    return [*([] if found.use_scores else _map(found)), *_steps(found)]
+
+
+def _map(found: Plan) -> list[Part]:
+    """Return the map of groups with the reviews of the plan; nothing where it holds one group, or no line."""
+    grouping = grouping_of(structure_of(found.constraints.reviews))
+    groups = grouping.map(found.pairs)
+    if len(grouping) < 2 or not groups.extra.size:
+        return []
+    words = (
+        "Groups before the plan, as the report of a check shows them: circles as large as their papers, and lines for "
+        "papers that two groups share. A dashed line is an extra review, from the group of its reviewer to the paper, "
+        "or to the group that has it alone."
+    )
+    return [Picture("map", "Which groups the reviews join", words, partial(group_map, groups))]
+
+
+def _steps(found: Plan) -> list[Part]:
+    """Return pictures of what the reviews move: the largest group, and the number of groups."""
+    table, (largest, left) = found.constraints.reviews, growth(found)
+    names = [f"{table.reviewers[j]} reads {table.items[i]}" for j, i in found.pairs.tolist()]
+    papers = table.n_items
+    first = (
+        "Papers in the largest group after each extra review, in the order in which they help most: "
+        f"{largest[0]:,} before the first, {largest[-1]:,} of {papers:,} after the last."
+    )
+    second = (
+        f"Groups that are left after each extra review: {left[0]:,} before the first, {left[-1]:,} after the last. "
+        "Groups may become fewer long before the largest grows."
+    )
+    return [
+        Picture(
+            "steps",
+            "The plan step by step: the largest group",
+            first,
+            lambda width: steps(largest[0], largest[1:], names, papers, width, "papers in the largest group", "papers"),
+            _in_words("Papers in the largest group", largest, f" of {papers:,}"),
+        ),
+        Picture(
+            "groups",
+            "The plan step by step: groups left",
+            second,
+            lambda width: steps(left[0], left[1:], names, max(left), width, "groups left", "groups"),
+            _in_words("Groups", left, ""),
+        ),
+    ]
+
+
+def _in_words(what: str, numbers: Sequence[int], of: str) -> str:
+    """Return a sentence in place of stairs that have one step or none."""
+    if len(set(numbers)) > 2:
+        return ""
+    if numbers[0] == numbers[-1]:
+        return f"{what}: {numbers[0]:,}{of}, before the plan and with it."
+    return f"{what}: {numbers[0]:,} before the plan, {numbers[-1]:,}{of} with it."
+
+
+def _reviews(found: Plan) -> list[Part]:
+    """Return the table of all reviews, and above it what several of its rows would say alike."""
+    parts: list[Part] = []
+    joins = [review.joins.partition(": ")[2] for review in found.reviews]
+    joined = said_once(joins, [review.short for review in found.reviews])
+    if joined.once and found.status != PlanStatus.CHOSEN:
+        parts.append(Listed("What several of them join, in short:", joined.once))
+    bought = numbers_alone([review.buys.removeprefix(f"{review.item} ") for review in found.reviews])
+    if found.purchase is not None and bought.once:
+        parts.append(Listed("What a review buys for its paper, by the numbers in the table:", bought.once))
+    return [*parts, _table(found, joined.rows, bought.rows)]
+
+
+def _table(found: Plan, joined: Sequence[str], bought: Sequence[str]) -> Table:
+    table = found.constraints.reviews
+    prices, alone = found.constraints.cost, found.status == PlanStatus.CHOSEN
+    priced = "affinity" if prices.best is not None else "cost" if prices else ""
+    items = [table.items[i] for i in found.pairs[:, 1].tolist()]
+    titles = [table.titles.get(item, "") for item in items]
+    columns = [
+        Column("step", list(range(1, found.count + 1)), "number"),
+        Column("paper", items),
+        *([Column("title", titles)] if any(titles) else []),
+        Column("reviewer", [table.reviewers[j] for j in found.pairs[:, 0].tolist()]),
+    ]
+    if priced:
+        columns.append(Column(priced, [getattr(review, priced) for review in found.reviews], "number", 2))
+    if not alone:
+        columns.append(Column("largest group", [review.covers for review in found.reviews], "number"))
+    if found.purchase is not None:
+        columns.append(Column("gain", [review.gain for review in found.reviews], "number", 3))
+    if not alone:
+        columns.append(Column("what it joins", joined))
+    if found.purchase is not None:
+        columns.append(Column("what it buys", bought))
+    return Table("reviews", "Extra reviews, those that help most first", columns, "reviews")

@@ -1,0 +1,457 @@
+"""What planning asks of a level of connection. One subclass a level stands in :mod:`planner._plans.targets`.
+
+Search, proofs, words and the result are given a target and never ask for its name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from planner._plans.task import looked_at
+from reviewgraph._base.results import Progress
+from reviewgraph._base.text import noun
+from reviewgraph.graph.covariance import error_variances, projections
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from planner._plans.task import Losses, Oracle, Task
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.clock import Clock
+    from reviewgraph.graph.levels import Level
+    from reviewgraph.table.reviews import Reviews
+
+
+class Groups(NamedTuple):
+    """Reviewers and items that are at a level among themselves.
+
+    Group ``labels[j]`` (0, 1, ...) holds reviewer j; it covers the items ``covers[labels[j]]``, ascending. Groups
+    after those of the reviewers hold items that nobody reviews.
+    """
+
+    labels: IntArray
+    covers: tuple[IntArray, ...]
+
+
+class Target(ABC):
+    """How to plan to a level, how to see how far reviews get, and what a step of a plan does.
+
+    Attributes
+    ----------
+    level
+        The level itself: name, words for people, test.
+    together
+        What the papers of a group are: "the largest group of papers ... grows".
+    apart
+        What they would not be: "some papers would not be ...".
+    scales
+        Whether reviewers may stretch or compress the scale at this level, so that errors count two numbers each.
+    losses
+        What may be lost at this level without harm; None where nothing may.
+    """
+
+    level: ClassVar[Level]
+    together: ClassVar[str]
+    apart: ClassVar[str]
+    scales: ClassVar[bool]
+    losses: ClassVar[Losses | None] = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse a target that lacks what it must say of itself."""
+        super().__init_subclass__(**options)
+        missing = [name for name in ("level", "together", "apart", "scales") if not hasattr(cls, name)]
+        if missing and not cls.__dict__.get("abstract", False):
+            message = f"{cls.__module__}.{cls.__name__}: a target must say its {', '.join(missing)}"
+            raise TypeError(message)
+
+    @property
+    def name(self) -> str:
+        """The name of the level."""
+        return self.level.name
+
+    @abstractmethod
+    def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
+        """Whether a table is at the level; quicker than to ask the level itself."""
+
+    def reaches_in_time(self, reviews: Reviews, clock: Clock, *, use_scores: bool = False) -> bool:
+        """Whether a table is at the level, false where that is not known in time; most levels are quick."""
+        clock.spend(looked_at(reviews))
+        return self.reaches(reviews, use_scores=use_scores)
+
+    @abstractmethod
+    def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
+        """Return the maximal groups at the level."""
+
+    @abstractmethod
+    def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
+        """For each review in turn, one reviewer of each further group that joins the reviewer's and the item's.
+
+        Whoever covers the item alone is left out; so is who is in the reviewer's group already. The task knows no
+        fixed reviews.
+        """
+
+    @abstractmethod
+    def order(self, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
+        """Return the order of some reviews in which the largest group grows fastest, as indices."""
+
+    @abstractmethod
+    def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+        """Search for a plan, prove bounds, and write both into the ledger until they meet or time is over."""
+
+    @abstractmethod
+    def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
+        """Give sets of at most ``most`` reviews that let the largest group grow, to choose among and to begin from."""
+
+    @abstractmethod
+    def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
+        """Return pairs that complete a plan without its review number ``place``: cheapest, then lightest, first."""
+
+    def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
+        """Return what the exact method asks; None where it does not know this target, or these scores."""
+        return None
+
+    def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
+        """Return merges that anyone can replay to see the level reached, shape (K, 4); none unless a level has them."""
+        return np.empty((0, 4), np.int64)
+
+    def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
+        """Items of the largest group after the fixed and some more reviews."""
+        table = task.table(pairs)
+        if clock is not None:
+            clock.spend(looked_at(table))
+        return int(self.largest_group(table, use_scores=task.use_scores).size)
+
+    def largest_group(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
+        """Items of the largest group, ascending; of equals the one whose items come first."""
+        covers = self.groups(reviews, use_scores=use_scores).covers
+        most = max((cover.size for cover in covers), default=0)
+        first: list[int] = min((cover.tolist() for cover in covers if cover.size == most), default=[])
+        return np.array(first, np.int64)
+
+    def __repr__(self) -> str:
+        return f"<Target: {self.name}>"
+
+
+# What a search has found and proved so far, and who is told of it.
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A number of reviews that no plan can do with less than.
+
+    Parameters
+    ----------
+    value
+        The number; ``math.inf`` is never used: what cannot be done at all is said by the status.
+    kind
+        ``degrees of freedom``, ``loads``, ``expansion``, ``flow``, ``parts``, ``groups`` (made by few reviews),
+        ``pieces``, ``cuts``, ``coverage`` or ``unfinished``.
+    words
+        The proof in a sentence.
+    lost
+        What is lost in the case that the proof is about, where it is about one: the beginning of the sentence.
+    parts
+        For the kinds ``parts`` and ``groups``: what each part of the contracted graph takes.
+    weights
+        For the kind ``flow``: by item of each component of three items or more, how the flow divides among ways.
+    """
+
+    value: int
+    kind: str
+    words: str
+    parts: tuple[int, ...] = ()
+    weights: tuple[float, ...] = field(default=(), repr=False)
+    lost: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The proof, with the case that it is about."""
+        return f"{self.lost}, {self.words}" if self.lost else self.words
+
+
+@dataclass(frozen=True)
+class PlanProgress(Progress):
+    """How far planning is.
+
+    Parameters
+    ----------
+    count
+        Reviews of the best plan; None as long as there is no plan.
+    lower_bound
+        Reviews that are needed at least.
+    """
+
+    count: int | None = None
+    lower_bound: int = 0
+
+
+@dataclass
+class Ledger:
+    """The best plan and the bounds found so far, and who is told.
+
+    Parameters
+    ----------
+    clock
+        When the search is to end; whoever works for the ledger counts the work there.
+    report
+        Told of every change.
+    budget
+        Reviews that are allowed beyond the fixed ones; None if any number is.
+    pairs
+        The best plan, shape (P, 2), without the fixed reviews; None as long as there is none.
+    part
+        Reviews that go a part of the way, should there be no time for a plan; None if there are none.
+    bounds
+        Lower bounds in the order in which they were found, each larger than those before.
+    cheapest
+        Whether no plan of the same length is cheaper.
+    infeasible
+        Whether it is proved that there is no plan.
+    reasons
+        Sentences for people about how the search ended.
+    explained
+        Whether the reasons say all there is to say of why there is no plan.
+    prices, short
+        Certificates for a matroid within loads, see :class:`planner.Plan`.
+    fills
+        The cheapest reviews that fill what items are short of, of even loads, shape (F, 2), and the largest extra load
+        that such reviews have at least; none and 0 where that is not proved.
+    """
+
+    clock: Clock
+    report: Callable[[PlanProgress], object] | None = None
+    budget: int | None = None
+    pairs: IntArray | None = None
+    part: IntArray | None = None
+    bounds: list[Bound] = field(default_factory=list)
+    cheapest: bool = False
+    infeasible: bool = False
+    reasons: list[str] = field(default_factory=list)
+    explained: bool = False
+    prices: IntArray | None = None
+    short: IntArray | None = None
+    fills: tuple[IntArray, int] | None = None
+
+    @property
+    def lower_bound(self) -> int:
+        """Largest of the bounds."""
+        return max((bound.value for bound in self.bounds), default=0)
+
+    @property
+    def closed(self) -> bool:
+        """Whether plan and bound meet, or the bound rules the budget out."""
+        return self.out_of_reach or (self.pairs is not None and len(self.pairs) <= self.lower_bound)
+
+    @property
+    def out_of_reach(self) -> bool:
+        """Whether the bound is above the budget."""
+        return self.budget is not None and self.lower_bound > self.budget
+
+    @property
+    def in_time(self) -> bool:
+        """Whether time is left."""
+        return not self.clock.over()
+
+    def offer(self, pairs: IntArray) -> None:
+        """Take a plan that reaches the target if it is shorter than the one we have."""
+        if self.pairs is None or len(pairs) < len(self.pairs):
+            self.pairs = pairs
+            self.tell()
+
+    def prove(self, bound: Bound | None) -> None:
+        """Note a lower bound if it is the largest."""
+        if bound is not None and (bound.value > self.lower_bound or not self.bounds):
+            self.bounds.append(bound)
+            self.tell()
+
+    def nothing_to_do(self, nothing: IntArray) -> None:
+        """Note that the target is reached without a further review."""
+        self.prove(Bound(0, "unfinished", "nothing is missing"))
+        self.cheapest = True
+        self.offer(nothing)
+
+    def tell(self) -> None:
+        """Report how far we are."""
+        if self.report is not None:
+            count = None if self.pairs is None else len(self.pairs)
+            best = "no plan yet" if count is None else f"{count} {noun(count, 'review')}"
+            words = f"best so far: {best}   at least {self.lower_bound} {noun(self.lower_bound, 'is', 'are')} needed"
+            self.report(PlanProgress(self.clock.elapsed(), words, None, count, self.lower_bound))
+
+
+# How likely a level is kept when reviews fail to arrive: the losses drawn, and what they tell.
+
+
+class Estimate(NamedTuple):
+    """A probability, and its standard error, never 0: that of one success and one failure more than were seen."""
+
+    probability: float
+    standard_error: float
+
+
+#: Losses drawn at least, whatever the time.
+LEAST = 10
+#: What stands for an estimate that was not made.
+UNKNOWN = Estimate(float("nan"), float("nan"))
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """What was asked of a plan when reviews fail to arrive, and what it attains.
+
+    Each review, with a score or without, of the table or of the plan, fails to arrive with the same probability,
+    independently of the others.
+
+    Parameters
+    ----------
+    missing
+        The probability with which a review fails to arrive.
+    wanted
+        The probability with which the level shall be kept.
+    before, after
+        That probability, estimated for the reviews there are and for these with the plan, from losses drawn anew;
+        :data:`UNKNOWN` where the search was interrupted.
+    """
+
+    missing: float
+    wanted: float
+    before: Estimate
+    after: Estimate
+
+    @property
+    def known(self) -> bool:
+        """Whether it was estimated at all; an interrupted search has no estimates."""
+        return not np.isnan(self.after.probability)
+
+    @property
+    def attained(self) -> bool:
+        """Whether the estimate is what was wanted, or not two standard errors below."""
+        return self.after.probability + 2 * self.after.standard_error >= self.wanted
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as the command's ``--json`` prints it."""
+        estimates = {name: getattr(self, name)._asdict() for name in ("before", "after")}
+        return {**asdict(self), **estimates, "attained": self.attained}
+
+
+def draw_loss(table: Reviews, missing: float, rng: np.random.Generator) -> BoolArray:
+    """Shape (E,): the reviews that fail to arrive, each with the same probability."""
+    return rng.random(table.n_reviews) < missing
+
+
+def keeps(target: Target, table: Reviews, lost: BoolArray) -> bool:
+    """Whether a level is kept when some rows of a table fail to arrive."""
+    return target.reaches(table.subset(~lost))
+
+
+def estimate(
+    target: Target, table: Reviews, missing: float, draws: int, rng: np.random.Generator, clock: Clock
+) -> Estimate:
+    """Estimate the probability of keeping a level from so many drawn losses; fewer, but some, where time is over."""
+    kept = drawn = 0
+    while drawn < draws and (drawn < LEAST or not clock.over()):
+        kept += keeps(target, table, draw_loss(table, missing, rng))
+        clock.spend(looked_at(table))
+        drawn += 1
+    smoothed = (kept + 1) / (drawn + 2)
+    return Estimate(kept / drawn, float(np.sqrt(smoothed * (1 - smoothed) / drawn)))
+
+
+# How far reviews get: the papers of the largest group, and how precisely their scores would place them.
+
+#: Draws of true qualities, of which the median counts; fewer in large groups, where a draw takes seconds.
+DRAWS, FEW_DRAWS, MANY_ITEMS = 5, 1, 300
+#: Items of a group up to which an error is computed, by a dense inverse: it is told after the time limit, in a second.
+ERROR_UP_TO = 2000
+
+
+class Reach(NamedTuple):
+    """How far reviews get.
+
+    Parameters
+    ----------
+    papers
+        Papers in the largest group at the level of the target.
+    of
+        Papers in all.
+    error
+        Expected standard error of a paper in that group, in units of the noise of one score; None where the group is
+        too large for it.
+    """
+
+    papers: int
+    of: int
+    error: float | None
+
+
+def reach(table: Reviews, target: Target, *, use_scores: bool = False) -> Reach:
+    """Return how far the reviews of a table get."""
+    counted = table.only_scored() if use_scores else table
+    group = target.largest_group(counted, use_scores=use_scores)
+    return Reach(group.size, table.n_items, expected_error(counted, group, scales=target.scales))
+
+
+def qualities(n_items: int, size: int, *, scales: bool) -> FloatArray:
+    """Shape (D, N): true qualities drawn for errors; all zero where reviewers differ in severity only."""
+    if not scales:
+        return np.zeros((1, n_items))
+    draws: FloatArray = np.random.default_rng(0).standard_normal((DRAWS, n_items))
+    return draws if size <= MANY_ITEMS else draws[:FEW_DRAWS]
+
+
+def inside(table: Reviews, items: IntArray, least: int) -> tuple[IntArray, IntArray]:
+    """Reviews of some items by reviewers of ``least`` of them or more: reviewers and items numbered anew."""
+    place = np.full(table.n_items, -1, np.int64)
+    place[items] = np.arange(items.size)
+    keep = place[table.item] >= 0
+    load = np.bincount(table.reviewer[keep], minlength=table.n_reviewers)
+    keep &= load[table.reviewer] >= least
+    return np.unique(table.reviewer[keep], return_inverse=True)[1].astype(np.int64), place[table.item[keep]]
+
+
+def information(owner: IntArray, item: IntArray, quality: FloatArray) -> FloatArray:
+    """Shape (N, N): sum over reviewers of I - P_j, see :func:`reviewgraph.graph.covariance.projections`."""
+    matrix, count = projections(owner, item, quality[item], quality.size)
+    dense: FloatArray = np.diag(count) - (matrix @ matrix.T).toarray()
+    return dense
+
+
+def expected_error(table: Reviews, items: IntArray, *, scales: bool) -> float | None:
+    """Return the expected standard error of the quality of an item of a group, for noise of one in each score.
+
+    The root mean square over the items, relative to the shift of all of them and, with ``scales``, to the scale; the
+    median over draws of qualities (one draw for more than 300 items). Reviews outside the group are left out. None
+    where there are no items, or more than 2,000.
+
+    Takes O(N^3) for N items.
+
+    >>> from reviewgraph import Reviews
+    >>> thrice = Reviews.from_pairs([(j, i) for j in range(3) for i in range(4)])
+    >>> twice = Reviews.from_pairs([(j, i) for j in range(2) for i in range(4)])
+    >>> [round(expected_error(table, np.arange(4), scales=False), 3) for table in (twice, thrice)]
+    [0.612, 0.5]
+    """
+    least = numbers_a_reviewer(scales=scales)
+    if not 0 < items.size <= ERROR_UP_TO:
+        return None
+    if items.size <= least:
+        return 0.0
+    owner, item = inside(table, items, least)
+    found = []
+    for quality in qualities(table.n_items, items.size, scales=scales)[:, items]:
+        if scales:
+            variances = error_variances(owner, item, quality)
+        else:
+            whole = information(owner, item, quality) + 1.0 / items.size
+            variances = np.diag(np.linalg.inv(whole)) - 1.0 / items.size
+        found.append(float(np.sqrt(np.mean(variances))))
+    return float(np.median(np.where(np.isnan(found), np.inf, found)))
+
+
+def numbers_a_reviewer(*, scales: bool) -> int:
+    """Numbers by which a reviewer's scores differ from the truth: severity, and the scale where it is free."""
+    return 2 if scales else 1

@@ -1,0 +1,438 @@
+"""Plans for a level where items are short of reviews as well: of so many, or of a senior one.
+
+minimise    the number of new reviews, then their cost
+subject to  the constraints; the level; every item has the reviews that it needs
+
+What items are short of is a bound, and so is what the level takes. Plans are made both ways: the cheapest reviews
+that fill the needs, those first that let the largest group grow, and the level on top; and the level, with the needs on
+top. Small tables go to the integer programme of :mod:`planner._plans.lower_bounds`, which heeds both at once.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner._plans import exchanges
+from planner._plans.constraints import no_pairs, with_extra
+from planner._plans.covering import cover, even, share, takers, waived
+from planner._plans.lower_bounds import why_uncovered
+from planner._plans.outcome import Recruits, recruits_load, what_is_missing, with_recruits
+from planner._plans.target import Bound, Ledger
+from planner._plans.targets.searched import settle
+from planner._plans.task import new_task
+from reviewgraph._base.clock import TimeOver
+from reviewgraph._base.text import counted, noun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from planner._plans.target import PlanProgress, Target
+    from planner._plans.task import Task
+    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base.clock import Clock
+
+
+# Even loads for a plan that is found: the level, the number of reviews and the cost stay.
+#
+# What fills needs may be written by anybody. What the level takes may be written by any reviewer of the same group:
+# such
+# reviews make the same groups one. The level is tested once more in the end.
+
+#: Seconds, and work, at least to even loads, whatever is left.
+LEAST = 1.0
+#: Entries of the covers looked at in search of somebody of another group who can do what the level takes.
+TESTED = 200_000
+
+
+def lighten(target: Target, task: Task, ledger: Ledger) -> None:
+    """Even the loads of the ledger's plan, where they are not as small as they can be."""
+    pairs, M = ledger.pairs, task.spare.size
+    # Prices prove a plan cheapest within loads, and are about its own reviewers.
+    if pairs is None or not len(pairs) or ledger.prices is not None:
+        return
+    clock, least = ledger.clock.no_less_than(LEAST), max(least_load(task, ledger), 1)
+    groups = target.groups(task.table(no_pairs()), use_scores=task.use_scores).labels
+    tries = iter(range(TESTED // max(task.start.size, 1)))
+
+    def goes_on() -> bool:
+        return not clock.over() and next(tries, None) is not None
+
+    while pairs is not None and largest_load(task, pairs) > least:
+        ledger.pairs = pairs
+        tied = _level_takes(target, task, pairs, clock)
+        # Groups share what a review does at most levels; where they do not, what the level takes stays.
+        for group in (groups, np.arange(M)):
+            found = even(task, pairs, clock, tied, group).pairs
+            if _does(target, task, found, clock):
+                ledger.pairs = pairs = found
+                break
+        pairs = _relieved(target, task, pairs, clock, goes_on)
+
+
+def _relieved(
+    target: Target, task: Task, pairs: IntArray, clock: Clock, goes_on: Callable[[], bool]
+) -> IntArray | None:
+    """Let a lighter reviewer of whatever group take over a review of the heaviest; None where the level forbids it."""
+    load = np.bincount(np.concatenate([pairs[:, 0], task.constraints.fixed[:, 0]]), minlength=task.spare.size)
+    for place in np.flatnonzero(load[pairs[:, 0]] == load.max()).tolist():
+        for j in takers(task, pairs, place).tolist():
+            if load[j] + 1 >= load.max():
+                break
+            if not goes_on():
+                return None
+            changed = pairs.copy()
+            changed[place, 0] = j
+            if _does(target, task, changed, clock):
+                return changed
+    return None
+
+
+def largest_load(task: Task, pairs: IntArray) -> int:
+    """Return the most reviews that one reviewer gets, fixed ones among them."""
+    return int(np.bincount(np.concatenate([pairs[:, 0], task.constraints.fixed[:, 0]])).max(initial=0))
+
+
+def least_load(task: Task, ledger: Ledger) -> int:
+    """Return what the largest extra load of a plan as short and as cheap as the ledger's is at least."""
+    if ledger.pairs is None:
+        return 0
+    least, (fills, load) = share(task, len(ledger.pairs)), ledger.fills or (no_pairs(), 0)
+    # What a plan fills needs with costs as much as the cheapest only where the whole plan does.
+    size, cost = len(fills) == len(ledger.pairs), _cost(task, fills) == _cost(task, ledger.pairs)
+    alike = not task.constraints.cost or (size and cost)
+    return max(least, load) if alike else least
+
+
+def _cost(task: Task, pairs: IntArray) -> int:
+    return int(task.constraints.cost.whole(pairs[:, 0] * task.n_items + pairs[:, 1]).sum()) if len(pairs) else 0
+
+
+def _level_takes(target: Target, task: Task, pairs: IntArray, clock: Clock) -> BoolArray:
+    """Shape (P,): the first reviews, in the order in which they help most, that reach the level."""
+    order = target.order(task, pairs, clock)
+    low, high = 0, len(pairs)
+    while task.needs.total and low < high and not clock.over():
+        middle = (low + high) // 2
+        if target.reaches_in_time(task.table(pairs[order[:middle]]), clock, use_scores=task.use_scores):
+            high = middle
+        else:
+            low = middle + 1
+    tied = np.zeros(len(pairs), np.bool_)
+    tied[order[:high]] = True
+    return tied
+
+
+def _does(target: Target, task: Task, pairs: IntArray, clock: Clock) -> bool:
+    """Whether reviews reach the level and leave nothing short."""
+    table = task.table(pairs)
+    short = task.constraints.people.needs(table).total
+    return short == 0 and target.reaches_in_time(table, clock, use_scores=task.use_scores)
+
+
+#: Shares of the time left for the level on top of the needs, and for the level alone.
+ON_TOP, ALONE = 0.5, 0.5
+#: Candidate reviews up to which the integer programme is stated.
+EXACT_UP_TO = 1_500
+#: Entries times starts in search of reviews that fill needs and serve the level; one start is always tried.
+STARTS = 100_000
+
+
+def fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """Write the best plan and bounds into the ledger; where nothing is short, the target does so alone.
+
+    Among reviewers who do the same loads are evened in the end.
+    """
+    with suppress(TimeOver):
+        _fill(target, task, ledger, rng)
+    lighten(target, task, ledger)
+
+
+def _fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """As :func:`fill`, whatever the loads."""
+    needs = task.needs
+    if not needs.total:
+        target.fill(task, ledger, rng)
+        return
+    ledger.prove(_bound(task))
+    first = cover(task, no_pairs(), ledger.clock)
+    if first.impossible:
+        ledger.infeasible = ledger.explained = True
+        ledger.reasons += why_uncovered(task) or [
+            "an integer programme finds no reviews that give every paper what it must have within loads, conflicts "
+            "and rules on reviewers, though each of these alone would allow it"
+        ]
+        return
+    ledger.part = first.pairs
+    if first.pairs is not None:
+        ledger.fills = first.pairs, first.least_load
+    if ledger.out_of_reach:
+        return
+    # Most affinity among the fewest reviews, if these happen to reach the level: then nothing is left to say.
+    if first.pairs is not None and _offer(target, task, ledger, first.pairs) and ledger.closed:
+        ledger.cheapest = first.cheapest or not task.constraints.cost
+        return
+    _plans(target, task, ledger, rng)
+    if not ledger.infeasible and not (ledger.closed and ledger.cheapest):
+        _exact(target, task, ledger, rng)
+
+
+def holds(target: Target, task: Task, pairs: IntArray, clock: Clock) -> bool:
+    """Whether some more reviews are known in time to reach the level and give every item what it needs."""
+    table = task.table(pairs)
+    needs = task.constraints.people.needs(table)
+    return needs.total == 0 and target.reaches_in_time(table, clock, use_scores=task.use_scores)
+
+
+def best_few(
+    target: Target, task: Task, whole: IntArray | None, allowed: int | None, clock: Clock
+) -> tuple[IntArray, bool]:
+    """As :func:`planner._plans.exchanges.best_few`; where items are short of reviews these come first.
+
+    If not all of them fit in, items of fewest reviews are served first. Where time is over, what is known is taken.
+    """
+    if not task.needs.total:
+        return exchanges.best_few(task, target, whole, allowed, clock)
+    # Without a budget this is what time has left: another programme would find no more than is known.
+    chosen = whole if allowed is None else cover(task, starts(target, task, clock), clock).pairs
+    if chosen is None:
+        chosen = no_pairs() if whole is None else whole
+    if allowed is not None and len(chosen) >= allowed:
+        order = np.argsort(task.table(no_pairs()).reviews_per_item[chosen[:, 1]], kind="stable")
+        return chosen[order][:allowed], False
+    more, _ = exchanges.best_few(
+        _on(task, chosen), target, None, None if allowed is None else allowed - len(chosen), clock
+    )
+    return np.concatenate([chosen, more]), False
+
+
+def _bound(task: Task) -> Bound:
+    """Items' own needs: no review serves two items."""
+    needs, people = task.needs, task.constraints.people
+    short = int((needs.reviews > 0).sum())
+    said = []
+    if short:
+        said.append(
+            f"{counted(short, 'paper has', 'papers have')} fewer than {counted(people.min_reviews, 'review')} and "
+            f"{noun(short, 'needs', 'need')} {int(needs.each[needs.reviews > 0].sum())} more"
+        )
+    other = "other " if short else ""
+    for missing, kind in what_is_missing(people, needs, needs.reviews == 0):
+        said.append(f"{counted(missing, f'{other}paper has', f'{other}papers have')} {kind}")
+    return Bound(needs.total, "coverage", ", and ".join(said))
+
+
+def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """Offer the level on top of the needs, and the needs on top of the level; prove what the level takes."""
+    ledger.clock.check()
+    chosen = cover(task, starts(target, task, ledger.clock), ledger.clock).pairs
+    if chosen is not None:
+        ledger.part = chosen
+        _complete(target, task, ledger, chosen, rng)
+        if ledger.pairs is not None and ledger.closed and not task.constraints.cost:
+            ledger.cheapest = True
+            return
+    ledger.clock.check()
+    level = new_task(task.constraints.without_needs(), task.start.room, use_scores=task.use_scores)
+    alone = _part(ledger, ALONE)
+    with suppress(TimeOver):
+        target.fill(level, alone, rng)
+    if alone.infeasible:
+        ledger.infeasible, ledger.short, ledger.explained = True, alone.short, alone.explained
+        ledger.reasons += alone.reasons
+        return
+    for bound in alone.bounds:
+        ledger.prove(bound)
+    if alone.pairs is not None and not ledger.closed:
+        ledger.clock.check()
+        rest = cover(_on(task, alone.pairs), no_pairs(), ledger.clock).pairs
+        if rest is not None:
+            _offer(target, task, ledger, np.concatenate([alone.pairs, rest]))
+    ledger.cheapest = ledger.pairs is not None and not task.constraints.cost
+
+
+def starts(target: Target, task: Task, clock: Clock) -> IntArray:
+    """Reviews of items that are short which let the largest group grow most."""
+    rules = task.constraints
+    room = np.minimum(task.needs.each, task.room) + rules.room - task.room
+    short = new_task(replace(rules.without_needs(), room=room), task.start.room, use_scores=task.use_scores)
+    best, most = no_pairs(), 0
+    tried = max(STARTS // max(task.start.size, 1), 1)
+    for pairs in islice(target.starts(short, task.needs.total, clock), tried):
+        papers = target.papers(short, pairs, clock)
+        if papers > most:
+            best, most = pairs, papers
+        if papers == task.n_items:
+            break
+    return best
+
+
+def _on(task: Task, pairs: IntArray) -> Task:
+    """Return the task with some more reviews fixed."""
+    return new_task(task.constraints.with_fixed(pairs), task.start.room, use_scores=task.use_scores)
+
+
+def _part(ledger: Ledger, share: float, beside: int = 0) -> Ledger:
+    """Return a ledger for a part of the problem, ``beside`` reviews being chosen already."""
+    allowed = None if ledger.budget is None else ledger.budget - beside
+    # What fills the needs is a part of the way already: no plan is worth going beyond the time.
+    return Ledger(ledger.clock.share(share), budget=allowed, part=no_pairs())
+
+
+def _complete(target: Target, task: Task, ledger: Ledger, chosen: IntArray, rng: np.random.Generator) -> None:
+    """Offer the level on top of some reviews, every plan as it is found."""
+    part = _part(ledger, ON_TOP, len(chosen))
+
+    def found(progress: PlanProgress) -> None:
+        if part.pairs is not None:
+            ledger.offer(np.concatenate([chosen, part.pairs]))
+
+    part.report = found
+    with suppress(TimeOver):
+        target.fill(_on(task, chosen), part, rng)
+    if part.pairs is not None:
+        _offer(target, task, ledger, np.concatenate([chosen, part.pairs]))
+
+
+def _offer(target: Target, task: Task, ledger: Ledger, pairs: IntArray) -> bool:
+    """Offer a plan without what it can do without; whether it does what is asked for."""
+    if not task.constraints.places.hold(pairs) or not holds(target, task, pairs, ledger.clock):
+        return False
+    place = len(pairs) - 1
+    while place >= 0 and len(pairs) > ledger.lower_bound and ledger.in_time:
+        fewer = np.delete(pairs, place, axis=0)
+        pairs = fewer if holds(target, task, fewer, ledger.clock) else pairs
+        place -= 1
+    if (
+        ledger.pairs is not None
+        and len(pairs) == len(ledger.pairs)
+        and _plan_cost(task, pairs) < _plan_cost(task, ledger.pairs)
+    ):
+        ledger.pairs = pairs
+    ledger.offer(pairs)
+    return True
+
+
+def _plan_cost(task: Task, pairs: IntArray) -> float:
+    return sum(task.constraints.cost_of(j, i) for j, i in pairs.tolist())
+
+
+def _exact(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """Run the implicit hitting set with the needs in it, where it is small enough."""
+    oracle = target.oracle(task, rng) if task.candidates_up_to <= EXACT_UP_TO else None
+    if oracle is None or not ledger.in_time:
+        return
+    settle(oracle, ledger, "papers apart, or short of reviews")
+    if ledger.infeasible:
+        ledger.explained = True
+        ledger.reasons.append(
+            "the level can be reached, and papers can have what they must have, but not both within the spare loads; "
+            "raise loads, or ask more people"
+        )
+
+
+# The most of a plan that cannot be had: what items must have, then the level, or the largest group that is found.
+
+#: Share of the time left for a plan that gives items as much as they can have, and reaches the level.
+WHOLE = 0.3
+#: Share of the time left for a plan with so many recruits.
+WITH_RECRUITS = 0.25
+#: Most recruits that are looked for, and reviews that one writes at least: whoever writes two joins nothing.
+MOST, JOINING = 1_024, 3
+#: Entries of a structure that a plan adds for each reviewer at most.
+ENTRIES = 3
+
+
+def nearest(target: Target, task: Task, before: Ledger, clock: Clock, rng: np.random.Generator) -> IntArray:
+    """Return reviews, shape (P, 2), that leave least missing, and then reach the level or let the largest group grow.
+
+    Parameters
+    ----------
+    target, task
+        What is planned, and cannot be had.
+    before
+        How the search for it ended; its budget holds.
+    clock
+        When to end.
+    rng
+        Decides among equals.
+    """
+    lowered = _lowered(task, clock)
+    ledger = Ledger(clock.share(WHOLE), budget=before.budget, part=before.part)
+    with suppress(TimeOver):
+        fill(target, lowered, ledger, rng)
+    if ledger.pairs is not None and (ledger.budget is None or len(ledger.pairs) <= ledger.budget):
+        return ledger.pairs
+    if ledger.budget is not None:
+        return best_few(target, lowered, None, ledger.budget, clock)[0]
+    # The level cannot be reached: what can be filled, by reviews that let the largest group grow, and what does beside.
+    chosen = cover(lowered, starts(target, lowered, clock), clock).pairs if lowered.needs.total else no_pairs()
+    chosen = no_pairs() if chosen is None else chosen
+    beside = new_task(lowered.constraints.with_fixed(chosen), task.start.room, use_scores=task.use_scores)
+    return np.concatenate([chosen, _growing(target, beside, clock)])
+
+
+def recruited(target: Target, task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator) -> Recruits | None:
+    """Return recruits with whom a plan beside some reviews is whole; None where none are found in time.
+
+    Their number is doubled until there is a plan: half of them may be enough. Those without a review are left out.
+
+    Parameters
+    ----------
+    target, task
+        What is planned, and cannot be had.
+    pairs
+        The reviews that are kept, shape (P, 2).
+    clock
+        When to end.
+    rng
+        Decides among equals.
+    """
+    if task.use_scores:
+        return None
+    # All others write what they write: the recruits alone are to be enough.
+    kept, M = task.constraints.with_fixed(pairs), task.spare.size
+    kept = replace(kept, spare=np.bincount(kept.fixed[:, 0], minlength=M))
+    load = max(recruits_load(kept), JOINING)
+    lacks = kept.people.needs(with_extra(kept.reviews, kept.fixed)).each
+    count = max(1, int(lacks.max(initial=0)), -(-int(lacks.sum()) // load))
+    while count <= MOST and not clock.over():
+        # Whoever joins takes up room as everybody does.
+        more = new_task(with_recruits(kept, count, load), task.start.room + ENTRIES * count)
+        ledger = Ledger(clock.share(WITH_RECRUITS))
+        with suppress(TimeOver):
+            fill(target, more, ledger, rng)
+        if ledger.pairs is not None:
+            new = ledger.pairs[ledger.pairs[:, 0] >= M]
+            return Recruits(int(np.unique(new[:, 0]).size), load, np.sort(new[:, 1]))
+        count *= 2
+    return None
+
+
+def _lowered(task: Task, clock: Clock) -> Task:
+    """Return the task in which items do without what they cannot have."""
+    if not task.needs.total:
+        return task
+    gaps = waived(task, clock)
+    if gaps is None:
+        return new_task(task.constraints.without_needs(), task.start.room, use_scores=task.use_scores)
+    return new_task(task.constraints.waiving(gaps), task.start.room, use_scores=task.use_scores)
+
+
+def _growing(target: Target, task: Task, clock: Clock) -> IntArray:
+    """Return reviews that let the largest group grow most, without those that do not help."""
+    best, most = no_pairs(), target.papers(task, no_pairs(), clock)
+    for pairs in target.starts(task, task.start.room, clock):
+        papers = target.papers(task, pairs, clock)
+        if papers > most:
+            best, most = pairs, papers
+    place = len(best) - 1
+    while place >= 0 and not clock.over():
+        fewer = np.delete(best, place, axis=0)
+        best = fewer if target.papers(task, fewer, clock) == most else best
+        place -= 1
+    return best

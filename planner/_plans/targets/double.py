@@ -1,0 +1,313 @@
+"""The target *double*: one doubly connected component covers all items."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from planner._plans import greedy, lower_bounds
+from planner._plans.cascade import Mender, by_testing, substitutes
+from planner._plans.constraints import no_pairs, with_extra
+from planner._plans.greedy import read
+from planner._plans.structure import copy_structure
+from planner._plans.target import Bound, Groups
+from planner._plans.targets import growth
+from planner._plans.targets.growth import DoubleOracle
+from planner._plans.targets.searched import SearchedTarget, settle
+from planner._plans.task import CALL, AnyReview, AnyReviewer, Cut, Losses, Oracle, after_loss, allowed_pairs, looked_at
+from reviewgraph._base.clock import Clock, TimeOver
+from reviewgraph._base.labels import PAPERS, REVIEWERS
+from reviewgraph.graph.components import doubly_connected_components, is_recovery_resilient
+from reviewgraph.graph.levels import Double, Level, SurvivesReview, SurvivesReviewer, level_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from planner._plans.target import Ledger
+    from planner._plans.task import Task
+    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph.table.reviews import Reviews
+
+
+class DoubleTarget(SearchedTarget):
+    """Groups are doubly connected components; a review lets one of them grow, and others follow."""
+
+    level: ClassVar[Level] = level_named(Double.name)
+    together = "comparable for certain"
+    apart = "comparable for certain"
+    scales = True
+
+    def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
+        """Close the structure."""
+        return is_recovery_resilient(reviews, use_scores=use_scores)
+
+    def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
+        """Return the doubly connected components."""
+        found = doubly_connected_components(reviews, use_scores=use_scores)
+        return Groups(found.labels, found.covers)
+
+    def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
+        """Grow one block a review; by the scores, close the groups anew after each."""
+        if task.use_scores:
+            yield from greedy.merges(task, pairs)
+            return
+        state, first = copy_structure(task.start), np.unique(task.home, return_index=True)[1]
+        for pair in pairs:
+            # In a closed structure nothing follows from what the reviewer's group covers already.
+            joined = task.space.joined if read(task, state, pair) else []
+            yield [int(first[block]) for block in joined if state.cover[block] > 0]
+
+    def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
+        """State the cuts of this level."""
+        return None if task.use_scores else DoubleOracle(task, rng)
+
+    def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+        """Plan by the structure, or by the scores where these count."""
+        if task.use_scores:
+            growth.fill(task, ledger, rng)
+        else:
+            growth.fill_by_growth(task, ledger, rng)
+
+    def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
+        """Look for pairs of blocks that are one group once joined; by the scores, test one pair after the other."""
+        if task.use_scores:
+            return super().stand_ins(task, pairs, place, clock)
+        return substitutes(task, pairs, place, clock)
+
+    def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
+        """Return merges of reviewers, see :func:`reviewgraph.verify_merges`."""
+        return doubly_connected_components(reviews, use_scores=use_scores).merges
+
+    def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
+        """Grow the blocks there are, where scores do not count."""
+        if task.use_scores:
+            return super().papers(task, pairs, clock)
+        found = int(task.after(pairs).cover.max(initial=0))
+        if clock is not None:
+            clock.spend(CALL + task.worked())
+        return found
+
+
+# Cuts for the targets that survive a loss: those of *double* after each loss.
+#
+# After a loss a plan must cross every cut of *double* as often as links are missing, with reviews that are not lost.
+# Where one review is lost at a time, those of the plan included, it must cross a cut of the whole table once more: what
+# is lost may be one of the reviews that cross.
+
+#: Losses that are cut off in one round of the programme.
+AT_ONCE = 3
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of a look at one loss.
+PART = 5e-4
+
+
+class _Part(NamedTuple):
+    """One loss: what is *double* after it, which candidates are left, and how often more a cut must be crossed."""
+
+    oracle: DoubleOracle
+    left: BoolArray
+    more: int
+
+
+class RobustOracle(Oracle):
+    """*Double* after each loss.
+
+    Reviewers of few reviews are taken as all others (``threshold`` 0): that leaves cuts weaker, not wrong.
+    """
+
+    threshold = 0
+
+    def __init__(self, task: Task, losses: Losses, rng: np.random.Generator) -> None:
+        table = task.table(no_pairs())
+        allowed = allowed_pairs(task.constraints, table, task.spare)
+        super().__init__(task, allowed[task.room[allowed[:, 1]] > 0])
+        self.single, self.parts = losses.single, list[_Part]()
+        for loss in losses.every(table):
+            left = ~loss.takes(self.allowed[:, 0], self.allowed[:, 1])
+            oracle = DoubleOracle(after_loss(task, no_pairs(), loss), rng, self.allowed[left])
+            self.parts.append(_Part(oracle, left, int(losses.single and loss.reviewer < 0)))
+
+    @property
+    def work(self) -> float:
+        """As of any oracle, and a look at each loss."""
+        return super().work + PART * len(self.parts)
+
+    def reaches(self, pairs: IntArray) -> bool:
+        """Close what is left after each loss."""
+        return next(self._failing(pairs), None) is None
+
+    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
+        """Cut off the closed structures of some losses that fail."""
+        failing = self._failing(pairs)
+        for _ in range(AT_ONCE):
+            found = next(failing, None)
+            if found is None:
+                return
+            part, rest = found
+            for cut in part.oracle.cuts(rest):
+                leaves = np.zeros(len(self.allowed), np.int64)
+                leaves[part.left] = cut.leaves
+                yield Cut(leaves, cut.least + part.more, set())
+
+    def _failing(self, pairs: IntArray) -> Iterator[tuple[_Part, IntArray]]:
+        """Losses after which the target is missed, each with the reviews that are left of those chosen."""
+        chosen = set(map(tuple, pairs.tolist()))
+        taken = np.array([tuple(pair) in chosen for pair in self.allowed.tolist()], np.bool_)
+        for part in self.parts:
+            rest = self.allowed[taken & part.left]
+            if not part.oracle.reaches(rest):
+                yield part, rest
+        if self.single:
+            # Nothing is lost but one of the reviews chosen.
+            for place in range(len(pairs)):
+                rest = np.delete(pairs, place, axis=0)
+                if not self.parts[0].oracle.reaches(rest):
+                    yield self.parts[0], rest
+
+
+# The targets that survive a loss: *double* after any one reviewer, or any one review, fails to arrive.
+#
+# 1. Bounds: two reviews a paper; the links that are missing after a loss, one more where the plan's own may be lost.
+# 2. A greedy by scenarios, :mod:`planner._plans.cascade`, and what improves it.
+# 3. In small tables the implicit hitting set, with the cuts of *double* after each loss.
+
+#: Candidate reviews, and these times losses, up to which the integer programme is stated.
+EXACT_UP_TO, EXACT_WORK = 1_500, 100_000
+#: Greedy plans tried, more and more at random, before loads and conflicts are held to stand in the way.
+ATTEMPTS = 8
+#: Candidate reviews up to which it is tested whether all of them together reach the target.
+RELAX_UP_TO = 200_000
+#: Losses whose missing links are counted, and the shares of time and work that this and the integer programme may take.
+COUNTED, SHARE, HALF = 200, 0.2, 0.5
+
+
+class RobustTarget(DoubleTarget):
+    """Groups are those of *double*, with nothing lost."""
+
+    abstract = True
+    together = "comparable for certain as long as nothing is lost"
+    losses: ClassVar[Losses]
+
+    def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
+        """Look for a loss after which the level fails."""
+        return not self.losses.failing(reviews)
+
+    def reaches_in_time(self, reviews: Reviews, clock: Clock, *, use_scores: bool = False) -> bool:
+        """Look for a loss after which the level fails, as long as there is time."""
+        with suppress(TimeOver):
+            return not self.losses.failing(reviews, clock)
+        return False
+
+    def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+        """Bounds, the greedy by scenarios, the integer programme, and what time is left for improving."""
+        if not self.losses.failing(task.table(no_pairs()), ledger.clock):
+            ledger.nothing_to_do(no_pairs())
+            return
+        if not task.home.size:
+            ledger.infeasible = True
+            return
+        self._prove(task, ledger)
+        mender = Mender(task, self.losses, rng, ledger.clock)
+        self._first_plan(mender, ledger)
+        if ledger.infeasible:
+            return
+        self._exact(task, ledger, rng)
+        mender.improve(ledger)
+        ledger.cheapest = ledger.cheapest or not task.constraints.cost
+
+    def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
+        """Test one pair after the other."""
+        return by_testing(self, task, pairs, place, clock)
+
+    def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
+        """Return none: merges replay one table, not what is left of it after each loss."""
+        return np.empty((0, 4), np.int64)
+
+    def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
+        """Items of the largest group; where these are all, less those losses that lower the level.
+
+        So parts of a plan are ranked: first by how far they get to *double*, then by how much they mend, where there is
+        time to see that.
+        """
+        covered = super().papers(task, pairs, clock)
+        if covered < task.n_items:
+            return covered
+        everything = task.n_items * (task.n_items + task.home.size + 1)
+        with suppress(TimeOver):
+            return everything - len(self.losses.failing(task.table(pairs), clock))
+        return covered
+
+    def _prove(self, task: Task, ledger: Ledger) -> None:
+        """Count the reviews that papers lack, and the links that are missing after losses."""
+        table = task.table(no_pairs())
+        ledger.prove(Bound(1, "unfinished", "there is a loss after which some papers are not comparable"))
+        lacking = int(np.maximum(2 - table.reviews_per_item, 0).sum())
+        words = f"each paper needs two reviews, to keep one if the other is lost, and {lacking} are missing"
+        ledger.prove(Bound(lacking, "two a paper", words))
+        clock = ledger.clock.share(SHARE)
+        for loss in sorted(self.losses.every(table), key=lambda loss: -_weight(loss.reviewer, table))[:COUNTED]:
+            left = after_loss(task, no_pairs(), loss)
+            clock.spend(2 * looked_at(table))
+            found = lower_bounds.missing_links(left.table(no_pairs()), left.constraints, left.spare)
+            more = int(self.losses.single and loss.reviewer < 0 < found.value)
+            what = self.losses.words(loss, REVIEWERS, PAPERS) if loss.reviewer >= 0 else "with nothing lost"
+            extra = ", and one review more, for one of these may be lost" if more else ""
+            ledger.prove(Bound(found.value + more, "a loss", f"{found.words}{extra}", lost=what))
+            if clock.over():
+                return
+
+    def _first_plan(self, mender: Mender, ledger: Ledger) -> None:
+        for attempt in range(ATTEMPTS):
+            found = mender.mended(no_pairs(), 4 * attempt)
+            if found is not None:
+                ledger.offer(mender.pruned(found))
+                return
+            if not ledger.in_time:
+                return
+            if attempt == 0 and not self._can_reach(mender.task, ledger.clock):
+                ledger.infeasible = True
+                return
+
+    def _can_reach(self, task: Task, clock: Clock) -> bool:
+        """Whether the candidates together could do it; true where there are too many of them to say."""
+        if task.candidates_up_to > RELAX_UP_TO:
+            return True
+        table = task.table(no_pairs())
+        pairs = allowed_pairs(task.constraints, table, task.spare)
+        return not self.losses.failing(with_extra(table, pairs[task.room[pairs[:, 1]] > 0]), clock)
+
+    def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
+        """State the cuts of *double* after each loss, where these are few enough."""
+        candidates = task.candidates_up_to
+        losses = len(self.losses.every(task.table(no_pairs())))
+        few = candidates <= EXACT_UP_TO and candidates * losses <= EXACT_WORK
+        return RobustOracle(task, self.losses, rng) if few else None
+
+    def _exact(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+        """Run the implicit hitting set, where it is small enough."""
+        settled = ledger.closed and not task.constraints.cost
+        oracle = None if settled or not ledger.in_time else self.oracle(task, rng)
+        if oracle is not None:
+            settle(oracle, ledger, "some loss unmended", ledger.clock.share(HALF))
+
+
+def _weight(reviewer: int, table: Reviews) -> int:
+    """Order in which losses are counted: nothing lost first, then reviewers of most reviews."""
+    return table.n_items + 1 if reviewer < 0 else int(table.loads[reviewer])
+
+
+class SurvivesReviewerTarget(RobustTarget):
+    """*Double* after any one reviewer drops out."""
+
+    level: ClassVar[Level] = level_named(SurvivesReviewer.name)
+    apart = "comparable for certain if some reviewer dropped out"
+    losses = AnyReviewer()
+
+
+class SurvivesReviewTarget(RobustTarget):
+    """*Double* after any one review fails to arrive."""
+
+    level: ClassVar[Level] = level_named(SurvivesReview.name)
+    apart = "comparable for certain if some review failed to arrive"
+    losses = AnyReview()

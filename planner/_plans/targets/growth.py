@@ -1,0 +1,553 @@
+"""Plans and bounds for the target *double*, in the order in which they cost time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner._plans import cascade, listing, lower_bounds
+from planner._plans import listing as kernels
+from planner._plans.cascade import polish
+from planner._plans.constraints import as_pairs, no_pairs, with_extra
+from planner._plans.greedy import completed, exchanged, pruned, reached
+from planner._plans.listing import reduce
+from planner._plans.structure import close, copy_structure, extend_unfinished, leaving, new_structure
+from planner._plans.target import Bound
+from planner._plans.targets.searched import settle
+from planner._plans.task import Cut, Oracle, allowed_pairs, new_task
+from reviewgraph._base.text import noun
+from reviewgraph.graph.components import (
+    degrees_of_freedom,
+    doubly_connected_components,
+    is_recovery_resilient,
+    tie_classes,
+)
+from reviewgraph.table.reviews import Reviews
+
+if TYPE_CHECKING:
+    from planner._plans.listing import Levels, Part, Path, Reduction
+    from planner._plans.structure import Structure
+    from planner._plans.target import Ledger
+    from planner._plans.task import Task
+    from reviewgraph._base.arrays import IntArray
+    from reviewgraph._base.clock import Clock
+
+
+# Plans and bounds from the groups that few joins make, part by part of the contracted graph.
+
+#: Entries of the covers from which beams may work a thousand times as long.
+LARGE = 200
+#: Largest groups kept a price, in turn, while width times the square of the joins is below ``BEAM_WORK``, about.
+WIDTHS: tuple[int, ...] = (1, 10, 100, 1_000, 10_000)
+BEAM_WORK = 5_000_000
+#: The same from so many entries on: a group has more others beside it, and the first cascade stands for narrow beams.
+HUGE, HUGE_WIDTHS, HUGE_WORK = 20_000, (30, 100, 300), 1_500_000
+#: Share of the time left that listing groups may take there, where it cannot come near the plan.
+HUGE_LISTING = 0.1
+#: Reviews that a part takes at least from which listing is hopeless: groups grow in number four- to tenfold a review.
+DEEPEST = 8
+
+
+def fill_by_groups(task: Task, ledger: Ledger, clock: Clock) -> cascade.Search | None:
+    """Offer a plan made of joins of parts, and prove bounds until they meet it, room is short, or time is over.
+
+    Returns the search that holds the plan, if it was shorter than what was known.
+    """
+    if clock.over():
+        return None
+    reduction = reduce(task)
+    ledger.prove(_bound(reduction, [part.least for part in reduction.parts], 0))
+    if ledger.pairs is not None and len(ledger.pairs) > ledger.lower_bound + 1:
+        task.warm_up()
+    if not task.has_time(kernels.gains, kernels.make):
+        return None
+    paths = [_path(task, part, clock) for part in reduction.parts]
+    shorter = _offer(task, reduction, paths, ledger)
+    if not task.has_time(kernels.extend, kernels.unite):
+        return shorter
+    clock = clock.share(HUGE_LISTING) if is_huge(task) else clock
+    levels = [listing.new_levels(task, part) for part in reduction.parts]
+    while not ledger.closed and _rise(reduction, levels, ledger, clock):
+        found = [level.path or path for level, path in zip(levels, paths, strict=True)]
+        if any(level.path for level in levels):
+            shorter = _offer(task, reduction, found, ledger) or shorter
+    return shorter
+
+
+def is_huge(task: Task) -> bool:
+    """Whether beams are worth more of the time than all else."""
+    return task.start.size >= HUGE
+
+
+def _rise(reduction: Reduction, levels: list[Levels], ledger: Ledger, clock: Clock) -> bool:
+    """Raise the bound of the part where it is easiest; false if that is impossible or takes too long."""
+    open_ = [level for level in levels if level.path is None and level.part.least <= DEEPEST]
+    if not open_:
+        return False
+    level = min(open_, key=lambda level: level.effort)
+    others = reduction.fringe + sum(other.value for other in levels if other is not level)
+    last = ledger.pairs is None or others + len(level.pools) + 1 >= len(ledger.pairs) or level.is_full
+    if not level.rise(store=not last, clock=clock):
+        return False
+    ledger.prove(_bound(reduction, [other.value for other in levels], sum(other.looked_at for other in levels)))
+    return not last or level.path is not None
+
+
+def _bound(reduction: Reduction, values: list[int], looked_at: int) -> Bound:
+    total = reduction.fringe + sum(values)
+    words = f"joining the groups takes {_reviews(sum(values))}"
+    if reduction.fringe:
+        rest = "" if not values else f", and {sum(values)} for " + ("the rest" if len(values) == 1 else "what is left")
+        words = f"{_reviews(reduction.fringe)} for what hangs on the rest by two papers or fewer{rest}"
+    if looked_at:
+        words += f" (no group that fewer reviews can make covers all papers; {looked_at} were listed)"
+    return Bound(total, "groups" if looked_at else "parts", words, tuple(values))
+
+
+def _reviews(count: int) -> str:
+    return f"{count} {noun(count, 'review')}"
+
+
+def _path(task: Task, part: Part, clock: Clock) -> Path | None:
+    """Find joins for a part, the best of several beams."""
+    best: Path | None = None
+    huge, limit = task.start.size >= HUGE, BEAM_WORK if task.start.size >= LARGE else BEAM_WORK // 1_000
+    for width in HUGE_WIDTHS if huge else WIDTHS:
+        if best is not None and (
+            len(best) <= part.least + 1 or width * len(best) ** 2 > (HUGE_WORK if huge else limit)
+        ):
+            break
+        most = task.n_items + task.home.size if best is None else len(best) - 1
+        best = listing.beam(task, part, width, most, clock) or best
+    return best
+
+
+def _offer(task: Task, reduction: Reduction, paths: list[Path | None], ledger: Ledger) -> cascade.Search | None:
+    """Complete the joins of the parts to a plan, and offer it if it is shorter."""
+    known = [path for path in paths if path is not None]
+    short = reduction.fringe + sum(map(len, known))
+    if not paths or len(known) < len(paths) or ledger.pairs is None or short >= len(ledger.pairs):
+        return None
+    pairs = [part.blocks[np.array(path)] for part, path in zip(reduction.parts, known, strict=True)]
+    joins = np.concatenate([np.empty((0, 2), np.int64), *pairs])
+    found = cascade.new_search(task, len(ledger.pairs))
+    left, right = np.ascontiguousarray(joins[:, 0]), np.ascontiguousarray(joins[:, 1])
+    task.form(cascade.follow)(found.state, task.space, found.board, found.moves, left, right)
+    if not _complete(found, len(ledger.pairs) - 1, ledger):
+        return None
+    cascade.prune_search(found, ledger.clock)
+    ledger.offer(found.pairs)
+    return found
+
+
+def _complete(found: cascade.Search, most: int, ledger: Ledger) -> bool:
+    """Go on by a cascade until one block covers all items; false if ``most`` reviews or the time do not suffice."""
+    task, extend, done = found.task, found.task.form(cascade.cascade), False
+    while not done and ledger.in_time:
+        size = found.moves.made
+        step = min(size + cascade.AT_ONCE, most)
+        done = bool(extend(found.state, task.space, found.board, found.moves, 0, cascade.is_local(task), step))
+        if not done and (found.moves.made < step or step == most):
+            return False
+    return done
+
+
+# Cuts for the target *double*: structures that the closure has closed and that miss the target.
+
+#: Larger structures made from one that was found unfinished.
+LARGER = 8
+
+
+class DoubleOracle(Oracle):
+    """One doubly connected component covers all items."""
+
+    def __init__(self, task: Task, rng: np.random.Generator, allowed: IntArray | None = None) -> None:
+        super().__init__(task, allowed)
+        self.rng = rng
+        self.block = task.home[self.allowed[:, 0]].astype(np.int64)
+        self.item = np.ascontiguousarray(self.allowed[:, 1])
+
+    def reaches(self, pairs: IntArray) -> bool:
+        """Close and look at the largest cover."""
+        return self.task.reaches(pairs)
+
+    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
+        """Cut off the closed structure by its degrees of freedom, and larger unfinished ones at random."""
+        structure = self.task.after(pairs)
+        yield self._cut(structure)
+        for _ in range(LARGER):
+            larger = copy_structure(structure)
+            order = self.rng.permutation(len(self.allowed))
+            self.task.form(extend_unfinished)(
+                larger, self.task.space, self.block, self.item, order, np.zeros(len(order), np.int64)
+            )
+            yield self._cut(larger)
+
+    def _cut(self, structure: Structure) -> Cut:
+        leaves = np.zeros(len(self.allowed), np.int64)
+        self.task.form(leaving)(structure, self.block, self.item, leaves)
+        cover = structure.cover[self.task.block_labels(structure)[self.task.home]]
+        return Cut(leaves, max(1, missing_links_of(self.task, structure)), set(np.flatnonzero(cover < 2).tolist()))
+
+    def possible(self) -> bool:
+        """Close the structure with all candidates in it."""
+        task, start = self.task, self.task.start
+        root = task.block_labels(start)
+        existing = np.unique(root[start.block[: start.size]] * task.n_items + start.item[: start.size])
+        state = new_structure(
+            existing // task.n_items, existing % task.n_items, len(task.components), start.class_of, self.block.size
+        )
+        most = task.form(close)(state, task.space, root[self.block], self.item, self.block.size)
+        return int(most) >= task.n_items
+
+
+def missing_links_of(task: Task, structure: Structure) -> int:
+    """Degrees of freedom of the graph in which every block is one reviewer."""
+    count = structure.size
+    owner = task.block_labels(structure)[structure.block[:count]]
+    pairs = np.unique(owner * task.n_items + structure.item[:count])
+    table = Reviews.from_codes(
+        pairs // task.n_items, pairs % task.n_items, reviewers=len(task.components), items=task.n_items
+    )
+    return degrees_of_freedom(table)
+
+
+#: Candidate reviews up to which the integer programme is stated.
+EXACT_UP_TO = 1_500
+#: Cascades tried, more and more at random, before loads and conflicts are held to stand in the way.
+ATTEMPTS = 8
+#: Candidate reviews up to which it is tested whether all of them together reach the target.
+RELAX_UP_TO = 3_000_000
+#: Rounds of improvement between two looks at the clock, times entries.
+ROUND_WORK = 2_000
+#: Entries to look at for stand-ins where only loads can gain by it: a second or two, and the same on every machine.
+POLISH = 3_000_000
+#: Seconds, and work, for that where the time is over; and for the first plan where loading its kernels took all of the
+#: time: a part of the way, put in order, would take as long.
+GRACE, FIRST = 0.1, 2.0
+#: Share of time and work left that groups may take where plan and bound are ``NEAR``, or the table is huge; and
+#: otherwise, and improving.
+GROUPS, SHARE, NEAR = 0.8, 0.35, 15
+#: Share of time and work left that the weights of a flow may take.
+FLOW = 0.25
+
+
+def fill_by_growth(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """Find a plan, prove bounds, improve the plan, until both meet or time is over."""
+    if task.is_done:
+        ledger.nothing_to_do(no_pairs())
+        return
+    ledger.prove(Bound(1, "unfinished", "the papers are not comparable yet"))
+    if not task.home.size:
+        ledger.infeasible = True
+        return
+    # A plan first, whatever its size, so that there is one if time ends here; then bounds, cheap ones first.
+    found = _first_plan(task, ledger, rng)
+    if ledger.infeasible:
+        return
+    cheap_bounds(task, ledger)
+    _dear_bounds(task, ledger)
+    # Where both are near each other, closing the gap is worth more of the time.
+    if found is not None and not ledger.closed:
+        near = ledger.pairs is not None and len(ledger.pairs) - ledger.lower_bound <= NEAR
+        share = GROUPS if near or is_huge(task) else SHARE
+        found = fill_by_groups(task, ledger, ledger.clock.share(share)) or found
+    if found is not None and not ledger.closed:
+        task.warm_up()
+        _improve(found, ledger, SHARE)
+    # What is left of the time goes to the proof, then to the plan again.
+    _exact(task, ledger, rng)
+    if found is not None:
+        _improve(found, ledger, 1.0)
+    _settle(task, ledger)
+
+
+def cheap_bounds(task: Task, ledger: Ledger) -> None:
+    """Prove what the degrees of freedom and the loads say."""
+    ledger.prove(lower_bounds.missing_links(task.table(no_pairs()), task.constraints, task.spare))
+
+
+def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator) -> cascade.Search | None:
+    for attempt in range(ATTEMPTS):
+        seed, grace = int(rng.integers(2**31)), FIRST if attempt == 0 and ledger.part is None else 0.0
+        found, done = cascade.begin(task, task.start.room, seed, 4 * attempt, ledger.clock, grace)
+        if done:
+            ledger.offer(found.pairs)
+            cascade.prune_search(found, ledger.clock)
+            ledger.offer(found.pairs)
+            return found
+        ledger.part = found.pairs
+        if not ledger.in_time:
+            break
+        if attempt == 0 and not _can_reach(task):
+            ledger.infeasible = True
+            return None
+    return None
+
+
+def _can_reach(task: Task) -> bool:
+    """Whether the candidates together could do it; true where there are too many of them to say."""
+    if task.candidates_up_to > RELAX_UP_TO:
+        return True
+    table = task.table(no_pairs())
+    pairs = allowed_pairs(task.constraints, table, task.spare)
+    pairs = pairs[task.room[pairs[:, 1]] > 0]
+    return _one_grows_to_all(table, pairs) or is_recovery_resilient(with_extra(table, pairs))
+
+
+def _one_grows_to_all(table: Reviews, pairs: IntArray) -> bool:
+    """Whether the reviewer of most items, with all reviewers who share two with the group, covers all: a quick yes."""
+    if not table.n_reviewers:
+        return False
+    reads = np.zeros((table.n_reviewers, table.n_items), np.bool_)
+    reads[table.reviewer, table.item] = reads[pairs[:, 0], pairs[:, 1]] = True
+    cover, before = reads[int(np.argmax(reads.sum(axis=1)))], -1
+    while before < int(cover.sum()) < table.n_items:
+        before = int(cover.sum())
+        cover = cover | reads[reads[:, cover].sum(axis=1) >= 2].any(axis=0)
+    return bool(cover.all())
+
+
+def _dear_bounds(task: Task, ledger: Ledger) -> None:
+    if ledger.closed or ledger.lower_bound > 64:
+        return
+    if not ledger.in_time:
+        return
+    rules = task.constraints
+    live = doubly_connected_components(with_extra(rules.reviews, rules.fixed)) if len(rules.fixed) else task.components
+    spread = lower_bounds.expansion(live.cover_start, live.cover_item, task.n_items)
+    ledger.prove(spread)
+    # The flow takes longer: where the expansion says little, it would hardly say more.
+    if spread is not None and spread.value >= ledger.lower_bound and not ledger.closed:
+        ledger.prove(lower_bounds.bound(live.cover_start, live.cover_item, task.n_items, ledger.clock.share(FLOW)))
+
+
+def _improve(found: cascade.Search, ledger: Ledger, share: float) -> None:
+    """Shorten the plan until it meets the bound or its share of the time is over."""
+    if not found.task.has_time(cascade.improve):
+        return
+    clock = ledger.clock.share(share)
+    rounds = max(1, ROUND_WORK // max(found.task.start.size, 1))
+    while not ledger.closed and not clock.over() and len(found.pairs) > 1:
+        if cascade.improve_search(found, rounds):
+            ledger.offer(found.pairs)
+        clock.spend(found.task.worked())
+
+
+def _exact(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """Run the implicit hitting set, where it is small enough."""
+    costs = bool(task.constraints.cost)
+    if not ledger.in_time or (ledger.closed and not costs) or task.candidates_up_to > EXACT_UP_TO:
+        return
+    settle(DoubleOracle(task, rng), ledger, "some group of papers apart", ledger.clock.share(0.5))
+
+
+def _settle(task: Task, ledger: Ledger) -> None:
+    """Exchange reviews for cheaper and lighter ones; without costs every plan of one length costs the same."""
+    if not task.constraints.cost:
+        ledger.cheapest = True
+    if ledger.pairs is not None and len(ledger.pairs) and task.has_time(cascade.finishing_pairs):
+        tries = math.inf if task.constraints.cost else POLISH // max(task.start.size, 1)
+        # Where a plan is long, one look for stand-ins takes longer than there is.
+        short = len(ledger.pairs) < cascade.LONG
+        ledger.pairs = polish(task, ledger.pairs, ledger.clock.no_less_than(GRACE) if short else ledger.clock, tries)
+
+
+# Cuts for the target *double* when tied scores carry no scale: largest sets of reviews that still miss the target.
+
+#: Sets of reviews that miss the target, made from one that was found.
+SETS = 4
+
+
+class ScoredOracle(Oracle):
+    """One group of the score-aware closure covers all items.
+
+    A new review is scored unlike the others of its reviewer, so it takes nothing away: what reaches the target does so
+    with any more reviews. If a set of reviews misses it, and does with none of the others, a plan holds one of the
+    others.
+    """
+
+    def __init__(self, task: Task, rng: np.random.Generator) -> None:
+        super().__init__(task)
+        # An item of the reviewer's own group may help as well, for its score is a new one.
+        self.allowed, self.rng, self.closure = every_candidate(task), rng, Closure(task)
+
+    def reaches(self, pairs: IntArray) -> bool:
+        """Close, and look for a group that covers all items."""
+        return self.closure.finishes([tuple(pair) for pair in pairs.tolist()])
+
+    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
+        """Add candidates in random order as long as the target is missed; the others are what a plan needs one of."""
+        place = {tuple(pair): k for k, pair in enumerate(self.allowed.tolist())}
+        chosen = [tuple(pair) for pair in pairs.tolist()]
+        for _ in range(SETS):
+            rest = [pair for pair in place if pair not in set(chosen)]
+            most = self._extended(chosen, [rest[k] for k in self.rng.permutation(len(rest))])
+            leaves = np.ones(len(self.allowed), np.int64)
+            leaves[[place[pair] for pair in most]] = 0
+            yield Cut(leaves, 1, set())
+
+    def _extended(self, chosen: list[tuple[int, ...]], more: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """Add what leaves the target missed, whole halves at once."""
+        if not self.closure.finishes(chosen + more):
+            return chosen + more
+        if len(more) == 1:
+            return chosen
+        half = len(more) // 2
+        return self._extended(self._extended(chosen, more[:half]), more[half:])
+
+
+class Closure:
+    """The score-aware closure of few reviewers, on bit masks: sets of items are whole numbers.
+
+    Two reviewers are of one group where each of them gives the items they share more than one score; two groups,
+    where the items they share are of more than one tie class.
+    """
+
+    def __init__(self, task: Task) -> None:
+        table = task.table(no_pairs()).only_scored()
+        self.full = (1 << task.n_items) - 1
+        self.covers, self.alike = [0] * table.n_reviewers, [dict[int, int]() for _ in range(table.n_reviewers)]
+        by_score: dict[tuple[int, float], int] = {}
+        rows = list(zip(table.reviewer.tolist(), table.item.tolist(), table.score.tolist(), strict=True))
+        for j, i, score in rows:
+            self.covers[j] |= 1 << i
+            by_score[j, score] = by_score.get((j, score), 0) | 1 << i
+        for j, i, score in rows:
+            self.alike[j][i] = by_score[j, score]
+        label = tie_classes(table)
+        self.tied = [sum(1 << int(u) for u in np.flatnonzero(label == label[i])) for i in range(task.n_items)]
+        self.apart = task.n_items < 2 or bool((label > 0).any())
+
+    def finishes(self, pairs: list[tuple[int, ...]]) -> bool:
+        """Whether some more reviews, each with a score of its own, make one group of all items."""
+        covers = list(self.covers)
+        for j, i in pairs:
+            covers[j] |= 1 << i
+        groups = self._joined_by_reviewers(covers)
+        while True:
+            merged = self._merged(groups)
+            if len(merged) == len(groups):
+                return self.apart and any(group == self.full for group in groups)
+            groups = merged
+
+    def _joined_by_reviewers(self, covers: list[int]) -> list[int]:
+        """Covers of the groups that reviewers make two by two."""
+        home = list(range(len(covers)))
+        for j, cover in enumerate(covers):
+            for k in range(j):
+                shared = cover & covers[k]
+                if home[j] != home[k] and self._varies(j, shared) and self._varies(k, shared):
+                    old, new = home[j], home[k]
+                    home = [new if place == old else place for place in home]
+        found: dict[int, int] = {}
+        for place, cover in zip(home, covers, strict=True):
+            found[place] = found.get(place, 0) | cover
+        return list(found.values())
+
+    def _varies(self, reviewer: int, items: int) -> bool:
+        """Whether a reviewer gives some items more than one score; a new review's is unlike all others."""
+        first = items & -items
+        return bool(items & ~self.alike[reviewer].get(first.bit_length() - 1, first))
+
+    def _merged(self, groups: list[int]) -> list[int]:
+        """Return the groups once each has taken in those of the ones before it that share items of two tie classes."""
+        merged: list[int] = []
+        for group in groups:
+            apart = []
+            for other in merged:
+                shared = group & other
+                if shared and shared & ~self.tied[(shared & -shared).bit_length() - 1]:
+                    group |= other
+                else:
+                    apart.append(other)
+            merged = [*apart, group]
+        return merged
+
+
+def every_candidate(task: Task) -> IntArray:
+    """Return all allowed pairs, shape (K, 2)."""
+    return as_pairs(
+        (j, i) for j in np.flatnonzero(task.spare > 0).tolist() for i in _unfixed(task, j) if task.room[i] > 0
+    )
+
+
+def _unfixed(task: Task, reviewer: int) -> list[int]:
+    fixed = task.constraints.fixed
+    return [i for i in task.constraints.readable(reviewer).tolist() if not ((fixed == (reviewer, i)).all(axis=1)).any()]
+
+
+# Plans and bounds for the target *double* when tied scores carry no scale.
+#
+# 1. A bound by the structure alone, which scores can only raise.
+# 2. Greedy plans in several orders; reviews that are not needed taken out; some taken out and the plan completed anew.
+# 3. The implicit hitting set with the score-aware closure, where it is small enough.
+
+#: Candidate reviews up to which it is tested whether all of them together reach the target.
+SCORED_RELAX_UP_TO = 200_000
+#: Candidate reviews up to which the integer programme is stated.
+#: Greedy orders tried, and exchanges before and after the integer programme; the share of time left for each.
+ORDERS, BEFORE, AFTER, SCORED_SHARE = 6, 20, 400, 0.3
+
+
+def fill(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """Find a plan, prove bounds, improve the plan, until both meet or time is over."""
+    if reached(task, no_pairs()):
+        ledger.nothing_to_do(no_pairs())
+        return
+    # What joins with ties joins without them, so a bound of the structure alone holds here too.
+    structural = new_task(task.constraints, 4)
+    if structural.is_done:
+        ledger.prove(Bound(1, "unfinished", "tied scores leave papers apart"))
+    else:
+        cheap_bounds(structural, ledger)
+    if _impossible(task, ledger):
+        ledger.infeasible = True
+        return
+    ledger.cheapest = not task.constraints.cost
+    _search(task, ledger, rng)
+    _improve_by_scores(task, ledger, rng, BEFORE)
+    _exact_by_scores(task, ledger, rng)
+    if not ledger.infeasible:
+        _improve_by_scores(task, ledger, rng, AFTER)
+
+
+def _impossible(task: Task, ledger: Ledger) -> bool:
+    """Whether ties chain all papers together, or all allowed reviews would not do."""
+    if task.n_items > 1 and not task.start.class_of.any():
+        ledger.reasons.append(
+            "reviewers' tied scores chain all papers together, so that no two have different qualities"
+        )
+        return True
+    return task.candidates_up_to <= SCORED_RELAX_UP_TO and not reached(task, every_candidate(task))
+
+
+def _search(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """Complete nothing to a plan, by size first and then in random orders."""
+    share = ledger.clock.share(SCORED_SHARE)
+    for order in range(ORDERS):
+        if ledger.closed or (order and share.over()):
+            return
+        found = completed(task, no_pairs(), ledger.clock, rng if order else None)
+        if found is not None:
+            ledger.offer(pruned(task, found, ledger.clock))
+
+
+def _improve_by_scores(task: Task, ledger: Ledger, rng: np.random.Generator, rounds: int) -> None:
+    """Exchange reviews, as long as time and rounds last; a plan as long may lead to a shorter one."""
+    clock, pairs = ledger.clock.share(SCORED_SHARE), ledger.pairs
+    for _ in range(rounds):
+        if pairs is None or len(pairs) < 2 or ledger.closed or clock.over():
+            return
+        pairs = exchanged(task, pairs, clock, rng)
+        ledger.offer(pairs)
+
+
+def _exact_by_scores(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """Run the implicit hitting set, where it is small enough."""
+    if not ledger.in_time or (ledger.closed and ledger.cheapest) or task.candidates_up_to > EXACT_UP_TO:
+        return
+    settle(ScoredOracle(task, rng), ledger, "some group of papers apart")

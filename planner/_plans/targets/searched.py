@@ -1,0 +1,436 @@
+"""What most targets have in common: parts of a plan found by cascades, and stand-ins found by testing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from planner._plans import cascade, intersection, lower_bounds
+from planner._plans.cascade import by_testing, cascades, joined_pieces
+from planner._plans.constraints import no_pairs, pieces
+from planner._plans.greedy import by_effect, greedy_connected, greedy_recoverable
+from planner._plans.target import Bound, Groups, Target
+from planner._plans.task import Cut, Oracle, looked_at, useful_loads
+from reviewgraph._base.arrays import distinct
+from reviewgraph._base.labels import REVIEWERS
+from reviewgraph._base.text import noun
+from reviewgraph.graph.components import connected_components, degrees_of_freedom, recoverability
+from reviewgraph.graph.kernels.union_find import find, union
+from reviewgraph.graph.levels import Connected, Recoverable, level_named
+from reviewgraph.table.reviews import Reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from planner._plans.target import Ledger
+    from planner._plans.task import Task
+    from reviewgraph._base.arrays import IntArray
+    from reviewgraph._base.clock import Clock
+    from reviewgraph.graph.levels import Level
+
+
+class SearchedTarget(Target):
+    """A target whose largest group grows as the largest doubly connected group does, more or less."""
+
+    abstract = True
+
+    def order(self, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
+        """Order by the growth of the largest doubly connected group."""
+        return by_effect(task, pairs, clock)
+
+    def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
+        """Give cascades that stop."""
+        return cascades(task, most, clock)
+
+    def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
+        """Test one pair after the other."""
+        return by_testing(self, task, pairs, place, clock)
+
+
+# The exact method as the last word of every target: an implicit hitting set, and what it proves, in the ledger.
+
+
+def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = None) -> None:
+    """Run :func:`planner._plans.lower_bounds.solve`; note the plan, and the cuts as a bound or as a refusal.
+
+    Parameters
+    ----------
+    oracle, ledger
+        What to separate, and what is known so far.
+    words
+        The bound in a sentence: what every smaller plan leaves.
+    clock
+        When to end; by default with the ledger's.
+    """
+    outcome = lower_bounds.solve(oracle, ledger.pairs, ledger.lower_bound, clock or ledger.clock)
+    if outcome.infeasible and ledger.pairs is None:
+        ledger.infeasible = True
+        return
+    ledger.prove(Bound(outcome.lower, "cuts", f"every smaller plan leaves {words} (cuts)"))
+    # A plan as long as the one there is may be cheaper.
+    if outcome.pairs is not None and (ledger.pairs is None or len(outcome.pairs) <= len(ledger.pairs)):
+        ledger.pairs = outcome.pairs
+        ledger.tell()
+    ledger.cheapest = ledger.cheapest or outcome.proved
+
+
+# What the targets share whose links are independent sets of a matroid: the greedy is the end of it, or the programme.
+#
+# 1. A bound, and the greedy's plan. Where they meet and no load or limit stopped a cheaper review, that is all.
+# 2. What the target knows beyond that (loads as a second matroid, say).
+# 3. The integer programme with rank cuts.
+
+#: Candidate reviews up to which the integer programme is stated.
+EXACT_UP_TO = 20_000
+
+
+def take_greedy(oracle: Oracle, ledger: Ledger, bound: Bound, pairs: IntArray, *, free: bool) -> bool:
+    """Note a bound and the greedy's plan, ``free`` if nothing stopped a cheaper review; true if that is the end."""
+    ledger.prove(bound)
+    if oracle.reaches(pairs):
+        ledger.offer(pairs)
+    ledger.cheapest = ledger.pairs is not None and (free or not oracle.task.constraints.cost)
+    return ledger.out_of_reach or (ledger.closed and ledger.cheapest)
+
+
+def settle_exactly(oracle: Oracle, ledger: Ledger) -> None:
+    """Run the integer programme with rank cuts, where it is small enough."""
+    if oracle.candidates.more_than(EXACT_UP_TO):
+        return
+    # What the greedy thought the cheapest is so only where the programme says it.
+    ledger.cheapest = False
+    settle(oracle, ledger, "papers unlinked")
+
+
+def nothing_to_do(oracle: Oracle, ledger: Ledger) -> bool:
+    """Note that nothing is missing, if so."""
+    if oracle.reaches(no_pairs()):
+        ledger.nothing_to_do(no_pairs())
+        return True
+    return False
+
+
+# Maximal recoverable blocks, and when they become one as the reviews of a plan arrive.
+#
+# Blocks only grow, and what happens inside a block depends on its reviews alone. So the plan is halved: the blocks of
+# the
+# half-way table are worked on apart from each other, and are one body each for the second half. Every review lies
+# in some log P contracted tables, which is what the pebble games take in all.
+
+
+def recoverable_groups(reviews: Reviews) -> Groups:
+    """Maximal recoverable blocks of reviewers, numbered by their first reviewers; who has fewer than two is alone.
+
+    >>> table = Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 1), ("cleo", 3)])
+    >>> recoverable_groups(table).labels.tolist()
+    [0, 0, 1]
+    """
+    found = recoverability(reviews)
+    label = found.block_labels.copy()
+    alone = np.flatnonzero(label < 0)
+    label[alone] = len(found.block_covers) + np.arange(alone.size)
+    covers = [*found.block_covers, *(reviews.items_of(j) for j in alone.tolist())]
+    first = np.unique(label, return_index=True)[1]
+    rank = np.empty(first.size, np.int64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    return Groups(rank[label], tuple(covers[k] for k in np.argsort(first).tolist()))
+
+
+def merges(reviews: Reviews, pairs: IntArray) -> list[list[int]]:
+    """For each review in turn, one reviewer of each further block that becomes one with the reviewer's.
+
+    Reviewers of fewer than two items count as blocks once they are part of one. Takes the time of the pebble game on
+    the blocks, times the logarithm of the number of reviews.
+    """
+    groups = recoverable_groups(reviews)
+    first = np.unique(groups.labels, return_index=True)[1]
+    found: list[list[int]] = [[] for _ in range(len(pairs))]
+    bodies = {int(j): cover for j, cover in zip(first, groups.covers, strict=True)}
+    home = first[groups.labels]
+    _Halving(pairs, found).run(0, len(pairs), bodies, home[pairs[:, 0]])
+    return found
+
+
+class _Halving:
+    """The recursion; a body is named after one of its reviewers and has the items it covers."""
+
+    def __init__(self, pairs: IntArray, found: list[list[int]]) -> None:
+        self.pairs, self.found = pairs, found
+
+    def run(self, low: int, high: int, bodies: dict[int, IntArray], owner: IntArray) -> list[list[int]]:
+        """Find the merges of some bodies among the reviews ``low`` to ``high``, read by ``owner[low:high]``.
+
+        Returns the blocks that they make, as lists of names.
+        """
+        blocks = self._blocks(low, high, bodies, owner)
+        number = {name: k for k, names in enumerate(blocks) for name in names}
+        reads: list[list[int]] = [[] for _ in blocks]
+        for place in range(low, high):
+            reads[number[int(owner[place])]].append(place)
+        for names, mine in zip(blocks, reads, strict=True):
+            self._join(names, np.array(mine, np.int64), bodies, owner)
+        return blocks
+
+    def _join(self, names: list[int], reads: IntArray, bodies: dict[int, IntArray], owner: IntArray) -> None:
+        """Find the merges of bodies that some reviews make one block: by one, or some by the first half of them."""
+        if len(names) == 1:
+            return
+        if reads.size == 1:
+            reader = int(owner[reads[0]])
+            self.found[int(reads[0])] = [name for name in names if name != reader]
+            return
+        self._halve(reads, {name: bodies[name] for name in names}, owner)
+
+    def _halve(self, reads: IntArray, bodies: dict[int, IntArray], owner: IntArray) -> None:
+        """Work on the first half of some reviews, then on the second with the blocks of the first as bodies."""
+        inner = _Halving(self.pairs[reads], [[] for _ in range(reads.size)])
+        half, own = reads.size // 2, owner[reads]
+        name_of = {name: names[0] for names in inner.run(0, half, bodies, own) for name in names}
+        named = np.array([name_of[name] for name in own.tolist()], np.int64)
+        covers: dict[int, list[IntArray]] = {}
+        for name, cover in bodies.items():
+            covers.setdefault(name_of[name], []).append(cover)
+        for name, item in zip(named[:half].tolist(), inner.pairs[:half, 1:], strict=True):
+            covers[name].append(item)
+        merged = {name: distinct(*parts) if len(parts) > 1 else parts[0] for name, parts in covers.items()}
+        inner._join(sorted(merged), np.arange(half, reads.size), merged, named)
+        for place, joined in zip(reads.tolist(), inner.found, strict=True):
+            self.found[place] = joined
+
+    def _blocks(self, low: int, high: int, bodies: dict[int, IntArray], owner: IntArray) -> list[list[int]]:
+        """Blocks that some bodies make with the reviews ``low`` to ``high``, as lists of names."""
+        names = sorted(bodies)
+        place = {name: k for k, name in enumerate(names)}
+        reader = np.concatenate(
+            [
+                np.repeat(np.arange(len(names)), [bodies[name].size for name in names]),
+                np.array([place[name] for name in owner[low:high].tolist()], np.int64),
+            ]
+        )
+        item = np.concatenate([*(bodies[name] for name in names), self.pairs[low:high, 1]])
+        known = distinct(item)
+        rows = distinct(reader * max(known.size, 1) + np.searchsorted(known, item))
+        table = Reviews.from_codes(
+            rows // max(known.size, 1), rows % max(known.size, 1), reviewers=len(names), items=int(known.size)
+        )
+        label = recoverable_groups(table).labels.tolist()
+        found: dict[int, list[int]] = {}
+        for name, block in zip(names, label, strict=True):
+            found.setdefault(block, []).append(name)
+        return list(found.values())
+
+
+# The target *connected*: one piece of the reviewer-item graph holds all items.
+
+
+class ConnectedTarget(SearchedTarget):
+    """Groups are pieces of the graph; a review between two of them makes them one."""
+
+    level: ClassVar[Level] = level_named(Connected.name)
+    together = "linked to one another"
+    apart = "linked to the others"
+    scales = False
+
+    def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
+        """Count the pieces that hold items."""
+        return pieces(reviews) <= 1 and bool((reviews.reviews_per_item > 0).all())
+
+    def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
+        """Return the pieces; items nobody reviews are pieces of their own."""
+        found = connected_components(reviews)
+        return Groups(found.labels, found.covers)
+
+    def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
+        """Join the pieces of the reviewer and of the item."""
+        M = task.home.size
+        found = connected_components(task.table(no_pairs()))
+        parent = np.concatenate([found.labels, found.item_labels])
+        parent = np.unique(parent, return_index=True)[1][parent]  # each piece by its first vertex, a reviewer's if any
+        for j, i in pairs.tolist():
+            other = find.python(parent, M + i)
+            apart = union.python(parent, j, M + i)
+            yield [other] if apart and other < M else []
+
+    def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
+        """State the cuts of this level."""
+        return ConnectedOracle(task)
+
+    def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+        """Take a spanning tree of the pieces, cheapest reviews first; where loads stop it, the integer programme."""
+        oracle = ConnectedOracle(task)
+        if nothing_to_do(oracle, ledger):
+            return
+        missing = max(1, pieces(task.table(no_pairs())) - 1)
+        words = f"{missing + 1} pieces need {missing} {noun(missing, 'link')}"
+        bound = Bound(missing, "pieces", words if task.n_items > 1 else "the paper is not reviewed")
+        pairs, free = greedy_connected(oracle, ledger)
+        if take_greedy(oracle, ledger, bound, pairs, free=free):
+            return
+        ledger.clock.check()
+        if ledger.pairs is None and not oracle.possible():
+            ledger.infeasible = True
+            return
+        settle_exactly(oracle, ledger)
+
+    def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
+        """Join the largest pieces."""
+        yield joined_pieces(task, most, clock)
+
+
+class ConnectedOracle(Oracle):
+    """One piece holds all items."""
+
+    threshold = 1
+
+    def reaches(self, pairs: IntArray) -> bool:
+        """Count the pieces that hold items."""
+        table = self.task.table(pairs)
+        return pieces(table) <= 1 and bool((table.reviews_per_item > 0).all())
+
+    def possible(self) -> bool:
+        """Let each reviewer join all that he may be given; takes M (M + N) for M reviewers and N items."""
+        table = self.task.table(no_pairs())
+        found, read = connected_components(table), table.reviews_per_item > 0
+        who, what = found.labels.copy(), found.item_labels.copy()
+        for j in np.flatnonzero(self.task.spare > 0).tolist():
+            items = self.candidates.of(j)
+            read[items] = True
+            joined = np.append(what[items], who[j])
+            who[np.isin(who, joined)] = what[np.isin(what, joined)] = who[j]
+        return bool(np.unique(what).size <= 1 and read.all())
+
+    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
+        """Reviews between pieces must be one fewer than the pieces."""
+        table = self.task.table(pairs)
+        found = connected_components(table)
+        leaves = found.labels[self.allowed[:, 0]] != found.item_labels[self.allowed[:, 1]]
+        yield Cut(leaves.astype(np.int64), max(1, pieces(table) - 1), set(np.flatnonzero(table.loads == 0).tolist()))
+
+
+# The target *recoverable*: no degrees of freedom, almost every vector of qualities can be told.
+
+
+class RecoverableTarget(SearchedTarget):
+    """Groups are maximal recoverable blocks; one review may make many of them one."""
+
+    level: ClassVar[Level] = level_named(Recoverable.name)
+    together = "comparable, coincidences aside,"
+    apart = "comparable, coincidences aside"
+    scales = True
+
+    def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
+        """Ask the pebble game."""
+        return recoverability(reviews).recoverable
+
+    def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
+        """Return the maximal recoverable blocks; who has fewer than two reviews is a group alone."""
+        return recoverable_groups(reviews)
+
+    def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
+        """Find when blocks become one, by halving the plan again and again."""
+        yield from merges(task.constraints.reviews, pairs)
+
+    def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
+        """State the cuts of this level."""
+        return RecoverableOracle(task)
+
+    def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+        """Greedy; where it is not the end, matroid intersection, a cascade, the integer programme with rank cuts."""
+        oracle = RecoverableOracle(task)
+        if nothing_to_do(oracle, ledger):
+            return
+        bound = lower_bounds.missing_links(task.table(no_pairs()), task.constraints, task.spare)
+        pairs, free = greedy_recoverable(oracle, bound.value, ledger)
+        if take_greedy(oracle, ledger, bound, pairs, free=free) or _is_short(oracle, ledger, np.empty(0, np.int64)):
+            return
+        ledger.clock.check()
+        if ledger.pairs is None and not oracle.possible():
+            ledger.infeasible = True
+            return
+        if _intersect(oracle, ledger):
+            return
+        if ledger.pairs is None:
+            _cascade(oracle, ledger)
+            ledger.cheapest = ledger.pairs is not None and not task.constraints.cost
+            if ledger.closed and ledger.cheapest:
+                return
+        settle_exactly(oracle, ledger)
+
+
+class RecoverableOracle(Oracle):
+    """No degrees of freedom; the structures are the maximal recoverable blocks."""
+
+    def reaches(self, pairs: IntArray) -> bool:
+        """Ask the pebble game."""
+        return recoverability(self.task.table(pairs)).recoverable
+
+    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
+        """Reviews inside a recoverable block do not help; the others must be as many as the degrees of freedom."""
+        table = self.task.table(pairs)
+        found = recoverability(table)
+        label = found.block_labels
+        inside = {(int(b), int(i)) for b, cover in enumerate(found.block_covers) for i in cover}
+        own = set(zip(table.reviewer.tolist(), table.item.tolist(), strict=True))
+        leaves = np.array(
+            [(int(label[j]), i) not in inside and (j, i) not in own for j, i in self.allowed.tolist()], np.int64
+        )
+        yield Cut(leaves, max(1, found.degrees_of_freedom), set(np.flatnonzero(label < 0).tolist()))
+
+
+def _cascade(oracle: Oracle, ledger: Ledger) -> None:
+    """Plan for doubly connected groups, which are recoverable, and take out what is not needed."""
+    task = oracle.task
+    found, done = cascade.begin(task, task.start.room, 0, clock=ledger.clock)
+    if not done:
+        return
+    ledger.offer(found.pairs)
+    cascade.prune_search(found, ledger.clock)
+    pairs, place = found.pairs, 0
+    while place < len(pairs) and len(pairs) > ledger.lower_bound and ledger.in_time:
+        fewer = np.delete(pairs, place, axis=0)
+        ledger.clock.spend(looked_at(task.constraints.reviews))
+        if oracle.reaches(fewer):
+            pairs = fewer
+        else:
+            place += 1
+    ledger.offer(pairs)
+
+
+def _intersect(oracle: Oracle, ledger: Ledger) -> bool:
+    """Settle it among reviewers of two reviews or more; false where others are needed, or the method cannot say."""
+    answer = intersection.intersect(oracle, ledger.clock)
+    if answer is None:
+        return False
+    if answer.pairs is not None:
+        # Institutions would be a third matroid: what heeds them by itself is cheapest, anything else says nothing.
+        if not oracle.task.constraints.places.hold(answer.pairs):
+            return False
+        ledger.pairs, ledger.prices, ledger.cheapest = answer.pairs, answer.prices, True
+        ledger.tell()
+        return ledger.closed
+    return _is_short(oracle, ledger, answer.short)
+
+
+def _is_short(oracle: Oracle, ledger: Ledger, short: IntArray) -> bool:
+    """Whether some reviewers make so few links that the loads of the others do not suffice; notes the proof."""
+    table = oracle.task.table(no_pairs())
+    links, others = useful_loads(oracle.task.constraints, table, oracle.task.spare, short)
+    missing = degrees_of_freedom(table)
+    if links + others >= missing:
+        return False
+    ledger.infeasible, ledger.short = True, short
+    ledger.reasons.append(_shortage(short, links, others, missing))
+    return True
+
+
+def _shortage(short: IntArray, links: int, others: int, missing: int) -> str:
+    if not links:
+        return f"links missing: {missing}; the spare loads of those who may help add up to {others}"
+    names = ", ".join(REVIEWERS[j] for j in short[:5].tolist()) + (
+        f" and {short.size - 5} more" if short.size > 5 else ""
+    )
+    return (
+        f"links missing: {missing}; even if they read everything they may, {names} can make {links} of them, and "
+        f"the spare loads of the others make at most {others} more"
+    )

@@ -1,0 +1,571 @@
+"""A planning task as the kernels see it: blocks of the existing and the fixed reviews, and who may still read what."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from planner._plans.constraints import no_pairs, with_extra
+from planner._plans.structure import (
+    STEPS,
+    Board,
+    Growth,
+    Structure,
+    close,
+    copy_structure,
+    find_block,
+    new_structure,
+    working_space,
+)
+from reviewgraph._base.arrays import distinct, occurs
+from reviewgraph.graph.components import (
+    Components,
+    degrees_of_freedom,
+    doubly_connected_components,
+    is_recovery_resilient,
+    tie_classes,
+)
+from reviewgraph.graph.fragility import critical_reviewers, critical_reviews
+from reviewgraph.graph.kernels.compiling import POLICY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypeAlias
+
+    from planner._plans.constraints import Constraints, Needs, Places
+    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base.clock import Clock
+    from reviewgraph._base.labels import Label, Mentions
+    from reviewgraph.graph.kernels.compiling import Kernel
+    from reviewgraph.table.reviews import Reviews
+
+
+# What a plan in the making has left: spare loads, limits, and places for panel groups.
+
+
+class Left:
+    """Loads, limits and places after some more reviews.
+
+    ``spare`` (M,) and ``room`` (N,) are what is left, of what the fixed reviews left at first; ``taken`` counts the
+    places of panel groups on items that the reviews take, fixed ones left out.
+    """
+
+    def __init__(self, rules: Constraints, spare: IntArray, room: IntArray, pairs: IntArray) -> None:
+        self.places = rules.places
+        self.spare = spare - np.bincount(pairs[:, 0], minlength=spare.size)
+        self.room = room - np.bincount(pairs[:, 1], minlength=room.size)
+        self.taken: Counter[tuple[int, int]] = Counter()
+        if self.places.any:
+            self.taken.update((i, group) for j, i in pairs.tolist() for group in self.places.of(j))
+
+    def open(self, reviewer: int, item: int) -> bool:
+        """Whether a pair that is allowed alone may be added to what is there."""
+        return bool(self.spare[reviewer] > 0 and self.room[item] > 0) and not self.full(reviewer, item)
+
+    def full(self, reviewer: int, item: int) -> bool:
+        """Whether the item has as many of one of the reviewer's panel groups as it may."""
+        if not self.places.any:
+            return False
+        free = self.places.free
+        return any(free[item, group] <= self.taken[item, group] for group in self.places.of(reviewer))
+
+    def take(self, reviewer: int, item: int, times: int = 1) -> None:
+        """Use a pair that is open."""
+        self.spare[reviewer] -= times
+        self.room[item] -= times
+        for group in self.places.of(reviewer):
+            self.taken[item, group] += times
+
+    def give_back(self, reviewer: int, item: int) -> None:
+        """Undo a :meth:`take`."""
+        self.take(reviewer, item, -1)
+
+
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of one step of a growth; and of a look at a table, for each review
+#: and
+#: for all else.
+STEP, READ, CALL = 16e-9, 1e-6, 2e-4
+#: Seconds that a first plan and its bounds take as plain Python for each entry of the covers, as far as one kernel
+#: goes; and those of a search that stops at its deadline.
+ENTRY, SEARCH = 0.5e-3, 60.0
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The structure that existing and fixed reviews make, closed; and what the search needs beside it.
+
+    Parameters
+    ----------
+    constraints
+        What the plan must respect.
+    components
+        The doubly connected components of the existing reviews; blocks are numbered as they are.
+    start
+        The structure with the fixed reviews in it, closed. Nobody may change it.
+    spare, room
+        What is left after the fixed reviews.
+    use_scores
+        Whether tied scores carry no scale.
+    """
+
+    constraints: Constraints
+    components: Components
+    start: Structure
+    spare: IntArray
+    room: IntArray
+    use_scores: bool = False
+
+    @property
+    def n_items(self) -> int:
+        """N."""
+        return self.constraints.reviews.n_items
+
+    @property
+    def candidates_up_to(self) -> int:
+        """Most candidate reviews there can be: everybody with load left, on every item."""
+        return int((self.spare > 0).sum()) * self.n_items
+
+    @cached_property
+    def space(self) -> Growth:
+        """Working space for growths."""
+        return working_space(len(self.components), self.n_items)
+
+    @property
+    def home(self) -> IntArray:
+        """Shape (M,): the block of each reviewer."""
+        return self.components.labels
+
+    @property
+    def is_done(self) -> bool:
+        """Whether one block covers all items without a further review."""
+        return int(self.start.cover.max(initial=0)) >= self.n_items
+
+    def form(self, kernel: Kernel[..., Any]) -> Any:
+        """Return the form of a kernel that suits the size of the task."""
+        return kernel.compiled if POLICY.pays(kernel, self.seconds) else kernel.python
+
+    def has_time(self, *kernels: Kernel[..., Any]) -> bool:
+        """Whether a step is begun that is worth taking only if its kernels are compiled before time is over."""
+        return all(POLICY.fits(kernel, self.seconds) for kernel in kernels)
+
+    @cached_property
+    def seconds(self) -> float:
+        """What a first plan takes as plain Python."""
+        return ENTRY * self.start.size
+
+    def worked(self) -> float:
+        """Return the work of growths in :attr:`space` since this was last asked."""
+        steps, self.space.extent[STEPS] = int(self.space.extent[STEPS]), 0
+        return STEP * steps
+
+    def warm_up(self) -> None:
+        """Compile from now on, if the task is not tiny: a long search is to come."""
+        POLICY.expect(SEARCH)
+
+    def board(self, seed: int) -> Board:
+        """Return spare loads and limits that a search may use up."""
+        order = np.argsort(self.components.labels, kind="stable").astype(np.int64)
+        member_start = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.components.sizes)])
+        return Board(
+            self.home.astype(np.int64),
+            member_start,
+            order,
+            np.bincount(self.constraints.fixed[:, 0], minlength=self.spare.size).astype(np.int64),
+            self.spare.copy(),
+            self.room.copy(),
+            self.constraints.barred_start,
+            self.constraints.barred,
+            *self.places(),
+            np.array([seed & 0x7FFFFFFF], np.int64),
+        )
+
+    def places(self) -> Places:
+        """Return the places that panel groups have left after the fixed reviews, for a search to use up."""
+        left = self.constraints.places
+        return left._replace(free=left.free.copy())
+
+    @cached_property
+    def needs(self) -> Needs:
+        """Reviews that items are short of after the fixed ones."""
+        rules = self.constraints
+        return rules.people.needs(with_extra(rules.reviews, rules.fixed))
+
+    def left(self, pairs: IntArray) -> Left:
+        """Return what loads, limits and rules leave after some more reviews."""
+        return Left(self.constraints, self.spare, self.room, pairs)
+
+    def table(self, pairs: IntArray) -> Reviews:
+        """Return existing, fixed and these reviews."""
+        rules = self.constraints
+        return with_extra(rules.reviews, np.concatenate([rules.fixed, pairs]), use_scores=self.use_scores)
+
+    def after(self, pairs: IntArray) -> Structure:
+        """Return the closed structure after some more reviews, shape (P, 2)."""
+        state = copy_structure(self.start)
+        block, item = self.home[pairs[:, 0]].astype(np.int64), np.ascontiguousarray(pairs[:, 1])
+        self.form(close)(state, self.space, block, item, block.size)
+        return state
+
+    def reaches(self, pairs: IntArray) -> bool:
+        """Whether some more reviews let one block cover all items."""
+        return int(self.after(pairs).cover.max(initial=0)) >= self.n_items
+
+    def block_labels(self, state: Structure) -> IntArray:
+        """Shape (B,): the root of each block of the start."""
+        return np.array([find_block.python(state.root, block) for block in range(len(self.components))], np.int64)
+
+
+def looked_at(table: Reviews) -> float:
+    """Return the work of a look at a table: its groups, whether it is at a level, or a task made of it."""
+    return CALL + READ * table.n_reviews
+
+
+def new_task(constraints: Constraints, room_for: int, *, use_scores: bool = False) -> Task:
+    """Contract the existing reviews to doubly connected components, and add the fixed reviews."""
+    reviews = constraints.reviews
+    components = doubly_connected_components(reviews, use_scores=use_scores)
+    class_of = tie_classes(components.reviews) if use_scores else np.arange(reviews.n_items)
+    block = np.repeat(np.arange(len(components)), components.cover_sizes)
+    fixed = constraints.fixed
+    start = new_structure(block, components.cover_item, len(components), class_of, room_for + len(fixed))
+    task = Task(
+        constraints,
+        components,
+        start,
+        constraints.spare - np.bincount(fixed[:, 0], minlength=reviews.n_reviewers),
+        constraints.room - np.bincount(fixed[:, 1], minlength=reviews.n_items),
+        use_scores,
+    )
+    return replace(task, start=task.after(fixed)) if len(fixed) else task
+
+
+# Who may still read what, as pairs, and how many links that makes at most.
+
+#: Readers asked for each that is wanted, in :func:`few_short_pairs`, before an item goes without.
+TURNS = 4
+
+
+def allowed_pairs(rules: Constraints, table: Reviews, spare: IntArray) -> IntArray:
+    """Shape (K, 2): pairs that are allowed and no reviews yet."""
+    found = [no_pairs()]
+    for j in np.flatnonzero(spare > 0).tolist():
+        items = np.setdiff1d(rules.readable(j), table.items_of(j), assume_unique=True)
+        found.append(np.column_stack([np.full(items.size, j), items]))
+    return np.concatenate(found)
+
+
+def short_pairs(task: Task) -> IntArray:
+    """Shape (K, 2): allowed pairs of the items that are short of reviews."""
+    short, found = (task.needs.each > 0) & (task.room > 0), [no_pairs()]
+    taken = task.constraints.fixed[:, 0] * task.n_items + task.constraints.fixed[:, 1]
+    for j in np.flatnonzero(task.spare > 0).tolist():
+        items = task.constraints.readable(j)
+        found.append(np.column_stack([np.full(items.size, j), items])[short[items]])
+    pairs = np.concatenate(found)
+    pairs = pairs[~occurs(pairs[:, 0] * task.n_items + pairs[:, 1], np.sort(taken))]
+    return pairs[task.constraints.places.open(pairs)]
+
+
+def few_short_pairs(task: Task, few: int) -> IntArray:
+    """Shape (K, 2): for each item that is short of reviews some of its allowed pairs, ``few`` more than it lacks.
+
+    The readers of an item follow each other, of those who have loads left; each item begins with another one.
+    """
+    rules, items = task.constraints, np.flatnonzero((task.needs.each > 0) & (task.room > 0))
+    able = np.flatnonzero(task.spare > 0)
+    found, wanted = [no_pairs()], np.minimum(task.needs.each[items] + few, able.size)
+    barred = distinct(rules.barred_pairs, rules.fixed[:, 0] * task.n_items + rules.fixed[:, 1])
+    for turn in range(min(int(wanted.max(initial=0)) * TURNS, able.size)):
+        items, wanted = items[wanted > 0], wanted[wanted > 0]
+        if not items.size:
+            break
+        pairs = np.column_stack([able[(7 * items + turn) % able.size], items])
+        free = ~occurs(pairs[:, 0] * task.n_items + pairs[:, 1], barred) & rules.places.open(pairs)
+        found.append(pairs[free])
+        wanted = wanted - free
+    return np.concatenate(found)
+
+
+def useful_loads(rules: Constraints, table: Reviews, spare: IntArray, short: IntArray) -> tuple[int, int]:
+    """Links that some reviewers can make whatever they read, and that the loads of the others allow at most.
+
+    p new reviews by a reviewer of d < 2 reviews make at most p - (2 - d) links.
+    """
+    count = np.zeros(spare.size, np.int64)
+    for j in np.flatnonzero(spare > 0).tolist():
+        count[j] = np.setdiff1d(rules.readable(j), table.items_of(j), assume_unique=True).size
+    useful = np.maximum(np.minimum(spare, count) - np.maximum(2 - table.loads, 0), 0)
+    chosen, others = short[table.loads[short] >= 2], np.ones(spare.size, np.bool_)
+    others[chosen] = False
+    pairs = allowed_pairs(rules, table, np.where(others, 0, spare))
+    before, after = degrees_of_freedom(table), degrees_of_freedom(with_extra(table, pairs))
+    return before - after, int(useful[others].sum())
+
+
+# What the exact method asks of a target: whether it is reached, and which cuts forbid a structure that misses it.
+
+#: Candidates listed at once; and up to which it is tested whether all of them together reach a target.
+AT_ONCE, RELAX_UP_TO = 10_000, 3_000_000
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of a round of the exact method, for each candidate.
+ROUND = 2e-5
+
+
+class Cut(NamedTuple):
+    """A condition on every plan.
+
+    Parameters
+    ----------
+    leaves
+        Shape (K,): 1 for the candidates that leave a structure.
+    least
+        How many of them a plan needs.
+    alone
+        Reviewers who are no part of a block yet: their first reviews do not count.
+    """
+
+    leaves: IntArray
+    least: int
+    alone: set[int]
+
+
+class Oracle(ABC):
+    """A target, for one task.
+
+    ``threshold`` is the number of items from which a reviewer is a part of the structure.
+    """
+
+    threshold = 2
+
+    def __init__(self, task: Task, allowed: IntArray | None = None) -> None:
+        self.task = task
+        self.candidates = Candidates(task)
+        if allowed is not None:
+            self.allowed = allowed
+
+    @property
+    def work(self) -> float:
+        """Work of a round of the exact method, beside what its solver counts: to state, look and cut."""
+        return ROUND * len(self.allowed)
+
+    @cached_property
+    def allowed(self) -> IntArray:
+        """Shape (K, 2): the candidate reviews; millions in large tables, see ``candidates`` for them one by one."""
+        return np.concatenate([no_pairs(), *self.candidates.chunks()])
+
+    @abstractmethod
+    def reaches(self, pairs: IntArray) -> bool:
+        """Whether the target is reached with these reviews and the fixed ones."""
+
+    @abstractmethod
+    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
+        """Cuts that these reviews break."""
+
+    def possible(self) -> bool:
+        """Whether all candidates together, loads and limits aside, reach the target; true where they are too many."""
+        return self.task.candidates_up_to > RELAX_UP_TO or self.reaches(self.allowed)
+
+
+class Candidates:
+    """Allowed pairs whose item the reviewer's block does not cover yet, or is short of reviews, reviewer by reviewer.
+
+    In large tables they are too many to be held at once, so they are found anew whenever they are gone through.
+    """
+
+    def __init__(self, task: Task) -> None:
+        count = task.start.size
+        self.task, self.root = task, task.block_labels(task.start)
+        owner, item = self.root[task.start.block[:count]], task.start.item[:count]
+        order = np.argsort(owner, kind="stable")
+        self.covered = item[order]
+        self.start = np.searchsorted(owner[order], np.arange(self.root.size + 1))
+        self.closed = task.needs.each <= 0
+
+    def of(self, reviewer: int) -> IntArray:
+        """Items that a reviewer may be given to some use, ascending."""
+        task, block = self.task, self.root[self.task.home[reviewer]]
+        if task.spare[reviewer] <= 0:
+            return np.empty(0, np.int64)
+        free = np.zeros(task.n_items, np.bool_)
+        free[task.constraints.readable(reviewer)] = True
+        free &= task.room > 0
+        own = self.covered[self.start[block] : self.start[block + 1]]
+        free[own[self.closed[own]]] = False
+        return np.flatnonzero(free)
+
+    def chunks(self, reviewers: IntArray | None = None) -> Iterator[IntArray]:
+        """Pairs of all reviewers, or some, ascending, so many at once that an array of them is no burden."""
+        some = np.flatnonzero(self.task.spare > 0) if reviewers is None else reviewers
+        chunk: list[IntArray] = []
+        size = 0
+        for j in some.tolist():
+            items = self.of(j)
+            chunk.append(np.column_stack([np.full(items.size, j), items]))
+            size += items.size
+            if size >= AT_ONCE:
+                yield np.concatenate(chunk)
+                chunk, size = [], 0
+        if chunk:
+            yield np.concatenate(chunk)
+
+    def more_than(self, most: int, reviewers: IntArray | None = None) -> bool:
+        """Whether there are more than some number of them, without a list of all."""
+        some, count = np.flatnonzero(self.task.spare > 0) if reviewers is None else reviewers, 0
+        for j in some.tolist():
+            count += self.of(j).size
+            if count > most:
+                return True
+        return False
+
+
+# What may fail to arrive, one loss at a time, and the planning task that is left when it does.
+#
+# A plan survives where the reviews that are left reach *double* after each loss. Reviews of the plan may be lost like
+# all
+# others, and who or what is lost can mend nothing: its pairs count as conflicts.
+
+if TYPE_CHECKING:
+    Mentioned: TypeAlias = Sequence[Label] | Mentions
+
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of leaving out all reviewers or reviews in turn, for each review.
+LEFT_OUT = 35e-6
+
+
+class Loss(NamedTuple):
+    """What fails to arrive.
+
+    Parameters
+    ----------
+    reviewer
+        Who drops out, or whose review is lost; -1 where nothing is.
+    item
+        The item of the review that is lost; -1 where all of the reviewer's are.
+    """
+
+    reviewer: int = -1
+    item: int = -1
+
+    def takes(self, reviewer: IntArray, item: IntArray) -> BoolArray:
+        """Which of some pairs, given by reviewer and by item, are lost."""
+        mine: BoolArray = reviewer == self.reviewer
+        return mine if self.item < 0 else mine & (item == self.item)
+
+
+class Losses(ABC):
+    """A kind of loss.
+
+    Attributes
+    ----------
+    single
+        Whether one review is lost at a time, those of the plan included: then a cut that a plan must cross so often
+        after the loss must be crossed once more before it.
+    """
+
+    single: bool
+
+    @abstractmethod
+    def every(self, table: Reviews) -> list[Loss]:
+        """List the losses there may be."""
+
+    @abstractmethod
+    def critical(self, table: Reviews, clock: Clock | None) -> list[Loss]:
+        """List the losses after which a doubly connected table is so no more."""
+
+    @abstractmethod
+    def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
+        """Say what is lost."""
+
+    def failing(self, table: Reviews, clock: Clock | None = None) -> list[Loss]:
+        """List the losses after which no doubly connected component covers all items; the loss of nothing alone, if so.
+
+        Takes the time of :func:`reviewgraph.graph.fragility.critical_reviews`, or of the same for reviewers.
+
+        Raises
+        ------
+        TimeOver
+            If the clock is over before they are known.
+        """
+        found = self.critical(table, clock) if is_recovery_resilient(table) else [Loss()]
+        if clock is not None:
+            clock.spend(looked_at(table) if found == [Loss()] else LEFT_OUT * table.n_reviews)
+        return found
+
+
+class AnyReviewer(Losses):
+    """A reviewer drops out, with all reviews."""
+
+    single = False
+
+    def every(self, table: Reviews) -> list[Loss]:
+        """List the reviewers."""
+        return [Loss(), *(Loss(j) for j in range(table.n_reviewers))]
+
+    def critical(self, table: Reviews, clock: Clock | None) -> list[Loss]:
+        """Ask for the critical reviewers."""
+        return [Loss(j) for j in critical_reviewers(table, clock).tolist()]
+
+    def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
+        """Name the reviewer."""
+        return f"should {reviewers[loss.reviewer]} drop out"
+
+
+class AnyReview(Losses):
+    """A review fails to arrive."""
+
+    single = True
+
+    def every(self, table: Reviews) -> list[Loss]:
+        """List the reviews."""
+        return [Loss(), *map(Loss._make, zip(table.reviewer.tolist(), table.item.tolist(), strict=True))]
+
+    def critical(self, table: Reviews, clock: Clock | None) -> list[Loss]:
+        """Ask for the critical reviews."""
+        rows = critical_reviews(table, clock)
+        return [Loss(*pair) for pair in zip(table.reviewer[rows].tolist(), table.item[rows].tolist(), strict=True)]
+
+    def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
+        """Name reviewer and paper."""
+        return f"should {reviewers[loss.reviewer]} not review paper {items[loss.item]}"
+
+
+def after_loss(task: Task, pairs: IntArray, loss: Loss) -> Task:
+    """Return what is to be planned when some reviews were planned and a loss occurs."""
+    table = task.table(pairs)
+    spare = task.spare - np.bincount(pairs[:, 0], minlength=task.spare.size)
+    if loss.item < 0 <= loss.reviewer:
+        spare[loss.reviewer] = 0
+    return with_rows_lost(task, pairs, loss.takes(table.reviewer, table.item), spare)
+
+
+def with_rows_lost(task: Task, pairs: IntArray, lost: BoolArray, spare: IntArray | None = None) -> Task:
+    """Return what is to be planned when some reviews were planned and others, marked by row of their table, are lost.
+
+    Parameters
+    ----------
+    task, pairs
+        What was to be planned, and the reviews planned, shape (P, 2).
+    lost
+        Shape (E,), over the rows of ``task.table(pairs)``.
+    spare
+        What is left of the loads; by default what the planned reviews leave.
+    """
+    table, rules, N = task.table(pairs), task.constraints, max(task.n_items, 1)
+    # What is lost was asked for all the same: nobody may read it again, and it counts where a rule limits people.
+    barred = distinct(table.reviewer[lost] * N + table.item[lost], rules.people.beside(table))
+    left = task.spare - np.bincount(pairs[:, 0], minlength=task.spare.size) if spare is None else spare
+    after = replace(
+        rules,
+        reviews=table.subset(~lost),
+        spare=left,
+        room=task.room - np.bincount(pairs[:, 1], minlength=task.room.size),
+        conflicts=distinct(rules.conflicts, barred),
+        fixed=no_pairs(),
+        people=rules.people.without(table.subset(lost)),
+    )
+    # As much room as the task had: two entries are kept back of what is said to be left.
+    return new_task(after, task.start.room + 2)

@@ -1,0 +1,481 @@
+"""A plan as a page for people: the table, and what is proved."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from heapq import nsmallest
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from planner._plans.constraints import no_pairs, with_extra
+from planner._plans.outcome import PlanStatus, what_is_missing
+from planner._plans.task import Loss, after_loss, allowed_pairs, looked_at
+from reviewgraph._base.clock import Clock, TimeOver
+from reviewgraph._base.labels import PAPERS, REVIEWERS
+from reviewgraph._base.text import counted, noun, text_table
+from reviewgraph.graph.check import of_this_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from planner._plans.outcome import RuleStanding
+    from planner._plans.target import Estimate, Groups, Keeping, Ledger, Reach, Target
+    from planner._plans.task import Losses, Task
+    from planner.plans import Plan
+    from reviewgraph._base.arrays import IntArray
+    from reviewgraph.table.reviews import Reviews
+
+
+#: Papers named before the rest is only counted.
+NAMED = 5
+
+
+def page(found: Plan) -> str:
+    """Return the whole page."""
+    unlisted = found.constraints.reviews.origin.unlisted
+    lines = [f"{unlisted.words}.", ""] if unlisted else []
+    lines += _table(found) if found.reviews else []
+    lines.append(" ".join(verdict(found)))
+    lines += rule_lines(found)
+    lines += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in found.explanation]
+    lines += [] if found.shortage is None else found.shortage.sentences()
+    return "\n".join(lines)
+
+
+def rule_lines(found: Plan) -> list[str]:
+    """Say which rules on people hold with the plan, and where reviews that are there break one."""
+    if not found.rules:
+        return []
+    return ["Rules on who reviews a paper together:", *(f"  {_rule_line(rule)}" for rule in found.rules)]
+
+
+def _rule_line(rule: RuleStanding) -> str:
+    broken = ""
+    if rule.broken:
+        more = f" and {len(rule.broken) - NAMED} more" if len(rule.broken) > NAMED else ""
+        broken = f", not on {len(rule.broken)} ({', '.join(map(str, rule.broken[:NAMED]))}{more})"
+    return f"{rule.words}: holds on {counted(rule.papers, 'paper')}{broken} ({rule.option})"
+
+
+def verdict(found: Plan) -> list[str]:
+    """Say what is proved, in a few sentences."""
+    if found.status == PlanStatus.INFEASIBLE:
+        return [PlanStatus.INFEASIBLE.text]
+    if not found.reviews and found.status == PlanStatus.OPTIMAL and found.attained:
+        few = " for the papers of this file" if found.constraints.reviews.origin.unlisted else ""
+        return [f"Nothing is missing: no extra review is needed{few}."]
+    if found.status == PlanStatus.CHOSEN:
+        return [found.status.text, f"Reviews: {found.count}."]
+    if found.status == PlanStatus.BEST_EFFORT:
+        return [found.status.text, f"Reviews: {found.count}.", *load_words(found)]
+    said = [_how_it_ended(found), f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
+    if not found.attained and found.count < found.lower_bound:
+        few = counted(found.count, "review")
+        said = [f"This goes a part of the way only: {few}, and the whole takes {found.lower_bound} or more."]
+    if found.lower_bound:
+        fixed = len(found.constraints.fixed)
+        beyond = f" beyond the {fixed} fixed" if fixed else ""
+        said.append(f"Why not fewer{beyond}: {max(found.bounds, key=lambda bound: bound.value).sentence}.")
+    return said + load_words(found)
+
+
+def load_words(found: Plan) -> list[str]:
+    """Say how many extra reviews one reviewer gets at most, and whether that could be fewer."""
+    least, largest = found.largest_load_lower_bound, found.largest_load
+    if not found.reviews:
+        return []
+    alike = "as many reviews" + (" at this cost" if found.constraints.cost else "")
+    proof = "" if least is None else f"; {least} or more with {alike}, and whether fewer than {largest} do is open"
+    if least == largest:
+        proof = f", the least possible with {alike}"
+    return [f"Largest extra load: {counted(largest, 'review')} for one reviewer{proof}."]
+
+
+def _how_it_ended(found: Plan) -> str:
+    """Say what a plan is; the number may be proved where its cost is not."""
+    if not found.attained:
+        return PlanStatus.LEVEL_MISSED.text
+    if found.status == PlanStatus.FEASIBLE and found.smallest:
+        better = "costs less" if found.constraints.cost.best is None else "has more affinity"
+        return f"This plan does it, and none of fewer reviews does; whether one of as many {better} is open."
+    return found.status.text
+
+
+def _table(found: Plan) -> list[str]:
+    """Return a line a review, after a line that says what the columns are."""
+    table, prices, alone = found.constraints.reviews, found.constraints.cost, found.status == PlanStatus.CHOSEN
+    priced = "affinity" if prices.best is not None else "cost" if prices else ""
+    deal = found.purchase
+    columns: dict[str, list[str]] = {
+        "paper": [f"{review.item} {table.titles.get(review.item, '')}".strip() for review in found.reviews],
+        "reviewer": [str(review.reviewer) for review in found.reviews],
+    }
+    if not alone:
+        columns["joins"] = [review.short for review in found.reviews]
+        columns["largest"] = [f"{review.covers}" for review in found.reviews]
+    if priced:
+        columns[priced] = [f"{getattr(review, priced):g}" for review in found.reviews]
+    if deal is not None:
+        columns["buys"] = ["-" if review.gain is None else f"{review.gain:.2g}" for review in found.reviews]
+    text = [place for place, name in enumerate(columns) if name in ("paper", "reviewer", "joins")]
+    rows = list(zip(*columns.values(), strict=True))
+    return [*_head(found, alone), "", *text_table(list(columns), rows, text), ""]
+
+
+def _head(found: Plan, alone: bool) -> list[str]:
+    """Say what the table lists, and what its columns are."""
+    table = found.constraints.reviews
+    of = counted(table.n_items, "paper") + of_this_file(table)
+    lines = [counted(found.count, "extra review") + (", those that help most first." if found.count > 1 else ".")]
+    if not alone:
+        lines.append(f"joins: papers of the groups that become one. largest: those of the largest group then, of {of}.")
+    if found.purchase is not None:
+        lines.append(f"buys: {found.purchase.unit}.")
+    return lines
+
+
+# What each review of a plan joins, in the words of a chair; the groups are those of the plan's target.
+
+#: Losses looked at for one that a review mends.
+LOOKED_AT = 50
+
+
+class Joined(NamedTuple):
+    """What a review joins, in a sentence and in a few words for a table."""
+
+    words: str
+    short: str
+
+
+def joins(task: Task, target: Target, pairs: IntArray, clock: Clock) -> tuple[list[Joined], list[int], list[int]]:
+    """Say what each review joins when they arrive in this order, and what there is then.
+
+    That is how many items the largest group covers, and how many groups are left.
+
+    Parameters
+    ----------
+    task
+        What is planned, without fixed reviews.
+    target
+        Says what a group is, and which groups become one.
+    pairs
+        Shape (P, 2).
+    clock
+        When to look no further for losses that reviews mend.
+    """
+    table = task.constraints.reviews
+    known = Known(table, target.groups(table, use_scores=task.use_scores))
+    found, covers, left = [], [], []
+    backups = None if target.losses is None else Backups(task, target, target.losses, clock)
+    for place, others in enumerate(target.merges(task, pairs)):
+        j, i = pairs[place].tolist()
+        joined = known.arrival(j, i, others)
+        if backups is not None and not others:
+            joined = backups.after(pairs, place) or joined
+        found.append(joined._replace(words=f"{table.reviewers[j]} reads paper {table.items[i]}: {joined.words}"))
+        covers.append(known.largest)
+        left.append(known.count)
+    return found, covers, left
+
+
+class Backups:
+    """What reviews join after a loss, where they join nothing as long as all others arrive."""
+
+    def __init__(self, task: Task, target: Target, losses: Losses, clock: Clock) -> None:
+        self.task, self.target, self.losses, self.clock = task, target, losses, clock
+        self.open: list[Loss] | None = None
+
+    def after(self, pairs: IntArray, place: int) -> Joined | None:
+        """Name a loss that a review helps to mend, once those before it have arrived; None where none is found."""
+        with suppress(TimeOver):
+            return self._mended(pairs, place)
+        return None
+
+    def _mended(self, pairs: IntArray, place: int) -> Joined | None:
+        before, table = pairs[:place], self.task.constraints.reviews
+        if self.open is None or self.open == [Loss()]:
+            self.open = self.losses.failing(self.task.table(before), self.clock)
+        for loss in self.clock.watch(self.open[:LOOKED_AT]):
+            left = after_loss(self.task, before, loss)
+            self.clock.spend(2 * looked_at(table))
+            if left.is_done:
+                self.open.remove(loss)
+            elif loss.reviewer >= 0:
+                joined = self._joined(left, pairs[place])
+                if joined is not None:
+                    lost = self.losses.words(loss, table.reviewers, table.items)
+                    return Joined(f"{lost}, {joined.words}", f"{joined.short} {lost}")
+        return None
+
+    def _joined(self, left: Task, pair: IntArray) -> Joined | None:
+        """Say what a review joins in what is left after a loss; None where it joins nothing."""
+        j, i = pair.tolist()
+        known = Known(left.constraints.reviews, self.target.groups(left.constraints.reviews))
+        (others,) = self.target.merges(left, pair[None, :])
+        lost = left.spare[j] <= 0 or not left.constraints.may_read(j, i)
+        return None if lost or (not others and i in known.cover[known.group_of(j)]) else known.arrival(j, i, others)
+
+
+class Known:
+    """Groups as reviews arrive: group g covers ``cover[g]``, in the order in which the items came in.
+
+    ``home`` is the forest of groups, each named by the group that took the others in; ``centres`` are the papers of
+    most reviews in each, for groups that were asked for.
+    """
+
+    def __init__(self, table: Reviews, groups: Groups) -> None:
+        self.table, self.labels = table, groups.labels.tolist()
+        self.home = list(range(len(groups.covers)))
+        self.cover = [dict.fromkeys(cover.tolist()) for cover in groups.covers]
+        self.reviews = table.reviews_per_item.tolist()
+        self.centres: dict[int, list[int]] = {}
+        self.largest = max(map(len, self.cover), default=0)
+        self.count = sum(map(bool, self.cover))
+        # Groups without a reviewer: papers nobody reviews, where these count as groups.
+        held = set(self.labels)
+        self.unread = {i for g, cover in enumerate(self.cover) if g not in held for i in cover}
+
+    def group_of(self, reviewer: int) -> int:
+        """Name of a reviewer's group."""
+        g: int = self.labels[reviewer]
+        while self.home[g] != g:
+            self.home[g] = self.home[self.home[g]]
+            g = self.home[g]
+        return g
+
+    def arrival(self, reviewer: int, item: int, others: list[int]) -> Joined:
+        """Let a review arrive after which the groups of some other reviewers join; returns what it joins."""
+        own = self.group_of(reviewer)
+        partners = [self.group_of(other) for other in others]
+        joined = self._said(own, item, partners)
+        centres = self._first({item, *(i for g in (own, *partners) for i in self._centres(g))})
+        # Who reviewed nothing so far makes a group with the first review.
+        self.count += (not self.cover[own]) - len(partners) - (item in self.unread)
+        self.unread.discard(item)
+        self.cover[own][item] = None
+        for partner in partners:
+            self.home[partner] = own
+            self.cover[own].update(self.cover[partner])
+        self.centres[own] = centres
+        self.largest = max(self.largest, len(self.cover[own]))
+        if len(partners) > 1:
+            follow = "1 more group follows" if len(partners) == 2 else f"{len(partners) - 1} more groups follow"
+            words = f"{joined.words}; {follow}, {len(self.cover[own])} papers in all"
+            return Joined(words, f"{joined.short} and {counted(len(partners) - 1, 'group')}")
+        return joined
+
+    def _said(self, own: int, item: int, partners: list[int]) -> Joined:
+        before = len(self.cover[own])
+        if not partners:
+            if item in self.cover[own]:
+                return Joined("it is in the reviewer's group already: a link in reserve", "in reserve")
+            if before == 0:
+                return Joined("a first paper for this reviewer; with the next it links", "first of two")
+            text = f"the paper joins the group of {before} {noun(before, 'paper')} around {self._centre(own)}"
+            return Joined(text, f"{before} + the paper")
+        shared = self._shared(own, item, partners)
+        partner, common = shared or (partners[0], -1)
+        if before == 0:
+            text = f"joins the reviewer to the group of {self._size(partner)} around {self._centre(partner)}"
+            return Joined(text, f"{len(self.cover[partner])} + the reviewer")
+        text = (
+            f"joins the group of {before} {noun(before, 'paper')} around {self._centre(own, (item, common))} to the "
+            f"group of {len(self.cover[partner])} around {self._centre(partner, (common,))}"
+        )
+        if shared:
+            text += f"; they then share papers {self.table.items[item]} and {self.table.items[common]}"
+        return Joined(text, f"{before} + {len(self.cover[partner])}")
+
+    def _size(self, group: int) -> str:
+        return f"{len(self.cover[group])} {noun(len(self.cover[group]), 'paper')}"
+
+    def _shared(self, own: int, item: int, partners: list[int]) -> tuple[int, int] | None:
+        """Find the first partner that covers an item and shares another with a group already, and that other one."""
+        for partner in partners if item not in self.cover[own] else ():
+            if item in self.cover[partner]:
+                small, large = sorted((self.cover[partner], self.cover[own]), key=len)
+                common = next((thing for thing in small if thing in large), None)
+                if common is not None:
+                    return partner, common
+        return None
+
+    def _centre(self, group: int, but: tuple[int, ...] = ()) -> str:
+        """Name of a group: its paper of most reviews, the first of equals, if possible none of those in ``but``."""
+        centres = self._centres(group)
+        best = next((i for i in centres if i not in but), next(iter(centres), -1))
+        return f"paper {self.table.items[best]}" if best >= 0 else "no paper"
+
+    def _centres(self, group: int) -> list[int]:
+        if group not in self.centres:
+            self.centres[group] = self._first(self.cover[group])
+        return self.centres[group]
+
+    def _first(self, items: Iterable[int]) -> list[int]:
+        """List the papers of most reviews, the first of equals first; one more than a name leaves out."""
+        return nsmallest(3, items, key=lambda i: (-self.reviews[i], i))
+
+
+# What a review of a plan gives its paper beside the level.
+
+
+def filled(task: Task, pairs: IntArray, joined: list[Joined]) -> list[Joined]:
+    """Add to what each review joins, in turn, what its paper was short of."""
+    people, table = task.constraints.people, task.table(no_pairs())
+    needs = people.needs(table)
+    count, missing = table.reviews_per_item.tolist(), needs.members.copy()
+    place, group = people.groups_of(pairs[:, 0])
+    said = []
+    for k, ((_, i), (words, short)) in enumerate(zip(pairs.tolist(), joined, strict=True)):
+        count[i] += 1
+        if count[i] <= people.min_reviews:
+            words += f"; review {count[i]} of {people.min_reviews} that the paper must have"
+            short += f"; review {count[i]} of {people.min_reviews}"
+        for one in group[place == k].tolist():
+            if missing[i, one] > 0:
+                missing[i, one] -= 1
+                kind = people.ruled.kind(one)
+                words += f"; {'the' if people.panels.least[one] == 1 else 'a'} {kind} of the paper"
+                short += f"; {kind.removesuffix(' reviewer').removeprefix('reviewer of ')}"
+        said.append(Joined(words, short))
+    return said
+
+
+# How far a part of a plan gets, in words.
+
+#: Errors above this many times the noise of a score are not told apart: such papers are not placed at all.
+FAR_OFF = 50
+
+
+def why_partial(target: Target, ledger: Ledger) -> str:
+    """Say why there is no whole plan within the budget, or the time."""
+    if ledger.out_of_reach:
+        needs = " and what papers must have need" if any(b.kind == "coverage" for b in ledger.bounds) else " needs"
+        return f"the target {target.name}{needs} more reviews than the budget allows"
+    if ledger.pairs is not None:
+        return f"no plan for the target {target.name} within the budget was found; that there is none is not proved"
+    return f"no plan for the target {target.name} was found, and none was proved impossible"
+
+
+def still_short(task: Task, pairs: IntArray) -> list[str]:
+    """Say how many papers stay short of reviews."""
+    needs = task.constraints.people.needs(task.table(pairs))
+    said = []
+    if needs.reviews.any():
+        short, least = int((needs.reviews > 0).sum()), task.constraints.people.min_reviews
+        said.append(
+            f"{counted(short, 'paper stays', 'papers stay')} short of {counted(least, 'review')}, "
+            f"{int(needs.reviews.sum())} in all"
+        )
+    for missing, kind in what_is_missing(task.constraints.people, needs, np.ones(task.n_items, np.bool_)):
+        said.append(f"{counted(missing, 'paper stays', 'papers stay')} with {kind}")
+    return said
+
+
+def how_far(target: Target, reach: tuple[Reach, Reach], allowed: int | None, count: int, sure: bool) -> list[str]:
+    """Say how far a partial plan of ``count`` reviews gets, and whether it is sure that none gets further."""
+    before, after = reach
+    limit = "these" if allowed is None else f"{count} extra {noun(count, 'review')}"
+    grows = f"grows from {before.papers} to" if after.papers != before.papers else "stays at"
+    said = [f"with {limit} the largest group of papers {target.together} {grows} {after.papers} of {after.of}"]
+    if after.error is not None and np.isfinite(after.error) and after.papers > 2:
+        now = "" if before.error is None or before.papers <= 2 else f" (before: {_times(before.error)})"
+        said.append(
+            f"expected error of a paper in that group: {_times(after.error)} times the noise of one score{now}, "
+            "shift and scale of all scores aside"
+        )
+    if sure:
+        said.append("all choices within the budget were tried, and none does better")
+    return said
+
+
+def how_kept(target: Target, keeping: Keeping) -> list[str]:
+    """Say how likely a level is kept when reviews fail to arrive, before and after the plan."""
+    if not keeping.known:
+        return [f"how likely the papers stay {target.together} when reviews fail to arrive was not estimated"]
+    said = [
+        f"if each review, planned ones included, fails to arrive with probability {keeping.missing:g}, the papers stay "
+        f"{target.together} with probability {_chance(keeping.before)} as things are, and {_chance(keeping.after)} "
+        "with the plan (by simulation, each with its standard error)"
+    ]
+    if keeping.attained and keeping.after.probability < keeping.wanted:
+        said.append(f"so many draws do not tell that from the {keeping.wanted:g} asked for")
+    if not keeping.attained:
+        said.append(f"that is less than the {keeping.wanted:g} asked for: allow more reviews, load or time")
+    return said
+
+
+def _chance(estimate: Estimate) -> str:
+    return f"{estimate.probability:.3f} ± {estimate.standard_error:.3f}"
+
+
+def _times(error: float) -> str:
+    return f"{error:.2g}" if error < FAR_OFF else f"over {FAR_OFF}"
+
+
+# Why a plan cannot be had: papers nobody may read, groups nobody may join, loads that do not suffice.
+
+
+def why_not(task: Task, target: Target) -> list[str]:
+    """Say why a target cannot be reached: papers nobody may read, groups nobody may join, loads that do not suffice."""
+    rules, table = task.constraints, task.constraints.reviews
+    if not (task.spare > 0).any():
+        return ["no reviewer has spare load; raise loads, or name emergency reviewers"]
+    # Each reason alone suffices: unread papers, papers apart, and what all loads together cannot do.
+    readers = np.zeros(task.n_items, np.int64)
+    for j in np.flatnonzero(task.spare > 0).tolist():
+        readers[rules.readable(j)] += 1
+    said = []
+    unread = np.flatnonzero((table.reviews_per_item == 0) & (readers == 0))
+    if unread.size:
+        said.append(f"nobody has reviewed, or may review, {_list(unread)}: conflicts or loads stand in the way")
+    inside = np.zeros(task.n_items, np.bool_)
+    inside[target.largest_group(task.table(no_pairs()), use_scores=task.use_scores)] = True
+    apart = np.setdiff1d(np.flatnonzero(~inside & (readers == 0)), unread)
+    if apart.size:
+        apart_is = noun(apart.size, "is", "are")
+        papers = _list(apart)
+        said.append(f"no one with spare load may read {papers}, which {apart_is} apart from the largest group")
+    said.append(_all_together(task, target))
+    return said
+
+
+def fixed_too_many(task: Task, budget: int | None = None) -> list[str]:
+    """Say whose spare load, and which papers' limits, the fixed reviews exceed; empty where there are none.
+
+    The budget is what is left for others; below 0 they exceed that, too.
+    """
+    fixed = len(task.constraints.fixed)
+    beyond = budget is not None and budget < 0
+    words = (
+        f"{counted(fixed, 'review is', 'reviews are')} fixed, which is more than the {fixed + (budget or 0)} allowed"
+    )
+    return (
+        [words] * beyond
+        + [
+            f"reviewer {REVIEWERS[j]} has more fixed reviews than spare load"
+            for j in np.flatnonzero(task.spare < 0).tolist()
+        ]
+        + [f"paper {PAPERS[i]} has more fixed reviews than its limit" for i in np.flatnonzero(task.room < 0).tolist()]
+    )
+
+
+def _all_together(task: Task, target: Target) -> str:
+    """Say whether all allowed reviews would do, loads and limits aside."""
+    remedy = "allow more pairs, raise loads or limits, or name emergency reviewers"
+    table = with_extra(task.constraints.reviews, task.constraints.fixed)
+    pairs = allowed_pairs(task.constraints, table, task.spare)
+    pairs = pairs[task.room[pairs[:, 1]] > 0]
+    if not target.reaches(task.table(pairs), use_scores=task.use_scores):
+        return f"even if every allowed review were written, some papers would not be {target.apart}; {remedy}"
+    useful = np.minimum(task.spare, np.bincount(pairs[:, 0], minlength=task.spare.size))
+    limits = "" if (task.room >= task.spare.size).all() else " and the limits of the papers"
+    return (
+        f"all allowed reviews together would do, but no choice of them within the spare loads (which add up to "
+        f"{int(useful.sum())}){limits}; {remedy}"
+    )
+
+
+def _list(codes: IntArray) -> str:
+    shown = ", ".join(PAPERS[i] for i in codes[:5].tolist())
+    return f"{noun(codes.size, 'paper')} {shown}" + (f" and {codes.size - 5} more" if codes.size > 5 else "")

@@ -1,0 +1,410 @@
+"""Assign reviewers to papers: the most affinity that demands, loads, conflicts and a connection level allow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from planner._assign.constraints import Floors, scored_pairs
+from planner._assign.fair import Fair, way_named
+from planner._assign.findings import CONDITIONING, DRAWS
+from planner._assign.inputs import Wishes, build
+from planner._assign.levels import aim_named, aims, design_named
+from planner._assign.lottery import Lottery
+from planner._assign.panels import missing_reviews
+from planner._assign.problem import Chances
+from planner._assign.stages import Run
+from planner._assign.why_none import shortage
+from planner.assignments import Assignment, AssignmentStatus
+from planner.rules import asked_rules
+from reviewgraph._base.arguments import check_magnitude, checked
+from reviewgraph._base.clock import Clock
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.results import Progress
+from reviewgraph.graph.components import is_recovery_resilient
+from reviewgraph.graph.precision import Assumptions
+
+if TYPE_CHECKING:
+    from planner._assign.constraints import Scored
+    from planner._assign.fair import Way
+    from planner._assign.levels import Aim
+    from planner._assign.problem import MaxProbability
+    from planner._assign.stages import Say
+    from planner.rules import Rule
+    from reviewgraph._base.arrays import IntArray
+    from reviewgraph._base.labels import Label
+    from reviewgraph.formats.spellings import Merge
+    from reviewgraph.io.rules import Rules
+    from reviewgraph.io.sides import Pairs
+
+
+# The arguments of assigning: what each may be, and which go together.
+
+
+def check_level(aim: Aim, survive: int) -> None:
+    """Refuse to survive more than one loss, and at a level that cannot be asked to.
+
+    Raises
+    ------
+    InputError
+        If ``survive`` is neither 0 nor 1, or 1 at such a level.
+    """
+    if survive not in (0, 1):
+        message = f"survive: expected 0 or 1, found {survive!r}"
+        raise InputError(message)
+    if survive and not aim.may_survive:
+        able = " or ".join(repr(other.name) for other in aims() if other.may_survive)
+        message = f"survive: expected target {able} with it, found {aim.name!r}"
+        raise InputError(message)
+
+
+def check_numbers(
+    conditioning: float,
+    alternates: int,
+    floor: float | None,
+    floor_best: float | None,
+    min_affinity: float | None,
+    per_change: float | None,
+) -> None:
+    """Refuse numbers out of range.
+
+    Raises
+    ------
+    InputError
+        If ``conditioning`` is no part of one, ``alternates`` no whole number, or negative, a floor or a threshold not
+        finite, or ``per_change`` negative or not finite.
+    """
+    if not 0 <= conditioning <= 1:
+        message = f"conditioning: expected a part of the affinity from 0 to 1, found {conditioning!r}"
+        raise InputError(message)
+    if not isinstance(alternates, int) or alternates < 0:
+        message = f"alternates: expected a whole number, 0 or more, found {alternates!r}"
+        raise InputError(message)
+    for name, value in (("floor", floor), ("floor_best", floor_best), ("min_affinity", min_affinity)):
+        if value is not None and not math.isfinite(value):
+            message = f"{name}: expected a finite number, found {value!r}"
+            raise InputError(message)
+        check_magnitude(name, math.nan if value is None else value)
+    if per_change is not None and not 0 <= per_change < math.inf:
+        message = f"per_change: expected a finite number, 0 or more, found {per_change!r}"
+        raise InputError(message)
+    check_magnitude("per_change", per_change or 0.0)
+
+
+def check_together(change: dict[str, bool], lots: dict[str, bool], fair: dict[str, bool]) -> None:
+    """Refuse arguments that would be passed over in silence.
+
+    Parameters
+    ----------
+    change
+        Arguments by whether they lack the previous assignment that they are about.
+    lots
+        Arguments by whether they were given beside a lottery, which does not know them.
+    fair
+        Arguments by whether they were given beside ``fair``; both put something else before affinity.
+
+    Raises
+    ------
+    InputError
+        If one of them is.
+    """
+    for name in (name for name, lacking in change.items() if lacking):
+        message = f"{name}: expected previous with it, the assignment to change; found none"
+        raise InputError(message)
+    for name in (name for name, given in lots.items() if given):
+        message = f"{name}: expected neither max_probability nor perturbation beside it, found one; drop one of the two"
+        raise InputError(message)
+    for name in (name for name, given in fair.items() if given):
+        message = (
+            f"{name}: expected no fair beside it, found one; each puts other pairs before affinity, and only one can "
+            "come first; drop one, or ask for a floor instead of fair"
+        )
+        raise InputError(message)
+
+
+#: The rules that an assignment keeps to.
+HEEDED = (
+    "conflicts", "fixed", "demand", "load", "min_load", "institutions", "senior", "attributes", "at_most", "at_least",
+    "rewards", "authors", "author_distance", "allow_cycles", "allow_coauthors",
+)  # fmt: skip
+
+
+@checked
+def assign(
+    affinity: Any,
+    *,
+    rules: Rules | Sequence[Rule] | None = None,
+    items: Iterable[Label] | None = None,
+    reviewers: Iterable[Label] | None = None,
+    target: str = "double",
+    survive: int = 0,
+    phase_one: Pairs | None = None,
+    allow_unscored: bool = False,
+    previous: Pairs | None = None,
+    per_change: float | None = None,
+    min_affinity: float | None = None,
+    conditioning: float = CONDITIONING,
+    assumptions: Assumptions | None = None,
+    fair: str | None = None,
+    floor: float | None = None,
+    floor_best: float | None = None,
+    alternates: int = 0,
+    max_probability: MaxProbability | None = None,
+    perturbation: float = 0.0,
+    draws: int = DRAWS,
+    seed: int = 0,
+    time_limit: float | None = None,
+    best_effort: bool = False,
+    merge: Merge | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    **given: Any,
+) -> Assignment:
+    r"""Assign reviewers to items so that total affinity is largest and the scores will be comparable.
+
+    .. math::
+        \max \sum_{(j, i)} a_{ji} z_{ji} \quad \text{subject to} \quad \sum_j z_{ji} = d_i, \quad
+        l_j \le \sum_i z_{ji} \le u_j, \quad z_{ji} \in \{0, 1\},
+
+    no conflict, all fixed pairs, and the reviewers with z = 1 reach a connection level: for ``double``, one doubly
+    connected component covers all items, so that recovery is guaranteed (Theorem 3.4 of [Tan21]_).
+
+    1. Without the level: a minimum-cost flow, exact. With a threshold or a previous assignment two more, for the
+       fewest pairs below the one and changes of the other.
+    2. Papers that break a rule on who reviews a paper together: an integer programme over them.
+    3. If asked for: the worst-served papers lifted by chains of exchanges, and kept up in all that follows as far as
+       the level allows.
+    4. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
+       network, cheapest first; then those no longer needed are freed again. Where that loses more than a
+       ten-thousandth of the affinity beyond what it must, sets of few cheap pairs that bring it together.
+    5. If it shall survive a reviewer: the same for what is missing without her.
+    6. Exchanges that cost what ``conditioning`` allows, or nothing, for smaller expected errors.
+
+    Parameters
+    ----------
+    affinity
+        A mapping (reviewer, item) -> number, a Series over such pairs, a data frame with columns named as in files, a
+        :class:`reviewgraph.formats.columns.Columns` with scores, or a reviewers x items matrix: dense with NaN for unscored
+        pairs, or sparse with what is stored. Higher is better; any finite numbers. Here and below unknown labels are
+        warned of, and refused where no label is known.
+    rules
+        A :class:`reviewgraph.Rules`: conflicts, fixed pairs, demands, loads, authors, and who reviews together. A list
+        of :class:`AtMost`, :class:`AtLeast` and :class:`Reward` objects is short for those alone.
+    items, reviewers
+        Labels. With a mapping, all of them, those without affinities included; with a matrix, those of its lines.
+    target
+        ``double`` (default), ``recoverable``, ``connected`` or ``none``; or a level that outlives a loss:
+        ``survives-reviewer``, which is ``double`` with ``survive=1``, or ``survives-review``.
+    survive
+        1 asks that the level hold after any one reviewer drops out; 0 by default.
+    phase_one
+        Reviews of a first phase: they link, on top of demands and loads. Papers among them that are not among the
+        items were left behind; all items must reach the level.
+    allow_unscored
+        Whether pairs without affinity may be assigned, at affinity 0; they may not by default.
+    previous
+        (reviewer, item) pairs of an assignment that this one replaces, or a ``Columns``, or reviews: as few pairs as
+        possible are changed, before any affinity. Reviewers and items that are not there any more may be among them.
+    per_change
+        Affinity that one changed pair must be worth, instead of as few changes as possible.
+    min_affinity
+        Pairs of less affinity are assigned only where there is no other way: as few as possible, before all else.
+    conditioning
+        Part of the affinity, from 0 to 1, that may be given up for smaller expected errors of the qualities: 0.0005 by
+        default. With 0 reviews change places only where that costs nothing. Up to 2,000 papers, for ``double``.
+    assumptions
+        What is assumed of the scores for these errors: a :class:`reviewgraph.graph.precision.Assumptions`, by default noise
+        1, severity 0.5 and stretch 0.2 in units of the spread of qualities.
+    fair
+        ``leximin``: the worst-served paper first, whatever affinity that costs. A paper's score is the sum of the
+        affinities of its reviewers; the smallest is made as large as can be, then the second smallest, and so on.
+        By default papers are served as total affinity has it. Neither ``previous`` nor ``min_affinity`` goes with it.
+    floor
+        Least sum of the affinities of a paper's reviewers; None by default.
+    floor_best
+        Least affinity of the best reviewer of each paper; None by default.
+    alternates
+        For each paper so many reviewers who can take the place of anyone on its panel; 0 by default.
+    max_probability
+        The assignment is drawn by lot, and no pair is assigned with a probability above that: one number above 0, up
+        to 1, or one for each (reviewer, item) pair, as a mapping or a ``Columns`` with scores; pairs left out may
+        have 1. Rounded down to ten-thousandths. Fixed pairs have probability 1 all the same.
+    perturbation
+        Beta in the gain ``a (x - beta x^2)`` of a pair assigned with probability x, from 0 to 0.5: with more of it draws
+        spread over more pairs. 0 by default; above 0 the assignment is drawn.
+    draws
+        Where a level is asked for, or rules that no flow says, the assignments of which one is drawn, each as likely as
+        any other; 100 by default. Probabilities are whole shares of them, so caps are rounded down to such.
+    seed
+        Breaks ties between equal affinities: the same seed gives the same assignment. Where the assignment is drawn
+        another seed is another draw from the same probabilities.
+    time_limit
+        Seconds for steps 2 to 6; what is reached by then is returned, and so it is after Ctrl-C. By default there is
+        no limit: every step ends by itself.
+    best_effort
+        Where demands cannot be met, meet as many as can be, spread what is missing evenly, and say whom to recruit: see
+        :attr:`Assignment.shortage`. Where no assignment reaches the level, return one that misses it. Not with
+        ``max_probability``.
+    merge
+        What becomes of labels, in whatever is given, that differ in letter case, blanks or invisible characters alone:
+        ``"all"`` joins them, ``"none"`` keeps them apart, ``{label: as}`` says which become which. By default they are
+        refused, but for addresses, which are joined with a warning.
+    progress
+        Called with a :class:`reviewgraph._base.results.Progress`: seconds so far, in words what goes on, and the share that
+        is done where that is known.
+    **given
+        Rules as keywords of their own, as in ``assign(affinity, conflicts=pairs, load=4)``.
+
+    Returns
+    -------
+    Assignment
+        With a status; infeasible inputs are explained, not raised.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, a label in ``fixed`` or ``senior`` is unknown, a rule names an attribute or a value
+        that nobody has, or a fixed pair is in conflict or exceeds a demand or load.
+
+    Notes
+    -----
+    The flow takes about five seconds for two million pairs; a forced pair takes a search in its neighbourhood, at
+    worst O((P + V) log V) for P pairs and V reviewers and items, and O(E) to look at the core. Source: [Goldberg97]_
+    for the flow, successive shortest paths ([Ahuja93]_, chapter 9) for the cycles.
+
+    Examples
+    --------
+    >>> affinity = {(r, p): 1.0 / (1 + abs(r - p)) for r in range(6) for p in range(6)}
+    >>> chosen = assign(affinity, demand=3, load=3)
+    >>> chosen.status, chosen.reviews.loads.tolist(), chosen.reviews.reviews_per_item.tolist()
+    ('optimal', [3, 3, 3, 3, 3, 3], [3, 3, 3, 3, 3, 3])
+    >>> print(assign(affinity, demand=4, load=3).explanation)
+    6 papers (0, 1, 2, 3, 4, 5) need 4 reviews each = 24 reviews; 6 reviewers (0, 1, 2, 3, 4, 5) with load 3 can give 18: 24 > 18. Raise loads, add reviewers, lower demands or lift conflicts.
+    """  # noqa: E501
+    stated = asked_rules("assign", rules, given, HEEDED)
+    # What is asked for, and whether it goes together.
+    aim = aim_named(target)
+    check_level(aim, survive)
+    check_numbers(
+        conditioning=conditioning,
+        alternates=alternates,
+        floor=floor,
+        floor_best=floor_best,
+        min_affinity=min_affinity,
+        per_change=per_change,
+    )
+    chances, clock = Chances(max_probability, perturbation, draws), Clock(time_limit)
+    chances.check()
+    floors, way = Floors(floor, floor_best), None if fair is None else way_named(fair)
+    settled = {"fair": way is not None, "floor, floor_best": floors.asked, "alternates": alternates > 0}
+    check_together(
+        change={"per_change": per_change is not None and previous is None},
+        lots={**settled, "best_effort": best_effort} if chances.asked else {},
+        fair={"previous": previous is not None, "min_affinity": min_affinity is not None} if way else {},
+    )
+
+    # The data, as given and as codes.
+    first = () if phase_one is None else phase_one
+    wishes = Wishes(stated, first, allow_unscored, previous, per_change, min_affinity, floors)
+    scored = scored_pairs(affinity, reviewers, items, merge)
+    if not len(scored.reviewers):
+        message = "affinity: expected at least one reviewer, here or among reviewers, found none"
+        raise InputError(message)
+
+    def tell(words: str, done: float | None = None) -> None:
+        if progress is not None:
+            progress(Progress(clock.elapsed(), words, done))
+
+    say = clock.heeding(tell)
+    search = _Search(
+        *(scored, aim, survive or int(aim.outlives), seed, clock, say, conditioning, assumptions or Assumptions()),
+        *(chances, way, alternates, best_effort),
+    )
+    with clock.stopped_by_interrupts(say):
+        found, missing = search.best(wishes)
+        # Whoever may do more must not end with less: where the best is not proved, scored pairs alone are tried, too.
+        proved = found.status is AssignmentStatus.OPTIMAL
+        if not (proved or not allow_unscored or chances.asked or clock.over() or not scored.item.size):
+            # By the same demands: among others, the bounds of the first try would say nothing.
+            scored_only, _ = search.best(wishes._replace(allow_unscored=False), missing)
+            found = found.or_better(scored_only)
+        return replace(found.in_frames_like(affinity), timed_out=clock.timed_out)
+
+
+class _Search(NamedTuple):
+    """How an assignment is searched for: the level, what comes before affinity, and whether it is drawn."""
+
+    scored: Scored
+    aim: Aim
+    losses: int
+    seed: int
+    clock: Clock
+    say: Say
+    conditioning: float
+    assumptions: Assumptions
+    chances: Chances
+    way: Way | None
+    alternates: int
+    best_effort: bool
+
+    def best(self, wishes: Wishes, missing: IntArray | None = None) -> tuple[Assignment, IntArray | None]:
+        """Assign what is allowed, by lowered demands where these are known; returns what they lack, too."""
+        asked = build(self.scored, wishes)
+        if self.best_effort and missing is None:
+            missing = missing_reviews(asked)
+        problem = asked if missing is None else replace(asked, demand=asked.demand - missing)
+        steps = (problem, self.aim, self.losses, self.seed, self.clock, self.say, self.conditioning, self.assumptions)
+        if self.chances.asked:
+            caps = self.chances.spelled(self.scored.spellings)
+            return Lottery(*steps, chances=caps).result(), missing
+        fairly = Fair(problem, self.way, self.say) if self.way or wishes.floors.asked else None
+        found = Run(*steps, fairly, self.alternates, best_effort=self.best_effort).result()
+        if missing is not None and missing.any():
+            found = found.short_of(shortage(asked, missing))
+        return found, missing
+
+
+# The designs of :mod:`reviewgraph.graph.designs` as assignments, for chairs who have no affinities.
+
+
+def design_assignment(items: Sequence[Label], loads: Mapping[Any, int], design: str, seed: int = 0) -> Assignment:
+    """Assign at random by Algorithm 2 (``random``) or Algorithm 3 (``double``) of [Tan21]_.
+
+    Every reviewer gets exactly her load; demands, affinities and conflicts play no part.
+
+    Parameters
+    ----------
+    items
+        Labels of the papers.
+    loads
+        Reviews of each reviewer.
+    design
+        Which algorithm: ``random`` or ``double``.
+    seed
+        Seed of the random choice, 0 by default.
+
+    Raises
+    ------
+    InputError
+        If there is no such design.
+    ImpossibleDesign
+        If no assignment of the kind has these sizes.
+
+    Examples
+    --------
+    >>> design_assignment("abcd", {"ann": 3, "bob": 3}, "double").reviews.loads.tolist()
+    [3, 3]
+    """
+    drawn = design_named(design).draw(len(items), list(loads.values()), np.random.default_rng(seed))
+    reviews = replace(drawn, reviewers=tuple(loads), items=tuple(items))
+    return Assignment(
+        AssignmentStatus.FEASIBLE,
+        "double" if is_recovery_resilient(reviews) else "none",
+        reviews,
+        np.zeros(reviews.n_reviews),
+        0.0,
+        loads=reviews.loads,
+    )

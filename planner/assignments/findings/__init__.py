@@ -1,1 +1,0 @@
-"""What an assignment came to, beside its reviews."""

@@ -1,1 +1,0 @@
-"""Assignments at random: with what probability each pair is assigned, and draws that keep to it."""

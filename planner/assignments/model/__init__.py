@@ -1,1 +1,0 @@
-"""The problem of assigning: inputs, network."""

@@ -1,1 +1,0 @@
-"""The steps to an assignment: flow, panels, connection, drop-outs, conditioning."""

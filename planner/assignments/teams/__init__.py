@@ -1,1 +1,0 @@
-"""The best assignment under rules on who reviews a paper together."""

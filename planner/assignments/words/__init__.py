@@ -1,1 +1,0 @@
-"""What an assignment says to people."""

@@ -1,0 +1,619 @@
+"""The options on who reviews a paper together, and the attributes that they are about."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.storing import write_whole
+from reviewgraph._base.text import counted, listed, noun
+from reviewgraph.cli.command import Number, option
+from reviewgraph.cli.options import NamesOption, given_system, read_side, with_options
+from reviewgraph.cli.output import Refusal, say, show, write_table
+from reviewgraph.formats.systems.known import takers
+from reviewgraph.formats.systems.mail import CSV
+from reviewgraph.formats.systems.system import Outgoing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence, Sized
+
+    from planner.rules import AtLeast, AtMost, Reward, Rule
+    from reviewgraph._base.labels import Label
+    from reviewgraph.formats.columns import Columns
+    from reviewgraph.formats.systems.system import System
+
+
+if TYPE_CHECKING:
+    Decorator = Callable[..., Any]
+    Attributes = dict[str, dict[str, Any]]
+
+RULE_OPTIONS = (
+    option(
+        "Input",
+        "--attributes",
+        metavar="FILE",
+        help="What rules are about (reviewer, and any columns; several values are parted by ;). Columns of the "
+        "reviewers file count as well.",
+    ),
+    option(
+        "Rules",
+        "--at-most",
+        multiple=True,
+        metavar="A=N",
+        help="At most N reviewers of a paper with the same A, as in institution=1. Repeatable.",
+    ),
+    option(
+        "Rules",
+        "--at-least",
+        multiple=True,
+        metavar="A=N",
+        help="At least N reviewers with a yes in A (senior=1), of a value (region:Asia=1), or of N different values "
+        "of A (region=2). Repeatable.",
+    ),
+)
+
+#: Columns that many a reviewers file has, and the rule that each suggests.
+SUGGESTED = {"institution": "--at-most institution=1", "senior": "--at-least senior=1"}
+
+
+def rule_options(command: Decorator) -> Decorator:
+    """Add the options on who must, or may not, review a paper together.
+
+    >>> import click
+    >>> @click.command()
+    ... @rule_options
+    ... def invite(**rules): ...
+    >>> [option.name for option in invite.params]
+    ['attributes', 'at_most', 'at_least']
+    """
+    return with_options(RULE_OPTIONS, command)
+
+
+def reward_option(command: Decorator) -> Decorator:
+    """Add ``--reward`` to a command.
+
+    >>> import click
+    >>> @click.command()
+    ... @reward_option
+    ... def invite(reward): ...
+    >>> [option.name for option in invite.params]
+    ['reward']
+    """
+    return option(
+        "Preferences",
+        "--reward",
+        multiple=True,
+        metavar="A=W",
+        help="W more affinity for each different A on a paper, as in region=0.1. Repeatable.",
+    )(command)
+
+
+def read_rules(
+    known: Mapping[str, Attributes],
+    reviewers: Collection[Any],
+    where: str,
+    attributes: str | None,
+    at_most: Sequence[str],
+    at_least: Sequence[str],
+    reward: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Read rules and attributes; says on stderr which columns would make a rule and do not.
+
+    Parameters
+    ----------
+    known
+        What the reviewers file says, by its name, where one is given.
+    reviewers, where
+        Who may be asked, and what messages call their table.
+    attributes
+        A file that says more, or None.
+    at_most, at_least, reward
+        As the options have them.
+
+    Raises
+    ------
+    Refusal
+        If an option is not of the form that it has, or there is a rule and no file.
+    """
+    from reviewgraph.formats import side
+    from reviewgraph.io.matching import match_labels
+
+    rules: list[Rule] = [*map(_at_most, at_most), *map(_at_least, at_least), *map(_reward, reward)]
+    told = dict(known)
+    if attributes:
+        told[attributes] = read_side(side.read_attributes, attributes)
+    if rules and not told:
+        message = f"{rules[0].text}: expected --reviewers FILE or --attributes FILE with it, found neither"
+        raise Refusal(message)
+    for path, values in told.items():
+        match_labels(list(values), reviewers, path, "reviewer", where=where)
+        _say_not_in_force(path, values, rules)
+    merged: Attributes = {}
+    for values in told.values():
+        for label in filter(reviewers.__contains__, values):
+            merged.setdefault(label, {}).update(values[label])
+    return {"attributes": merged, "rules": rules}
+
+
+def _say_not_in_force(path: str, known: Mapping[str, Mapping[str, Any]], rules: Sequence[Rule]) -> None:
+    there = {name for values in known.values() for name, value in values.items() if value is not False}
+    used = {rule.attribute for rule in rules}
+    idle = [name for name in SUGGESTED if name in there and name not in used]
+    if idle:
+        asked = " ".join(SUGGESTED[name] for name in idle)
+        column = f"{noun(len(idle), 'column', 'columns')} {' and '.join(idle)}"
+        say(f"{path}: no rule is about the {column}; to ask for one: {asked}")
+
+
+def _at_most(text: str) -> AtMost:
+    from planner.rules import AtMost
+
+    name, number = _parted("--at-most", text, "A=N, as in institution=1")
+    return AtMost(name, _whole("--at-most", text, number))
+
+
+def _at_least(text: str) -> AtLeast:
+    from planner.rules import AtLeast
+
+    name, number = _parted("--at-least", text, "A=N or A:VALUE=N, as in senior=1 or region:Asia=1")
+    name, colon, value = name.partition(":")
+    return AtLeast(name.strip(), _whole("--at-least", text, number), value.strip() if colon else None)
+
+
+def _reward(text: str) -> Reward:
+    from planner.rules import Reward
+
+    name, number = _parted("--reward", text, "A=W, as in region=0.1")
+    try:
+        return Reward(name, float(number))
+    except ValueError:
+        message = f"--reward {text}: expected a number behind =, found {number!r}"
+        raise Refusal(message) from None
+
+
+def _parted(option: str, text: str, form: str) -> tuple[str, str]:
+    name, equals, number = text.rpartition("=")
+    if not (equals and name.strip() and number.strip()):
+        message = f"{option} {text}: expected {form}"
+        raise Refusal(message)
+    return name.strip(), number.strip()
+
+
+def _whole(option: str, text: str, number: str) -> int:
+    if not number.isascii() or not number.isdigit():
+        message = f"{option} {text}: expected a whole number behind =, found {number!r}"
+        raise Refusal(message)
+    return int(number)
+
+
+# The options on people that commands share, and the files they name.
+
+PEOPLE_OPTIONS = (
+    option(
+        "Preferences", "--affinity", metavar="FILE", help="How well a reviewer fits a paper (item,reviewer,affinity)."
+    ),
+    option("Rules", "--min-affinity", type=Number(), metavar="X", help="No pairs below X, or without affinity."),
+    option(
+        "Rules",
+        "--institutions",
+        metavar="FILE",
+        old="--reviewers FILE --at-most institution=1",
+        help="No new review by a colleague of one who reviews the paper (reviewer,institution).",
+    ),
+    option(
+        "Rules",
+        "--senior",
+        metavar="FILE",
+        old="--reviewers FILE --at-least senior=1, with a column senior of yes and no",
+        help="Every paper has, or gets, a senior reviewer (reviewer[,senior]).",
+    ),
+    option("Rules", "--willing", metavar="FILE", help="Only these are asked (reviewer[,willing])."),
+    option(
+        "Rules",
+        "--min-reviews",
+        everyday=True,
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        metavar="K",
+        help="Every paper has K reviews in the end, or more.",
+    ),
+)
+
+
+def people_options(command: Decorator) -> Decorator:
+    """Add the options on people to a command.
+
+    >>> @click.command()
+    ... @people_options
+    ... def invite(**people): ...
+    >>> [option.name for option in invite.params][:3]
+    ['affinity', 'min_affinity', 'institutions']
+    """
+    return with_options(PEOPLE_OPTIONS, command)
+
+
+def read_people(
+    known: Collection[Any],
+    affinity: str | None,
+    institutions: str | None,
+    senior: str | None,
+    willing: str | None,
+) -> dict[str, Any]:
+    """Read the files on people that are given; who is willing and reviews nothing yet is counted on stderr.
+
+    Parameters
+    ----------
+    known
+        The reviewers of the reviews and of the capacities.
+    affinity, institutions, senior, willing
+        Files, or None.
+    """
+    from reviewgraph.formats import side
+
+    given: dict[str, Any] = {}
+    if willing:
+        given["willing"] = read_side(side.read_chosen, willing, "willing")
+        new = sum(label not in known for label in given["willing"])
+        if new:
+            say(f"{willing}: {counted(new, 'reviewer is', 'reviewers are')} in no review; emergency reviewers")
+    if institutions:
+        given["institutions"] = read_side(side.read_institutions, institutions)
+    if senior:
+        given["senior"] = read_side(side.read_chosen, senior, "senior")
+    if affinity:
+        given["affinity"] = read_side(side.read_affinity, affinity)
+    return given
+
+
+# What is wanted of an assignment beside its rules: affinities, bids, a threshold, few changes; options and files.
+
+WANTED_OPTIONS = (
+    option(
+        "Preferences",
+        "--affinity",
+        everyday=True,
+        multiple=True,
+        metavar="FILE[=WEIGHT]",
+        help="How well a reviewer fits a paper (item,reviewer,affinity); several files add up, each times its weight.",
+    ),
+    option(
+        "Preferences",
+        "--bids",
+        everyday=True,
+        multiple=True,
+        metavar="FILE[=WEIGHT]",
+        help="Bids (item,reviewer,bid) in the words of OpenReview, EasyChair or CMT, or preferences of HotCRP; from -1 "
+        "to 1 times the weight, they are added to the affinity.",
+    ),
+    option(
+        "Preferences",
+        "--avoid-below",
+        "min_affinity",
+        type=Number(),
+        metavar="X",
+        help="Pairs of affinity below X only where there is no other way.",
+    ),
+    option(
+        "Preferences",
+        "--previous",
+        metavar="FILE",
+        help="The assignment before (item,reviewer): as few pairs as possible change.",
+    ),
+    option(
+        "Preferences",
+        "--per-change",
+        type=Number(0),
+        metavar="C",
+        help="With --previous: a pair changes where that brings more affinity than C.",
+    ),
+)
+
+#: Parameters of these options.
+NAMES = ("affinity", "bids", "min_affinity", "previous", "per_change")
+
+
+class Wanted(NamedTuple):
+    """Arguments of :func:`planner.assign` that the files give, and pairs whose bid is a conflict."""
+
+    arguments: dict[str, Any]
+    conflicts: Columns | None
+
+
+def wanted_options(command: Decorator) -> Decorator:
+    """Add the options to a command.
+
+    >>> import click
+    >>> @click.command()
+    ... @wanted_options
+    ... def ask(**wanted): ...
+    >>> [option.name for option in ask.params] == list(NAMES)
+    True
+    """
+    return with_options(WANTED_OPTIONS, command)
+
+
+def read_wanted(
+    reviewers: Collection[str],
+    items: Collection[str],
+    *,
+    affinity: Sequence[str],
+    bids: Sequence[str],
+    min_affinity: float | None,
+    previous: str | None,
+    per_change: float | None,
+    allow_unscored: bool,
+) -> Wanted:
+    """Read the files of these options; rows that name nobody who is listed are counted on stderr."""
+    from reviewgraph.formats import side
+
+    if per_change is not None and not previous:
+        message = "--per-change: expected --previous FILE with it, the assignment to change"
+        raise Refusal(message)
+    everything = allow_unscored or not affinity
+    tables, wishes, barred = [], [], None
+    for path, weight in map(weighed, affinity):
+        table = read_side(side.read_affinity, path)
+        tables.append((_of_those_here(table, reviewers, items, path), weight))
+    for path, weight in map(weighed, bids):
+        read = read_side(side.read_bids, path)
+        wishes.append((_of_those_here(read.table, reviewers, items, path), weight))
+        barred = joined(barred, read.conflicts)
+    arguments = {
+        "affinity": _merged(tables, wishes, everything),
+        "allow_unscored": everything,
+        "min_affinity": min_affinity,
+        "previous": read_side(side.read_assigned, previous) if previous else None,
+        "per_change": per_change,
+    }
+    return Wanted(arguments, barred)
+
+
+def weighed(given: str) -> tuple[str, float]:
+    """Part FILE=WEIGHT; the weight is 1 where there is none, or where a file has the whole name.
+
+    >>> weighed("a.csv=0.5"), weighed("a.csv")
+    (('a.csv', 0.5), ('a.csv', 1.0))
+    """
+    path, sign, weight = given.rpartition("=")
+    if not sign or Path(given).exists():
+        return given, 1.0
+    try:
+        number = float(weight)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        message = f"{given}: expected FILE or FILE=WEIGHT with a finite number, found the weight {weight!r}"
+        raise Refusal(message)
+    return path, number
+
+
+def joined(first: Columns | None, second: Columns | None) -> Columns | None:
+    """Put two tables of pairs one behind the other."""
+    import numpy as np
+
+    from reviewgraph.formats.columns import Columns
+
+    if first is None or second is None:
+        return second if first is None else first
+    return Columns(
+        np.concatenate([first.reviewer, second.reviewer + len(first.reviewers)]),
+        np.concatenate([first.item, second.item + len(first.items)]),
+        [*first.reviewers, *second.reviewers],
+        [*first.items, *second.items],
+    )
+
+
+def _merged(tables: list[tuple[Columns, float]], bids: list[tuple[Columns, float]], everything: bool) -> Any:
+    """One file that is not weighed stays as it is."""
+    from planner._assign.inputs import merge_affinities
+
+    if not bids and len(tables) == 1 and tables[0][1] == 1.0:
+        return tables[0][0]
+    return merge_affinities(tables, bids, all_pairs=everything) if tables or bids else {}
+
+
+def _of_those_here(table: Columns, reviewers: Collection[str], items: Collection[str], path: str) -> Columns:
+    """Leave out rows that name a reviewer or a paper that is not listed."""
+    from planner._assign.constraints import LISTS
+    from reviewgraph.io.matching import match_pairs
+
+    reviewer, item = match_pairs(table, reviewers, items, path, where=LISTS)
+    here = (reviewer >= 0) & (item >= 0)
+    score = None if table.score is None else table.score[here]
+    return replace(table, reviewer=table.reviewer[here], item=table.item[here], score=score)
+
+
+# ``--to``, ``--label``, ``--invitation``: who takes the file that ``-o`` writes.
+
+OPTIONS = (
+    option(
+        "Result",
+        "--to",
+        everyday=True,
+        cls=NamesOption,
+        names=takers,
+        text=lambda: (
+            "Who takes the file of -o [default: the system REVIEWS are from, else csv]. "
+            + "; ".join(f"{name}: {system.words}" for name, system in takers().items())
+            + "."
+        ),
+    ),
+    option("Result", "--label", metavar="NAME", help="For openreview the label of the edges, for hotcrp the round."),
+    option("Result", "--invitation", metavar="ID", help="For openreview: the invitation that the edges name."),
+)
+
+#: Reviews that a message names.
+NAMED = 10
+
+#: Parameters that say where reviews go.
+DESTINATION = ("output", "to", "label", "invitation")
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where reviews go.
+
+    Parameters
+    ----------
+    upload
+        Who takes the file.
+    output
+        Its name; None where none is asked for.
+    asked
+        Whether somebody said who takes it.
+    label, invitation
+        As :class:`~reviewgraph.formats.systems.system.Outgoing` has them.
+    """
+
+    upload: System
+    output: str | None
+    asked: bool
+    label: str | None
+    invitation: str | None
+
+    def settled(self, reviewers: Sequence[Label], items: Sequence[Label]) -> Destination:
+        """Return the destination for these labels, before the work begins.
+
+        Where nobody said who takes the file, it is the system that the input came from.
+
+        Raises
+        ------
+        InputError
+            If it takes none of the reviewers, or none of the papers, and a file is asked for.
+        Refusal
+            If its form has no place for a setting.
+        """
+        system = takers().get(given_system() or "", CSV)
+        chosen = self if self.asked else replace(self, upload=system)
+        try:
+            chosen.try_out(reviewers, items)
+        except InputError:
+            if self.output:
+                raise
+            return self
+        chosen.expect_settings_fit()
+        if self.output and chosen.upload is not self.upload:
+            say(f"{self.output}: {chosen.upload.words} (--to csv writes a table)")
+        return chosen
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings that were given, by the names of their options."""
+        given = (("label", self.label), ("invitation", self.invitation))
+        return {name: value for name, value in given if value is not None}
+
+    def expect_settings_fit(self) -> None:
+        """Refuse a setting that the form of the upload has no place for.
+
+        Raises
+        ------
+        Refusal
+            If there is one.
+        """
+        for name in self.settings:
+            if name not in self.upload.options:
+                those = " or ".join(one.name for one in takers().values() if name in one.options)
+                found = f"--to {self.upload.name}" if self.asked else "none, and REVIEWS are from no such system"
+                message = f"--{name}: expected --to {those} with it, found {found}; add it, or leave --{name} out"
+                raise Refusal(message)
+
+    def try_out(self, reviewers: Sequence[Label], items: Sequence[Label]) -> None:
+        """Write a review to nowhere.
+
+        Raises
+        ------
+        InputError
+            If the upload takes none of the reviewers, or none of the items, or not the settings.
+        """
+        if reviewers and items:
+            shown = [
+                [label for label in labels if accepted.fits(str(label))][:1] or labels
+                for labels, accepted in ((reviewers, self.upload.reviewers), (items, self.upload.items))
+            ]
+            self.upload.expect_taken(Outgoing({"reviewer": shown[0], "item": shown[1]}))
+            self._text(Outgoing({"reviewer": shown[0][:1], "item": shown[1][:1]}))
+
+    def write(self, outgoing: Outgoing) -> bool:
+        """Write the reviews that the upload takes, if a file is asked for; names the others.
+
+        Returns
+        -------
+        bool
+            Whether all were written.
+        """
+        if not self.output:
+            return True
+        taken, left = self.upload.parted(outgoing)
+        if self.upload is CSV:
+            write_table(self.output, taken.columns)
+        else:
+            write_whole(self.output, self._text(taken))
+        if left:
+            pairs = listed((f"{item} by {reviewer}" for reviewer, item in left), NAMED)
+            enter = f"{self.upload.name} takes {self.upload.reviewers.words} and {self.upload.items.words}"
+            say(f"{self.output}: {counted(len(left), 'review')} left out, to be entered by hand ({pairs}): {enter}")
+        return not left
+
+    def advise(self, written: Sized, outsiders: Sized | None = None) -> None:
+        """Print what people have to know before they hand the file over, but for what options or REVIEWS settle.
+
+        Parameters
+        ----------
+        written
+            The reviews in the file.
+        outsiders
+            Who is known not to be of the committee, and so not asked; None where nobody knows who is of it.
+        """
+        given = click.get_current_context().params
+        settled = () if outsiders is None else ("willing",)
+        lines = [
+            line
+            for name, line in self.upload.advice.items()
+            if not name or (name in given and not given[name] and name not in settled)
+        ]
+        if self.output and lines and len(written):
+            show("\n".join(["", *lines]))
+
+    def _text(self, outgoing: Outgoing) -> str:
+        return self.upload.write(replace(outgoing, label=self.label, invitation=self.invitation))
+
+
+def upload_options(command: Decorator) -> Decorator:
+    """Add the options to a command.
+
+    >>> @click.command()
+    ... @upload_options
+    ... def hand_over(**options): ...
+    >>> [option.name for option in hand_over.params]
+    ['to', 'label', 'invitation']
+    """
+    return with_options(OPTIONS, command)
+
+
+def read_destination(to: str | None, output: str | None, label: str | None, invitation: str | None) -> Destination:
+    """Return where reviews go: to who was asked for, or to a table.
+
+    Raises
+    ------
+    Refusal
+        If there is no file to write, or the form that was asked for has no place for a setting.
+    """
+    upload = takers()[to] if to else CSV
+    if to and output is None:
+        message = f"--to {to}: expected -o FILE with it, found none; name a file, such as -o upload{upload.suffix}"
+        raise Refusal(message)
+    destination = Destination(upload, output, to is not None, label, invitation)
+    if destination.settings and output is None:
+        name, value = next(iter(destination.settings.items()))
+        message = f"--{name} {value}: expected -o FILE with it, found none; name the file that is to be written"
+        raise Refusal(message)
+    # Where nobody says who takes the file, its system is known once the input is.
+    if destination.asked:
+        destination.expect_settings_fit()
+    return destination

@@ -1,0 +1,567 @@
+"""The planner: the fewest extra reviews after which all items can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from planner._plans import words
+from planner._plans.constraints import HEEDED, constrain, no_pairs, with_extra
+from planner._plans.greedy import keep_level
+from planner._plans.objectives import (
+    OBJECTIVES,
+    OnlyLevel,
+    beliefs_of,
+    bought,
+    choose,
+    favoured,
+    objective_named,
+    purchase,
+)
+from planner._plans.outcome import PlanStatus
+from planner._plans.target import UNKNOWN, Keeping, Ledger, PlanProgress
+from planner._plans.targets import covered, target_named
+from planner._plans.targets.covered import least_load, nearest, recruited
+from planner._plans.task import new_task
+from planner._plans.words import filled
+from planner.plans import Plan, PlannedReview
+from planner.rules import AtLeast, Reward, asked_rules, panel_rules
+from reviewgraph._base.arguments import checked
+from reviewgraph._base.clock import TIMED_OUT, Clock, TimeOver
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import said_under
+from reviewgraph._base.text import counted
+from reviewgraph.graph.kernels.compiling import POLICY
+from reviewgraph.graph.levels import LEVELS, Double
+from reviewgraph.table.reviews import as_reviews
+
+if TYPE_CHECKING:
+    from planner._plans.constraints import Constraints
+    from planner._plans.objectives import Objective
+    from planner._plans.target import Target
+    from planner._plans.task import Task
+    from planner.rules import Rule
+    from reviewgraph._base.arrays import FloatArray, IntArray
+    from reviewgraph.io.rules import Rules
+    from reviewgraph.io.sides import Numbered
+    from reviewgraph.table.reviews import Reviews, ReviewsLike
+
+
+# The arguments of planning: which of them go together. Each check names the argument and what was expected.
+
+
+def check_limits(max_reviews: int | None, time_limit: float | None) -> None:
+    """Refuse a budget that is no whole number, and a time that is none.
+
+    Raises
+    ------
+    InputError
+        If the budget is negative or not whole, or the time is negative or NaN.
+    """
+    if max_reviews is not None and (not isinstance(max_reviews, int | np.integer) or max_reviews < 0):
+        message = f"max_reviews: expected a whole number, 0 or more, found {max_reviews!r}"
+        raise InputError(message)
+    if time_limit is not None and not time_limit >= 0:
+        message = f"time_limit: expected seconds, 0 or more, found {time_limit!r}"
+        raise InputError(message)
+
+
+def check_target(target: Target, *, use_scores: bool) -> None:
+    """Refuse scores beside a level to which they do not matter.
+
+    Raises
+    ------
+    InputError
+        If scores are to be used and the level does not heed ties.
+    """
+    if use_scores and not target.level.heeds_ties:
+        heeding = " or ".join(repr(level.name) for level in LEVELS if level.heeds_ties)
+        message = (
+            f"use_scores: expected target {heeding}, found {target.name!r}; scores do not matter to the other levels"
+        )
+        raise InputError(message)
+
+
+def check_objective(goal: type[Objective], select: int | None, *, needs: bool, asked: bool) -> None:
+    """Refuse what an objective would pass over in silence.
+
+    Parameters
+    ----------
+    goal, select
+        The objective, and how many papers are to be selected.
+    needs, asked
+        Whether papers must have reviews or seniors, and whether a target was named or is needed.
+
+    Raises
+    ------
+    InputError
+        If a number to select stands beside an objective that selects nothing, or needs without a target.
+    """
+    if select is not None and not goal.selects:
+        selecting = " or ".join(repr(other.name) for other in OBJECTIVES if other.selects)
+        message = f"select: expected objective {selecting} with it, found {goal.name!r}; drop select, or name that"
+        raise InputError(message)
+    if needs and not asked:
+        message = (
+            f"min_reviews, senior, rules: expected a target that they go with beside objective {goal.name!r}, found "
+            "none"
+        )
+        raise InputError(message)
+
+
+def check_rules(rules: Sequence[Rule]) -> None:
+    """Refuse rewards, which say nothing of who must, or may not, review a paper.
+
+    Raises
+    ------
+    InputError
+        If one of the rules is a reward.
+    """
+    for rule in rules:
+        if isinstance(rule, Reward):
+            message = f"rules: expected AtMost and AtLeast objects, found a reward ({rule.text}); give it to assign"
+            raise InputError(message)
+
+
+def check_missing(target: Target, goal: type[Objective], missing: float, keep: float, *, use_scores: bool) -> None:
+    """Refuse probabilities that are none, and levels and objectives for which losses are not drawn.
+
+    Raises
+    ------
+    InputError
+        If ``missing`` or ``keep`` is not between 0 and 1, or the objective goes beyond a level, or the level heeds
+        losses or scores.
+    """
+    for name, value in (("missing", missing), ("keep", keep)):
+        if not 0 < value < 1:
+            message = f"{name}: expected a probability between 0 and 1, found {value!r}"
+            raise InputError(message)
+    if not goal.needs_level:
+        message = f"missing: expected objective {OnlyLevel.name!r}, found {goal.name!r}; drop one"
+        raise InputError(message)
+    if target.losses is not None or use_scores:
+        found = f"target {target.name!r}" if target.losses is not None else "use_scores"
+        message = f"missing: expected a level of the table as it stands, scores left aside, found {found}; drop one"
+        raise InputError(message)
+
+
+# From a plan to a level, or from none, to the reviews that serve an objective.
+
+#: Share of time and work left for exchanging reviews that do the same join.
+FAVOURING = 0.5
+#: Work for a plan that connects, to be compared with.
+CONNECTING = 2.0
+
+
+def expect_an_end(aim: Objective, budget: int | None) -> None:
+    """Refuse an objective without an end of its own where there is no budget.
+
+    Raises
+    ------
+    InputError
+        If so.
+    """
+    if budget is None and aim.worth_reading() is None:
+        message = "max_reviews: expected how many extra reviews there may be, since each helps a little; found none"
+        raise InputError(message)
+
+
+def pursue(
+    aim: Objective, target: Target, task: Task, pairs: IntArray, budget: int | None, clock: Clock
+) -> tuple[IntArray, IntArray]:
+    """Return the reviews that reach the level, exchanged for such as gain more, and those chosen beyond.
+
+    Parameters
+    ----------
+    aim
+        What a review gains.
+    target, task, pairs
+        A plan that reaches its level, shape (P, 2), without fixed reviews; or none where no level was asked for.
+    budget
+        Reviews in all beside the fixed ones; by default as many beyond the level as the objective finds worth reading.
+    clock
+        When to end.
+    """
+    if len(pairs) and not task.needs.total:
+        pairs = favoured(aim, target, task, pairs, clock.share(FAVOURING))
+    beyond = (aim.worth_reading() or 0) if budget is None else budget - len(pairs)
+    return pairs, choose(aim, task, pairs, beyond).pairs
+
+
+def connecting(target: Target, task: Task, clock: Clock, rng: np.random.Generator) -> IntArray:
+    """Return reviews that a plan for the level alone would ask for, as far as a short search finds any."""
+    ledger = Ledger(clock.effort(CONNECTING))
+    with suppress(TimeOver):
+        target.fill(task, ledger, rng)
+    return no_pairs() if ledger.pairs is None else ledger.pairs[target.order(task, ledger.pairs, clock)]
+
+
+def priced(plan: Plan, aim: Objective, connection: IntArray, beyond: int) -> Plan:
+    """Return a plan that says what each review buys, and all of them.
+
+    Parameters
+    ----------
+    plan
+        Fixed reviews first.
+    aim
+        What for.
+    connection
+        Shape (P, 2): what a plan for the level alone would ask for.
+    beyond
+        How many of its reviews, the last ones, were chosen for the objective.
+    """
+    fixed = len(plan.constraints.fixed)
+    found = bought(aim, plan.constraints.reviews, plan.pairs[fixed:])
+    reviews = plan.reviews[:fixed] + tuple(
+        replace(review, gain=gain, buys=words)
+        for review, gain, words in zip(plan.reviews[fixed:], found.gains, found.words, strict=True)
+    )
+    deal = purchase(aim, found.after, plan.count - fixed, plan.count - beyond, connection)
+    return replace(plan, reviews=reviews, purchase=deal, explanation=(*plan.explanation, *deal.sentences()))
+
+
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of a search: about a minute, and the same on every machine.
+WORK = 60.0
+#: Share of time and work for a whole plan where a budget may be too small for one, and at least for the best few.
+BEFORE_BUDGET, LEAST_FOR_BUDGET = 0.5, 0.3
+#: Share of the time at most that is kept for what is told in the end.
+RESERVE = 0.1
+#: Seconds, and work, at least to see what a plan outlives, and which losses its reviews mend.
+CLOSING = 0.3
+#: Share of time and work for a plan that reaches the level with nothing lost, where reviews may go missing; and the
+#: probability with which the level is then to be kept.
+BEFORE_KEEPING, KEEP = 0.1, 0.95
+
+
+@checked
+def plan_extra_reviews(
+    reviews: ReviewsLike,
+    target: str | None = None,
+    *,
+    rules: Rules | Sequence[Rule] | None = None,
+    cost: Numbered | None = None,
+    max_reviews: int | None = None,
+    time_limit: float | None = None,
+    seed: int | np.random.Generator = 0,
+    use_scores: bool = False,
+    missing: float | None = None,
+    keep: float = KEEP,
+    progress: Callable[[PlanProgress], object] | None = None,
+    affinity: Numbered | None = None,
+    min_affinity: float | None = None,
+    objective: str = OnlyLevel.name,
+    draws: FloatArray | None = None,
+    select: int | None = None,
+    best_effort: bool = False,
+    **given: Any,
+) -> Plan:
+    """Find the fewest extra reviews that reach a level of connection and cover every item.
+
+    ::
+
+        minimise    the number of new (reviewer, item) pairs, then their cost
+        subject to  conflicts, spare loads, limits an item, fixed pairs, affinities above a floor;
+                    no new review by a colleague of somebody who reviews the item, nor one that breaks another rule;
+                    existing and new reviews together are at the level target, every item reviewed,
+                    min_reviews times or more and by whom rules ask for, where that is asked for
+
+    Among plans as short and as cheap, the one of smallest largest extra load is sought: reviews are handed on among
+    reviewers who do the same. :attr:`Plan.largest_load_lower_bound` says what is proved of it; ``optimal`` is about
+    number and cost alone.
+
+    Parameters
+    ----------
+    reviews
+        Who reviews what, or a data frame of it. Items nobody reviewed must be among ``reviews.items``.
+    target
+        ``double``, ``recoverable`` or ``connected``, or a level that outlives a loss, ``survives-reviewer`` or
+        ``survives-review``: ``double`` after any one reviewer, or review, old or new, fails to arrive. By default
+        ``double``, and none where another objective is given.
+    rules
+        A :class:`reviewgraph.Rules`: conflicts, fixed pairs, who is gone or willing, spare loads, limits per item, and
+        who reviews together; existing reviews count. No new review makes more of a value on an item than a rule allows,
+        whatever there is already; in the end every item has what a rule asks for at least. What items are short of
+        comes first where a budget is too small. A list of :class:`AtMost` and :class:`AtLeast` objects is short for
+        those alone.
+    cost
+        Cost by pair, 1 where none is given: pairs, a mapping, a Series or a data frame of pandas, polars or the like,
+        with columns named as in files.
+    max_reviews
+        A budget, fixed pairs included. If it is too small, the plan holds the reviews that let the largest group
+        cover most items, and among those the ones with the least expected error; see :attr:`Plan.reach`.
+    time_limit
+        Seconds, those for bringing the constraints together among them. The best plan so far is returned when they are
+        over, and on Ctrl-C; the part of the way that was found where there is no plan yet. Without a limit the work is
+        counted, about a minute of it, so that the plan is the same on every machine; a limit of more than 60 seconds
+        allows more work. :attr:`Plan.timed_out` says whether the limit stopped anything.
+    seed
+        Seed or generator of the search; what is found without a time limit depends on it alone.
+    use_scores
+        Let tied scores of the existing reviews carry no scale (``double`` only). A new review is taken to be
+        scored unlike the others of its reviewer.
+    missing, keep
+        Let the plan grow until the level is kept with probability ``keep`` (.95 by default) when each review, old or
+        new, with a score or without, fails to arrive with probability ``missing``, independently. By default nothing
+        goes missing. What is attained is estimated by simulation, see :attr:`Plan.keeping`; that fewer reviews would
+        not do is not claimed. Not for the levels that outlive a loss, nor with ``use_scores``.
+    progress
+        Called with a :class:`PlanProgress` whenever the plan or the bound gets better.
+    affinity
+        How well a reviewer fits an item: a mapping (reviewer, item) -> number, a Series or data frame, or a
+        :class:`reviewgraph.formats.columns.Columns` with scores. Among plans of one length the one of most affinity is
+        sought:
+        a pair costs what it is below the highest affinity, so ``cost`` may not be given too. Pairs without an affinity
+        (or NaN) count 0.
+    min_affinity
+        A floor: pairs below it are not planned, nor are those without an affinity.
+    objective
+        ``level`` (default): nothing beyond the target. ``decision``: fewest wrong among the papers that will be
+        selected; ``precision``: smallest expected error. Both need scores. Where a target is named it comes first, and
+        what is left of the budget serves the objective; of reviews that do the same join the one of largest gain is
+        taken.
+    draws
+        Shape (S, N): joint draws of the qualities of ``reviews.items``; by default those of an installed calibration.
+    select
+        How many papers will be selected, for ``decision``.
+    best_effort
+        Where there is no such plan, return the most of it: first the fewest missing of the reviews, and people, that
+        items must have, spread evenly as far as rules are only about numbers of reviews; then the level, or the
+        largest group that was found. :attr:`Plan.shortage` says what is missing and whom to recruit.
+    **given
+        Rules as keywords of their own, as in ``plan_extra_reviews(reviews, conflicts=pairs, spare=2)``.
+
+    Returns
+    -------
+    Plan
+        With status, lower bound, and the certificate of both.
+
+    Raises
+    ------
+    InputError
+        If an objective lacks scores, ``select`` or ``max_reviews``, ``select`` is given to one that selects nothing,
+        an argument is malformed, a fixed pair is unknown or in conflict, ``cost`` and ``affinity`` are given both, a
+        rule is a reward or about what nobody has, or conflicts, costs, affinities, institutions, seniors or attributes
+        name nobody that we know, or labels match as text only.
+
+    Notes
+    -----
+    ``connected`` takes time near-linear in the allowed pairs. ``recoverable`` is a matroid greedy over the allowed
+    pairs, each offered to the pebble game; where loads, limits or reviewers of fewer than two reviews stand in
+    the way, and for ``double`` always, the problem contains set cover: a cascade gives a plan, taking reviews out and
+    completing it anew improves it, and bounds (degrees of freedom, expansion, listing what fewer reviews can make,
+    an implicit hitting set) say how good it is. Sources: Remark 3.5 of [Tan21]_ asks for a review at a time;
+    Whiteley (1989) for the matroid.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> chain = Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])
+    >>> plan = plan_extra_reviews(chain)
+    >>> plan.status, plan.count, plan.lower_bound
+    ('optimal', 1, 1)
+    """
+    reviews = as_reviews(reviews)
+    goal = objective_named(objective)
+    asked = target is not None or goal.needs_level
+    chosen = target_named(target or Double.name)
+    check_limits(max_reviews, time_limit)
+    whole = Clock(time_limit, work=max(WORK, time_limit or 0.0))
+    check_target(chosen, use_scores=use_scores)
+    stated = asked_rules("plan_extra_reviews", rules, given, HEEDED)
+    panels = panel_rules(stated)
+    check_rules(panels)
+    asks = bool(stated.min_reviews) or stated.senior is not None or any(isinstance(one, AtLeast) for one in panels)
+    check_objective(goal, select, needs=asks, asked=asked)
+    if missing is not None:
+        check_missing(chosen, goal, missing, keep, use_scores=use_scores)
+    known = constrain(reviews, stated, cost, affinity, min_affinity)
+    # What scores say of the items is no part of the search: it takes as long as a calibration does.
+    with whole.paused():
+        aim = goal.known(lambda: beliefs_of(known.reviews, known.fixed, draws), select)
+    # A budget may end the search for a whole plan; time is kept for the best part of the way.
+    with POLICY.within(whole.left):
+        task = _task(known, whole, RESERVE * (time_limit or 0.0), use_scores=use_scores)
+        budget = None if max_reviews is None else max_reviews - len(known.fixed)
+        ledger = Ledger(_for_whole_plan(whole, budget, missing), progress, budget)
+        if aim is not None:
+            expect_an_end(aim, budget)
+        if too_many := words.fixed_too_many(task, budget):
+            return _plan(task, chosen, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
+        rng, keeping = np.random.default_rng(seed), None
+        try:
+            if asked:
+                with suppress(TimeOver):
+                    covered.fill(chosen, task, ledger, rng)
+            if missing is not None and not ledger.infeasible and not ledger.out_of_reach:
+                keeping = keep_level(task, chosen, ledger, missing, keep, rng, whole)
+        except KeyboardInterrupt:
+            ledger.reasons.append("interrupted: this is the best found so far")
+            whole.interrupted = True
+            keeping = None if missing is None else Keeping(missing, keep, UNKNOWN, UNKNOWN)
+        plan = _finish(task, chosen, ledger, whole) if asked else _nothing_yet(task, chosen, ledger)
+        plan = plan if keeping is None else _told(plan, chosen, keeping)
+        if best_effort and ledger.infeasible:
+            plan = _most_of_it(task, chosen, ledger, plan.explanation, whole, rng)
+        elif aim is not None and plan.status.may_grow:
+            plan = _beyond(plan, aim, task, ledger, whole, rng)
+        return _ended(plan, whole)
+
+
+def _for_whole_plan(whole: Clock, budget: int | None, missing: float | None) -> Clock:
+    """Return the clock of the search for a whole plan, which may be no more than the beginning."""
+    if missing is not None:
+        return whole.share(BEFORE_KEEPING)
+    return whole if budget is None else whole.share(BEFORE_BUDGET)
+
+
+def _ended(plan: Plan, clock: Clock) -> Plan:
+    """Say whether a time limit stopped anything; what is proved stays so."""
+    proved = plan.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
+    said = (TIMED_OUT,) if clock.timed_out and not proved else ()
+    return replace(plan, timed_out=clock.timed_out, explanation=(*plan.explanation, *said))
+
+
+def _nothing_yet(task: Task, target: Target, ledger: Ledger) -> Plan:
+    """Make the plan of the fixed reviews alone."""
+    return _plan(task, target, ledger, PlanStatus.CHOSEN, no_pairs(), [])
+
+
+def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger, clock: Clock, rng: np.random.Generator) -> Plan:
+    """Spend what a plan leaves of the budget on an objective, and say what all its reviews buy."""
+    target, own = target_named(plan.target), plan.pairs[len(task.constraints.fixed) :]
+    try:
+        connection = own if plan.status.reaches else connecting(target, task, clock, rng)
+        own, more = pursue(aim, target, task, own, ledger.budget, clock)
+    except KeyboardInterrupt:
+        said = "interrupted: what is left of the reviews serves no objective yet"
+        return replace(plan, explanation=(*plan.explanation, said))
+    status = PlanStatus.EXTENDED if plan.status.reaches and len(more) else plan.status
+    found = _plan(task, target, ledger, status, own, list(plan.explanation), more)
+    if not len(more):
+        found = replace(found, prices=plan.prices, least_load=plan.least_load)
+    found = priced(found, aim, connection, len(more))
+    deal = found.purchase
+    if ledger.report is not None and deal is not None:
+        words = f"{counted(found.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
+        ledger.report(PlanProgress(ledger.clock.elapsed(), words, None, found.count, found.lower_bound))
+    return found
+
+
+def _told(plan: Plan, target: Target, keeping: Keeping) -> Plan:
+    """Say how likely the level is kept; called optimal is what needs no review beyond a proved plan for the level."""
+    return replace(plan, keeping=keeping, explanation=(*plan.explanation, *words.how_kept(target, keeping)))
+
+
+def _task(known: Constraints, clock: Clock, reserve: float, *, use_scores: bool) -> Task:
+    """State the task, and keep back the time that this took, up to a reserve.
+
+    What a plan joins and what proves it are told once the search is over; groups are found for that as they are here.
+    """
+    begun = Clock(None)
+    task = new_task(known, _room_for(known.reviews), use_scores=use_scores)
+    clock.keep_back(min(begun.elapsed(), reserve))
+    return task
+
+
+def _room_for(reviews: Reviews) -> int:
+    """Reviews that a plan can hold at most: joins, uncovered items, and first reviews of new reviewers."""
+    return 3 * (reviews.n_items + reviews.n_reviewers) + 64
+
+
+def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
+    """Make the plan of what was found: whole, partial within a budget, or none."""
+    reasons = ledger.reasons
+    if ledger.infeasible:
+        reasons += [] if ledger.short is not None or ledger.explained else words.why_not(task, target)
+        ledger.bounds.clear()
+        plan = _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), reasons)
+        return replace(plan, short=ledger.short)
+    if ledger.pairs is None or (ledger.budget is not None and len(ledger.pairs) > ledger.budget):
+        return _part_of_the_way(task, target, ledger, clock)
+    status = PlanStatus.OPTIMAL if ledger.closed and ledger.cheapest else PlanStatus.FEASIBLE
+    plan = _plan(task, target, ledger, status, ledger.pairs, reasons)
+    return replace(plan, prices=ledger.prices, least_load=least_load(task, ledger))
+
+
+def _most_of_it(
+    task: Task, target: Target, ledger: Ledger, why: tuple[str, ...], clock: Clock, rng: np.random.Generator
+) -> Plan:
+    """Make the plan that comes nearest to what cannot be had: what items must have first, then the level."""
+    until = clock.no_less_than(LEAST_FOR_BUDGET)
+    pairs = nearest(target, task, ledger, until, rng)
+    plan = _plan(task, target, ledger, PlanStatus.BEST_EFFORT, pairs, list(why))
+    far = words.how_far(target, plan.reach, ledger.budget, plan.count, sure=False)
+    if not target.reaches_in_time(task.table(pairs), until, use_scores=task.use_scores):
+        plan = replace(plan, recruits=recruited(target, task, pairs, until, rng))
+    return replace(plan, explanation=(*plan.explanation, *far))
+
+
+def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
+    """Make the best plan within a budget, or of what was found in time."""
+    known = ledger.part if ledger.pairs is None else ledger.pairs
+    # Where time is over a part that is known is told at once, unless it is to fit a budget or fills needs alone.
+    told = known is not None and ledger.budget is None and not task.needs.total
+    until = clock if told else clock.no_less_than(LEAST_FOR_BUDGET)
+    pairs, sure = covered.best_few(target, task, known, ledger.budget, until)
+    if covered.holds(target, task, pairs, until.no_less_than(CLOSING)):
+        return _plan(task, target, ledger, PlanStatus.FEASIBLE, pairs, ledger.reasons)
+    reasons = [*ledger.reasons, words.why_partial(target, ledger), *words.still_short(task, pairs)]
+    status = PlanStatus.LEVEL_MISSED if ledger.budget is None else PlanStatus.BUDGET_EXHAUSTED
+    plan = _plan(task, target, ledger, status, pairs, reasons)
+    far = words.how_far(target, plan.reach, ledger.budget, plan.count, sure)
+    return replace(plan, explanation=(*plan.explanation, *far))
+
+
+def _plan(
+    task: Task,
+    target: Target,
+    ledger: Ledger,
+    status: PlanStatus,
+    pairs: IntArray,
+    reasons: list[str],
+    more: IntArray | None = None,
+) -> Plan:
+    """Put the reviews in order, ``more`` of them last, say what each joins, and add what proves them."""
+    rules, scores = task.constraints, task.use_scores
+    fixed = rules.fixed if status != PlanStatus.INFEASIBLE else rules.fixed[:0]
+    beyond = no_pairs() if more is None else more
+    closing = ledger.clock.no_less_than(CLOSING)
+    everything = np.concatenate([fixed, pairs[target.order(task, pairs, closing)], beyond])
+    plain = new_task(rules.without_fixed(), len(everything) + 1, use_scores=scores) if len(rules.fixed) else task
+    # What a fixed review joins is told from the reviews without it.
+    joined, covers, left = words.joins(plain, target, everything, ledger.clock.no_less_than(CLOSING))
+    table, shift = rules.reviews, len(rules.fixed)
+    said = said_under(table.reviewers, table.items)
+    chosen = tuple(
+        PlannedReview(
+            table.reviewers[j],
+            table.items[i],
+            rules.cost_of(j, i),
+            joins.words,
+            joins.short,
+            cover,
+            groups,
+            rules.affinity_of(j, i),
+        )
+        for (j, i), joins, cover, groups in zip(
+            everything.tolist(), filled(plain, everything, joined), covers, left, strict=True
+        )
+    )
+    # Bounds are on the reviews that were sought; those that are fixed come on top.
+    after = with_extra(table, everything, use_scores=scores)
+    return Plan(
+        status=status,
+        target=target.name,
+        reviews=chosen,
+        bounds=tuple(replace(bound, value=bound.value + shift, lost=said(bound.lost)) for bound in ledger.bounds),
+        explanation=tuple(map(said, reasons)),
+        constraints=rules,
+        pairs=everything,
+        use_scores=scores,
+        merges=target.certificate(after, use_scores=scores) if status.reaches else np.empty((0, 4), np.int64),
+        max_reviews=None if ledger.budget is None else ledger.budget + shift,
+    )

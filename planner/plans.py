@@ -1,0 +1,361 @@
+"""A plan of extra reviews: what to add, how far it gets, and what proves it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from planner._plans.outcome import PlanStatus, recruits_load
+from planner.rules import NOTHING_SHORT, Shortage
+from reviewgraph._base.arguments import checked
+from reviewgraph._base.provenance import record_of
+from reviewgraph._base.results import Pictured
+from reviewgraph._base.text import counted, noun
+
+if TYPE_CHECKING:
+    from planner._plans.constraints import Constraints
+    from planner._plans.outcome import Purchase, Recruits, RuleStanding
+    from planner._plans.target import Bound, Keeping, Reach
+    from planner._plans.task import Task
+    from reviewgraph._base.arrays import IntArray
+    from reviewgraph._base.labels import Label
+    from reviewgraph._base.results import Backend
+    from reviewgraph.formats.systems.system import Outgoing
+    from reviewgraph.table.reviews import Reviews
+
+
+@dataclass(frozen=True)
+class PlannedReview:
+    """One extra review.
+
+    Parameters
+    ----------
+    reviewer, item
+        Labels.
+    cost
+        Its cost.
+    joins
+        What it joins, in words.
+    short
+        The same for tables: papers of the groups that it joins, the reviewer's first.
+    covers
+        Items in the largest group at the level of the target, once this review and those before it have arrived.
+    groups
+        Groups that are left at that level then.
+    affinity
+        Its affinity, 0 where it has none; None where no affinities were given.
+    gain
+        What it is expected to add to what the reviews before it buy, in the unit of :attr:`Plan.purchase`; None
+        without one, and for a fixed review.
+    buys
+        The same in words.
+    """
+
+    reviewer: Label
+    item: Label
+    cost: float
+    joins: str
+    short: str
+    covers: int
+    groups: int
+    affinity: float | None = None
+    gain: float | None = None
+    buys: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Pictured):
+    """The fewest extra reviews that were found, in the order in which they help most.
+
+    Parameters
+    ----------
+    status
+        ``optimal``: proved fewest, and cheapest among those. ``feasible``: reaches the target, and the bound says
+        how many fewer might do. ``infeasible``: proved impossible; ``explanation`` says why. ``budget_exhausted``:
+        the reviews allowed do not suffice; these are the best found. ``level_missed``: the search did not reach it.
+        ``best_effort``: what was asked for cannot be had; this is the most of it. ``extended``: the target is reached
+        and more reviews serve an objective. ``chosen``: all serve an objective,
+        no level was asked for.
+    target
+        The level asked for; where none was, the one whose groups ``joins`` and ``covers`` tell of.
+    reviews
+        The extra reviews, fixed ones included.
+    bounds
+        Lower bounds with their proofs; :attr:`lower_bound` is the largest.
+    explanation
+        Sentences a chair can read: why it is impossible, how far a partial plan gets, what is proved.
+    constraints
+        What was to be respected.
+    pairs
+        The reviews by code, shape (P, 2), in the same order.
+    use_scores
+        Whether the scores decided what the existing reviews connect.
+    merges
+        Certificate for the target ``double``: merges of reviewers, to be replayed by
+        :func:`reviewgraph.verify_merges` on :attr:`reviews_with_plan`.
+    prices
+        Certificate for the target ``recoverable`` within loads, where matroid intersection found the plan: a price by
+        reviewer code in the unit of :class:`~planner._plans.constraints.Prices`, positive only for full loads; with
+        these prices added to the costs, no plan is cheaper even if loads do not count.
+    short
+        Certificate of impossibility for ``recoverable``: codes of reviewers who together make so few links,
+        whatever they read, that the loads of the others do not suffice.
+    max_reviews
+        The budget, fixed reviews included; None if there was none.
+    purchase
+        What the reviews buy; None where a level is all that was asked for.
+    keeping
+        How likely the level is kept when reviews fail to arrive, where that was asked for; None elsewhere.
+    least_load
+        What is proved of :attr:`largest_load`: no plan of as many reviews that costs as much has a smaller one than
+        this; 0 where no such claim is made.
+    recruits
+        For a best effort that misses the level: further reviewers with whom there is a whole plan; None where none were
+        looked for, or found.
+    timed_out
+        Whether a time limit ended the search, or the summary of the plan, early.
+    """
+
+    status: PlanStatus
+    target: str
+    reviews: tuple[PlannedReview, ...]
+    bounds: tuple[Bound, ...]
+    explanation: tuple[str, ...]
+    constraints: Constraints
+    pairs: IntArray
+    use_scores: bool
+    merges: IntArray
+    prices: IntArray | None = None
+    short: IntArray | None = None
+    max_reviews: int | None = None
+    purchase: Purchase | None = None
+    keeping: Keeping | None = None
+    least_load: int = 0
+    recruits: Recruits | None = None
+    timed_out: bool = False
+
+    pictured_by: ClassVar[str] = "planner._plans.report"
+
+    @property
+    def backend(self) -> Backend | None:
+        """The kind of data frame that the reviews planned for came in; None where they came otherwise."""
+        return self.constraints.reviews.backend
+
+    def headline(self) -> str:
+        """Return status, length and bound."""
+        if self.purchase is not None:
+            deal = self.purchase
+            return f"{self.status}, {counted(self.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
+        needed = f"{self.lower_bound} {noun(self.lower_bound, 'is', 'are')}"
+        return f"{self.status}, {counted(self.count, 'review')} to {self.target}, at least {needed} needed"
+
+    @property
+    def attained(self) -> bool:
+        """Whether the plan does what was asked for: it reaches the level, and keeps it as likely as was wanted.
+
+        Where no level was asked for, any plan does.
+        """
+        return PlanStatus(self.status).may_grow and (self.keeping is None or self.keeping.attained)
+
+    @property
+    def count(self) -> int:
+        """Number of extra reviews."""
+        return len(self.reviews)
+
+    @property
+    def cost(self) -> float:
+        """Sum of the costs."""
+        return float(sum(review.cost for review in self.reviews))
+
+    @property
+    def affinity(self) -> float | None:
+        """Sum of the affinities; None where none were given."""
+        values = [review.affinity for review in self.reviews if review.affinity is not None]
+        return None if self.constraints.cost.best is None else float(sum(values))
+
+    @property
+    def lower_bound(self) -> int:
+        """No plan needs fewer reviews than this."""
+        return max((bound.value for bound in self.bounds), default=0)
+
+    @property
+    def smallest(self) -> bool:
+        """Whether the plan reaches its target, and none of fewer reviews does."""
+        return PlanStatus(self.status).reaches and self.count == self.lower_bound
+
+    @property
+    def largest_load(self) -> int:
+        """Most extra reviews that one reviewer gets."""
+        loads: dict[Label, int] = {}
+        for review in self.reviews:
+            loads[review.reviewer] = loads.get(review.reviewer, 0) + 1
+        return max(loads.values(), default=0)
+
+    @property
+    def largest_load_lower_bound(self) -> int | None:
+        """What :attr:`largest_load` is at least in plans as short and as cheap; None where no level is reached."""
+        return self.least_load if PlanStatus(self.status).reaches and self.least_load else None
+
+    @cached_property
+    def reviews_with_plan(self) -> Reviews:
+        """The table with the extra reviews as planned ones.
+
+        With ``use_scores`` they hold stand-in scores instead, unlike any other score of their reviewer.
+        """
+        from planner._plans.constraints import with_extra
+
+        return with_extra(self.constraints.reviews, self.pairs, use_scores=self.use_scores)
+
+    @property
+    def has_part(self) -> bool:
+        """Whether there is no plan, and a best effort gives a part of one: what is fixed does not stand in the way."""
+        rules, fixed = self.constraints, self.constraints.fixed
+        loads = np.bincount(fixed[:, 0], minlength=rules.spare.size) <= rules.spare
+        limits = np.bincount(fixed[:, 1], minlength=rules.room.size) <= rules.room
+        fits = bool(loads.all() and limits.all()) and (self.max_reviews is None or len(fixed) <= self.max_reviews)
+        return self.status == PlanStatus.INFEASIBLE and fits and bool((rules.spare > 0).any())
+
+    @cached_property
+    def shortage(self) -> Shortage | None:
+        """What is missing in a best effort, and whom to recruit for it; None for other plans."""
+        if self.status != PlanStatus.BEST_EFFORT:
+            return None
+        rules, table = self.constraints, self.reviews_with_plan
+        each = rules.people.needs(table).each
+        missing = tuple((table.items[i], int(each[i])) for i in np.flatnonzero(each).tolist())
+        if self.recruits is None:
+            return Shortage(missing, recruits_load(rules))
+        joining = self.recruits.number, tuple(table.items[i] for i in self.recruits.items.tolist())
+        return Shortage(missing, self.recruits.load, joining=joining)
+
+    @cached_property
+    def rules(self) -> list[RuleStanding]:
+        """How the rules on who reviews an item together stand with the plan; none where there is no plan."""
+        from planner._plans.outcome import standing
+
+        if self.status == PlanStatus.INFEASIBLE:
+            return []
+        return standing(self.constraints.people, self.reviews_with_plan)
+
+    @cached_property
+    def reach(self) -> tuple[Reach, Reach]:
+        """How far the existing reviews get, and these with them: papers in the largest group, and expected error."""
+        from planner._plans.target import reach
+        from planner._plans.targets import target_named
+
+        target, before, after = target_named(self.target), self.constraints.reviews, self.reviews_with_plan
+        return reach(before, target, use_scores=self.use_scores), reach(after, target, use_scores=self.use_scores)
+
+    @checked
+    def alternatives(self, reviewer: Label, item: Label) -> list[tuple[Label, Label]]:
+        """Pairs that can stand in for one of the reviews if it is declined, the rest being kept; cheapest first.
+
+        Raises
+        ------
+        InputError
+            If the plan holds no such review.
+        """
+        from planner._plans.targets import target_named
+        from planner._plans.task import new_task
+        from reviewgraph._base.clock import Clock
+        from reviewgraph._base.errors import InputError
+
+        table = self.constraints.reviews
+        for place, review in enumerate(self.reviews):
+            if (review.reviewer, review.item) == (reviewer, item):
+                task = new_task(self.constraints.without_fixed(), self.count + 1, use_scores=self.use_scores)
+                if self.purchase is not None and place >= self.purchase.first:
+                    others = self._other_reviewers(task, place)
+                    return [(table.reviewers[j], review.item) for j in others]
+                found = target_named(self.target).stand_ins(task, self.pairs, place, Clock(None))
+                rest = np.delete(self.pairs, place, axis=0)
+                return [
+                    (table.reviewers[j], table.items[i])
+                    for j, i in found
+                    if self._fills(np.concatenate([rest, [(j, i)]]))
+                ]
+        message = f"alternatives: expected a review of the plan, found reviewer {reviewer!r} and item {item!r}"
+        raise InputError(message)
+
+    def _other_reviewers(self, task: Task, place: int) -> list[int]:
+        """Return who else may review the item of a review that serves an objective: cheapest, then lightest, first."""
+        rest, (own, item) = np.delete(self.pairs, place, axis=0), self.pairs[place].tolist()
+        left, rules = task.left(rest), self.constraints
+        load = np.bincount(rest[:, 0], minlength=left.spare.size)
+        taken = {own, *rest[rest[:, 1] == item, 0].tolist()}
+        free = [j for j in range(load.size) if j not in taken and left.open(j, item) and rules.may_read(j, item)]
+        return sorted(free, key=lambda j: (rules.cost_of(j, item), load[j], j))
+
+    def _fills(self, pairs: IntArray) -> bool:
+        """Whether some reviews leave no item short that these do not leave short."""
+        from planner._plans.constraints import with_extra
+
+        rules = self.constraints
+        before, after = (rules.people.needs(with_extra(rules.reviews, chosen)) for chosen in (self.pairs, pairs))
+        return after.within(before)
+
+    def mail(self) -> dict[Label, str]:
+        """Return one letter a reviewer; who accepted already (fixed reviews) is not asked again."""
+        from reviewgraph.formats.systems.mail import letters
+
+        return letters(self.outgoing())
+
+    def outgoing(self) -> Outgoing:
+        """Return the reviews as :mod:`reviewgraph.formats.systems` write them; nobody is asked for fixed ones again."""
+        from reviewgraph.formats.systems.mail import COMPARE
+        from reviewgraph.formats.systems.system import Outgoing
+
+        table = self.constraints.reviews
+        # Where a level came first, what goes beyond it is asked for its sake, too.
+        chosen = self.purchase if self.status == PlanStatus.CHOSEN else None
+        return Outgoing(
+            self.to_columns(),
+            table.titles,
+            None if self.affinity is None else [review.affinity or 0.0 for review in self.reviews],
+            COMPARE if chosen is None else chosen.helps,
+            {(table.reviewers[j], table.items[i]) for j, i in self.constraints.fixed.tolist()},
+            people=table.reviewers,
+            outsiders=table.origin.outsiders or (),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as the command's ``--json`` prints it."""
+        return {
+            "status": self.status,
+            "target": self.target if self.status != PlanStatus.CHOSEN else None,
+            "count": self.count,
+            "cost": self.cost,
+            "affinity": self.affinity,
+            "lower_bound": self.lower_bound,
+            "largest_load": self.largest_load,
+            "largest_load_lower_bound": self.largest_load_lower_bound,
+            "bounds": [{"value": bound.value, "kind": bound.kind, "words": bound.sentence} for bound in self.bounds],
+            "explanation": list(self.explanation),
+            "timed_out": self.timed_out,
+            "purchase": None if self.purchase is None else self.purchase.to_dict(),
+            **self._reach_to_dict(),
+            **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),
+            "rules": [rule.to_dict() for rule in self.rules],
+            "reviews": [asdict(review) for review in self.reviews],
+            "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in self.mail().items()],
+            "merges": self.merges,
+            "keeping": None if self.keeping is None else self.keeping.to_dict(),
+            **record_of(self.constraints.reviews.origin.files),
+        }
+
+    def _reach_to_dict(self) -> dict[str, Any]:
+        """How far a partial plan gets; null for others, which reach their target."""
+        keys = {"largest_group": "papers", "expected_error": "error"}
+        if not PlanStatus(self.status).is_partial:
+            return dict.fromkeys(keys)
+        before, after = self.reach
+        return {key: {"before": getattr(before, of), "after": getattr(after, of)} for key, of in keys.items()}
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the reviews by column, as the command's ``-o`` writes them."""
+        price = "cost" if self.constraints.cost.best is None else "affinity"
+        names = ("item", "reviewer", price, "joins", *(["gain"] if self.purchase is not None else []))
+        return {name: [getattr(review, name) for review in self.reviews] for name in names}

@@ -1,1 +1,0 @@
-"""Which reviews to add."""

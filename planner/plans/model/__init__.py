@@ -1,1 +1,0 @@
-"""The terms of planning: levels, rules, tasks, oracles, structures that grow."""

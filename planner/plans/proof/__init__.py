@@ -1,1 +1,0 @@
-"""Lower bounds: how few reviews there can be."""

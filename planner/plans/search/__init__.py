@@ -1,1 +1,0 @@
-"""Finding plans: cascades, matroid greedy and intersection, exchanges, budgets."""

@@ -1,0 +1,204 @@
+"""Who a plan asks, for which papers, and what there is then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner._assign.words import why_below
+from planner._plans.outcome import PlanStatus
+from planner._plans.targets import target_named
+from planner._plans.task import new_task
+from planner._plans.words import filled, joins
+from reviewgraph._base.clock import Clock
+from reviewgraph._base.labels import natural_key, places, said_under
+from reviewgraph._base.text import counted, ranging
+from reviewgraph.graph.check import of_this_file
+from reviewgraph.graph.levels import level_named
+from reviewgraph.report.page import Column, Picture, Table
+from reviewgraph.report.pictures import MOST, Bar, bars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from planner._assign.findings import Alternates, Concerned, Fairness, Pair
+    from planner.assignments import Assignment
+    from planner.plans import Plan
+    from planner.rules import Shortage
+    from reviewgraph._base.arrays import IntArray
+    from reviewgraph._base.labels import Label
+    from reviewgraph.report.page import Codes
+
+
+#: Reviewers with the largest load that are named.
+NAMED = 3
+
+
+class Asked:
+    """The reviewers whom a plan asks, those asked for most first, equals in the natural order of their labels.
+
+    Parameters
+    ----------
+    found
+        A plan that holds reviews.
+    """
+
+    def __init__(self, found: Plan) -> None:
+        self.found, self.table = found, found.constraints.reviews
+        extra = np.bincount(found.pairs[:, 0], minlength=self.table.n_reviewers)
+        order = np.lexsort((places(self.table.reviewers), -(self.table.loads + extra), -extra))
+        self.codes: IntArray = order[: int((extra > 0).sum())]
+        self.extra, self.before = extra[self.codes], self.table.loads[self.codes]
+
+    @property
+    def n_papers(self) -> int:
+        """Papers that get reviews."""
+        return int(np.unique(self.found.pairs[:, 1]).size)
+
+    def most(self) -> str:
+        """Say who has the largest extra load, and how many reviews that is."""
+        largest, who = int(self.extra[0]), self._names(self.codes[self.extra == self.extra[0]])
+        if self.codes.size == 1:
+            return f"{who[0]} gets {'it' if largest == 1 else f'all {largest:,} of them'}."
+        if len(who) == self.codes.size:
+            return f"Nobody gets more than {'one' if largest == 1 else largest} of them."
+        if len(who) > NAMED:
+            return f"The largest extra load is {largest:,}, for {len(who):,} reviewers."
+        *others, last = who
+        if not others:
+            return f"{last} has the largest extra load, {largest:,}."
+        return f"{', '.join(others)} and {last} have the largest extra load, {largest:,} each."
+
+    def outcome(self) -> str:
+        """Say what there is once the reviews have arrived; nothing of a plan that goes a part of the way."""
+        found, deal = self.found, self.found.purchase
+        if not found.attained:
+            return ""
+        if found.status == PlanStatus.CHOSEN and deal is not None:
+            return f"With these reviews: {deal.after:.2f} {deal.unit}, without them {deal.before:.2f}."
+        least = found.constraints.people.min_reviews
+        each = f", and each has {counted(least, 'review')} or more" if least else ""
+        papers = f"{self.table.n_items:,} papers{of_this_file(self.table)}"
+        return f"With these reviews all {papers} are {level_named(found.target).words}{each}."
+
+    def per_paper(self) -> tuple[str, str]:
+        """Return reviews per paper with the plan, and before it."""
+        after, before = self.found.reviews_with_plan.reviews_per_item, self.table.reviews_per_item
+        return ranging(int(after.min()), int(after.max())), ranging(int(before.min()), int(before.max()))
+
+    def loads(self) -> Picture:
+        """Return the loads of those asked for most, before the plan and with it."""
+        names = self._names(self.codes[:MOST])
+        rows = zip(names, self.before.tolist(), self.extra.tolist(), strict=False)
+        shown = [Bar(name, before, extra=extra) for name, before, extra in rows]
+        who = f"The {MOST} reviewers asked for most" if self.codes.size > MOST else "Everybody who is asked"
+        words = f"{who}: their reviews before the plan, and in another colour the extra ones."
+        alike = len({(bar.number, bar.extra) for bar in shown}) == 1
+        instead = (
+            f"{self.codes.size:,} of {counted(self.table.n_reviewers, 'reviewer')} are asked, at most for "
+            f"{self.extra[0]} more, beside {ranging(int(self.before.min()), int(self.before.max()))} they have."
+        )
+        return Picture(
+            "loads", "Who is asked", words, lambda width: bars(shown, width, "reviews"), instead if alike else ""
+        )
+
+    def to_table(self) -> Table:
+        """Return a row for each reviewer who is asked."""
+        papers: dict[int, list[Label]] = {}
+        for j, i in self.found.pairs.tolist():
+            papers.setdefault(j, []).append(self.table.items[i])
+        named = [", ".join(map(str, sorted(papers[j], key=natural_key))) for j in self.codes.tolist()]
+        columns = [
+            Column("reviewer", self._names(self.codes)),
+            Column("extra", self.extra.tolist(), "number"),
+            Column("papers", named),
+            Column("before", self.before.tolist(), "number"),
+            Column("with these", (self.before + self.extra).tolist(), "number"),
+        ]
+        return Table(
+            "asked", "Who is asked, those for most reviews first", columns, "reviewers", live=self.codes.size > MOST
+        )
+
+    def _names(self, codes: IntArray) -> list[str]:
+        return [str(self.table.reviewers[j]) for j in codes.tolist()]
+
+
+# Plans and assignments under codes: every sentence that results carry the parts of is said anew.
+
+
+def coded_plan(found: Plan) -> Plan:
+    """Return a plan, whose tables stand under codes already, with all it says under codes."""
+    rules, table, pairs = found.constraints, found.constraints.reviews, found.pairs
+    task = new_task(rules.without_fixed(), found.count + 1, use_scores=found.use_scores)
+    joined, *_ = joins(task, target_named(found.target), pairs, Clock(None))
+    reviews = tuple(
+        replace(
+            review,
+            reviewer=table.reviewers[j],
+            item=table.items[i],
+            joins=said.words,
+            short=said.short,
+            buys=review.buys and f"{table.items[i]}{review.buys.removeprefix(str(review.item))}",
+        )
+        for review, (j, i), said in zip(found.reviews, pairs.tolist(), filled(task, pairs, joined), strict=True)
+    )
+    said = said_under(table.reviewers, table.items)
+    reasons = tuple(map(said, found.explanation))
+    bounds = tuple(replace(bound, lost=said(bound.lost)) for bound in found.bounds)
+    return replace(found, reviews=reviews, explanation=reasons, bounds=bounds)
+
+
+def coded_assignment(found: Assignment, codes: Codes) -> Assignment:
+    """Return an assignment, whose table stands under codes already, with all it says under codes."""
+    fairness = found.fairness and _fairness(found.fairness, codes)
+    reasons = said_under(found.reviews.reviewers, found.reviews.items)(found.explanation)
+    # What fairness says by itself is told by the page as what it is, and so has to read the same.
+    if fairness is not None and found.fairness is not None and found.explanation == why_below(found.fairness):
+        reasons = why_below(fairness)
+    return replace(
+        found,
+        critical=None if found.critical is None else tuple(_sorted(codes.reviewer[who] for who in found.critical)),
+        concerned=_concerned(found.concerned, codes),
+        fairness=fairness,
+        alternates=found.alternates and _alternates(found.alternates, codes),
+        explanation=reasons,
+        shortage=found.shortage and _shortage(found, found.shortage, codes),
+    )
+
+
+def _shortage(found: Assignment, gaps: Shortage, codes: Codes) -> Shortage:
+    missing = sorted(((codes.item[item], number) for item, number in gaps.missing), key=lambda gap: natural_key(gap[0]))
+    why = said_under(found.reviews.reviewers, found.reviews.items)(gaps.why)
+    return replace(gaps, missing=tuple(missing), why=why)
+
+
+def _sorted(labels: Iterable[str]) -> list[str]:
+    """Return codes in their own order: that of names would tell something of these."""
+    return sorted(labels, key=natural_key)
+
+
+def _fairness(found: Fairness, codes: Codes) -> Fairness:
+    return replace(found, below=tuple(_sorted(codes.item[label] for label in found.below)))
+
+
+def _concerned(found: Concerned, codes: Codes) -> Concerned:
+    changes, below = found.changes, found.below
+    if changes is not None:
+        # Who is gone has no code, and is nowhere named.
+        dropped = tuple(pair._replace(reviewer="", item="") for pair in changes.dropped)
+        changes = replace(changes, kept=_pairs(changes.kept, codes), dropped=dropped, new=_pairs(changes.new, codes))
+    if below is not None:
+        below = below._replace(pairs=_pairs(below.pairs, codes))
+    return found._replace(changes=changes, below=below)
+
+
+def _pairs(pairs: Iterable[Pair], codes: Codes) -> tuple[Pair, ...]:
+    found = [pair._replace(reviewer=codes.reviewer[pair.reviewer], item=codes.item[pair.item]) for pair in pairs]
+    return tuple(sorted(found, key=lambda pair: (natural_key(pair.item), natural_key(pair.reviewer))))
+
+
+def _alternates(found: Alternates, codes: Codes) -> Alternates:
+    missing = [one._replace(item=codes.item[one.item]) for one in found.missing]
+    return replace(found, listed=(), missing=tuple(sorted(missing, key=lambda one: natural_key(one.item))))

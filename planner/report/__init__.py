@@ -1,1 +1,0 @@
-"""The reports of plans and assignments."""

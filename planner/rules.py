@@ -1,0 +1,672 @@
+"""Rules on who reviews a paper together: at most, at least, and a reward for, reviewers by an attribute of theirs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from reviewgraph._base.arguments import MAPPING, refuse
+from reviewgraph._base.arrays import spread
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.text import counted, shortened
+from reviewgraph.formats.columns import REVIEWER
+from reviewgraph.formats.side_reading import INSTITUTION, SENIOR
+from reviewgraph.io.matching import REVIEWS, match_labels
+from reviewgraph.io.rules import Rules, stated_rules
+from reviewgraph.io.sides import by_label, labels_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import TypeAlias
+
+    from reviewgraph._base.arrays import FloatArray, IntArray
+    from reviewgraph._base.labels import Label
+    from reviewgraph.formats.spellings import Spellings
+    from reviewgraph.io.sides import Chosen, Valued
+
+
+# What is known of reviewers: attributes with one or several values each, as codes.
+
+if TYPE_CHECKING:
+    Attributes: TypeAlias = Mapping[Any, Mapping[str, Any]]
+
+#: Names listed in a message.
+NAMED = 6
+
+
+class Attribute(NamedTuple):
+    """What is known of reviewers under one name.
+
+    Parameters
+    ----------
+    name
+        As rules call it.
+    values
+        Values that somebody has, shape (V,); of a matter of yes or no, which ``flag`` marks, True alone.
+    start, value
+        The values of reviewer j are ``value[start[j]:start[j + 1]]``, codes among ``values``; shapes (M + 1,) and (K,).
+    flag
+        Whether it is a matter of yes or no.
+    """
+
+    name: str
+    values: tuple[Hashable, ...]
+    start: IntArray
+    value: IntArray
+    flag: bool
+
+    @property
+    def owner(self) -> IntArray:
+        """The reviewer of each entry of ``value``."""
+        return np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
+
+    @property
+    def holders(self) -> IntArray:
+        """Number of reviewers with each value."""
+        return np.bincount(self.value, minlength=len(self.values))
+
+    def kind(self, value: int, what: str = "reviewer") -> str:
+        """Say of what kind who has a value is, given by code: a senior reviewer, a reviewer of region Asia."""
+        return f"{self.name} {what}" if self.flag else f"{what} of {self.name} {self.values[value]}"
+
+
+def attribute_of(name: str, known: Mapping[Any, Any], reviewers: Sequence[Label]) -> Attribute:
+    """Encode one attribute from the value of each reviewer, or several in a list, tuple or set; None and "" are none.
+
+    >>> attribute_of("region", {"a": "Asia", "b": ["Europe", "Asia"]}, ["a", "b", "c"]).start.tolist()
+    [0, 1, 3, 3]
+    """
+    listed = [_several(known.get(label)) for label in reviewers]
+    distinct = sorted({value for values in listed for value in values}, key=lambda value: (str(value), repr(value)))
+    flag = bool(distinct) and all(isinstance(value, bool | np.bool_) for value in distinct)
+    # "No" is not a value of its own: it is not to have a yes.
+    kept: list[Hashable] = [True] if flag else distinct
+    code = {value: number for number, value in enumerate(kept)}
+    codes = [sorted(code[value] for value in set(values) if value in code) for values in listed]
+    start = np.zeros(len(reviewers) + 1, np.int64)
+    np.cumsum([len(one) for one in codes], out=start[1:])
+    return Attribute(name, tuple(kept), start, np.array([c for one in codes for c in one], np.int64), flag)
+
+
+def _several(known: Any) -> list[Hashable]:
+    values = known if isinstance(known, list | tuple | set | frozenset) else [known]
+    # What is not equal to itself is a missing number.
+    return [value for value in values if value is not None and value != "" and value == value]
+
+
+def unknown(text: str, what: str, name: Hashable, known: Iterable[Hashable]) -> str:
+    """Say that a name is unknown, what may have been meant, and what there is.
+
+    >>> unknown("--at-most home=1", "attribute", "home", ["region", "homes"])
+    "--at-most home=1: expected a known attribute, found 'home'; did you mean 'homes'? Known: homes, region"
+    """
+    names = sorted({str(one) for one in known})
+    near = get_close_matches(str(name), names, 1, 0.6)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    listed = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
+    return f"{text}: expected a known {what}, found {str(name)!r}{hint} Known: {listed or 'none'}"
+
+
+#: Above every number of reviewers of a paper: no limit.
+NO_MOST = 1 << 40
+
+
+class Terms(NamedTuple):
+    """What a rule asks of each paper: ``least`` and ``most`` of each value, ``different`` values, ``reward`` for each.
+
+    ``least`` and ``most`` have a number for each value, shape (V,).
+    """
+
+    least: IntArray
+    most: IntArray
+    different: int = 0
+    reward: float = 0.0
+
+
+class Rule(Protocol):
+    """A rule on one attribute."""
+
+    @property
+    def attribute(self) -> str:
+        """The name of the attribute."""
+
+    @property
+    def text(self) -> str:
+        """The rule as an option of the command."""
+
+    def fault(self, attribute: Attribute) -> str:
+        """Say why the rule cannot be about that attribute; empty where it can."""
+
+    def terms(self, attribute: Attribute) -> Terms:
+        """Say of each value what the rule asks."""
+
+    def words(self, attribute: Attribute) -> str:
+        """Say what holds on each paper, or is rewarded there."""
+
+
+def _free(attribute: Attribute) -> Terms:
+    size = len(attribute.values)
+    return Terms(np.zeros(size, np.int64), np.full(size, NO_MOST))
+
+
+def _miscounted(text: str, number: Any) -> str:
+    if isinstance(number, int | np.integer) and not isinstance(number, bool) and number >= 0:
+        return ""
+    return f"{text}: expected a whole number, 0 or more, found {number!r}"
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """No more than ``number`` reviewers of any one value of an attribute on a paper.
+
+    Parameters
+    ----------
+    attribute
+        Its name.
+    number
+        How many; where the attribute is a matter of yes or no, of those with a yes.
+
+    Examples
+    --------
+    >>> AtMost("institution", 1).text
+    '--at-most institution=1'
+    """
+
+    attribute: str
+    number: int
+
+    @property
+    def text(self) -> str:
+        """The rule as an option of the command."""
+        return f"--at-most {self.attribute}={self.number}"
+
+    def fault(self, attribute: Attribute) -> str:
+        """Say why the rule cannot be about that attribute; empty where it can."""
+        return _miscounted(self.text, self.number)
+
+    def terms(self, attribute: Attribute) -> Terms:
+        """Limit every value."""
+        free = _free(attribute)
+        return free._replace(most=np.full_like(free.most, self.number))
+
+    def words(self, attribute: Attribute) -> str:
+        """Say what holds on each paper."""
+        return f"at most {self.number} {'' if attribute.flag else 'of one '}{self.attribute}"
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """So many reviewers of a paper at least with a value of an attribute, or so many different values.
+
+    Parameters
+    ----------
+    attribute
+        Its name.
+    number
+        How many.
+    value
+        The value; by default it is about reviewers with a yes where the attribute is a matter of yes or no, else about
+        different values.
+
+    Examples
+    --------
+    >>> AtLeast("region", 1, "Asia").text
+    '--at-least region:Asia=1'
+    """
+
+    attribute: str
+    number: int
+    value: Hashable = None
+
+    @property
+    def text(self) -> str:
+        """The rule as an option of the command."""
+        value = "" if self.value is None else f":{self.value}"
+        return f"--at-least {self.attribute}{value}={self.number}"
+
+    def fault(self, attribute: Attribute) -> str:
+        """Say why the rule cannot be about that attribute; empty where it can."""
+        if self.value is not None and attribute.flag:
+            return (
+                f"{self.text}: expected no value of {self.attribute}, which is a matter of yes or no, found "
+                f"{self.value!r}; say --at-least {self.attribute}={self.number}"
+            )
+        if self.value is not None and self.value not in attribute.values:
+            return unknown(self.text, f"value of {self.attribute}", self.value, attribute.values)
+        return _miscounted(self.text, self.number)
+
+    def terms(self, attribute: Attribute) -> Terms:
+        """Ask for reviewers of one value, or for different values."""
+        free = _free(attribute)
+        if self.value is None and not attribute.flag:
+            return free._replace(different=self.number)
+        wanted = True if self.value is None else self.value
+        asked = np.array([value == wanted for value in attribute.values], np.bool_)
+        return free._replace(least=np.where(asked, self.number, 0))
+
+    def words(self, attribute: Attribute) -> str:
+        """Say what holds on each paper."""
+        if self.value is not None:
+            return f"at least {self.number} of {self.attribute} {self.value}"
+        if attribute.flag:
+            return f"at least {self.number} {self.attribute}"
+        return f"at least {counted(self.number, f'{self.attribute}', f'different values of {self.attribute}')}"
+
+
+@dataclass(frozen=True)
+class Reward:
+    """So much affinity for each different value of an attribute on a paper.
+
+    Parameters
+    ----------
+    attribute
+        Its name.
+    amount
+        In units of affinity, 0 or more; where the attribute is a matter of yes or no it is given once, where anybody
+        has a yes.
+
+    Examples
+    --------
+    >>> Reward("region", 0.1).text
+    '--reward region=0.1'
+    """
+
+    attribute: str
+    amount: float
+
+    @property
+    def text(self) -> str:
+        """The rule as an option of the command."""
+        amount = f"{self.amount:g}" if isinstance(self.amount, Real) else repr(self.amount)
+        return f"--reward {self.attribute}={amount}"
+
+    def fault(self, attribute: Attribute) -> str:
+        """Say why the rule cannot be about that attribute; empty where it can."""
+        if isinstance(self.amount, int | float | np.number) and np.isfinite(self.amount) and self.amount >= 0:
+            return ""
+        return f"{self.text}: expected a finite amount of affinity, 0 or more, found {self.amount!r}"
+
+    def terms(self, attribute: Attribute) -> Terms:
+        """Reward every value once."""
+        return _free(attribute)._replace(reward=float(self.amount))
+
+    def words(self, attribute: Attribute) -> str:
+        """Say what is rewarded on each paper."""
+        what = f"a {self.attribute}" if attribute.flag else f"each different {self.attribute}"
+        return f"{self.amount:g} for {what}"
+
+
+#: The class of the objects in each field of :class:`reviewgraph.Rules` that is about panels.
+_KINDS: dict[str, type[Any]] = {"at_most": AtMost, "at_least": AtLeast, "rewards": Reward}
+
+
+def panel_rules(rules: Rules) -> list[Rule]:
+    """Return the rules on panels as objects, limits first, then minimums, then rewards.
+
+    Raises
+    ------
+    InputError
+        If one of them is an object of another kind.
+
+    Examples
+    --------
+    >>> [rule.text for rule in panel_rules(Rules(at_most={"institution": 1}, at_least={("region", "Asia"): 1}))]
+    ['--at-most institution=1', '--at-least region:Asia=1']
+    """
+    found: list[Rule] = []
+    for name, kind in _KINDS.items():
+        stated = getattr(rules, name) or ()
+        for one in stated.items() if isinstance(stated, Mapping) else stated:
+            if not isinstance(stated, Mapping):
+                rule = one
+            elif kind is AtLeast and isinstance(one[0], tuple) and len(one[0]) == 2:
+                rule = AtLeast(one[0][0], one[1], one[0][1])
+            else:
+                rule = kind(*one)
+            if not isinstance(rule, kind) or not isinstance(rule.attribute, str):
+                message = (
+                    f"{name}: expected {kind.__name__} objects, or numbers by attribute, found {shortened(repr(one))}"
+                )
+                raise InputError(message)
+            found.append(rule)
+    return found
+
+
+def asked_rules(
+    caller: str, rules: Rules | Sequence[Rule] | None, given: Mapping[str, Any], heeded: Collection[str]
+) -> Rules:
+    """Return the rules of a call of the planner, which may be a list of rules on panels, too; see ``stated_rules``.
+
+    Raises
+    ------
+    InputError
+        If the list has something else in it, or a rule is stated twice.
+    """
+    if rules is None or isinstance(rules, Rules):
+        return stated_rules(caller, rules, given, heeded)
+    listed = list(rules)
+    for rule in listed:
+        if not isinstance(rule, AtMost | AtLeast | Reward):
+            message = f"rules: expected AtMost, AtLeast and Reward objects, found {shortened(repr(rule))}"
+            raise InputError(message)
+    parts: dict[str, Any] = {}
+    for name, kind in _KINDS.items():
+        parts[name] = [rule for rule in listed if isinstance(rule, kind)] or None
+    return stated_rules(caller, Rules(**parts), given, heeded)
+
+
+# Rules as arrays: what they ask of each paper, by panel group.
+#
+# A panel group is one value of one attribute: the reviewers who have it. Of each group a paper may have so many
+# reviewers
+# at least and at most; of each attribute it needs so many different groups, and each of them may be worth something.
+
+
+class Panels(NamedTuple):
+    """What rules ask of each paper, by panel group.
+
+    Parameters
+    ----------
+    start, group
+        The groups of reviewer j are ``group[start[j]:start[j + 1]]``, ascending; shapes (M + 1,) and (K,).
+    attribute
+        The attribute of each group, ascending, shape (G,).
+    least, most
+        Fewest and most reviewers of each group on a paper, shape (G,).
+    different
+        Fewest different groups of each attribute on a paper, shape (A,).
+    reward
+        What each different group of an attribute is worth on a paper, in affinity, shape (A,).
+    """
+
+    start: IntArray
+    group: IntArray
+    attribute: IntArray
+    least: IntArray
+    most: IntArray
+    different: IntArray
+    reward: FloatArray
+
+    @property
+    def binding(self) -> bool:
+        """Whether anything is asked for."""
+        return self.least.size > 0 or bool(self.different.any())
+
+    @property
+    def n_groups(self) -> int:
+        """G."""
+        return int(self.least.size)
+
+    def of(self, reviewers: IntArray) -> tuple[IntArray, IntArray]:
+        """Return all memberships of a list of reviewers: the place in the list, and the group."""
+        first, count = self.start[reviewers], self.start[reviewers + 1] - self.start[reviewers]
+        return np.repeat(np.arange(reviewers.size), count), self.group[spread(first, count)]
+
+
+class Ruled(NamedTuple):
+    """Rules in force, the attribute that each is about, what they ask, and the value that each panel group has."""
+
+    rules: tuple[Rule, ...]
+    attributes: tuple[Attribute, ...]
+    panels: Panels
+    groups: tuple[tuple[Attribute, int], ...] = ()
+
+    def words(self) -> list[str]:
+        """Say of each rule what holds on each paper."""
+        return [rule.words(attribute) for rule, attribute in zip(self.rules, self.attributes, strict=True)]
+
+    def kind(self, group: int, number: int = 1, what: str = "reviewer") -> str:
+        """Say what so many of a panel group are: senior reviewers, a reviewer of region Asia."""
+        attribute, value = self.groups[group]
+        return attribute.kind(value, what if number == 1 else f"{what}s")
+
+
+def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int) -> Ruled:
+    """Merge what rules ask of the values of each attribute, and give numbers to the groups that matter.
+
+    Where there are too few members to exceed a limit, it does not matter.
+    """
+    by_name: dict[str, tuple[Attribute, list[Terms]]] = {}
+    for rule, attribute in asked:
+        by_name.setdefault(attribute.name, (attribute, []))[1].append(rule.terms(attribute))
+    none = np.empty(0, np.int64)
+    parts = [(none, none, none, none, none)]
+    different, reward, groups = [], [], list[tuple[Attribute, int]]()
+    for number, (attribute, terms) in enumerate(by_name.values()):
+        different.append(max(t.different for t in terms))
+        reward.append(sum(t.reward for t in terms))
+        low, high = np.max([t.least for t in terms], axis=0), np.min([t.most for t in terms], axis=0)
+        kept = (low > 0) | (high < attribute.holders) | bool(different[-1] or reward[-1])
+        place = np.where(kept, len(groups) + np.cumsum(kept) - 1, -1)[attribute.value]
+        counts = place >= 0
+        parts.append((attribute.owner[counts], place[counts], np.full(kept.sum(), number), low[kept], high[kept]))
+        groups += [(attribute, value) for value in np.flatnonzero(kept).tolist()]
+    who, group, owner, least, most = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.lexsort((group, who))
+    start = np.searchsorted(who[order], np.arange(n_reviewers + 1)).astype(np.int64)
+    wants = np.array(different, np.int64), np.array(reward, np.float64)
+    panels = Panels(start, group[order], owner, least, most, *wants)
+    return Ruled(tuple(rule for rule, _ in asked), tuple(attribute for _, attribute in asked), panels, tuple(groups))
+
+
+def ruled(
+    reviewers: Sequence[Label],
+    rules: Rules,
+    where: str = REVIEWS,
+    other: Iterable[Label] = (),
+    spellings: Spellings | None = None,
+) -> Ruled:
+    """Return the rules on panels, short forms included, as arrays; ``where`` and ``other`` are for messages.
+
+    Raises
+    ------
+    InputError
+        If attributes, institutions or seniors are of nobody whom we know; or a rule is about an attribute or value that
+        nobody has, its number cannot be, or there is another on an attribute of that name.
+    """
+    asked = rules_of(reviewers, rules.attributes, panel_rules(rules), where, other, spellings)
+    short = short_forms(reviewers, rules.institutions, rules.senior, where, other, spellings)
+    return ruled_by(merged(asked, short), len(reviewers))
+
+
+def rules_of(
+    reviewers: Sequence[Label],
+    attributes: Attributes | None,
+    rules: Sequence[Rule],
+    where: str = REVIEWS,
+    other: Iterable[Label] = (),
+    spellings: Spellings | None = None,
+) -> list[Any]:
+    """Pair each rule with the attribute that it is about; ``where`` and ``other`` are for messages.
+
+    Raises
+    ------
+    InputError
+        If a rule is about an attribute or a value that nobody has, or its number cannot be.
+    """
+    if attributes is not None:
+        refuse("attributes", attributes, [MAPPING])
+    for label, values in (attributes or {}).items():
+        refuse(f"attributes of {label!r}", values, [MAPPING])
+    if attributes is not None:
+        attributes = by_label(attributes, "attributes", REVIEWER, REVIEWER, spellings)
+    match_labels(list(attributes or ()), reviewers, "attributes", "reviewer", where=where, other=other)
+    known: dict[str, dict[Any, Any]] = {}
+    for label, values in (attributes or {}).items():
+        for name, value in values.items():
+            known.setdefault(name, {})[label] = value
+    found: dict[str, Attribute] = {}
+    for rule in dict.fromkeys(rules):
+        name = rule.attribute
+        if name not in known:
+            raise InputError(unknown(rule.text, "attribute", name, known))
+        attribute = found.setdefault(name, attribute_of(name, known[name], reviewers))
+        fault = rule.fault(attribute)
+        if not fault and not attribute.value.size:
+            fault = f"{rule.text}: expected an attribute that some reviewer has, found {name} empty, or no, for all"
+        if fault:
+            raise InputError(fault)
+    return [(rule, found[rule.attribute]) for rule in dict.fromkeys(rules)]
+
+
+def short_forms(
+    reviewers: Sequence[Label],
+    institutions: Valued | None,
+    senior: Chosen | None,
+    where: str = REVIEWS,
+    other: Iterable[Label] = (),
+    spellings: Spellings | None = None,
+) -> list[Any]:
+    """Return the rules that ``institutions`` and ``senior`` are short for, each with its attribute.
+
+    Raises
+    ------
+    InputError
+        If one of the two names nobody whom we know.
+    """
+    asked: list[Any] = []
+    given = {} if institutions is None else institutions
+    homes = by_label(given, "institutions", REVIEWER, INSTITUTION.role, spellings)
+    match_labels(list(homes), reviewers, "institutions", "reviewer", where=where, other=other)
+    if homes:
+        asked.append((AtMost("institution", 1), attribute_of("institution", homes, reviewers)))
+    if senior is not None:
+        chosen = labels_of(senior, "senior", REVIEWER, SENIOR.role, spellings)
+        match_labels(chosen, reviewers, "senior", "reviewer", where=where, other=other)
+        among = set(chosen)
+        yes = attribute_of("senior", {label: label in among for label in reviewers}, reviewers)
+        asked.append((AtLeast("senior", 1), yes))
+    return asked
+
+
+def merged(asked: Sequence[tuple[Rule, Attribute]], short: Sequence[tuple[Rule, Attribute]]) -> list[Any]:
+    """Put rules and short forms together.
+
+    Raises
+    ------
+    InputError
+        If both are about an attribute of one name.
+    """
+    names = {attribute.name for _, attribute in asked}
+    for rule, attribute in short:
+        if attribute.name in names:
+            message = (
+                f"rules: {rule.text} is asked for beside other rules on {attribute.name!r}; put it among the rules and "
+                "leave institutions and senior out"
+            )
+            raise InputError(message)
+    return [*asked, *short]
+
+
+# What is missing where capacity is short, and whom to recruit for it.
+
+#: Papers named before the rest is only counted.
+
+
+@dataclass(frozen=True)
+class Shortage:
+    """Reviews that papers lack, and the reviewers without conflicts who could write them.
+
+    Parameters
+    ----------
+    missing
+        Papers that lack reviews, and how many each, in the order of the papers.
+    load
+        Reviews that one recruit writes at most.
+    why
+        Why the reviews cannot be had, for people.
+    joining
+        Where the level is missed: recruits with whom there is a whole plan, and the papers of their reviews; None where
+        none were found, or none are needed.
+
+    Examples
+    --------
+    >>> gaps = Shortage((("p1", 2), ("p7", 1)), load=5)
+    >>> gaps.reviews, gaps.reviewers
+    (3, 2)
+    >>> print(" ".join(gaps.sentences()))
+    2 papers are short of 3 reviews in all: p1 (2), p7 (1). To recruit: 2 reviewers without conflicts, of 5 reviews each at most, for 3 reviews of these papers.
+    """  # noqa: E501
+
+    missing: tuple[tuple[Label, int], ...]
+    load: int
+    why: str = ""
+    joining: tuple[int, tuple[Label, ...]] | None = None
+
+    @property
+    def wanted(self) -> dict[Label, int]:
+        """Reviews that recruits write, by paper."""
+        return dict(self.missing if self.joining is None else Counter(self.joining[1]))
+
+    @property
+    def reviewers(self) -> int:
+        """Recruits that are enough: nobody reviews a paper twice, or more than the load.
+
+        Where only reviews are missing fewer are not enough, whoever of the others reviews what.
+        """
+        if self.joining is not None:
+            return self.joining[0]
+        return max([*self.wanted.values(), -(-self.reviews // max(self.load, 1))], default=0)
+
+    @property
+    def reviews(self) -> int:
+        """Reviews that recruits write in all."""
+        return sum(self.wanted.values())
+
+    def sentences(self) -> list[str]:
+        """Say what is missing and whom to recruit."""
+        said, papers = [], "these papers"
+        if self.missing:
+            count, total = len(self.missing), sum(number for _, number in self.missing)
+            said.append(
+                f"{counted(count, 'paper is', 'papers are')} short of {counted(total, 'review')} in all: "
+                f"{_named(dict(self.missing))}."
+            )
+        if self.joining is not None:
+            papers = f"{counted(len(self.wanted), 'paper')} ({_named(self.wanted)}), which reach the level, too"
+        if self.wanted:
+            said.append(
+                f"To recruit: {counted(self.reviewers, 'reviewer')} without conflicts, of "
+                f"{counted(self.load, 'review')} each at most, for {counted(self.reviews, 'review')} of {papers}."
+            )
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys ``short`` and ``recruit`` of the command's ``--json``."""
+        recruit = {
+            "reviewers": self.reviewers,
+            "reviews": self.reviews,
+            "load": self.load,
+            "papers": [{"item": item, "reviews": number} for item, number in self.wanted.items()],
+            "reaches_level": self.joining is not None,
+        }
+        return {
+            "short": [{"item": item, "missing": number} for item, number in self.missing],
+            "recruit": recruit if self.wanted else None,
+        }
+
+
+#: The same keys where nothing is missing, or nothing was given for want of it.
+NOTHING_SHORT: dict[str, Any] = {"short": [], "recruit": None}
+
+
+def _named(numbers: dict[Label, int]) -> str:
+    words = [f"{item} ({number})" for item, number in numbers.items()]
+    more = f" and {len(words) - NAMED} more" if len(words) > NAMED else ""
+    return ", ".join(words[:NAMED]) + more
+
+
+def usual_load(loads: list[int]) -> int:
+    """Return what one more reviewer is taken to write: the median of the loads above 0, the lower one of two; or 1.
+
+    >>> usual_load([0, 2, 5, 9, 6])
+    5
+    """
+    given = sorted(load for load in loads if load > 0)
+    return given[(len(given) - 1) // 2] if given else 1

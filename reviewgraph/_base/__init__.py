@@ -1,0 +1,1 @@
+"""What every other package speaks in: labels, arrays, errors, arguments, results."""

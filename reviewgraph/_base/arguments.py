@@ -1,0 +1,255 @@
+"""Arguments of public functions: what is taken for each kind of hint, in one place.
+
+A function that is :func:`checked` refuses whatever its hints exclude before it begins; what values mean, and ranges of
+its own, it looks at itself. Hints of data, such as reviews and pairs, are left to what reads them.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral, Real
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.text import shortened
+
+if TYPE_CHECKING:
+    from reviewgraph._base.arrays import FloatArray
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Whole numbers are counts and codes of 64 bits.
+LARGEST = 2**63 - 1
+#: Affinities and costs beyond this are refused: their sums could exceed double precision.
+BEYOND = 1e301
+
+
+class Kind(NamedTuple):
+    """What a hint takes, and the words for it."""
+
+    words: str
+    takes: Callable[[Any], bool]
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) <= LARGEST
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return isinstance(value, Real) and isinstance(float(value), float)  # what is no number refuses NaN by itself
+    except OverflowError:  # 10^400 is a number, and none in double precision
+        return False
+
+
+def _is_listing(value: Any) -> bool:
+    dimensions = getattr(value, "ndim", 1)
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes) and dimensions == 1
+
+
+def _are_labels(value: Any) -> bool:
+    # Of many labels only the types are looked at.
+    types = set(map(type, value)) if isinstance(value, list | tuple) else set()
+    return _is_listing(value) and all(one.__hash__ is not None for one in types)
+
+
+def _are_pairs(value: Any) -> bool:
+    listed = value if isinstance(value, list | tuple | set) else ()
+    return _is_listing(value) and all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in listed)
+
+
+def _are_codes(value: Any) -> bool:
+    return getattr(getattr(value, "dtype", None), "kind", "") in tuple("biu") and hasattr(value, "shape")
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(one, str) for pair in value.items() for one in pair)
+
+
+def _is_label(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+WHOLE = Kind("a whole number", _is_whole)
+SEED = Kind("a whole number, 0 or more", lambda value: _is_whole(value) and value >= 0)
+NUMBER = Kind("a number", _is_number)
+FLAG = Kind("True or False", lambda value: isinstance(value, bool) or type(value).__name__ == "bool")
+TEXT = Kind("a text", lambda value: isinstance(value, str))
+PATH = Kind("the name of a file", lambda value: isinstance(value, str | os.PathLike))
+CALLED = Kind("a function", callable)
+LISTING = Kind("a list", _is_listing)
+LABELS = Kind("a list of labels", _are_labels)
+PAIRS = Kind("pairs of labels", _are_pairs)
+MAPPING = Kind("a mapping", lambda value: isinstance(value, Mapping))
+TEXTS = Kind("a mapping of texts", _are_texts)
+LABEL = Kind("a label", _is_label)
+CODES = Kind("an array of whole numbers", _are_codes)
+
+#: By a hint, or the outermost name of one.
+KINDS: dict[str, Kind] = {
+    "int": WHOLE,
+    "float": NUMBER,
+    "bool": FLAG,
+    "str": TEXT,
+    **dict.fromkeys(("Duplicates", "Ties", "Solver", "Literal", "Backend"), TEXT),
+    "Path": PATH,
+    "Callable": CALLED,
+    **dict.fromkeys(("Iterable", "Sequence"), LISTING),
+    **dict.fromkeys(("Iterable[Label]", "Iterable[Any]", "Iterable[str]", "Sequence[Label]"), LABELS),
+    "Mapping": MAPPING,
+    "Mapping[str, str]": TEXTS,
+    **dict.fromkeys(("IntArray", "BoolArray"), CODES),
+    "Label": LABEL,
+}
+#: Objects, known by the name of their class: importing them here would load what is not used.
+OBJECTS = (
+    "Assumptions", "Columns", "Components", "Graph", "MultiGraph", "Plan", "Posterior", "Rules",
+    "Selection", "Spellings", "Stream",
+)  # fmt: skip
+
+
+def _object(name: str, words: str = "") -> Kind:
+    article = "an" if name[0] in "AEIOU" else "a"
+    return Kind(words or f"{article} {name}", lambda value: any(base.__name__ == name for base in type(value).__mro__))
+
+
+KINDS |= {name: _object(name) for name in OBJECTS}
+KINDS["Generator"] = _object("Generator", "a numpy.random.Generator such as numpy.random.default_rng(0)")
+
+
+def kinds_of(hint: str) -> tuple[Kind, ...]:
+    """Return what a hint takes; nothing where some part of it is left to what reads it, or is None by itself.
+
+    >>> [kind.words for kind in kinds_of("int | Stream")], kinds_of("Valued | None")
+    (['a whole number', 'a Stream'], ())
+    """
+    parts = [part for part in _parts(hint) if part != "None"]
+    names = [part if part in KINDS else part.partition("[")[0].rpartition(".")[2] for part in parts]
+    return tuple(KINDS[name] for name in names) if all(name in KINDS for name in names) else ()
+
+
+def _parts(hint: str) -> list[str]:
+    """Split a hint at the bars that stand in no brackets."""
+    parts, depth = [""], 0
+    for letter in hint:
+        depth += (letter == "[") - (letter == "]")
+        if letter == "|" and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip(" \"'") for part in parts]
+
+
+def refuse(name: str, value: Any, kinds: Iterable[Kind]) -> None:
+    """Refuse a value that is of none of some kinds.
+
+    >>> refuse("n", 2, [WHOLE])
+    >>> refuse("n", "two", [WHOLE])
+    Traceback (most recent call last):
+    reviewgraph._base.errors.InputError: n: expected a whole number, found 'two'
+    """
+    known = tuple(kinds)
+    if not any(kind.takes(value) for kind in known):
+        message = f"{name}: expected {' or '.join(kind.words for kind in known)}, found {shortened(repr(value))}"
+        raise InputError(message)
+
+
+def listed(name: str, values: Iterable[Any], kind: Kind) -> list[Any]:
+    """Return values as a list that is of a kind.
+
+    >>> listed("pairs", iter([("ann", "p1")]), PAIRS)
+    [('ann', 'p1')]
+    """
+    found = list(values)
+    refuse(name, found, [kind])
+    return found
+
+
+def as_numbers(name: str, values: Any) -> FloatArray:
+    """Return values as an array of double precision, a copy.
+
+    Raises
+    ------
+    InputError
+        If some are no numbers.
+
+    Examples
+    --------
+    >>> as_numbers("score", [1, 2.5]).tolist()
+    [1.0, 2.5]
+    """
+    import numpy as np
+
+    try:
+        return np.array(values, np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        message = f"{name}: expected numbers, found something else ({error})"
+        raise InputError(message) from error
+
+
+def check_magnitude(name: str, values: Any) -> None:
+    """Refuse numbers beyond :data:`BEYOND`: sums and differences of what is within are finite. NaN passes.
+
+    Raises
+    ------
+    InputError
+        If some are beyond.
+
+    Examples
+    --------
+    >>> check_magnitude("affinity", [1.0, float("nan")])
+    >>> check_magnitude("affinity", [1.0, -1e308])
+    Traceback (most recent call last):
+    reviewgraph._base.errors.InputError: affinity: expected numbers up to 1e+301, found -1e+308; use a smaller unit
+    """
+    import numpy as np
+
+    numbers = np.ravel(values)
+    beyond = numbers[np.abs(numbers) > BEYOND]
+    if beyond.size:
+        message = f"{name}: expected numbers up to {BEYOND:g}, found {beyond[0]:g}; use a smaller unit"
+        raise InputError(message)
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that refuses arguments which its hints exclude, with an :class:`InputError` that names them.
+
+    ``None`` is taken where the hint has it, and a seed is not negative.
+
+    >>> @checked
+    ... def repeated(text: "str", times: "int" = 2) -> "str":
+    ...     return text * times
+    >>> repeated("ab")
+    'abab'
+    >>> repeated("ab", 1.5)
+    Traceback (most recent call last):
+    reviewgraph._base.errors.InputError: times: expected a whole number, found 1.5
+    """
+    hints = {name: str(hint) for name, hint in function.__annotations__.items() if name != "return"}
+    taken = {name: found for name, hint in hints.items() if (found := kinds_of(hint))}
+    if "seed" in taken:
+        taken["seed"] = tuple(SEED if kind is WHOLE else kind for kind in taken["seed"])
+    optional = {name for name, hint in hints.items() if "None" in _parts(hint)}
+    code = function.__code__
+    names, many = code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount + code.co_kwonlyargcount :]
+    check = refuse
+
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        named = [(names[k] if k < len(names) else many[0], value) for k, value in enumerate(args)]
+        for name, value in [*named, *kwargs.items()]:
+            if name in taken and not (value is None and name in optional):
+                check(name, value, taken[name])
+        return function(*args, **kwargs)
+
+    # With the globals of the function, so that whoever looks for the functions of a module finds it there.
+    made = FunctionType(run.__code__, function.__globals__, function.__name__, None, run.__closure__)
+    return functools.wraps(function)(made)

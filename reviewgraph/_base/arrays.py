@@ -1,0 +1,216 @@
+"""Names for the arrays that go from room to room, and what several rooms do with them."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from reviewgraph._base.errors import InputError
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+#: Codes of 32 bits, where there are many: half of what a pass over them reads.
+CodeArray: TypeAlias = npt.NDArray[np.uint32]
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+def frozen(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """Return a contiguous view that cannot be written to; the array itself stays writable.
+
+    >>> frozen(np.arange(3)).flags.writeable
+    False
+    """
+    view: npt.NDArray[Scalar] = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def distinct(*parts: IntArray) -> IntArray:
+    """Return what occurs in some arrays, ascending; by sorting, which takes a fiftieth of numpy's hashing for millions.
+
+    >>> distinct(np.array([3, 1, 3]), np.array([2])).tolist()
+    [1, 2, 3]
+    """
+    found = np.sort(np.concatenate(parts))
+    new = np.ones(found.size, np.bool_)
+    new[1:] = found[1:] != found[:-1]
+    return found[new]
+
+
+def occurs(values: IntArray, ascending: IntArray) -> BoolArray:
+    """Return which values occur in an ascending array.
+
+    >>> occurs(np.array([3, 1]), np.array([1, 2])).tolist()
+    [False, True]
+    """
+    if not ascending.size:
+        return np.zeros(values.size, np.bool_)
+    place = np.minimum(np.searchsorted(ascending, values), ascending.size - 1)
+    return np.asarray(ascending[place] == values)
+
+
+def starts(codes: IntArray, size: int) -> IntArray:
+    """Return where each code begins among sorted codes, and where the last ends, shape (size + 1,).
+
+    >>> starts(np.array([0, 0, 2]), 3).tolist()
+    [0, 2, 2, 3]
+    """
+    start = np.zeros(size + 1, np.int64)
+    np.cumsum(np.bincount(codes, minlength=size), out=start[1:])
+    return start
+
+
+def spread(start: IntArray, size: IntArray) -> IntArray:
+    """Count up from each start, as many numbers as the size says.
+
+    >>> spread(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    before: IntArray = np.cumsum(size) - size
+    return np.arange(int(size.sum())) + np.repeat(start - before, size)
+
+
+def ranks(group: IntArray, value: npt.NDArray[Any]) -> IntArray:
+    """Rank each entry within its group, from 0 for the largest value; equal values stand in the order of entries.
+
+    >>> ranks(np.array([1, 0, 1, 1]), np.array([2.0, 5.0, 3.0, 2.0])).tolist()
+    [1, 0, 0, 2]
+    """
+    order = np.lexsort((-value, group))
+    place = np.arange(order.size) - np.searchsorted(group[order], group[order])
+    rank = np.empty(order.size, np.int64)
+    rank[order] = place
+    return rank
+
+
+# The standard normal distribution of arrays; small ones need no SciPy, which takes longer to load than to use.
+
+#: Elements up to which the standard library does it: a few milliseconds.
+SMALL = 10_000
+
+
+def cdf(x: FloatArray) -> FloatArray:
+    """Probability below each value.
+
+    >>> cdf(np.array([0.0, 1.96])).round(3).tolist()
+    [0.5, 0.975]
+    """
+    if x.size > SMALL:
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr(x))
+    below = [0.5 * math.erfc(-value) for value in (x / math.sqrt(2.0)).ravel().tolist()]
+    return np.array(below).reshape(x.shape)
+
+
+def quantile(p: FloatArray) -> FloatArray:
+    """Value that each probability, above 0 and below 1, lies below.
+
+    >>> quantile(np.array([0.5, 0.975])).round(2).tolist()
+    [0.0, 1.96]
+    """
+    if p.size > SMALL:
+        from scipy.special import ndtri
+
+        return np.asarray(ndtri(p))
+    inverse = NormalDist().inv_cdf
+    return np.array([inverse(value) for value in p.ravel().tolist()]).reshape(p.shape)
+
+
+# Probabilities of being among the best, and the cut that parts those from the rest.
+
+#: Steps towards the cut: where all of them halve the interval that holds it, it is exact to the last digit in the end.
+STEPS = 240
+#: Distance from n, as a part of it, at which the search may end before.
+SETTLED = 1e-12
+#: Standard errors beyond the extreme items between which the cut is sought.
+BEYOND = 40.0
+#: Least standard error, relative to the largest mean.
+TRIFLE = 1e-12
+
+
+def probability_in_top(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
+    """Return each item's probability of being among the best n, shape (N,).
+
+    ``Phi((mean_i - t) / sd_i)`` with the cut t at which they sum to n: exact but for the doubt about t. That is small
+    beside the doubt about a single item where there are many; of twelve, of which one is known ten times as well as the
+    others, its chance may be off by 0.21.
+
+    Parameters
+    ----------
+    mean, sd
+        Shape (N,): posterior means and standard errors; an item whose mean is NaN has probability 0.
+    n
+        How many will be selected, 0 to N.
+
+    Raises
+    ------
+    InputError
+        If ``n`` is negative or exceeds the number of items.
+
+    Notes
+    -----
+    Linear in N.
+
+    Examples
+    --------
+    >>> probability_in_top(np.array([2.0, 1.0, 0.0]), np.array([1.0, 1.0, 1.0]), 1).round(2).tolist()
+    [0.66, 0.28, 0.06]
+    """
+    if not 0 <= n <= mean.size:
+        message = f"n: expected 0 to {mean.size} items to select, found {n}"
+        raise InputError(message)
+    known = np.isfinite(mean)
+    found = np.zeros(mean.size)
+    centre, spread = mean[known], least_spread(mean, sd)[known]
+    found[known] = cdf((centre - cut_of(centre, spread, n)) / spread)
+    return found
+
+
+def cut_of(mean: FloatArray, sd: FloatArray, n: float) -> float:
+    """Return the cut t above which n items are expected: where ``Phi((mean_i - t) / sd_i)`` sums to n.
+
+    Parameters
+    ----------
+    mean, sd
+        Shape (N,): posterior means and standard errors, finite, errors above 0.
+    n
+        How many will be selected, whole or not; the cut is infinite where that is none of them, or all.
+
+    Notes
+    -----
+    Linear in N.
+
+    Examples
+    --------
+    >>> round(cut_of(np.array([3.0, 1.0]), np.ones(2), 1), 6)
+    2.0
+    """
+    if n <= 0 or n >= mean.size:
+        return np.inf if n <= 0 else -np.inf
+    low, high = float((mean - BEYOND * sd).min()), float((mean + BEYOND * sd).max())
+    cut, before = 0.5 * (low + high), np.inf
+    for _ in range(STEPS):
+        above = (mean - cut) / sd
+        excess = float(cdf(above).sum()) - n
+        if abs(excess) <= SETTLED * n:
+            break
+        low, high = (cut, high) if excess > 0 else (low, cut)
+        # Newton's step where it stays between the bounds and the last step brought the number nearer to n by half;
+        # half-way elsewhere, as where errors of 0 make stairs.
+        slope = float((np.exp(-0.5 * above * above) / sd).sum()) / math.sqrt(2.0 * math.pi)
+        step = cut + excess / slope if slope > 0 else np.inf
+        cut = step if low < step < high and abs(excess) < 0.5 * before else 0.5 * (low + high)
+        before = abs(excess)
+    return cut
+
+
+def least_spread(mean: FloatArray, sd: FloatArray) -> FloatArray:
+    """Return standard errors, those of 0 replaced by a trifle, so that certainty is a limit like any other."""
+    return np.maximum(sd, TRIFLE * max(1.0, float(np.abs(mean[np.isfinite(mean)]).max(initial=0.0))))

@@ -1,0 +1,360 @@
+"""Labels of reviewers and items, and the integer codes that stand for them inside.
+
+A label stays what it was: ``7``, ``"7"`` and ``"007"`` are three labels. Codes follow the natural order of the
+labels (digits compared as numbers), so they depend neither on the order of rows nor on whether ids were read
+as numbers or as text.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from reviewgraph._base.arrays import IntArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+Label: TypeAlias = Hashable
+
+_DIGITS = re.compile(r"([0-9]+)")
+_ONE_NUMBER = re.compile(r"[^0-9]*([0-9]+)[^0-9]*")
+
+#: Labels from which building one sortable string for each beats comparing nested tuples.
+_MANY = 5_000
+
+#: The longest number whose length one character can tell.
+_LONGEST = sys.maxunicode - 1
+
+
+def natural_key(label: Label) -> tuple[Any, ...]:
+    """Key that sorts labels as people do: text by its words and the values of the numbers inside it.
+
+    Whole numbers sort as their digits do, so ids read as numbers and as text take the same places; other
+    numbers follow by value, everything else by its ``repr``.
+
+    >>> sorted(["P10", "P9", "P009", 12, "11"], key=natural_key)
+    ['11', 12, 'P009', 'P9', 'P10']
+    """
+    if isinstance(label, str) or (isinstance(label, int) and not isinstance(label, bool) and label >= 0):
+        text = str(label)
+        parts = _DIGITS.split(text)
+        return (
+            0,
+            tuple(_digits(part) if odd % 2 else part for odd, part in enumerate(parts)),
+            text,
+            type(label).__name__,
+        )
+    if isinstance(label, (int, float)):
+        return (1, label, type(label).__name__)
+    return (2, repr(label), type(label).__name__)
+
+
+def _digits(part: str) -> tuple[int, str]:
+    significant = part.lstrip("0")
+    return (len(significant), significant)
+
+
+def identity(label: Label) -> str:
+    """Return what labels have in common that people take for one: Unicode form, letter case and blanks do not count.
+
+    Nor do characters that nobody sees, such as a zero-width blank or a byte order mark, nor whether a whole number is
+    text.
+
+    >>> identity("Ann\u00a0 Lee ") == identity("\ufeffANN LEE"), identity("P1") == identity("p 1")
+    (True, False)
+    >>> identity(7) == identity("7") == identity(7.0), identity(7) == identity("07")
+    (True, False)
+    """
+    text = label if isinstance(label, str) else as_text(label)
+    if not text.isascii():
+        composed = unicodedata.normalize("NFKC", text)
+        text = "".join(character for character in composed if unicodedata.category(character) != "Cf")
+    return " ".join(text.split()).casefold()
+
+
+def as_text(label: Label) -> str:
+    """Return a label as text, numbers that are equal alike.
+
+    >>> as_text(7.0), as_text(True), as_text("7"), as_text(2.5)
+    ('7', '1', '7', '2.5')
+    """
+    whole = isinstance(label, bool) or (isinstance(label, float) and label.is_integer())
+    return str(int(label)) if whole else str(label)  # type: ignore[call-overload]
+
+
+def is_null(label: Label) -> bool:
+    """Whether a label names nobody: None, NaN, what data frames have where nothing is, or text that nobody sees.
+
+    >>> [is_null(label) for label in (None, float("nan"), " ", "\u200b", 0, "0")]
+    [True, True, True, True, False, False]
+    """
+    if isinstance(label, str):
+        return not label.strip() or not (label.isascii() or identity(label))
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
+
+
+def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArray, Sequence[Label]]:
+    """Codes of the labels, and the distinct labels in natural order.
+
+    Parameters
+    ----------
+    labels
+        One label a row; NumPy scalars become the Python values they hold.
+    declared
+        Further labels that exist although no row names them.
+
+    Returns
+    -------
+    codes, distinct
+        ``distinct[codes[row]]`` is the label of the row.
+
+    Notes
+    -----
+    Time O(n log n) in the number of distinct labels and linear in the number of rows.
+    """
+    further = [plain_label(label) for label in declared]
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu" and not further and not (labels < 0).any():
+        distinct, codes = np.unique(labels, return_inverse=True)
+        return codes.astype(np.int64), Whole(distinct.tolist())
+    if isinstance(labels, np.ndarray) and labels.dtype != object:
+        plain = labels.tolist()
+    else:
+        plain = [plain_label(label) for label in labels]
+    # 1, 1.0 and True are one key to a dictionary and three labels here, so mixed types are told apart by type as well.
+    types = set(map(type, plain)) | set(map(type, further))
+    if len(types) == 1:  # labels of one type are told apart by their values alone
+        code = {label: number for number, label in enumerate(dict.fromkeys([*plain, *further]))}
+        seen = np.fromiter(map(code.__getitem__, plain), np.int64, len(plain))
+        found: list[Label] = list(code)
+    else:
+        first: dict[tuple[type, Label], int] = {}
+        keys = ((type(label), label) for label in plain)
+        seen = np.fromiter((first.setdefault(key, len(first)) for key in keys), np.int64, len(plain))
+        for label in further:
+            first.setdefault((type(label), label), len(first))
+        found = [label for _, label in first]
+    order = natural_order(found)
+    return inverse(order)[seen], tuple(map(found.__getitem__, order.tolist()))
+
+
+def natural_order(labels: Sequence[Label]) -> IntArray:
+    """Return the indices that sort distinct labels by :func:`natural_key`, quickly where there are millions.
+
+    >>> natural_order(["P10", "P9", "P009"]).tolist()
+    [2, 1, 0]
+    """
+    if len(labels) >= _MANY and set(map(type, labels)) == {str}:
+        texts: Sequence[str] = labels  # type: ignore[assignment]
+        numbered = _order_of_numbered(texts)
+        if numbered is not None:
+            return numbered
+        if not any("\0" in text for text in texts):
+            return np.array(sorted(range(len(texts)), key=list(map(_sortable, texts)).__getitem__), np.int64)
+    keys = list(map(natural_key, labels))
+    return np.array(sorted(range(len(labels)), key=keys.__getitem__), np.int64)
+
+
+def places(labels: Sequence[Label]) -> IntArray:
+    """Return the place of each of distinct labels in their natural order.
+
+    >>> places(["P10", "P9", "P11"]).tolist()
+    [1, 0, 2]
+    """
+    return inverse(natural_order(labels))
+
+
+class Whole(tuple[int, ...]):
+    """Labels that are whole numbers alone, no two of which are one: nobody need look at each."""
+
+    __slots__ = ()
+
+
+class Shuffled(list[Any]):
+    """Labels that do not stand in their natural order, such as codes drawn for names: theirs is not to be told."""
+
+
+def ranks(labels: Sequence[Label]) -> IntArray:
+    """Return the place of each label in the natural order, in which labels stand unless they are :class:`Shuffled`.
+
+    >>> ranks(["a", "b"]).tolist(), ranks(Shuffled(["R2", "R1"])).tolist()
+    ([0, 1], [1, 0])
+    """
+    return places(labels) if isinstance(labels, Shuffled) else np.arange(len(labels), dtype=np.int64)
+
+
+def first_labels(labels: Sequence[Label], codes: Sequence[int] | IntArray, most: int) -> list[Label]:
+    """Return the first few, in the natural order, of the labels of ascending codes.
+
+    Only these are looked up, however many there are, unless labels are :class:`Shuffled`.
+
+    >>> first_labels(["a", "b", "c"], [0, 1, 2], 2), first_labels(Shuffled(["R3", "R2", "R1"]), [0, 1, 2], 2)
+    (['a', 'b'], ['R1', 'R2'])
+    """
+    few = codes if isinstance(labels, Shuffled) else codes[:most]
+    return sorted((labels[int(code)] for code in few), key=natural_key)[:most]
+
+
+def inverse(order: IntArray) -> IntArray:
+    """Return the inverse of a permutation: the place of each index."""
+    place = np.empty(order.size, np.int64)
+    place[order] = np.arange(order.size)
+    return place
+
+
+def _sortable(text: str) -> str:
+    """One string that sorts as :func:`natural_key` does, for text without NUL.
+
+    A NUL ends each run of text and so sorts before any longer run; a number is its length, as one character, and
+    its significant digits. The text itself comes last and breaks ties between ``7`` and ``007``.
+    """
+    parts = _DIGITS.split(text)
+    for odd in range(1, len(parts), 2):
+        significant = parts[odd].lstrip("0")
+        parts[odd] = f"\0{chr(1 + min(len(significant), _LONGEST))}{significant}"
+    return f"{''.join(parts)}\0\0{text}"
+
+
+def _order_of_numbered(texts: Sequence[str]) -> IntArray | None:
+    """Natural order of labels that differ in one number of up to 18 digits alone, ``r12@x``; None for others."""
+    match = _ONE_NUMBER.fullmatch(texts[0])
+    if match is None:
+        return None
+    # The number of every label must stand between the same letters as in the first; its length may differ.
+    before, after = match.span(1)[0], len(texts[0]) - match.span(1)[1]
+    width = np.fromiter(map(len, texts), np.int64, len(texts))
+    length = width - before - after
+    if length.min() < 1 or length.max() > 18:
+        return None
+    joined = "".join(texts)
+    if not joined.isascii():
+        return None
+    letters = np.frombuffer(joined.encode(), np.uint8)
+    end = np.cumsum(width)
+    start = end - width
+    for first, places in ((start, range(before)), (end, range(-after, 0))):
+        if any((letters[first + place] != letters[first[0] + place]).any() for place in places):
+            return None
+    # Read all numbers at once, a digit at a time.
+    number = np.zeros(length.size, np.int64)
+    for place in range(int(length.max())):
+        longer = np.flatnonzero(length > place)
+        digit = letters[start[longer] + before + place].astype(np.int64) - ord("0")
+        if ((digit < 0) | (digit > 9)).any():
+            return None
+        number[longer] = 10 * number[longer] + digit
+    # Equal numbers differ in leading zeros alone: "009" stands before "9", but "0" before "00", and "00x" before "0x".
+    zero = -length if after and texts[0][-after] > "0" else length
+    return np.lexsort((np.where(number > 0, -length, zero), number)).astype(np.int64)
+
+
+def plain_label(label: Any) -> Any:
+    """Return the Python value that a NumPy scalar holds, and anything else as it is."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def extended(labels: Sequence[Label], further: Iterable[Label]) -> tuple[IntArray, Sequence[Label]]:
+    """Return the new code of each label, and all labels, further ones included, in natural order.
+
+    >>> extended(["a", "c"], ["b"])
+    (array([0, 2]), ('a', 'b', 'c'))
+    """
+    new = [plain_label(label) for label in further]
+    known = typed_codes(labels) if new else {}
+    if all((type(label), label) in known for label in new):
+        return np.arange(len(labels)), labels
+    codes, distinct = encode([*labels, *new])
+    return codes[: len(labels)], distinct
+
+
+def typed_codes(labels: Sequence[Label]) -> dict[tuple[type, Label], int]:
+    """Return codes by type and label: 1, 1.0 and True are three labels.
+
+    >>> typed_codes(["a"])
+    {(<class 'str'>, 'a'): 0}
+    """
+    return {(type(label), label): code for code, label in enumerate(labels)}
+
+
+# Sentences that mention reviewers and papers: composed by code, so that they can be said under any labels.
+
+#: What stands around a mention: characters that Unicode keeps from ever being text.
+_OPEN, _CLOSE = "\ufdd0", "\ufdd1"
+_MENTION = re.compile(f"{_OPEN}([rp])([0-9]+){_CLOSE}")
+_LIST = re.compile(f"{_MENTION.pattern}(?:, {_MENTION.pattern})*")
+
+
+class Mentions:
+    """Stand in for labels while a sentence is composed.
+
+    Parameters
+    ----------
+    kind
+        ``"r"`` for reviewers, ``"p"`` for papers.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def __getitem__(self, code: int) -> str:
+        return f"{_OPEN}{self.kind}{code}{_CLOSE}"
+
+
+REVIEWERS, PAPERS = Mentions("r"), Mentions("p")
+
+
+def said_under(reviewers: Sequence[Label], items: Sequence[Label]) -> Callable[[str], str]:
+    """Return what says sentences under the labels of a table: those just composed, and those said under others.
+
+    >>> said_under(["ann"], ["p1"])(f"{REVIEWERS[0]} is asked"), said_under([], [])("nobody is")
+    ('ann is asked', 'nobody is')
+    """
+
+    def said(sentence: str) -> str:
+        composed = sentence.composed if isinstance(sentence, Said) else sentence
+        return Said(composed, reviewers, items) if _OPEN in composed else sentence
+
+    return said
+
+
+class Said(str):
+    """A sentence as it is said under the labels of a table, which can be said under others.
+
+    Parameters
+    ----------
+    composed
+        The sentence with mentions in it.
+    reviewers, items
+        Labels by code.
+
+    Examples
+    --------
+    >>> said = Said(f"{REVIEWERS[0]} may not review {PAPERS[0]}, {PAPERS[1]}", ["ann"], ["p1", "p2"])
+    >>> said, said_under(["R7"], ["P9", "P4"])(said)
+    ('ann may not review p1, p2', 'R7 may not review P4, P9')
+    """
+
+    composed: str
+
+    def __new__(cls, composed: str, reviewers: Sequence[Label], items: Sequence[Label]) -> Said:
+        """Say a sentence."""
+        labels = {"r": reviewers, "p": items}
+
+        def said(mentions: re.Match[str]) -> str:
+            # The order of what is listed is that of the labels it is said under.
+            named = [labels[kind][int(code)] for kind, code in _MENTION.findall(mentions[0])]
+            return ", ".join(map(str, sorted(named, key=natural_key)))
+
+        new = super().__new__(cls, _LIST.sub(said, composed))
+        new.composed = composed
+        return new
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        """Become plain text where it is written to a file."""
+        return str, (str(self),)

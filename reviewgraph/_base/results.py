@@ -1,0 +1,296 @@
+"""What all results have in common: a status, a dictionary, a data frame, what shells and notebooks show of them."""
+
+from __future__ import annotations
+
+import base64
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
+
+from reviewgraph._base.arguments import checked
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.storing import write_whole
+from reviewgraph._base.text import counted, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from narwhals.typing import IntoDataFrame
+
+
+Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+
+#: Rows that a notebook shows of a result.
+SHOWN = 10
+
+
+class Status(StrEnum):
+    """How work ended: text that equals its name, with :attr:`text` for its meaning and what to do.
+
+    Members are written as ``OPTIMAL = "optimal", "proved to be the best"``.
+
+    Examples
+    --------
+    >>> class Ending(Status):
+    ...     GOOD = "good", "all went well"
+    >>> Ending.GOOD, Ending.GOOD.text, Ending("good") is Ending.GOOD
+    ('good', 'all went well', True)
+    """
+
+    text: str
+
+    def __new__(cls, value: str, text: str = "") -> Self:
+        """Make a member of a name and its meaning."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.text = text
+        return member
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far long work is; what every ``progress`` argument is called with.
+
+    Parameters
+    ----------
+    seconds
+        Since the work began.
+    words
+        What is being done, or what was reached.
+    done
+        Share that is done, from 0 to 1; None where nobody can know.
+    """
+
+    seconds: float
+    words: str
+    done: float | None = None
+
+
+class Result(ABC):
+    """A result as a dictionary, a data frame and, in a shell, as one line; in a notebook, as its first rows."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as the command's ``--json`` prints it."""
+
+    @abstractmethod
+    def to_columns(self) -> Mapping[str, Sequence[Any]]:
+        """Return the rows of the result by column, as the command's ``-o`` writes them."""
+
+    @abstractmethod
+    def headline(self) -> str:
+        """Return what the result says in half a line."""
+
+    @property
+    def backend(self) -> Backend | None:
+        """The kind of data frame that the reviews came in; None where they came otherwise."""
+        found: Backend | None = getattr(getattr(self, "reviews", None), "backend", None)
+        return found
+
+    @checked
+    def to_frame(self, backend: Backend | None = None) -> IntoDataFrame:
+        """Return :meth:`to_columns` as a data frame.
+
+        Parameters
+        ----------
+        backend
+            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default the kind in which the reviews came; where they came
+            otherwise pandas if it is installed, else pyarrow.
+
+        Raises
+        ------
+        InputError
+            If the backend is none of these, or not installed.
+        """
+        return frame_of(self.to_columns(), backend or self.backend)
+
+    @checked
+    def first_rows(self, most: int) -> tuple[Mapping[str, Sequence[Any]], int]:
+        """Return the first rows by column, and how many there are in all."""
+        columns = self.to_columns()
+        total = max(map(len, columns.values()), default=0)
+        return {name: column[:most] for name, column in columns.items()}, total
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.headline()}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the headline and the first rows."""
+        columns, total = self.first_rows(SHOWN)
+        more = f"and {counted(total - SHOWN, 'more row')}; to_frame() has all" if total > SHOWN else ""
+        above = _element("p", f"{type(self).__name__}: {self.headline()}")
+        return f"<div>{above}{_table(columns)}{_element('p', more) if more else ''}</div>"
+
+
+def frame_of(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> IntoDataFrame:
+    """Return columns as a data frame; labels that are neither text nor numbers become text.
+
+    Columns of text and numbers together become text, too: data frames hold values of one kind in a column.
+
+    Raises
+    ------
+    InputError
+        If the backend is not one of :data:`Backend`, or not installed.
+
+    Examples
+    --------
+    >>> frame_of({"item": ["p1", ("p", 2)]}, backend="pyarrow")["item"].to_pylist()
+    ['p1', "('p', 2)"]
+    """
+    from importlib.util import find_spec
+
+    import narwhals as nw
+
+    chosen: Backend = backend or ("pandas" if find_spec("pandas") else "pyarrow")
+    if chosen not in get_args(Backend) or not find_spec(chosen):
+        message = f"backend: expected 'pandas', 'polars' or 'pyarrow', installed, found {backend!r}"
+        raise InputError(message)
+    framable = {name: _framable(column) for name, column in columns.items()}
+    frame: IntoDataFrame = nw.from_dict(framable, backend=chosen).to_native()
+    return frame
+
+
+def backend_of(given: Any) -> Backend | None:
+    """Return the kind of a data frame or Series; None where it is none, or of another kind.
+
+    >>> import polars
+    >>> backend_of(polars.DataFrame()), backend_of([1, 2])
+    ('polars', None)
+    """
+    homes = {kind.__module__.partition(".")[0] for kind in type(given).__mro__}
+    return next((kind for kind in get_args(Backend) if kind in homes), None)
+
+
+#: Types that may stand together in a column of a data frame.
+_TOGETHER = ({str}, {bool}, {int, float})
+#: Whole numbers from there on do not fit into a column of whole numbers.
+_TOO_LARGE = 2**63
+
+
+def _framable(column: Sequence[Any]) -> Sequence[Any]:
+    kinds = {type(entry) for entry in column} - {type(None)}
+    fits = any(kinds <= together for together in _TOGETHER)
+    if fits and not (int in kinds and any(isinstance(entry, int) and abs(entry) >= _TOO_LARGE for entry in column)):
+        # Some libraries take a column for whole numbers where the first entry is one.
+        return [None if entry is None else float(entry) for entry in column] if len(kinds) > 1 else column
+    return [entry if entry is None else str(entry) for entry in column]
+
+
+def _table(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Return columns as a table in HTML, numbers and what stands above them at the right."""
+    heads = "".join(_element("th", name, _side(column)) for name, column in columns.items())
+    rows = zip(*columns.values(), strict=True)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    text = f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+    return _element("td", text, _side([value]))
+
+
+def _side(values: Sequence[Any]) -> str:
+    """Return the side at which values stand: numbers at the right, as long as nothing else is among them."""
+    known = [value for value in values if value is not None]
+    numbers = known and all(isinstance(value, int | float) and not isinstance(value, bool) for value in known)
+    return f"text-align: {'right' if numbers else 'left'}"
+
+
+def _element(tag: str, text: str, style: str = "") -> str:
+    """Return text as an element in which none of it is markup."""
+    from html import escape
+
+    return f"<{tag}{f' style={style!r}' if style else ''}>{escape(visible(text))}</{tag}>"
+
+
+# Results that can be looked at: a picture that a notebook shows and a file keeps.
+
+
+class Plot(ABC):
+    """A picture of a result. A notebook shows it with its title and what it says in words."""
+
+    name: str
+    title: str
+    words: str
+
+    @property
+    @abstractmethod
+    def svg(self) -> str:
+        """The picture as SVG that stands alone, loads nothing, and follows the light or dark setting of the machine."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            A name that ends with ``.svg``.
+
+        Raises
+        ------
+        InputError
+            If it ends otherwise, or cannot be written; what stood there before is still there.
+        """
+        if Path(path).suffix.lower() != ".svg":
+            message = (
+                f"path: expected a name that ends with .svg, found {os.fspath(path)!r}; pictures are vectors, which "
+                "browsers, word processors and inkscape open, and rsvg-convert turns into PNG or PDF"
+            )
+            raise InputError(message)
+        write_whole(path, self.svg)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}: {self.title}>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def _repr_html_(self) -> str:
+        """Return the picture as an image, which keeps its styles and names apart from those of the page."""
+        from html import escape
+
+        data = base64.b64encode(self.svg.encode()).decode()
+        image = f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(self.title)}" style="max-width: 100%">'
+        words = f'<figcaption style="max-width: 792px">{escape(self.words)}</figcaption>'
+        return f'<figure style="margin: 0">{image}{words}</figure>'
+
+
+class Pictured(Result):
+    """A result of which there are pictures, those of its report."""
+
+    #: Module whose function ``pictures`` draws a result. It knows the result, which knows no more of it than its name.
+    pictured_by: ClassVar[str]
+
+    @checked
+    def plot(self, name: str | None = None) -> Plot:
+        """Return one of the pictures that the report holds.
+
+        Parameters
+        ----------
+        name
+            Which one; by default the first. A name that does not exist is answered with those that do.
+
+        Raises
+        ------
+        InputError
+            If there is no such picture, or nothing to draw.
+        """
+        return self._picture(name)
+
+    def _picture(self, name: str | None, **options: Any) -> Plot:
+        found: Sequence[Plot] = import_module(self.pictured_by).pictures(self, **options)
+        if not found:
+            message = f"plot: nothing to draw ({self.headline()})"
+            raise InputError(message)
+        for picture in found:
+            if name in (None, picture.name):
+                return picture
+        message = f"name: expected {' or '.join(repr(picture.name) for picture in found)}, found {name!r}"
+        raise InputError(message)

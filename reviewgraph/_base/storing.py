@@ -1,0 +1,132 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from reviewgraph._base.errors import InputError
+
+#: What a file is to hold, whole or in parts.
+Content: TypeAlias = str | bytes | Iterable[str]
+
+#: Names of streams that are open already: what stands in a file behind one must not be replaced, nor cut off.
+_STREAM = re.compile(r"/dev/(?:fd/(\d+)|(stdout)|(stderr))|/proc/self/fd/(\d+)")
+
+
+def write_whole(path: str | os.PathLike[str], content: Content, *, private: bool = False) -> None:
+    """Write a file, text in UTF-8, whole or not at all.
+
+    The content goes to a new file in the same folder, which then takes the name, and the permissions of what stood
+    there; a private one only its owner may read. Streams such as ``/dev/stdout``, and all that is no plain file, are
+    written to directly.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written; what stood there before is still there.
+    """
+    with _refused(path):
+        data = _parts(content)
+        stream = stream_of(path)
+        if stream is not None:
+            sys.stdout.flush()
+            with open(stream, "wb", closefd=False) as file:
+                file.writelines(data)
+        elif os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+            with open(path, "wb") as file:
+                file.writelines(data)
+        else:
+            _replace({os.path.realpath(path): data}, private=private)
+
+
+def write_together(folder: str | os.PathLike[str], files: Mapping[str, Content]) -> None:
+    """Write files that belong together: never new ones beside old ones, whenever this ends.
+
+    All are complete before the first takes its name, and those that stood there are gone by then.
+
+    Raises
+    ------
+    InputError
+        If they cannot be written; what stood there before is still there.
+    """
+    with _refused(folder):
+        os.makedirs(folder, exist_ok=True)
+        place = os.path.realpath(folder)
+        _replace({os.path.join(place, name): _parts(content) for name, content in files.items()})
+
+
+def stream_of(path: str | os.PathLike[str]) -> int | None:
+    """Return the number of the open stream that a path names; None where it names none.
+
+    >>> stream_of("/dev/stdout"), stream_of("/dev/fd/7"), stream_of("plan.csv")
+    (1, 7, None)
+    """
+    found = _STREAM.fullmatch(os.fspath(path))
+    if found is None:
+        return None
+    number = found[1] or found[4]
+    return int(number) if number else 1 if found[2] else 2
+
+
+def draft_beside(target: str) -> str:
+    """Return a new name in the folder of a file or folder; what a killed run left under such a name is never read."""
+    return os.path.join(os.path.dirname(target), f".reviewgraph-{os.urandom(6).hex()}.part")
+
+
+def _parts(content: Content) -> Iterable[bytes]:
+    """Return content as bytes, part by part where it came so."""
+    whole = (content,) if isinstance(content, str | bytes) else content
+    return (part.encode() if isinstance(part, str) else part for part in whole)
+
+
+def _replace(files: Mapping[str, Iterable[bytes]], *, private: bool = False) -> None:
+    """Let contents take the names of files, all of which are complete before."""
+    drafts: dict[str, str] = {}
+    try:
+        for target, data in files.items():
+            if os.path.isdir(target):
+                raise IsADirectoryError(None, f"{os.path.basename(target)} is a folder")
+            drafts[target] = draft_beside(target)
+            _write(drafts[target], data, target, private=private)
+        # One name is taken over in one step; of several, those left would tell of something else.
+        for target in files if len(files) > 1 else ():
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(target)
+        for target, draft in drafts.items():
+            os.replace(draft, target)
+    finally:
+        for draft in drafts.values():
+            with contextlib.suppress(OSError):
+                os.unlink(draft)
+
+
+def _write(draft: str, data: Iterable[bytes], target: str, *, private: bool) -> None:
+    """Write a new file with the permissions of another, or those of any new file; on the disk when this returns."""
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666), "wb") as file:
+        if not private:
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode))
+        file.writelines(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def _refused(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Tell of what the system refuses in a message that names the path; a pipe that nobody reads is none."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except UnicodeEncodeError as error:
+        message = f"{path}: cannot be written ({error.object[error.start : error.end]!r} is no character)"
+        raise InputError(message) from error
+    except OSError as error:
+        message = f"{path}: cannot be written ({error.strerror or error})"
+        raise InputError(message) from error

@@ -1,0 +1,264 @@
+"""Words that every page and message needs: counted nouns, ranges, and lists that stop after the first few.
+
+Nothing heavy is imported here, so commands and kernels' messages may use it alike.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise, takewhile
+from typing import Any, Protocol, TypeVar
+
+from reviewgraph._base.errors import InputError
+
+#: What steers a terminal, or turns the direction of writing, and shows nothing: C0, C1, line ends, bidirectional marks.
+HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+#: Where Unicode has pictures of the characters 0 to 31, and that of 127.
+_PICTURES, _DELETE = 0x2400, "\u2421"
+
+#: How many names a list tells before it says "..." or "and n more".
+LISTED = 5
+
+#: Characters of a name that a list shows.
+SHOWN = 40
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return a number and its noun, in the singular where there is one.
+
+    Parameters
+    ----------
+    count
+        How many.
+    one
+        The noun for one.
+    many
+        The noun for any other number; by default ``one`` with an "s".
+
+    Examples
+    --------
+    >>> counted(1, "paper"), counted(1200, "paper"), counted(0, "piece has", "pieces have")
+    ('1 paper', '1,200 papers', '0 pieces have')
+    """
+    return f"{count:,} {noun(count, one, many)}"
+
+
+def noun(count: int, one: str, many: str = "") -> str:
+    """Return the noun alone, in the number that fits.
+
+    >>> noun(1, "it"), noun(2, "it", "they"), noun(2, "review")
+    ('it', 'they', 'reviews')
+    """
+    return one if count == 1 else many or f"{one}s"
+
+
+def ranging(least: int, most: int) -> str:
+    """Return what numbers lie between.
+
+    >>> ranging(2, 2), ranging(2, 1000)
+    ('2', '2 to 1,000')
+    """
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def listed(names: Iterable[Any], most: int = LISTED) -> str:
+    """Return names separated by commas, long ones cut, and dots where there are more than a list should hold.
+
+    >>> listed(["ann", "bob"]), listed("abcdefg"), listed(["a" * 50])
+    ('ann, bob', 'a, b, c, d, e, ...', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…')
+    """
+    known: Sequence[Any] = names if isinstance(names, Sequence) else list(names)
+    shown = ", ".join(shortened(str(name)) for name in known[:most])
+    return f"{shown}, ..." if len(known) > most else shown
+
+
+def shortened(name: str) -> str:
+    """Return a name, cut where it is long.
+
+    >>> shortened("ann")
+    'ann'
+    """
+    shown = visible(name)
+    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
+
+
+def visible(text: str, but: str = "") -> str:
+    r"""Return a text in which what steers a terminal stands as a picture or a number, and does nothing.
+
+    Parameters
+    ----------
+    text
+        Any text.
+    but
+        Characters that are meant, such as the end of a line; none by default.
+
+    Examples
+    --------
+    >>> visible("ann\x1b[2J"), visible("\x9b\u202e"), visible("a\nb", but="\n")
+    ('ann␛[2J', '\\x9b\\u202e', 'a\nb')
+    """
+    return HIDDEN.sub(lambda found: found[0] if found[0] in but else _picture(found[0]), text)
+
+
+def _picture(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:
+        return chr(_PICTURES + code)
+    return _DELETE if code == 0x7F else f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+# An object of a list, such as a level, a method or a design, by its name.
+
+
+class Named(Protocol):
+    """Whatever has a name."""
+
+    @property
+    def name(self) -> str:
+        """What commands and arguments call it."""
+
+
+N = TypeVar("N", bound=Named)
+
+
+def named(known: Iterable[N], name: object, argument: str) -> N:
+    """Return the one that bears a name.
+
+    Parameters
+    ----------
+    known
+        Objects of different names.
+    name
+        As the user gave it.
+    argument
+        What the message calls the argument.
+
+    Raises
+    ------
+    InputError
+        If none bears the name; the message lists the names.
+
+    Examples
+    --------
+    >>> from reviewgraph.graph.levels import LEVELS
+    >>> named(LEVELS, "double", "level").term
+    'doubly connected'
+    """
+    found = {one.name: one for one in known}
+    if isinstance(name, str) and name in found:
+        return found[name]
+    message = f"{argument}: expected one of {', '.join(found)}, found {name!r}"
+    raise InputError(message)
+
+
+# Lines for a terminal: sentences broken where it ends, and tables that give way in their text.
+
+#: What a sentence hangs on: its indentation, and a number before it.
+_LEAD = re.compile(r" *(?:[-+<>]* ?[0-9][0-9.,]*(?: %)?  )?")
+#: Spaces at which a line does not end: before a percent sign, and before a number that a name has in brackets.
+_KEPT, _HARD_SPACE = re.compile(r" (?=%|\([0-9<>])"), "\N{NO-BREAK SPACE}"
+#: Between two columns of a table, and the least that a column of text is cut to.
+_GAP, _LEAST = "  ", 8
+
+
+def terminal_width() -> int:
+    """Return the columns of the terminal, 80 where there is none; the variable COLUMNS overrules both."""
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def folded(line: str, width: int) -> list[str]:
+    """Return a line as lines of a width, later ones below the words of the first.
+
+    Examples
+    --------
+    >>> folded("  +0.40  ann gave 9, counts as 8.5", 24)
+    ['  +0.40  ann gave 9,', '         counts as 8.5']
+    """
+    lead = _LEAD.match(line)
+    hang = lead.end() if lead else 0
+    if columns(line) <= width:
+        return [line]
+    # A list that is indented without a number goes on further in, so that its items are told apart.
+    inner = hang + 2 if line[:hang].isspace() else hang
+    first, *words = _KEPT.sub(_HARD_SPACE, line[hang:]).split(" ")
+    lines = [line[:hang] + first]
+    for word in words:
+        if columns(lines[-1]) + 1 + columns(word) <= width:
+            lines[-1] += f" {word}"
+        elif word:
+            lines.append(" " * inner + word)
+    return [part.rstrip(" ").replace(_HARD_SPACE, " ") for part in lines]
+
+
+def text_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], text: Collection[int], width: int | None = None
+) -> list[str]:
+    """Return a table in columns, one line a row.
+
+    Parameters
+    ----------
+    header
+        Names of the columns.
+    rows
+        Cells.
+    text
+        Positions of the columns that stand to the left and are cut where the table is too wide, the widest first, but
+        never so far that two different cells of a column look the same; the others, numbers, stand to the right.
+    width
+        Columns there are; by default those of the terminal.
+
+    Examples
+    --------
+    >>> text_table(["paper", "rank"], [["p1", "10"], ["p2 On the comparison", "9"]], text=[0], width=16)
+    ['paper       rank', 'p1            10', 'p2 On the…     9']
+    """
+    lines = [list(header), *([visible(cell) for cell in row] for row in rows)]
+    sizes = [max(map(columns, column)) for column in zip(*lines, strict=True)]
+    room = (terminal_width() if width is None else width) - len(_GAP) * (len(sizes) - 1)
+    least = {place: _told_apart([line[place] for line in lines]) for place in text} if sum(sizes) > room else {}
+    while sum(sizes) > room and (longer := [place for place in least if sizes[place] > least[place]]):
+        sizes[max(longer, key=lambda place: sizes[place])] -= 1
+    return [
+        _GAP.join(
+            _filled(cell, size, left=place in text) for place, (cell, size) in enumerate(zip(line, sizes, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes: two for wide characters, none for marks over others.
+
+    >>> columns("p1"), columns("論文"), columns("e\N{COMBINING ACUTE ACCENT}")
+    (2, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+
+
+def _told_apart(cells: Sequence[str]) -> int:
+    """Return to how many columns of a terminal cells may be cut, so that different ones still look different.
+
+    >>> _told_apart(["ann@u.edu", "bob@u.edu"]), _told_apart(["reviewer-of-area-1", "reviewer-of-area-2"])
+    (8, 20)
+    """
+    # Of sorted cells, neighbours have the most in common. After it come one more character, wide or not, and the dots.
+    neighbours = pairwise(sorted(set(cells)))
+    common = [
+        "".join(a for a, _ in takewhile(lambda both: both[0] == both[1], zip(*two, strict=False))) for two in neighbours
+    ]
+    return max([_LEAST, *(columns(start) + 3 for start in common)])
+
+
+def _filled(cell: str, size: int, *, left: bool) -> str:
+    """Cut a cell to a size, or fill it up."""
+    if columns(cell) > size:
+        while columns(cell) >= size:
+            cell = cell[:-1]
+        cell = f"{cell.rstrip()}…"
+    space = " " * (size - columns(cell))
+    return f"{cell}{space}" if left else f"{space}{cell}"

@@ -1,1 +1,0 @@
-"""Reviews as graphs and matrices of other libraries, and the review multigraph."""

@@ -1,0 +1,428 @@
+"""What every way in returns: reviews as codes and labels, not yet checked, sorted or freed of repeated pairs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import Label
+from reviewgraph._base.provenance import FileRead
+from reviewgraph._base.text import counted
+from reviewgraph.formats.files import cut, quote, quote_all
+
+
+class Unlisted(NamedTuple):
+    """Papers that an export cannot hold, and the download of its system that lists all papers.
+
+    Parameters
+    ----------
+    which
+        "papers that nobody reviews".
+    download
+        The download that lists all, as messages call it.
+    names
+        How the name of the export ends, as a regular expression, and in its place that of the other download.
+    file
+        The export; nothing until it is read.
+    """
+
+    which: str
+    download: str
+    names: tuple[str, str]
+    file: str = ""
+
+    @property
+    def beside(self) -> str:
+        """The name that the other download has beside this file.
+
+        >>> Unlisted("", "", ("scores.csv", "data.csv"), "may/conf-scores.csv").beside
+        'may/conf-data.csv'
+        """
+        own, other = self.names
+        start, replaced = re.subn(f"{own}$", "", self.file)
+        return (start if replaced else os.path.join(os.path.dirname(self.file), "")) + other
+
+    @property
+    def words(self) -> str:
+        """What a chair has to know first."""
+        return (
+            f"{self.file} cannot hold {self.which}. {self.download} lists all papers: add --items "
+            f"{shlex.quote(self.beside)}"
+        )
+
+
+class Origin(NamedTuple):
+    """What the files that reviews come from say beyond their rows.
+
+    Parameters
+    ----------
+    unlisted
+        Which papers cannot be among the items, since its export holds reviewed papers only; None where the items are
+        all there are, or nobody knows.
+    outsiders
+        Reviewers who are not of the committee; None where nobody knows who is.
+    files
+        What was read; nothing where the reviews come from no file.
+    """
+
+    unlisted: Unlisted | None = None
+    outsiders: Collection[Label] | None = None
+    files: tuple[FileRead, ...] = ()
+
+
+#: Reviews that come from no system that is known.
+UNKNOWN = Origin()
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The rows of a source in its own order, read by a format and made a table by :meth:`Reviews.from_columns`.
+
+    Parameters
+    ----------
+    reviewer, item
+        Codes, shape (E,), in any order; a pair may stand twice.
+    reviewers, items
+        Their labels, shapes (M,) and (N,).
+    score
+        Shape (E,), as they came; None where the source has no scores.
+    scored
+        Shape (E,): which rows have a score; by default all of them, where there are scores.
+    titles
+        Title by the label of an item, where known; none by default.
+    lower_is_better
+        1 is the best score; false by default.
+    origin
+        What the system that they come from says beyond them; nothing by default.
+    row_name
+        Says where row number r (from 0) came from, for messages; by default "row r".
+    """
+
+    reviewer: IntArray
+    item: IntArray
+    reviewers: Sequence[Label]
+    items: Sequence[Label]
+    score: FloatArray | None = None
+    scored: BoolArray | None = None
+    titles: Mapping[Label, str] = field(default_factory=dict)
+    lower_is_better: bool = False
+    origin: Origin = UNKNOWN
+    row_name: Callable[[int], str] = "row {}".format
+
+    def __repr__(self) -> str:
+        sizes = (len(self.reviewers), "reviewer"), (len(self.items), "item"), (self.reviewer.size, "row")
+        return f"<Columns: {', '.join(counted(size, noun) for size, noun in sizes)}>"
+
+
+# Which column is which: by name, under the names that conference systems and people use.
+
+_BETWEEN_WORDS = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column can be.
+
+    Parameters
+    ----------
+    name
+        What we call it, and the first of its synonyms.
+    synonyms
+        Further names, normalised, the best first.
+    required
+        Refuse a table without it.
+    ranked
+        Where several synonyms are present take the best; otherwise ask which is meant.
+    label
+        Its cells name a reviewer or an item.
+    """
+
+    name: str
+    synonyms: tuple[str, ...] = ()
+    required: bool = True
+    ranked: bool = True
+    label: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, the best first."""
+        return (self.name, *self.synonyms)
+
+
+REVIEWER = Role(
+    "reviewer",
+    (
+        *("reviewer_id", "reviewerid", "reviewer_email", "reviewer_e_mail", "reviewer_email_address"),
+        *("email", "e_mail", "email_address", "grader", "grader_id", "grader_email", "rater", "rater_id"),
+        *("judge", "judge_id", "assessor", "assessor_id", "referee", "referee_id", "marker", "examiner"),
+        *("evaluator", "panelist", "member", "member_id", "tail", "user", "user_id", "username"),
+        *("reviewer_name", "reviewername", "grader_name", "judge_name", "member_name"),
+    ),
+    label=True,
+)
+ITEM = Role(
+    "item",
+    (
+        *("item_id", "paper", "paper_id", "paperid", "paper_number", "paper_no", "pid"),
+        *("submission", "submission_id", "submissionid", "submission_number", "proposal", "proposal_id"),
+        *("application", "application_id", "manuscript", "manuscript_id", "abstract_id", "essay", "essay_id"),
+        *("candidate", "candidate_id", "entry", "performance", "head", "forum", "assessee", "student", "id", "#"),
+    ),
+    label=True,
+)
+SCORE = Role(
+    "score",
+    (
+        *("rating", "overall", "overall_merit", "overall_score", "overall_rating", "overall_assessment"),
+        *("overall_evaluation", "overall_recommendation", "recommendation", "review_rating", "grade", "mark"),
+        *("total_score", "points", "ovemer"),
+    ),
+    required=False,
+    ranked=False,
+)
+TITLE = Role("title", ("paper_title", "item_title", "submission_title"), required=False)
+
+
+#: Between a file and the role of one of its columns, where the user names columns; and between a file and a part of it.
+FILE, PART = ":", "#"
+
+#: Names of columns that may just as well number the rows: they are taken only where there is nothing better.
+ROW_NUMBERS = ("id", "#")
+
+
+@lru_cache(maxsize=1 << 12)
+def normalise(header: str) -> str:
+    """Return a header as it is compared: lower case, words joined by underscores.
+
+    >>> normalise("# Paper ID"), normalise("Overall merit"), normalise("submission #"), normalise("#")
+    ('paper_id', 'overall_merit', 'submission', '#')
+    """
+    return _BETWEEN_WORDS.sub("_", header.casefold()).strip("_") or header.strip()
+
+
+def named(header: Sequence[str], wanted: str) -> list[int]:
+    """Return the positions of the columns of this name: exactly so, or else up to normalisation."""
+    exact = [place for place, text in enumerate(header) if text.strip() == wanted.strip()]
+    return exact or [place for place, text in enumerate(header) if normalise(text) == normalise(wanted)]
+
+
+def locate(
+    header: Sequence[str],
+    roles: Sequence[Role],
+    columns: Mapping[str, str],
+    name: str,
+    note: Callable[[str], object],
+    *,
+    prefix: str | None = "",
+) -> dict[str, int]:
+    """Return the position of each role's column, for those the table has.
+
+    Parameters
+    ----------
+    header
+        The names of the columns.
+    roles
+        What to look for.
+    columns
+        Names given by the user; an empty one means "there is none". One the table lacks is looked up by synonyms
+        (:func:`require_named` has seen to it that some other file has it).
+    name
+        The file, for messages.
+    note
+        Told when one of several columns was chosen.
+    prefix
+        What stands before a role where the user names columns, for messages: nothing by default, ``file:`` where files
+        of several kinds are read; None where there is no such option and the file has to be changed.
+
+    Raises
+    ------
+    InputError
+        If a required column is missing, or it is not clear which one is meant.
+    """
+    # The user's name for a column goes before its synonyms; an empty one says that there is none.
+    found: dict[str, int] = {}
+    for role in roles:
+        wanted = columns.get(role.name)
+        if wanted is not None and not wanted.strip() and not role.required:
+            continue
+        places = named(header, wanted) if wanted else []
+        if not places:
+            places = _by_synonym(header, role, name, note, prefix)
+        if len(places) > 1:
+            raise InputError(_say_ambiguous(header, role, places, name, prefix))
+        if places:
+            found[role.name] = places[0]
+        elif role.required:
+            chosen = f"say which one it is with {naming(prefix, role)}"
+            advice = "rename the one it is" if prefix is None else chosen
+            message = (
+                f"{name}: no {role.name} column ({', '.join(role.names[:4])} ...); found the columns "
+                f"{quote_all(header)}; {advice}"
+            )
+            raise InputError(message)
+    return found
+
+
+def require_named(
+    headers: Sequence[Sequence[str]], roles: Sequence[Role], columns: Mapping[str, str], others: Sequence[Role] = ()
+) -> None:
+    """Refuse names given by the user for all files that none has, and roles that do not exist.
+
+    Parameters
+    ----------
+    headers, roles
+        Of the files, and what is looked for in them.
+    columns
+        The names by role; those for one file alone are passed over.
+    others
+        Roles of columns in files of other kinds, which are passed over too.
+
+    Raises
+    ------
+    InputError
+        Listing the columns found.
+    """
+    known, elsewhere = [role.name for role in roles], {role.name for role in others}
+    for given, wanted in columns.items():
+        file, _, role = given.rpartition(FILE)
+        if role not in known and role not in elsewhere:
+            message = f"--columns: expected one of {', '.join(known)} before '=', found {quote(role)}"
+            raise InputError(message)
+        if file or role not in known:
+            continue
+        if wanted.strip() and not any(named(header, wanted) for header in headers):
+            every = dict.fromkeys(text for header in headers for text in header)
+            message = f"--columns {role}={cut(wanted)}: there is no column {quote(wanted)}; found {quote_all(every)}"
+            raise InputError(message)
+
+
+def recognised(header: Sequence[str], roles: Sequence[Role], columns: Mapping[str, str]) -> int:
+    """Return how many of the roles have a column in this header."""
+    present = set(map(normalise, header)) - {""}
+    return sum(bool(present & {*role.names, normalise(columns.get(role.name, ""))}) for role in roles)
+
+
+def columns_of(columns: Mapping[str, str], path: object) -> dict[str, str]:
+    """Return the names that the user gave for the columns of one file: those of all files, and its own before them.
+
+    Parameters
+    ----------
+    columns
+        Name by role, or by ``file:role``, as ``--columns`` takes them.
+    path
+        The file.
+
+    Examples
+    --------
+    >>> columns_of({"reviewer": "who", "fit.csv:reviewer": "person", "bid.csv:bid": "wish"}, "fit.csv")
+    {'reviewer': 'person'}
+    """
+    given, here = [(*role.rpartition(FILE)[::2], name) for role, name in columns.items()], str(path)
+    # A name for a whole file is one for each sheet of it.
+    own = dict.fromkeys(("", here.partition(PART)[0], here))
+    return {role: name for mine in own for file, role, name in given if file == mine}
+
+
+def naming(prefix: str | None, role: Role, name: str = "NAME") -> str:
+    """Return the option that names the column of a role, as a shell takes it.
+
+    >>> naming("", ITEM), naming("fit.csv:", ITEM, "#")
+    ('--columns item=NAME', "--columns 'fit.csv:item=#'")
+    """
+    return f"--columns {shlex.quote(f'{prefix or str()}{role.name}={cut(name)}')}"
+
+
+def _by_synonym(
+    header: Sequence[str], role: Role, name: str, note: Callable[[str], object], prefix: str | None
+) -> list[int]:
+    normal = list(map(normalise, header))
+    hits = {synonym: [p for p, text in enumerate(normal) if text == synonym] for synonym in role.names}
+    present = [places for places in hits.values() if places]
+    if not role.ranked:
+        return [place for places in present for place in places]
+    others = [
+        place
+        for places in present[1:]
+        for place in places
+        if not normal[place].endswith("name") and normal[place] not in ROW_NUMBERS
+    ]
+    if present and normal[present[0][0]] in ROW_NUMBERS:
+        chosen = quote(header[present[0][0]])
+        note(f"{name}: the {role.name} is read from the column {chosen} (choose with {naming(prefix, role)})")
+    elif others:
+        chosen, passed = quote(header[present[0][0]]), quote_all(header[place] for place in others)
+        note(
+            f"{name}: the {role.name} is read from the column {chosen}, not from {passed} "
+            f"(choose with {naming(prefix, role)})"
+        )
+    return present[0] if present else []
+
+
+def _say_ambiguous(header: Sequence[str], role: Role, places: list[int], name: str, prefix: str | None) -> str:
+    names = [header[place] for place in places]
+    if len(set(names)) == 1:
+        return f"{name}: {len(names)} columns are called {quote(names[0])}; rename all but the one that counts"
+    chosen = f"say which one, for example {naming(prefix, role, names[0])}"
+    advice = "rename all but one" if prefix is None else chosen
+    return f"{name}: the {role.name} may be any of the columns {quote_all(names)}; {advice}"
+
+
+def number_rows(labels: Collection[str], size: int) -> bool:
+    """Return whether distinct labels are those of rows counted from 1 or 0.
+
+    >>> number_rows(["2", "1", "3"], 3), number_rows(["0", "1"], 2), number_rows(["1", "2"], 3), number_rows(["7"], 1)
+    (True, True, False, False)
+    """
+    counts = ({str(row + first) for row in range(size)} for first in (0, 1))
+    return 1 < size == len(labels) and set(labels) in counts
+
+
+def refuse_row_numbers(
+    header: Sequence[str],
+    found: Mapping[str, int],
+    chosen: Mapping[str, str],
+    labels: Collection[str],
+    size: int,
+    name: str,
+    prefix: str = "",
+) -> None:
+    """Refuse items from a column of an unspecific name that numbers the rows, beside one that may be the item.
+
+    Parameters
+    ----------
+    header, name, prefix
+        As :func:`reviewgraph.formats.columns.locate` takes them.
+    found
+        The positions of the columns by role.
+    chosen
+        Names of columns by role that are known or given by the user, who may mean the numbers.
+    labels
+        The distinct items.
+    size
+        How many rows there are.
+
+    Raises
+    ------
+    InputError
+        If nobody has chosen the column, and one stands beside it, those of reviewers and scores aside.
+    """
+    place = found[ITEM.name]
+    if chosen.get(ITEM.name) or normalise(header[place]) not in ROW_NUMBERS or not number_rows(labels, size):
+        return
+    taken = {place, *(found.get(role.name) for role in (REVIEWER, SCORE))}
+    others = [text for where, text in enumerate(header) if where not in taken and text.strip()]
+    if others:
+        best = header[found[TITLE.name]] if TITLE.name in found else others[0]
+        message = (
+            f"{name}: the column {quote(header[place])} numbers the rows, which may be no items; name the one that is, "
+            f"for example {naming(prefix, ITEM, best)}; if it is {quote(header[place])}, say "
+            f"{naming(prefix, ITEM, header[place])}"
+        )
+        raise InputError(message)

@@ -1,0 +1,421 @@
+"""Reviews from data frames, by narwhals: pandas, polars, pyarrow and others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import Label, encode
+from reviewgraph.formats.columns import (
+    ITEM,
+    REVIEWER,
+    SCORE,
+    TITLE,
+    Columns,
+    locate,
+    naming,
+    refuse_row_numbers,
+    require_named,
+)
+from reviewgraph.formats.files import Problems
+from reviewgraph.formats.tables import may_hold_scores, say_which_score
+from reviewgraph.formats.values import are_scores, ask_direction, parse_scale, read_scores, say_bad_score
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx as nx
+    import scipy.sparse
+
+
+ROLES = (REVIEWER, ITEM, SCORE, TITLE)
+
+
+def from_frame(
+    frame: Any,
+    columns: Mapping[str, str] | None = None,
+    *,
+    reviewers: Iterable[Label] = (),
+    items: Iterable[Label] = (),
+    scale: str | Sequence[str] | None = None,
+    lower_is_better: bool = False,
+    note: Callable[[str], object] | None = None,
+) -> Columns:
+    """Read reviews from a data frame that narwhals knows.
+
+    Parameters
+    ----------
+    frame
+        A pandas, polars, pyarrow or other eager data frame. Columns are found by name as in a file.
+    columns
+        Names of columns we do not know, such as ``{"score": "OveMer"}``.
+    reviewers, items
+        Labels that exist whether or not a row names them.
+    scale
+        Grades, best first, such as ``"A>B>C"``; they count N, ..., 1.
+    lower_is_better
+        1 is the best score; false by default.
+    note
+        Called with each thing a person should know; by default nothing is said.
+
+    Returns
+    -------
+    Columns
+        Labels are the Python values of the frame: 7 and "7" differ. A null score is a planned review; NaN is a null
+        in pandas, which has no other, and refused elsewhere.
+
+    Raises
+    ------
+    InputError
+        If it is not a data frame, a column is missing or ambiguous, or a row has no reviewer, no item or a bad score.
+
+    Examples
+    --------
+    >>> import polars
+    >>> from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
+    <Columns: 1 reviewer, 2 items, 2 rows>
+    """
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        message = f"frame: expected an eager data frame (pandas, polars, pyarrow ...), found {type(frame).__name__}"
+        raise InputError(message) from error
+    # Columns are found as in a file; cells keep the types of the frame.
+    grades, wanted, problems = parse_scale(scale, lower_is_better=lower_is_better), dict(columns or {}), Problems()
+    header = list(map(str, table.columns))
+    try:
+        require_named([header], ROLES, wanted)
+        found = locate(header, ROLES, wanted, "frame", lambda message: note(_in_python(message)) if note else None)
+    except InputError as error:
+        raise InputError(_in_python(str(error))) from error
+    column = {role: table.get_column(table.columns[place]) for role, place in found.items()}
+    for role in ("reviewer", "item"):
+        _note_null(column[role], role, problems)
+    score, scored = _scores(column["score"], grades, problems) if "score" in column else (None, None)
+    problems.raise_any()
+    if "score" not in column and "score" not in wanted:
+        _ask_criteria(table, set(found.values()), note)
+    try:
+        labels = set(map(str, column["item"].unique().to_list()))
+        refuse_row_numbers(header, found, wanted, labels, len(table), "frame")
+    except InputError as error:
+        raise InputError(_in_python(str(error))) from error
+    reviewer_codes, reviewer_labels = encode(column["reviewer"].to_list(), reviewers)
+    item_codes, item_labels = encode(column["item"].to_list(), items)
+    return Columns(
+        *(reviewer_codes, item_codes, reviewer_labels, item_labels, score, scored),
+        titles=_titles(column["item"], column["title"]) if "title" in column else {},
+        lower_is_better=lower_is_better,
+    )
+
+
+def _in_python(message: str) -> str:
+    """Return a message on columns with the argument of Python where it names the option of commands."""
+    said = re.sub(r"--columns ('?)(\w+)=(.*?)\1(?=[;:)]|$)", r'columns={"\2": "\3"}', message)
+    said = said.replace("--columns: ", "columns: ").replace(" before '='", "")
+    return re.sub(r"(?<=\})(?=\)?$)", " of Reviews.from_frame", said) if said.startswith("frame: ") else said
+
+
+def _ask_criteria(table: Any, taken: Collection[int], note: Callable[[str], object] | None) -> None:
+    """Refuse a frame of which several columns may be the scores; say so where one may be."""
+    columns = enumerate(table.columns)
+    unused = [name for place, name in columns if place not in taken and may_hold_scores(str(name))]
+    found = [str(name) for name in unused if _may_be_scores(table.get_column(name))]
+    if len(found) > 1:
+        raise InputError(_in_python(say_which_score("frame", found)))
+    if found and note:
+        note(_in_python(f"frame: all reviews count as planned; to read scores say {naming('', SCORE, found[0])}"))
+
+
+def _may_be_scores(column: Any) -> bool:
+    if column.dtype.is_numeric():
+        return bool(not column.is_null().all() and column.null_count() < len(column))
+    values = set(column.drop_nulls().to_list())
+    return all(isinstance(value, str) for value in values) and are_scores(list(values))
+
+
+def _note_null(column: Any, role: str, problems: Problems) -> None:
+    # NaN is a number to some frames, and no label.
+    missing = column.fill_nan(None) if column.dtype.is_float() else column
+    rows = np.flatnonzero(missing.is_null().to_numpy()).tolist()
+    problems.add_rows(0, rows, lambda n: f"row {rows[n]}: the {role} is null")
+
+
+def _scores(column: Any, scale: Sequence[str], problems: Problems) -> tuple[FloatArray, BoolArray]:
+    """Return numbers and which rows have one; text is read as in a file."""
+    known = ~np.asarray(column.is_null().to_numpy(), np.bool_)
+    if column.dtype.is_numeric():
+        score = np.full(known.size, np.nan)
+        score[known] = column.filter(~column.is_null()).to_numpy()
+        return score, known
+    # Text is read as in a file: each distinct cell once.
+    cells = [value if there else "" for value, there in zip(column.to_list(), known.tolist(), strict=True)]
+    code = {text: number for number, text in enumerate(dict.fromkeys(map(str, cells)))}
+    codes, values = np.array([code[str(cell)] for cell in cells], np.int64), list(code)
+    meaning = read_scores(values, scale)
+    at = np.flatnonzero(meaning.bad[codes]).tolist()
+    problems.add_rows(0, at, lambda n: f"row {at[n]}: {say_bad_score(values[codes[at[n]]], scale, False)}")
+    question = None if scale else ask_direction([values[place] for place in np.flatnonzero(meaning.bad)])
+    if question:
+        problems.hint(question)
+    return meaning.number[codes], meaning.scored[codes]
+
+
+def _titles(item: Any, title: Any) -> dict[Label, str]:
+    """Return title by item; where rows disagree the first in the alphabet."""
+    pairs = zip(item.to_list(), title.to_list(), strict=True)
+    named = {(label, text.strip()) for label, text in pairs if isinstance(text, str) and text.strip()}
+    return dict(sorted(named, key=lambda pair: pair[1], reverse=True))
+
+
+# Reviews from bipartite graphs of networkx and igraph.
+#
+# What comes back has its labels in natural order, whatever order the vertices stood in.
+
+#: The two sides of the graph, in the order of networkx's ``bipartite`` 0, 1 and igraph's ``type`` False, True.
+SIDES = ("reviewer", "item")
+
+
+def from_networkx(graph: nx.Graph, *, score: str = "score", lower_is_better: bool | None = None) -> Columns:
+    """Read reviews from a bipartite graph of networkx.
+
+    Parameters
+    ----------
+    graph
+        Every node has the attribute ``bipartite``: 0 for a reviewer, 1 for an item. Its label is the node itself,
+        or ``label`` where the node is ``("reviewer", label)`` or ``("item", label)``. Edges are reviews, in either
+        direction; the attribute ``title`` of items is kept.
+    score
+        Name of the edge attribute that holds the score. An edge without it, or with None, is a planned review.
+    lower_is_better
+        1 is the best score; by default the graph's attribute of that name, false where it has none.
+
+    Raises
+    ------
+    InputError
+        If a node has no side, an edge joins two nodes of one side, two nodes have one label or a score is no
+        number.
+
+    Notes
+    -----
+    Running time O(M log M + N log N + E log E).
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> graph = nx.Graph([("ann", "p1"), ("ann", "p2")])
+    >>> nx.set_node_attributes(graph, {"ann": 0, "p1": 1, "p2": 1}, "bipartite")
+    >>> from_networkx(graph)
+    <Columns: 1 reviewer, 2 items, 2 rows>
+    """
+    nodes = list(graph)
+    number = {node: index for index, node in enumerate(nodes)}
+    side = [_side(attributes.get("bipartite"), node, "bipartite") for node, attributes in graph.nodes(data=True)]
+    edges = list(graph.edges(data=True))
+    return _from_vertices(
+        [_unwrapped(node, SIDES[at]) for node, at in zip(nodes, side, strict=True)],
+        side,
+        [attributes.get("title") for _, attributes in graph.nodes(data=True)],
+        [(number[a], number[b]) for a, b, _ in edges],
+        [attributes.get(score) for _, _, attributes in edges],
+        bool(graph.graph.get("lower_is_better", False)) if lower_is_better is None else lower_is_better,
+    )
+
+
+def from_igraph(graph: igraph.Graph, *, score: str = "score", lower_is_better: bool | None = None) -> Columns:
+    """Read reviews from a bipartite graph of igraph.
+
+    Parameters
+    ----------
+    graph
+        Every vertex has the attribute ``type``: False for a reviewer, True for an item. Its label is its ``name``,
+        or its index where vertices have no names. Edges are reviews, in either direction.
+    score
+        Name of the edge attribute that holds the score. An edge without it, or with None, is a planned review.
+    lower_is_better
+        1 is the best score; by default the graph's attribute of that name, false where it has none.
+
+    Raises
+    ------
+    InputError
+        If a vertex has no type, an edge joins two vertices of one type, two vertices of one type have one name
+        or a score is no number.
+
+    Notes
+    -----
+    Running time O(M log M + N log N + E log E).
+
+    Examples
+    --------
+    >>> import igraph
+    >>> from_igraph(igraph.Graph.Full_Bipartite(2, 3))
+    <Columns: 2 reviewers, 3 items, 6 rows>
+    """
+    size = graph.vcount()
+    names = graph.vs["name"] if "name" in graph.vs.attributes() else list(range(size))
+    types = graph.vs["type"] if "type" in graph.vs.attributes() else [None] * size
+    known = score in graph.es.attributes()
+    lower = bool(graph["lower_is_better"]) if "lower_is_better" in graph.attributes() else False
+    return _from_vertices(
+        names,
+        [_side(value, name, "type") for value, name in zip(types, names, strict=True)],
+        graph.vs["title"] if "title" in graph.vs.attributes() else [None] * size,
+        graph.get_edgelist(),
+        graph.es[score] if known else [None] * graph.ecount(),
+        lower if lower_is_better is None else lower_is_better,
+    )
+
+
+def _unwrapped(node: Label, side: str) -> Label:
+    label: Label = node[1] if isinstance(node, tuple) and len(node) == 2 and node[0] == side else node
+    return label
+
+
+def _side(value: Any, vertex: Any, attribute: str) -> int:
+    if value is None or value not in (0, 1):
+        message = f"{attribute}: expected 0 for a reviewer or 1 for an item, found {value!r} at vertex {vertex!r}"
+        raise InputError(message)
+    return int(value)
+
+
+def _from_vertices(
+    labels: Sequence[Label],
+    side: Sequence[int],
+    titles: Sequence[str | None],
+    edges: Sequence[tuple[int, int]],
+    scores: Sequence[float | None],
+    lower_is_better: bool,
+) -> Columns:
+    """Read reviews from vertices 0, 1, ... with labels and sides, and edges between them with scores."""
+    which = np.array(side, np.int64)
+    code = np.empty(which.size, np.int64)
+    distinct: list[Sequence[Label]] = []
+    # Each side is numbered by itself: a reviewer and an item may bear the same label, two reviewers may not.
+    for at, name in enumerate(SIDES):
+        members = np.flatnonzero(which == at)
+        code[members], found = encode([labels[vertex] for vertex in members.tolist()])
+        distinct.append(found)
+        if len(found) < members.size:
+            twice = found[int(np.flatnonzero(np.bincount(code[members]) > 1)[0])]
+            message = f"{name}: expected one vertex a label, found two vertices with the label {twice!r}"
+            raise InputError(message)
+    # An edge must join the sides; it may be written in either direction.
+    ends = np.array(edges, np.int64).reshape(-1, 2)
+    alike = np.flatnonzero(which[ends[:, 0]] == which[ends[:, 1]])
+    if alike.size:
+        a, b = ends[alike[0]].tolist()
+        message = (
+            f"edges: expected a reviewer and an item, found {labels[a]!r} and {labels[b]!r}, both {SIDES[side[a]]}s"
+        )
+        raise InputError(message)
+    ends = np.where((which[ends[:, 0]] == 0)[:, None], ends, ends[:, ::-1])
+    return Columns(
+        *(code[ends[:, 0]], code[ends[:, 1]], distinct[0], distinct[1]),
+        score=_numbers(scores),
+        scored=np.array([y is not None for y in scores], np.bool_),
+        row_name=lambda edge: "edge {} ({!r}, {!r})".format(edge, *(labels[end] for end in edges[edge])),
+        titles={
+            label: title for label, at, title in zip(labels, side, titles, strict=True) if at and title is not None
+        },
+        lower_is_better=lower_is_better,
+    )
+
+
+def _numbers(scores: Sequence[float | None]) -> FloatArray:
+    try:
+        return np.array([0.0 if y is None else float(y) for y in scores], np.float64)
+    except (TypeError, ValueError) as error:
+        message = f"score: expected a number or None on every edge, found something else ({error})"
+        raise InputError(message) from error
+
+
+def from_biadjacency(
+    matrix: scipy.sparse.sparray | scipy.sparse.spmatrix | npt.NDArray[Any],
+    *,
+    scored: bool = True,
+    nan_is_planned: bool = False,
+    reviewers: Sequence[Label] | None = None,
+    items: Sequence[Label] | None = None,
+    titles: Mapping[Label, str] | None = None,
+    lower_is_better: bool = False,
+) -> Columns:
+    """Read reviews from a reviewers x items matrix.
+
+    Parameters
+    ----------
+    matrix
+        Shape (M, N). Sparse: the stored entries are the reviews, stored zeros included. Dense: the entries that
+        are not NaN, or with ``scored=False`` those that are not 0.
+    scored
+        Whether values are scores (default). Otherwise only where they stand counts, and all reviews are planned.
+    nan_is_planned
+        Whether NaN marks a planned review. By default a stored NaN is refused.
+    reviewers, items
+        Labels of the rows and columns, kept in this order; 0, 1, ... by default.
+    titles
+        Title by item, where known; none by default.
+    lower_is_better
+        1 is the best score; false by default.
+
+    Raises
+    ------
+    InputError
+        If the matrix has not two dimensions or holds no real numbers, or the labels do not fit its shape. Scores that
+        are infinite or, without ``nan_is_planned``, a stored NaN are refused by :meth:`Reviews.from_columns`.
+
+    Notes
+    -----
+    Running time O(E log E) for a sparse matrix.
+
+    Examples
+    --------
+    >>> from_biadjacency(np.array([[5.0, np.nan], [7.0, 0.0]]), items=["p1", "p2"])
+    <Columns: 2 reviewers, 2 items, 3 rows>
+    """
+    import scipy.sparse
+
+    sparse = bool(scipy.sparse.issparse(matrix))
+    try:
+        table: Any = matrix if sparse else np.asarray(matrix)
+    except ValueError as error:
+        message = "matrix: expected real numbers in reviewers x items, found rows of different lengths"
+        raise InputError(message) from error
+    if table.ndim != 2 or table.dtype.kind not in "biuf":
+        message = f"matrix: expected real numbers in reviewers x items, found {table.dtype} in {table.ndim} dimensions"
+        raise InputError(message)
+    row_labels = range(table.shape[0]) if reviewers is None else reviewers
+    column_labels = range(table.shape[1]) if items is None else items
+    if (len(row_labels), len(column_labels)) != table.shape:
+        message = (
+            f"reviewers and items: expected {table.shape[0]} and {table.shape[1]} labels, one a row and one a column "
+            f"of the matrix, found {len(row_labels)} and {len(column_labels)}"
+        )
+        raise InputError(message)
+    # What is stored is a review; of those, NaN may mean that the score is yet to come.
+    row, column, value = _entries(table, sparse, scored, nan_is_planned)
+    known = ~np.isnan(value) if nan_is_planned else np.ones(value.size, np.bool_)
+    return Columns(
+        *(row, column, row_labels, column_labels),
+        score=value if scored else None,
+        scored=known if scored else None,
+        titles=titles or {},
+        lower_is_better=lower_is_better,
+        row_name=lambda entry: f"row {row[entry]}, column {column[entry]} of the matrix",
+    )
+
+
+def _entries(table: Any, sparse: bool, scored: bool, nan_is_planned: bool) -> tuple[IntArray, IntArray, FloatArray]:
+    """Row, column and value of every review in a matrix."""
+    if sparse:
+        entries = table.tocoo()
+        return entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data.astype(np.float64)
+    values = table.astype(np.float64)
+    present = values != 0 if not scored else np.ones(values.shape, np.bool_) if nan_is_planned else ~np.isnan(values)
+    row, column = np.nonzero(present)
+    return row, column, values[row, column]

@@ -1,0 +1,520 @@
+"""The tables that stand beside the reviews: items, reviewers, affinities, conflicts, capacities, costs and the like.
+
+Every reader takes a file of any format that is known, or the export of a conference system, finds columns by name under
+the synonyms of :mod:`reviewgraph.formats.columns` or the names in ``columns=``, reports malformed rows as
+:func:`reviewgraph.read_reviews` does, and returns plain dictionaries keyed by label. Pairs are (reviewer, item), in the
+order of the rows; as there may be millions they stay codes, as :class:`~reviewgraph.formats.columns.Columns`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+
+import numpy as np
+
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import encode, natural_key
+from reviewgraph._base.text import LISTED, counted, listed, noun
+from reviewgraph.formats.columns import REVIEWER, TITLE, Columns, Role, normalise
+from reviewgraph.formats.files import Problems, quote
+from reviewgraph.formats.side_reading import (
+    AFFINITY,
+    BID,
+    COST,
+    DEMAND,
+    HYPOTHESIS,
+    INSTITUTION,
+    LOAD,
+    MIN_LOAD,
+    PAPER,
+    PERSON,
+    PROBABILITY,
+    QUALITY,
+    SENIOR,
+    SPARE,
+    TRUTH,
+    WEIGHT,
+    WILLING,
+    Coded,
+    Field,
+    Options,
+    by_label,
+    coded_of,
+    decoded,
+    distinct_rows,
+    expect_papers,
+    expect_rows,
+    open_side,
+    read_coded,
+    read_columns,
+    read_rows,
+)
+from reviewgraph.formats.spellings import Spellings
+from reviewgraph.formats.tables import Aside
+from reviewgraph.formats.values import A_BID, BLANK, parse_flag
+
+if TYPE_CHECKING:
+    from reviewgraph.formats.columns import Unlisted
+    from reviewgraph.formats.tables import Column, Path, Table
+
+
+# Side files on pairs of a reviewer and a paper: affinities, bids, costs, conflicts, reviews that are assigned.
+#
+# There may be millions, so pairs stay codes, as :class:`~reviewgraph.formats.columns.Columns`.
+
+KEY = ("reviewer", "item")
+
+
+def read_affinity(path: Path, **options: Unpack[Options]) -> Columns:
+    """Return affinities as codes, from a file ``item,reviewer,affinity``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a pair stands twice.
+    """
+    return _scored_pairs(path, AFFINITY, "affinities", **options)
+
+
+def read_probabilities(path: Path, **options: Unpack[Options]) -> Columns:
+    """Return probabilities as codes, from a file ``item,reviewer,probability``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a pair stands twice.
+    """
+    return _scored_pairs(path, PROBABILITY, **options)
+
+
+class Bids(NamedTuple):
+    """Bids as a table of pairs with numbers from -1 to 1, and the pairs that bid a conflict."""
+
+    table: Columns
+    conflicts: Columns
+
+
+def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
+    """Return the bids of a file ``item,reviewer,bid``, in the words of :data:`reviewgraph.formats.values.BIDS`.
+
+    A row whose bid is empty says nothing.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a pair stands twice, or nobody bids.
+    """
+    columns = read_coded(path, (PERSON, PAPER, BID), key=KEY, kind="bids", **options)
+    bid, pairs = columns["bid"], _pairs(columns)
+    if not any(bid.values):
+        message = f"{path}: expected a column bid with {A_BID} in it, found none"
+        raise InputError(message)
+    value = np.array([np.nan if one is None or one.conflict else one.value for one in bid.values], np.float64)
+    barred = np.array([one is not None and one.conflict for one in bid.values], np.bool_)[bid.codes]
+    conflicts = replace(pairs, reviewer=pairs.reviewer[barred], item=pairs.item[barred])
+    return Bids(replace(pairs, score=value[bid.codes]), conflicts)
+
+
+def read_cost(path: Path, **options: Unpack[Options]) -> Columns:
+    """Return costs as codes, from a file ``item,reviewer,cost``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a pair stands twice.
+    """
+    return _scored_pairs(path, COST, **options)
+
+
+def read_weights(path: Path, **options: Unpack[Options]) -> Columns:
+    """Return what a review may be worth (a confidence, an expertise) as codes, from a file ``item,reviewer,weight``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a pair stands twice.
+    """
+    return _scored_pairs(path, WEIGHT, **options)
+
+
+def read_conflicts(path: Path, **options: Unpack[Options]) -> Columns:
+    """Return the distinct pairs of a file ``item,reviewer`` of conflicts as codes.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`.
+    """
+    return _pairs(read_coded(path, (PERSON, PAPER), key=KEY, kind="conflicts", unique=False, **options))
+
+
+def read_assigned(path: Path, **options: Unpack[Options]) -> Columns:
+    """Return the distinct pairs of a file ``item,reviewer`` of reviews, or of the export of an assignment, as codes.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`.
+    """
+    return _pairs(read_coded(path, (PERSON, PAPER), key=KEY, kind="assignments", unique=False, **options))
+
+
+def read_gone(path: Path, **options: Unpack[Options]) -> tuple[tuple[str, ...], Columns | None]:
+    """Return who will not deliver: reviewers of rows without an item, and the pairs of the others.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if there is nobody.
+    """
+    may = PAPER._replace(role=replace(PAPER.role, required=False))
+    columns = read_coded(path, (PERSON, may), key=("reviewer",), kind=None, unique=None, **options)
+    reviewer, item = columns["reviewer"], columns["item"]
+    expect_rows(path, reviewer.codes.tolist(), "reviewer")
+    alone = np.array([not value for value in item.values], np.bool_)[item.codes]
+    people = dict.fromkeys(reviewer.values[code] for code in reviewer.codes[alone].tolist())
+    if alone.all():
+        return tuple(people), None
+    return tuple(people), Columns(reviewer.codes[~alone], item.codes[~alone], reviewer.values, item.values)
+
+
+def _pairs(columns: dict[str, Coded]) -> Columns:
+    reviewer, item = columns["reviewer"], columns["item"]
+    return Columns(reviewer.codes, item.codes, reviewer.values, item.values)
+
+
+def _scored_pairs(path: Path, field: Field, kind: str | None = None, **options: Unpack[Options]) -> Columns:
+    """Return pairs with a number each, NaN where its cell is empty."""
+    columns = read_coded(path, (PERSON, PAPER, field), key=KEY, kind=kind, **options)
+    value = columns[field.role.name]
+    numbers = np.array([np.nan if number is None else number for number in value.values], np.float64)
+    return replace(_pairs(columns), score=numbers[value.codes])
+
+
+AUTHOR = Role(
+    "author", ("authors", "author_id", "author_ids", "author_email", "authorids", "email", "e_mail", "person")
+)
+
+#: Between authors in one cell.
+SEPARATOR = ";"
+
+
+def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
+    """Return who wrote what, authors in the place of reviewers, from a file ``item,author``.
+
+    A cell of ``author`` may name several, separated by semicolons; an item may stand in several rows. Exports that list
+    authors do as well.
+
+    Raises
+    ------
+    InputError
+        As :func:`reviewgraph.formats.side_reading.read_columns`; also if nobody is named.
+    """
+    fields = (PAPER, Field(AUTHOR, str, "one author, or several separated by semicolons"))
+    rows = read_columns(path, fields, key=("item", "author"), kind="authors", unique=False, **options)
+    named = [
+        (author.strip(), item)
+        for item, cell in zip(rows["item"], rows["author"], strict=True)
+        for author in cell.split(SEPARATOR)
+        if author.strip()
+    ]
+    if not named:
+        message = f"{path}: a header but no authors below it; expected a row for each paper and author"
+        raise InputError(message)
+    known, say = Spellings.of(options.get("merge")), options.get("note")
+    author, authors = encode(known.respelled([author for author, _ in named], PERSON.role.name, str(path), say))
+    item, items = encode([item for _, item in named])
+    return Columns(author, item, authors, items)
+
+
+# Side files on papers: all of them with demand and title, known or true qualities.
+
+_LABEL, _AS = (Field(Role(name), str, "a label") for name in ("label", "as"))
+
+
+class Item(NamedTuple):
+    """An item: how many reviews it needs (None: as all others), and its title."""
+
+    demand: int | None
+    title: str
+
+
+class Listing(NamedTuple):
+    """The items of a file, what it says of papers that are none, and which it cannot hold."""
+
+    items: dict[str, Item]
+    aside: Aside = Aside()
+    unlisted: Unlisted | None = None
+
+
+def read_items(path: Path, **options: Unpack[Options]) -> dict[str, Item]:
+    """Return the items of a file ``item[,demand,title]``, or of any export that lists papers.
+
+    A paper may stand in many rows, as in an export of reviews; of several titles the first in the alphabet counts.
+    What the export of a system says of papers decides: those that are withdrawn are no items.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if rows of an item disagree on its demand, or there is no item.
+    """
+    items, aside, _ = read_listing(path, **options)
+    say = options.get("note")
+    if aside.unseen and say:
+        say(f"{path}: {say_unseen(aside.unseen)}")
+    return items
+
+
+def say_unseen(papers: Collection[str]) -> str:
+    """Say that papers are left out, since whoever downloaded the files may not see who reviews them.
+
+    >>> say_unseen(["9", "12"])
+    '2 papers (9, 12) left out: whoever downloaded the files may not see who reviews them'
+    """
+    which = f"{counted(len(papers), 'paper')} ({listed(sorted(papers, key=natural_key), LISTED)})"
+    return f"{which} left out: whoever downloaded the files may not see who reviews {noun(len(papers), 'it', 'them')}"
+
+
+def read_listing(path: Path, **options: Unpack[Options]) -> Listing:
+    """Return the items of :func:`read_items`, and what else the file says of papers."""
+    fields = (PAPER, DEMAND, Field(TITLE, str.strip, "text"))
+    table, found = open_side(path, [field.role for field in fields], "papers", options)
+    check = partial(expect_papers, path, table, found, ("item",), options)
+    rows = decoded(coded_of(table, found, fields, options, key=("item",), kind="papers", unique=None, check=check))
+    place = list(found).index("item")
+    unlisted = table.source.unlisted if table.source else None
+    return Listing(_items(path, rows), table.aside(place, place, None), unlisted and unlisted._replace(file=table.name))
+
+
+def _items(path: Path, rows: Mapping[str, list[Any]]) -> dict[str, Item]:
+    """Return the item of each label."""
+    expect_rows(path, rows["item"], "item")
+    found: dict[str, Item] = {}
+    for item, demand, title in sorted(set(zip(*rows.values(), strict=True)), key=_first):
+        before = found.setdefault(item, Item(demand, title or ""))
+        if before.demand != demand and demand is not None:
+            message = f"{path}: item {quote(item)}: demand {before.demand} in one row and {demand} in another"
+            raise InputError(message)
+    return {item: found[item] for item in dict.fromkeys(rows["item"])}
+
+
+def _first(row: tuple[str, int | None, str | None]) -> tuple[str, bool, int, bool, str]:
+    """Order the rows of an item: those with a demand first, then those with a title."""
+    item, demand, title = row
+    return item, demand is None, demand or 0, not title, title or ""
+
+
+def read_merges(path: Path, **options: Unpack[Options]) -> dict[str, str]:
+    """Return which label becomes which, from a file ``label,as``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a label stands twice.
+    """
+    return by_label(path, _LABEL, _AS, **options)
+
+
+def read_references(path: Path, **options: Unpack[Options]) -> dict[str, float]:
+    """Return known quality by item, from a file ``item,quality``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if an item stands twice.
+    """
+    return by_label(path, PAPER, QUALITY, **options)
+
+
+def read_truth(path: Path, **options: Unpack[Options]) -> dict[str, float]:
+    """Return true quality by item, from a file ``item,truth``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if an item stands twice.
+    """
+    return by_label(path, PAPER, TRUTH, **options)
+
+
+# Side files on reviewers: loads, institutions, who is senior or willing, any attributes.
+
+_CHOSEN = {field.role.name: field for field in (SENIOR, WILLING)}
+_FIELDS = (PERSON, LOAD, MIN_LOAD, INSTITUTION, SENIOR)
+_SYNONYMOUS = (INSTITUTION.role, SENIOR.role)
+
+
+class Reviewer(NamedTuple):
+    """A reviewer: most and fewest reviews (None: as all others), institution, senior or not."""
+
+    load: int | None
+    min_load: int | None
+    institution: str
+    senior: bool
+
+
+class Roster(NamedTuple):
+    """The reviewers of a file, and attributes by reviewer."""
+
+    reviewers: dict[str, Reviewer]
+    attributes: dict[str, dict[str, Any]]
+
+
+def read_reviewers(path: Path, **options: Unpack[Options]) -> dict[str, Reviewer]:
+    """Return the reviewers of a file ``reviewer[,load,min_load,institution,senior]``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice or has a ``min_load`` above the ``load``, or there is
+        none.
+    """
+    table, places = open_side(path, [field.role for field in _FIELDS], "reviewers", options)
+    return _reviewers(path, table, places, options)
+
+
+def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
+    """Return the reviewers of a file and what it says of each, read once.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_reviewers` and :func:`read_attributes`.
+    """
+    table, places = open_side(path, [field.role for field in _FIELDS], "reviewers", options)
+    return Roster(_reviewers(path, table, places, options), _attributes(path, table, places[REVIEWER.name], options))
+
+
+def _reviewers(path: Path, table: Table, places: Mapping[str, int], options: Options) -> dict[str, Reviewer]:
+    rows = decoded(coded_of(table, places, _FIELDS, options, key=("reviewer",), kind="reviewers"))
+    expect_rows(path, rows["reviewer"], "reviewer")
+    found = {
+        label: Reviewer(load, least, institution or "", bool(senior))
+        for label, load, least, institution, senior in zip(*(rows[field.role.name] for field in _FIELDS), strict=True)
+    }
+    for label, entry in found.items():
+        if entry.load is not None and entry.min_load is not None and entry.min_load > entry.load:
+            message = f"{path}: reviewer {quote(label)}: min_load {entry.min_load} is above load {entry.load}"
+            raise InputError(message)
+    return found
+
+
+def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[str, Any]]:
+    """Return what a file says of each reviewer: for each column its text, or several in a list where ; parts them.
+
+    A column of nothing but yes and no gives True and False. Empty cells are left out. Columns are named as in the file,
+    and ``institution`` and ``senior`` by these names, too, where the file has a synonym. Of an export with many rows a
+    reviewer, such as one of bids, columns in which these differ say nothing of reviewers.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice, or there is none.
+    """
+    table, places = open_side(path, [REVIEWER], "reviewers", options)
+    return _attributes(path, table, places[REVIEWER.name], options)
+
+
+def _attributes(path: Path, table: Table, place: int, options: Options) -> dict[str, dict[str, Any]]:
+    problems = Problems()
+    rows = read_rows(table, range(len(table.header)), problems, options)
+    # A recognised export has rows for what it is about; in a table of one's own a second row is a slip.
+    kept = distinct_rows(table, rows.lines, [rows.columns[place]], not table.source, problems)
+    problems.raise_any()
+    labels = [rows.columns[place].values[code] for code in rows.columns[place].codes[kept].tolist()]
+    expect_rows(path, labels, "reviewer")
+    found: dict[str, dict[str, Any]] = {label: {} for label in labels}
+    for number, header in enumerate(table.header):
+        if number == place or (table.source and not _settled(rows.columns[place], rows.columns[number])):
+            continue
+        same = [role.name for role in _SYNONYMOUS if normalise(header) in map(normalise, role.names)]
+        meaning, names = _meanings(rows.columns[number].values, flag="senior" in same), [header.strip(), *same]
+        for label, code in zip(labels, rows.columns[number].codes[kept].tolist(), strict=True):
+            if meaning[code] is not None:
+                found[label].update(dict.fromkeys(names, meaning[code]))
+    return found
+
+
+def _settled(key: Column, column: Column) -> bool:
+    """Whether all rows of one key say the same in a column."""
+    pairs = np.unique(np.stack([key.codes, column.codes]), axis=1)
+    return bool(pairs.shape[1] == np.unique(key.codes).size)
+
+
+def _meanings(cells: Sequence[str], *, flag: bool) -> list[Any]:
+    """Return what the cells of a column mean: yes and no where all do, else text, or several; None where empty."""
+    cells = ["" if cell.strip() in BLANK else cell for cell in cells]
+    words = {cell.strip().casefold() for cell in cells} - {""}
+    # Letters alone may be names; only together they are yes and no.
+    if flag or words == {"y", "n"} or (words and words <= {"yes", "no", "true", "false", "1", "0"}):
+        return [parse_flag(cell) if cell.strip() else None for cell in cells]
+    texts = [[part.strip() for part in cell.split(";") if part.strip()] for cell in cells]
+    return [(several if len(several) > 1 else several[0]) if several else None for several in texts]
+
+
+def read_institutions(path: Path, **options: Unpack[Options]) -> dict[str, str]:
+    """Return institution by reviewer, from a file ``reviewer,institution``; who has none is left out.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice, or nobody has an institution.
+    """
+    found = by_label(path, PERSON, INSTITUTION, kind="reviewers", **options)
+    known = {label: institution for label, institution in found.items() if institution}
+    if not known:
+        message = f"{path}: expected a column institution with names in it, found none"
+        raise InputError(message)
+    return known
+
+
+def read_chosen(path: Path, name: str, **options: Unpack[Options]) -> list[str]:
+    """Return some reviewers, from a file ``reviewer[,senior]`` or ``reviewer[,willing]``.
+
+    Those with a yes in the column ``name``; all that are listed, where no cell of it says yes or no.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice, or there is none.
+    """
+    found = by_label(path, PERSON, _CHOSEN[name], kind="reviewers", **options)
+    expect_rows(path, list(found), "reviewer")
+    said = any(flag is not None for flag in found.values())
+    return [label for label, flag in found.items() if flag or not said]
+
+
+def read_capacity(path: Path, **options: Unpack[Options]) -> dict[str, int]:
+    """Return spare load by reviewer, from a file ``reviewer,spare``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice.
+    """
+    return by_label(path, PERSON, SPARE, kind="reviewers", **options)
+
+
+def read_missing(path: Path, **options: Unpack[Options]) -> dict[str, float]:
+    """Return how likely each review of a reviewer fails to arrive, from a file ``reviewer,probability``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice.
+    """
+    return by_label(path, PERSON, PROBABILITY, **options)
+
+
+def read_hypotheses(path: Path, **options: Unpack[Options]) -> dict[str, str]:
+    """Return the name of a hypothesis by reviewer, from a file ``reviewer,hypothesis``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice.
+    """
+    return by_label(path, PERSON, HYPOTHESIS, **options)

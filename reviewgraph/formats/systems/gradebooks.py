@@ -1,0 +1,215 @@
+"""Spreadsheets as people have them: answers to an online form, a workshop, and a gradebook with one row a student."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.text import counted
+from reviewgraph.formats.columns import ITEM, REVIEWER, ROW_NUMBERS, SCORE, TITLE, Role, locate, normalise
+from reviewgraph.formats.files import quote_all
+from reviewgraph.formats.grids import Grid, Line, to_grid
+from reviewgraph.formats.systems.system import Export, System, Use
+from reviewgraph.formats.tables import Table
+from reviewgraph.formats.values import parse_number
+
+#: The first column of the answers, in the languages we have seen it in.
+_STAMPS = "timestamp|zeitstempel|horodateur|marca_temporal|submission_time|start_time|carimbo_de_data_hora"
+
+#: Words of questions by what they ask for.
+_ASKS = {
+    REVIEWER: ("reviewer", "email", "grader", "judge", "your name", "username"),
+    ITEM: ("paper", "submission", "proposal", "essay", "project", "poster", "abstract", "application", "candidate"),
+    SCORE: ("score", "rating", "rate", "grade", "overall", "mark", "points"),
+}
+
+# "Grader 1", "Score (2)": what a column of a gradebook holds, and the number of the review.
+_NUMBERED = re.compile(r"\s*(?P<name>.*?\D)[\s(#_.-]*(?P<number>[0-9]{1,3})[\s)]*")
+
+
+def _questions(table: Table) -> Mapping[str, Sequence[str]]:
+    """Return the questions by role, for roles that no column has by its usual name; several have to be chosen from."""
+    normal = {name: normalise(name) for name in table.header}
+    found: dict[str, list[str]] = {}
+    for role, words in _ASKS.items():
+        if not (set(role.names) - set(ROW_NUMBERS)) & set(normal.values()):
+            stems = [normalise(word) for word in words]
+            found[role.name] = [
+                name
+                for name, text in normal.items()
+                if any(re.search(rf"(?:^|_){stem}s?(?:_|$)", text) for stem in stems)
+            ]
+    taken = [name for names in found.values() for name in names]
+    return {role: [name for name in names if taken.count(name) == 1] or names for role, names in found.items()}
+
+
+def _numbered(header: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Return the columns by number and role of headers such as ``Grader 1, Score 1, Grader 2, Score 2``."""
+    found: dict[str, dict[str, int]] = {}
+    for place, text in enumerate(header):
+        match = _NUMBERED.fullmatch(text)
+        role = match and next((role for role in (REVIEWER, SCORE) if normalise(match["name"]) in role.names), None)
+        if match and role:
+            found.setdefault(match["number"], {})[role.name] = place
+    return found
+
+
+def _melted(name: str, table: Table) -> Table:
+    """Return a row a review of a table with one row a student and numbered columns.
+
+    Raises
+    ------
+    InputError
+        If a number has no reviewer, or some have a score and others none.
+    """
+    reviews = _numbered(table.header)
+    odd = [number for number, columns in reviews.items() if REVIEWER.name not in columns]
+    scored = [number for number, columns in reviews.items() if SCORE.name in columns]
+    odd += [number for number in reviews if scored and number not in scored]
+    if odd:
+        message = (
+            f"{name}: a row for each student and numbered columns, as in 'Grader 1', 'Grade 1': number {odd[0]} lacks "
+            f"one of the two; found the columns {quote_all(table.header)}"
+        )
+        raise InputError(message)
+    grid = to_grid(table)
+    item, title = _labels(grid)
+    lines = [
+        Line([cells[item], cells[title] if title is not None else "", reviewer, score], place)
+        for cells, place in grid.lines
+        for columns in reviews.values()
+        for reviewer in [cells[columns[REVIEWER.name]]]
+        for score in [cells[columns[SCORE.name]] if SCORE.name in columns else ""]
+        if reviewer.strip() or score.strip()
+    ]
+    return Grid(grid.name, [ITEM.name, TITLE.name, REVIEWER.name, SCORE.name], lines)
+
+
+def _matrix(name: str, table: Table) -> Table | None:
+    """Return a row a review of a table with one row a student and a column of scores for each reviewer."""
+    grid = to_grid(table)
+    item, title = _labels(grid)
+    scores = [
+        place
+        for place, name in enumerate(grid.header)
+        if normalise(name) not in _NO_REVIEWER and _has_scores(grid.column(place))
+    ]
+    if not scores:
+        return None
+    lines = [
+        Line([cells[item], cells[title] if title is not None else "", grid.header[place], cells[place]], where)
+        for cells, where in grid.lines
+        for place in scores
+        if cells[place].strip()
+    ]
+    found = Grid(grid.name, [ITEM.name, TITLE.name, REVIEWER.name, SCORE.name], lines)
+    found.notes = [f"the reviewers are the columns {quote_all([grid.header[place] for place in scores])}"]
+    return found
+
+
+def _labels(grid: Grid) -> tuple[int, int | None]:
+    """Return the columns of the student and of a title.
+
+    Raises
+    ------
+    InputError
+        If it is not clear which column is the student.
+    """
+    places = locate(grid.header, [STUDENT, TITLE], {}, grid.name, grid.notes.append, prefix=None)
+    return places[STUDENT.name], places.get(TITLE.name)
+
+
+#: Who or what a row of a gradebook is about.
+STUDENT = Role(ITEM.name, (*ITEM.synonyms, "student_id", "student_name", "name", "id_number"), label=True)
+#: Columns of a gradebook that are of no reviewer, whatever stands in them.
+_NO_REVIEWER = frozenset(
+    (
+        *(*STUDENT.names, *TITLE.names, *SCORE.names, *REVIEWER.names),
+        *("total", "average", "mean", "sum", "count", "median", "final", "final_grade", "final_mark", "final_score"),
+    )
+)
+
+
+def _has_scores(cells: Sequence[str]) -> bool:
+    """Return whether a column holds a score; one that holds other things, too, is to be refused, not passed over."""
+    return any(parse_number(cell) is not None for cell in cells)
+
+
+def _labels_of_both(grid: Grid) -> list[str]:
+    """Return the labels that people and works bear both, as where students assess each other."""
+    places = locate(grid.header, (REVIEWER, ITEM), {}, grid.name, lambda note: None, prefix=None)
+    reviewers = set(grid.column(places[REVIEWER.name])) - {""}
+    return [label for label in dict.fromkeys(grid.column(places[ITEM.name])) if label in reviewers]
+
+
+def _own(table: Table) -> Grid:
+    """Return the pairs of a person and the own work."""
+    grid = to_grid(table)
+    lines = (Line([label, label], f"{grid.name}: {label}") for label in _labels_of_both(grid))
+    return Grid(grid.name, [ITEM.name, REVIEWER.name], lines)
+
+
+def _peers(table: Table) -> Grid:
+    """Return the reviews, and say what bars own works where people review each other."""
+    grid = table if isinstance(table, Grid) else to_grid(table)
+    both = len(_labels_of_both(grid))
+    if both:
+        works = counted(both, "work bears the name of a reviewer", "works bear the names of reviewers")
+        grid.notes.append(f"{works}; --conflicts with this file, too, lets nobody review the own")
+    return grid
+
+
+_USES = (Use("reviews", reshape=_peers), Use("papers"), Use("conflicts", reshape=_own))
+
+
+class Forms(System):
+    """Answers to an online form."""
+
+    name = "forms"
+    title = "an online form"
+    exports = (
+        Export(
+            "answers to an online form",
+            (Use("reviews", find=_questions),),
+            (_STAMPS,),
+            ("action", "submitted_at"),
+            extras=(*_STAMPS.split("|"), "email_address", "name"),
+        ),
+    )
+
+
+class Workshop(System):
+    """A workshop of Moodle."""
+
+    name = "workshop"
+    title = "a workshop of Moodle"
+    exports = (
+        Export(
+            "a workshop of Moodle",
+            _USES,
+            ("assessee", "grader|assessor|reviewer"),
+            extras=("remark", "feedback", "comment"),
+        ),
+    )
+
+
+class Gradebook(System):
+    """A gradebook, with numbered columns or a column for each reviewer."""
+
+    name = "gradebook"
+    title = "a gradebook with one row a student"
+    exports = (
+        Export(
+            "a gradebook with one row a student",
+            _USES,
+            (rf"(?:{'|'.join(REVIEWER.names)})_?[0-9]{{1,3}}",),
+            extract=_melted,
+        ),
+        Export(
+            "a gradebook with a column for each reviewer",
+            (Use("reviews"),),
+            extract=_matrix,
+            shy="name",
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Connection: components, levels, fragility, precision."""

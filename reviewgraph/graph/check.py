@@ -1,0 +1,454 @@
+"""The assignment check: everything the review graph says about comparing scores, in one report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from reviewgraph._base.arguments import checked
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import first_labels
+from reviewgraph._base.provenance import record_of
+from reviewgraph._base.results import Pictured
+from reviewgraph._base.text import LISTED, counted, listed, noun, ranging
+from reviewgraph.graph.components import covers_all, doubly_connected_components
+from reviewgraph.graph.fragility import losses, losses_of
+from reviewgraph.graph.levels import level_named
+from reviewgraph.graph.precision import Assumptions, assumed, expectations, outlook_of
+from reviewgraph.graph.structure import structure_of
+from reviewgraph.graph.violations import Violations, violations_of
+from reviewgraph.io.rules import stated_rules
+from reviewgraph.io.sides import without_gone
+from reviewgraph.table.reviews import as_reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reviewgraph._base.arrays import IntArray
+    from reviewgraph._base.labels import Label
+    from reviewgraph.graph.components import Components
+    from reviewgraph.graph.fragility import Losses
+    from reviewgraph.graph.precision import Outlook
+    from reviewgraph.graph.structure import Structure
+    from reviewgraph.io.rules import Rules
+    from reviewgraph.table.reviews import Reviews, ReviewsLike
+
+
+# The check as a page for people: what is missing today, then the verdict, in a chair's words; items are papers.
+
+#: What no verdict says.
+PRECISE = "Comparable does not mean precise: noisy scores still need enough reviews per paper."
+
+
+def page(
+    structure: Structure,
+    as_of_now: Structure | None = None,
+    scored: Components | None = None,
+    violations: Violations | None = None,
+    *,
+    certain: bool = False,
+) -> str:
+    """Return the whole page.
+
+    Parameters
+    ----------
+    structure
+        What the table promises if all its reviews arrive.
+    as_of_now
+        The same for the reviews that have scores, where some have and some have not.
+    scored
+        Doubly connected components by the scores themselves, where there are scores.
+    violations
+        What is broken of conflicts, loads and demands, where that was looked at.
+    certain
+        Whether the scores themselves make all papers comparable for certain; false by default.
+    """
+    lines = [
+        *unlisted(structure.reviews),
+        *(f"{words}." for words in today(structure, as_of_now, violations)),
+        *verdicts(structure, as_of_now),
+        PRECISE,
+        *by_scores(scored, certain=certain),
+        *("", *facts(structure.reviews, int(structure.reviews.scored.sum()))),
+        *("", *groups(structure)),
+        *(["", *violations.lines()] if violations else []),
+    ]
+    return "\n".join(lines)
+
+
+def unlisted(reviews: Reviews) -> list[str]:
+    """Return which papers a file cannot hold, and where they are listed, as a sentence; nothing where none is known."""
+    return [f"{reviews.origin.unlisted.words}."] if reviews.origin.unlisted else []
+
+
+def today(structure: Structure, as_of_now: Structure | None, violations: Violations | None) -> list[str]:
+    """Return what is missing, a sentence each without its point; nothing where every review is in and no rule broken.
+
+    Takes what :func:`page` takes.
+    """
+    reviews, later, found = structure.reviews, "", list[str]()
+    unread = int((reviews.reviews_per_item == 0).sum())
+    if as_of_now is not None:
+        there, later = as_of_now.reviews, ", even when all are in"
+        empty = int((there.reviews_per_item == 0).sum())
+        of = f"{there.n_reviews:,} of {counted(reviews.n_reviews, 'review')} {noun(there.n_reviews, 'is', 'are')} in"
+        none = counted(empty, "paper has none", "papers have none") if empty else "every paper has one or more"
+        nobody = f", {unread:,} of them no reviewer" if empty > unread > 0 else ""
+        found.append(f"{of}; {none}{nobody}")
+        unread = unread if unread == empty else 0
+    if unread:
+        of = f"{unread:,} of {counted(reviews.n_items, 'paper')} {noun(unread, 'has', 'have')}"
+        found.append(f"{of} no {reviewer_or_review(reviews)}")
+    return [*found, *([] if violations is None else violations.sentences(later))]
+
+
+def reviewer_or_review(reviews: Reviews) -> str:
+    """Return what papers without a review lack: files of scores alone do not say who has reviewers."""
+    return "review" if reviews.scored.all() else "reviewer"
+
+
+def verdicts(structure: Structure, as_of_now: Structure | None = None) -> list[str]:
+    """Return the verdict; where scores are missing, that for when all are in, and that of today."""
+    if as_of_now is None:
+        return [verdict(structure)]
+    return [
+        f"If all {counted(structure.reviews.n_reviews, 'review')} arrive: {verdict(structure)}",
+        f"As of now, with {counted(as_of_now.reviews.n_reviews, 'score')}: {verdict(as_of_now, late=True)}",
+    ]
+
+
+def verdict(structure: Structure, *, late: bool = False) -> str:
+    """Return what a chair may say of these reviews, in one or two sentences.
+
+    Parameters
+    ----------
+    structure
+        Of the reviews.
+    late
+        Whether others are still to come, so that papers without a review may have reviewers; false by default.
+    """
+    n_items, of = structure.reviews.n_items, of_this_file(structure.reviews)
+    missing = f"{counted(structure.degrees_of_freedom, 'link')} missing (degrees of freedom)"
+    if structure.level is not None:
+        papers = f"All {n_items:,} papers{of} are" if n_items != 1 else f"The one paper{of} is"
+        groups = f"{counted(len(structure.doubly_connected), 'group')} (doubly connected components)"
+        return level_named(structure.level).verdict(papers, groups, missing)
+    unreviewed = int((structure.reviews.reviews_per_item == 0).sum())
+    nobody = f" {counted(unreviewed, 'paper')} nobody reviews." if unreviewed and not late else ""
+    pieces = len(structure.connected)
+    if pieces > 1:
+        return (
+            f"The {n_items:,} papers{of} cannot all be compared: they fall into {pieces:,} pieces "
+            f"without a common reviewer (connected components); {missing}.{nobody}"
+        )
+    return f"The papers cannot be compared.{nobody}"
+
+
+def of_this_file(reviews: Reviews) -> str:
+    """Return what is said behind "papers" where there may be others, which the file cannot hold."""
+    return " of this file" if reviews.origin.unlisted else ""
+
+
+def by_scores(scored: Components | None, *, certain: bool) -> list[str]:
+    """Return what the scores themselves say, a line where there are scores; takes what :func:`page` takes."""
+    if scored is None:
+        return []
+    if certain:
+        return ["Going by the scores themselves, too: all papers are comparable for certain."]
+    return [
+        f"Going by the scores themselves: {counted(len(scored), 'group')}, the largest of "
+        f"{counted(scored.largest_cover, 'paper')} (equal scores do not show how widely a reviewer spreads them)."
+    ]
+
+
+class Table(Protocol):
+    """What is told of a table: its sizes, and what there is one of a reviewer or item."""
+
+    @property
+    def reviewers(self) -> Sequence[Label]:
+        """Labels of the reviewers."""
+        ...
+
+    @property
+    def items(self) -> Sequence[Label]:
+        """Labels of the items."""
+        ...
+
+    @property
+    def n_reviews(self) -> int:
+        """How many reviews there are."""
+        ...
+
+    @property
+    def loads(self) -> IntArray:
+        """Reviews a reviewer."""
+        ...
+
+    @property
+    def reviews_per_item(self) -> IntArray:
+        """Reviews an item."""
+        ...
+
+
+def facts(reviews: Table, n_scored: int) -> list[str]:
+    """Return sizes, loads, and what stands alone, a line each; so many of the reviews have a score."""
+    unreviewed = np.flatnonzero(reviews.reviews_per_item == 0)
+    few = np.flatnonzero(reviews.loads < 2)
+    state = "all scored" if n_scored == reviews.n_reviews else f"{n_scored:,} scored" if n_scored else "no scores yet"
+    return [
+        f"{counted(len(reviews.reviewers), 'reviewer')}, {counted(len(reviews.items), 'paper')}, "
+        f"{counted(reviews.n_reviews, 'review')} ({state})",
+        f"Reviews per paper: {_spread(reviews.reviews_per_item)}",
+        f"Papers per reviewer: {_spread(reviews.loads)}",
+        f"Papers nobody reviews: {_some(reviews.items, unreviewed)}",
+        f"Reviewers with fewer than two reviews, who link nothing: {_some(reviews.reviewers, few)}",
+    ]
+
+
+def groups(structure: Structure) -> list[str]:
+    """Return a heading, a line for each of the largest groups, and one for the rest."""
+    reviews, components = structure.reviews, structure.doubly_connected
+    order = components.largest_first
+    lines = ["Largest groups (doubly connected components):"]
+    for component in order[:LISTED].tolist():
+        members = np.flatnonzero(components.labels == component)
+        lines.append(
+            f"  {counted(int(components.cover_sizes[component]), 'paper'):>12} by "
+            f"{counted(members.size, 'reviewer')}: {_names(reviews.reviewers, members)}; "
+            f"{noun(int(components.cover_sizes[component]), 'paper')} "
+            f"{_names(reviews.items, components.covers[component])}"
+        )
+    rest = order[LISTED:]
+    if rest.size:
+        least, most = components.cover_sizes[rest].min(), components.cover_sizes[rest].max()
+        more = counted(rest.size, "more group")
+        lines.append(f"  and {more} of {ranging(int(least), int(most))} {noun(int(most), 'paper')}")
+    return lines
+
+
+def _spread(counts: IntArray) -> str:
+    if counts.size == 0:
+        return "none"
+    return f"{ranging(int(counts.min()), int(counts.max()))}, median {np.median(counts):g}"
+
+
+def _some(labels: Sequence[Label], codes: IntArray) -> str:
+    return f"{codes.size:,} ({_names(labels, codes)})" if codes.size else "none"
+
+
+def _names(labels: Sequence[Label], codes: IntArray) -> str:
+    """Return the first few labels."""
+    return listed(first_labels(labels, codes, LISTED + 1))
+
+
+#: The rules that a check looks at.
+HEEDED = ("conflicts", "gone", "demand", "load")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Pictured):
+    """The check of an assignment, see :func:`check`.
+
+    Parameters
+    ----------
+    structure
+        What the table promises if all its reviews arrive.
+    as_of_now
+        The same for the reviews that have scores, where some have and some have not.
+    scored
+        Components by the scores themselves, ties carrying no scale, where there are scores.
+    assumptions
+        Of the scores, for expected errors.
+    n_selected
+        How many of the best will be selected; a tenth by default.
+    look
+        Whether reviewers and reviews whose loss lowers the level are looked for; by default in small tables.
+    missing
+        The probability that a review fails to arrive, one number or by reviewer; None by default.
+    violations
+        What is broken of conflicts, loads and demands; None where nothing was given.
+    """
+
+    structure: Structure
+    as_of_now: Structure | None
+    scored: Components | None
+    assumptions: Assumptions = field(default_factory=Assumptions)
+    n_selected: int | None = None
+    look: bool | None = None
+    missing: float | Mapping[Label, float] | None = None
+    violations: Violations | None = None
+
+    pictured_by: ClassVar[str] = "reviewgraph.report.check"
+
+    @cached_property
+    def losses(self) -> Losses:
+        """What losses would do to the level."""
+        return losses_of(self.reviews, self.level, self.look, self.missing)
+
+    @cached_property
+    def expected(self) -> Outlook:
+        """Expected errors of the items, and what more reviews would buy."""
+        return outlook_of(self.structure, self.assumptions, self.n_selected)
+
+    @property
+    def reviews(self) -> Reviews:
+        """The table checked."""
+        return self.structure.reviews
+
+    @property
+    def recovery_resilient(self) -> bool:
+        """Whether all items are comparable for certain."""
+        return self.structure.recovery_resilient
+
+    @property
+    def recoverable(self) -> bool:
+        """Whether all items are comparable unless qualities line up by coincidence."""
+        return self.structure.recoverable
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Missing links."""
+        return self.structure.degrees_of_freedom
+
+    @property
+    def level(self) -> str | None:
+        """The name of the highest level that holds for the structure, or none."""
+        return self.structure.level
+
+    @cached_property
+    def scored_recovery_resilient(self) -> bool:
+        """Whether the scores themselves make all items comparable for certain; false without scores."""
+        return self.scored is not None and covers_all(self.scored, use_scores=True)
+
+    @checked
+    def reaches(self, level: str, *, use_scores: bool = False) -> bool:
+        """Whether a level holds, with ``use_scores`` by the reviews that have scores and, where ties matter, by ties.
+
+        Raises
+        ------
+        InputError
+            If ``use_scores`` is asked of a table without scores or of a level that does not go by them, or no level has
+            the name.
+        """
+        asked = level_named(level)
+        if not use_scores:
+            return asked.holds(self.structure)
+        if asked.outlives:
+            message = f"use_scores: expected a level that goes by scores, found {asked.name!r}; ask without use_scores"
+            raise InputError(message)
+        if self.scored is None:
+            message = "use_scores: expected a table with scores, found planned reviews only"
+            raise InputError(message)
+        return self.scored_recovery_resilient if asked.heeds_ties else asked.holds(self.as_of_now or self.structure)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as the command's ``--json`` prints it."""
+        found, unlisted = self.structure.to_dict(), self.reviews.origin.unlisted
+        found["unlisted"] = None if unlisted is None else {"papers": unlisted.which, "listed_in": unlisted.beside}
+        found["expected_error"] = self.expected.to_dict() if self.reviews.n_items else None
+        found |= self.losses.to_dict()
+        if self.as_of_now is not None:
+            found["as_of_now"] = self.as_of_now.to_dict()
+        if self.scored is not None:
+            resilient = {"recovery_resilient": self.scored_recovery_resilient}
+            found["scored"] = {"doubly_connected": self.scored.to_dict(), **resilient}
+        if self.violations is not None:
+            found["violations"] = self.violations.to_dict()
+        return {**found, **record_of(self.reviews.origin.files)}
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row a reviewer, as :meth:`Structure.to_columns`."""
+        return self.structure.to_columns()
+
+    def headline(self) -> str:
+        """Return the level, and what is missing."""
+        return self.structure.headline()
+
+    def page(self) -> str:
+        """Return the check as a page for people: what is missing, then the verdict."""
+        return "\n".join(
+            [
+                page(
+                    self.structure,
+                    self.as_of_now,
+                    self.scored,
+                    self.violations,
+                    certain=self.scored_recovery_resilient,
+                ),
+                *expectations(self.expected),
+                *losses(self.losses),
+            ]
+        )
+
+
+@checked
+def check(
+    reviews: ReviewsLike,
+    like: ReviewsLike | None = None,
+    assumptions: Assumptions | None = None,
+    n_selected: int | None = None,
+    fragile: bool | None = None,
+    missing: float | Mapping[Label, float] | None = None,
+    *,
+    rules: Rules | None = None,
+    **given: Any,
+) -> Report:
+    """Check whether reviews put all items on one scale, what is missing if they do not, and what errors to expect.
+
+    Parameters
+    ----------
+    reviews
+        The table to check, or a data frame of it.
+    like, assumptions
+        What is assumed of scores, as in :func:`expected_errors`.
+    n_selected
+        How many of the best will be selected: a tenth of the items by default.
+    fragile
+        Whether to look for reviewers and reviews whose loss lowers the level; by default in small tables.
+    missing
+        The probability that a review fails to arrive, as :func:`keeps` takes it; by default nothing is simulated.
+    rules
+        What the assignment should keep to: ``conflicts``, ``load`` and ``demand`` of :class:`Rules`; and who is
+        ``gone``, whose reviews without a score are left out. By default nothing is looked at.
+    **given
+        The same as keywords of their own, as in ``check(reviews, load=5)``.
+
+    Raises
+    ------
+    InputError
+        If ``like`` and ``assumptions`` are both given, nothing can be learned from ``like``, or there are rules that a
+        check does not look at.
+
+    Notes
+    -----
+    Takes time near-linear in the number of reviews on real and random tables.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> report = check(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2), ("bob", 3)]))
+    >>> report
+    <Report: 3 items, double>
+    >>> report.recovery_resilient, report.level, report.degrees_of_freedom
+    (True, 'double', 0)
+    """
+    whole = as_reviews(reviews)
+    stated = stated_rules("check", rules, given, HEEDED)
+    reviews = without_gone(whole, stated.gone)
+    n_scored = int(reviews.scored.sum())
+    limits = (stated.conflicts, stated.load, stated.demand)
+    asked = any(limit is not None for limit in limits)
+    return Report(
+        structure=structure_of(reviews),
+        as_of_now=structure_of(reviews.only_scored()) if 0 < n_scored < reviews.n_reviews else None,
+        scored=doubly_connected_components(reviews, use_scores=True) if n_scored else None,
+        assumptions=assumed(like, assumptions),
+        n_selected=n_selected,
+        look=fragile,
+        missing=missing,
+        violations=violations_of(reviews.with_labels(whole.reviewers), *limits) if asked else None,
+    )

@@ -1,0 +1,420 @@
+"""Connected and doubly connected components of reviewers, with certificates that anyone can replay.
+
+The level *connected* is Repeat-Union of the paper, *double* is Repeat-Union2 (Algorithm 1), both on covers: two
+sets of reviewers merge when the items they have reviewed between them share one item, or two. The algorithm, written
+to be read, is :mod:`reviewgraph.graph.closure`; here compiled kernels compute the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reviewgraph._base.arguments import checked
+from reviewgraph._base.arrays import distinct
+from reviewgraph._base.labels import Shuffled, ranks
+from reviewgraph._base.results import Result
+from reviewgraph._base.text import counted
+from reviewgraph.graph.kernels.compiling import COPY, STEP, elements
+from reviewgraph.graph.kernels.pebbles import join_blocks, new_blocks, new_game, play
+from reviewgraph.graph.kernels.union_find import (
+    merge_covers,
+    merge_pairs,
+    no_merges,
+    nothing_reached,
+    rank_neighbours,
+    ranks_within,
+    single_covers,
+    union_pairs,
+)
+from reviewgraph.table.reviews import as_reviews
+
+if TYPE_CHECKING:
+    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph.graph.kernels.union_find import Merges
+    from reviewgraph.table.reviews import Reviews, ReviewsLike
+
+
+#: Ways of two steps that are looked at before it is asked whether the rest is worth compiling for.
+WAYS = 200_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Components(Result):
+    """A partition of the reviewers, each part with the items it covers and the merges that prove it one.
+
+    Parameters
+    ----------
+    labels
+        Shape (M,): the component of each reviewer, numbered in the order of their first reviewers.
+    item_labels
+        Shape (N,), for connected components: the piece of each item; unreviewed items are pieces of their own,
+        numbered after those that have reviewers. Empty for doubly connected components, which share items.
+    merges
+        Shape (K, 4), for doubly connected components: the certificate, row by row (a, b, u, v): when its turn
+        comes, the components of reviewers a and b both cover the items u and v.
+    reviews
+        The reviews that count: all of them, or those with scores.
+    """
+
+    labels: IntArray
+    item_labels: IntArray
+    merges: IntArray
+    reviews: Reviews = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return how many components there are, and how many items the largest cover holds."""
+        return {"components": len(self), "largest_cover": self.largest_cover}
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row a reviewer: the label, and the component."""
+        return {"reviewer": list(self.reviews.reviewers), "component": self.labels.tolist()}
+
+    def headline(self) -> str:
+        """Return the same in half a line."""
+        return f"{len(self):,}, the largest covers {self.largest_cover:,} of {counted(self.reviews.n_items, 'item')}"
+
+    def __len__(self) -> int:
+        """Return the number of components, unreviewed items included where they are pieces of their own."""
+        return int(max(self.labels.max(initial=-1), self.item_labels.max(initial=-1))) + 1
+
+    @property
+    def is_one_piece(self) -> bool:
+        """Of connected components: whether one piece holds all items, each with a review."""
+        same = bool((self.item_labels == self.item_labels[:1]).all())
+        return same and bool((self.reviews.reviews_per_item > 0).all())
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """Reviewers in each component."""
+        return np.bincount(self.labels, minlength=len(self))
+
+    @cached_property
+    def _compressed(self) -> tuple[IntArray, IntArray]:
+        n_items = max(self.reviews.n_items, 1)
+        pairs = distinct(self.labels[self.reviews.reviewer] * n_items + self.reviews.item)
+        if self.item_labels.size:
+            pairs = distinct(self.item_labels * n_items + np.arange(self.reviews.n_items))
+        start = np.zeros(len(self) + 1, np.int64)
+        start[1:] = np.cumsum(np.bincount(pairs // n_items, minlength=len(self)))
+        return start, pairs % n_items
+
+    @property
+    def cover_start(self) -> IntArray:
+        """Component c covers the items ``cover_item[cover_start[c]:cover_start[c + 1]]``."""
+        return self._compressed[0]
+
+    @property
+    def cover_item(self) -> IntArray:
+        """Covered items, component by component, ascending."""
+        return self._compressed[1]
+
+    @property
+    def cover_sizes(self) -> IntArray:
+        """Items that each component covers."""
+        return np.diff(self.cover_start)
+
+    @property
+    def largest_cover(self) -> int:
+        """Items that the component with the largest cover covers."""
+        return int(self.cover_sizes.max(initial=0))
+
+    @cached_property
+    def largest_first(self) -> IntArray:
+        """All components: most items first, then most reviewers, then the one whose first reviewer comes first."""
+        first = np.arange(len(self))
+        if isinstance(self.reviews.reviewers, Shuffled):
+            first += self.reviews.n_reviewers
+            np.minimum.at(first, self.labels, ranks(self.reviews.reviewers))
+        return np.lexsort((first, -self.sizes, -self.cover_sizes))
+
+    @cached_property
+    def covers(self) -> tuple[IntArray, ...]:
+        """Covered items of each component, ascending."""
+        return tuple(np.split(self.cover_item, self.cover_start[1:-1])) if len(self) else ()
+
+
+@checked
+def connected_components(reviews: ReviewsLike) -> Components:
+    """Pieces of the reviewer-item graph (Repeat-Union): who can be compared if reviewers differ in severity only.
+
+    An item nobody reviews is a piece of its own. Takes time near-linear in M + N + E.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> pieces = connected_components(Reviews.from_pairs([("ann", 1), ("bob", 1), ("cleo", 2)], items=[3]))
+    >>> len(pieces), pieces.labels.tolist(), pieces.item_labels.tolist()
+    (3, [0, 0, 1], [0, 1, 2])
+    """
+    reviews = as_reviews(reviews)
+    M, N = reviews.n_reviewers, reviews.n_items
+    parent = np.arange(M + N)
+    union_pairs(parent, reviews.reviewer, M + reviews.item)
+    _, labels = np.unique(parent, return_inverse=True)
+    return Components(labels[:M], labels[M:], np.empty((0, 4), np.int64), reviews)
+
+
+@checked
+def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = False) -> Components:
+    """Doubly connected components (Repeat-Union2, Algorithm 1 of the paper), with the merges as certificate.
+
+    Start with every reviewer alone; merge two components while their covers share two items, as
+    :func:`reviewgraph.graph.closure.repeat_union` does step by step. The result does not depend on the order of
+    merges. Takes
+    time near-linear in the number of reviews unless many reviewers of many
+    items share single items pairwise; a hub item or a long chain of merges does no harm.
+
+    Parameters
+    ----------
+    reviews
+        Who reviews what.
+    use_scores
+        Count reviews that have scores only, and let tied scores carry no scale: two components merge if a
+        reviewer of one and a reviewer of the other both scored some two items, each differently, or if they
+        share two items of different tie classes (tie classes: the items that some reviewers scored alike, joined
+        transitively). By default the structure alone counts.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> rows = [("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2), ("bob", 3), ("cleo", 3)]
+    >>> groups = doubly_connected_components(Reviews.from_pairs(rows))
+    >>> groups.labels.tolist(), groups.merges.tolist()
+    ([0, 0, 1], [[0, 1, 0, 1]])
+    """
+    reviews = as_reviews(reviews)
+    counted = reviews.only_scored() if use_scores else reviews
+    level = score_levels(counted) if use_scores else np.empty(0, np.int64)
+    class_of = tie_classes(counted) if use_scores else np.arange(counted.n_items)
+    merges, parent = no_merges(counted.n_reviewers), np.arange(counted.n_reviewers)
+    count = _merge_pairs(counted, level, parent, merges)
+    if count == counted.n_reviewers - 1:  # a single component is left
+        one = np.zeros(counted.n_reviewers, np.int64)
+        return Components(one, np.empty(0, np.int64), np.column_stack(merges)[:count], counted)
+    covers = single_covers(
+        *(counted.reviewer_start, counted.item, counted.item_start, counted.reviewer_by_item, class_of, parent)
+    )
+    count = merge_covers(covers, merges, count)
+    return Components(_numbered(parent), np.empty(0, np.int64), np.column_stack(merges)[:count], counted)
+
+
+def _merge_pairs(reviews: Reviews, level: IntArray, parent: IntArray, merges: Merges) -> int:
+    """Join reviewers who share two items, in the form that suits the ways of two steps there are to look at."""
+    M, N = reviews.n_reviewers, reviews.n_items
+    graph = rank_neighbours(reviews.reviewer, reviews.item, M, N, level)
+    reached = nothing_reached(M + N, scored=level.size > 0)
+    # A few hubs often join everybody: what is left is weighed when they are done.
+    ways = np.minimum(reviews.loads[reviews.reviewer], reviews.reviews_per_item[reviews.item]).sum()
+    split = ranks_within(graph, WAYS) if ways > WAYS else 0
+    # As plain Python they copy all there is to lists, which is more than hubs are for millions of reviews.
+    work = STEP * float(min(ways, WAYS)) + COPY * elements((graph, reached, merges))
+    count = merge_pairs.form(work)(graph, reached, M, parent, merges, 0, M + N, split)
+    if split and count < M - 1:
+        run = merge_pairs.form(STEP * float(ways - WAYS))
+        count = run(graph, reached, M, parent, merges, count, split, 0)
+    return count
+
+
+@checked
+def is_recovery_resilient(reviews: ReviewsLike, *, use_scores: bool = False) -> bool:
+    """Whether one doubly connected component covers all items (Theorem 3.4): recovery is guaranteed.
+
+    With ``use_scores`` two tie classes must exist as well, unless there is but one item. A "no" means "not
+    guaranteed": the theorem's converse needs items in at most two components.
+
+    >>> from reviewgraph import Reviews
+    >>> is_recovery_resilient(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 1)]))
+    True
+    """
+    reviews = as_reviews(reviews)
+    return covers_all(doubly_connected_components(reviews, use_scores=use_scores), use_scores=use_scores)
+
+
+def covers_all(components: Components, *, use_scores: bool = False) -> bool:
+    """Whether one of the components covers every item, and with scores whether two tie classes exist."""
+    n_items = components.reviews.n_items
+    if components.largest_cover < n_items:
+        return False
+    return not use_scores or n_items < 2 or bool((tie_classes(components.reviews) > 0).any())
+
+
+def score_levels(reviews: Reviews) -> IntArray:
+    """Shape (E,): for each review the first review of the same reviewer with the same score."""
+    order = np.lexsort((reviews.score, reviews.reviewer))
+    reviewer, score = reviews.reviewer[order], reviews.score[order]
+    new = np.ones(order.size, np.bool_)
+    new[1:] = (reviewer[1:] != reviewer[:-1]) | (score[1:] != score[:-1])
+    level = np.empty(order.size, np.int64)
+    level[order] = order[np.flatnonzero(new)][np.cumsum(new) - 1] if order.size else order
+    return level
+
+
+def tie_classes(reviews: Reviews) -> IntArray:
+    """Shape (N,): the class of each item when items that a reviewer scored alike are of one class, transitively."""
+    parent = np.arange(reviews.n_items)
+    union_pairs(parent, reviews.item, reviews.item[score_levels(reviews)])
+    return np.unique(parent, return_inverse=True)[1]
+
+
+def _numbered(root: IntArray) -> IntArray:
+    """Labels 0, 1, ... in the order of first appearance."""
+    _, first, inverse = np.unique(root, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, np.int64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    return rank[inverse]
+
+
+# Generic recoverability: whether almost every vector of true qualities can be recovered from linear scores.
+#
+# Every review is one equation ``z_i = s_j x*_i + t_j`` in the lifted value z of its item and the slope s and offset t
+# of
+# its reviewer. For almost every x*, a set R of reviews is independent if and only if every non-empty subset R' obeys
+# ``|R'| <= items(R') + 2 reviewers(R') - 2`` (Whiteley 1989). A pebble game (Lee and Streinu 2008) finds its rank.
+
+#: Seconds that plain Python takes to offer a review to the game, on tables where it has to search much.
+OFFER = 12e-6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recoverability(Result):
+    """What the count matroid says of a table of reviews.
+
+    Parameters
+    ----------
+    rank
+        Independent equations among the reviews of reviewers with two or more.
+    degrees_of_freedom
+        Missing links: ``N + 2 M' - min(N, 2) - rank``, with M' the reviewers of two or more reviews.
+    reviews
+        The table.
+    """
+
+    rank: int
+    degrees_of_freedom: int
+    reviews: Reviews = field(repr=False)
+    _components: Components = field(repr=False)
+
+    @property
+    def recoverable(self) -> bool:
+        """No degrees of freedom left, every item reviewed and, for two items or more, someone reviews two."""
+        reviews = self.reviews
+        linked = reviews.n_items < 2 or bool((reviews.loads >= 2).any())
+        return self.degrees_of_freedom == 0 and linked and bool((reviews.reviews_per_item > 0).all())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rank and what follows from it."""
+        return {
+            "rank": self.rank,
+            "degrees_of_freedom": self.degrees_of_freedom,
+            "recoverable": self.recoverable,
+        }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row a reviewer: the label, and the maximal recoverable block (None for fewer than two reviews)."""
+        blocks = [None if block < 0 else block for block in self.block_labels.tolist()]
+        return {"reviewer": list(self.reviews.reviewers), "block": blocks}
+
+    def headline(self) -> str:
+        """Return whether it is recoverable, or how many links are missing."""
+        missing = f"{counted(self.degrees_of_freedom, 'link')} missing"
+        return "recoverable" if self.recoverable else f"not recoverable, {missing}"
+
+    @cached_property
+    def block_labels(self) -> IntArray:
+        """Shape (M,): the maximal recoverable block of each reviewer, -1 for those with fewer than two reviews.
+
+        Blocks are numbered in the order of their first reviewers. Two blocks share at most one item.
+        """
+        start, item, bodies = _contracted(self._components)
+        game = new_game(bodies.size, self.reviews.n_items)
+        play(game, start, item, np.empty(0, np.bool_))
+        order = np.argsort(item, kind="stable")
+        item_start = np.zeros(self.reviews.n_items + 1, np.int64)
+        item_start[1:] = np.cumsum(np.bincount(item, minlength=self.reviews.n_items))
+        body_by_item = np.repeat(np.arange(bodies.size), np.diff(start))[order]
+        join_blocks(game, new_blocks(bodies.size, self.reviews.n_items), start, item, item_start, body_by_item)
+        block_of = np.full(len(self._components), -1, np.int64)
+        block_of[bodies] = np.unique(game.parent, return_inverse=True)[1]
+        return block_of[self._components.labels]
+
+    @cached_property
+    def block_covers(self) -> tuple[IntArray, ...]:
+        """Items of each maximal recoverable block, ascending."""
+        label, n_items = self.block_labels[self.reviews.reviewer], max(self.reviews.n_items, 1)
+        pairs = np.unique(label[label >= 0] * n_items + self.reviews.item[label >= 0])
+        sizes = np.bincount(pairs // n_items, minlength=int(self.block_labels.max(initial=-1)) + 1)
+        return tuple(np.split(pairs % n_items, np.cumsum(sizes)[:-1])) if sizes.size else ()
+
+    @cached_property
+    def redundant(self) -> BoolArray:
+        """Shape (E,): reviews that lie in a circuit; without any one of them the rank stays."""
+        keep = self.reviews.loads[self.reviews.reviewer] >= 2
+        loads = self.reviews.loads[self.reviews.loads >= 2]
+        start = np.concatenate([np.zeros(1, np.int64), np.cumsum(loads)])
+        mask = np.zeros(int(keep.sum()), np.bool_)
+        play(new_game(loads.size, self.reviews.n_items), start, self.reviews.item[keep], mask)
+        found = np.zeros(self.reviews.n_reviews, np.bool_)
+        found[keep] = mask
+        return found
+
+
+@checked
+def recoverability(reviews: ReviewsLike, *, components: Components | None = None) -> Recoverability:
+    """Rank, degrees of freedom, maximal recoverable blocks and redundant reviews of a table.
+
+    The pebble game runs on the graph in which every doubly connected component is one reviewer. Takes time of the
+    order of (M + N) E at the very worst; on real and random tables near-linear. Blocks and redundant reviews are
+    found when first asked for.
+
+    Parameters
+    ----------
+    reviews
+        Who reviews what; scores do not count.
+    components
+        Their doubly connected components, if known already.
+
+    Examples
+    --------
+    Three reviewers on a triangle of items: no two share two items, yet all but coincidences can be recovered.
+
+    >>> from reviewgraph import Reviews
+    >>> rows = [("a", 1), ("a", 2), ("a", 3), ("b", 1), ("b", 4), ("b", 5), ("c", 2), ("c", 4), ("c", 6)]
+    >>> recoverability(Reviews.from_pairs(rows)).degrees_of_freedom
+    1
+    >>> full = recoverability(Reviews.from_pairs([*rows, ("d", 3), ("d", 5), ("d", 6)]))
+    >>> full.degrees_of_freedom, full.recoverable, full.block_labels.tolist()
+    (0, True, [0, 0, 0, 0])
+    """
+    reviews = as_reviews(reviews)
+    groups = doubly_connected_components(reviews) if components is None else components
+    start, item, bodies = _contracted(groups)
+    run = play.form(OFFER * item.size)
+    accepted = run(new_game(bodies.size, reviews.n_items), start, item, np.empty(0, np.bool_))
+    n_counted = int((reviews.loads >= 2).sum())
+    rank = accepted + 2 * (n_counted - bodies.size)
+    degrees = reviews.n_items + 2 * n_counted - min(reviews.n_items, 2) - rank
+    return Recoverability(rank, degrees, reviews, groups)
+
+
+@checked
+def degrees_of_freedom(reviews: ReviewsLike) -> int:
+    """Missing links before almost every quality vector can be recovered; 0 means recoverable if all are reviewed.
+
+    >>> from reviewgraph import Reviews
+    >>> degrees_of_freedom(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
+    1
+    """
+    reviews = as_reviews(reviews)
+    return recoverability(reviews).degrees_of_freedom
+
+
+def _contracted(components: Components) -> tuple[IntArray, IntArray, IntArray]:
+    """Covers of the components with two items or more, compressed, and which components they are."""
+    bodies = np.flatnonzero(components.cover_sizes >= 2)
+    keep = np.repeat(components.cover_sizes >= 2, components.cover_sizes)
+    start = np.concatenate([np.zeros(1, np.int64), np.cumsum(components.cover_sizes[bodies])])
+    return start, components.cover_item[keep], bodies

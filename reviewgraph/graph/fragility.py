@@ -1,0 +1,641 @@
+"""The reviewers and reviews whose loss lowers a level, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from reviewgraph._base.arguments import as_numbers, checked
+from reviewgraph._base.arrays import starts
+from reviewgraph._base.clock import LOOK, Clock, TimeOver
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import first_labels, ranks
+from reviewgraph._base.results import Result
+from reviewgraph._base.text import LISTED, counted, listed, named
+from reviewgraph.formats.columns import REVIEWER
+from reviewgraph.formats.side_reading import PROBABILITY
+from reviewgraph.graph.components import connected_components, is_recovery_resilient, recoverability
+from reviewgraph.graph.kernels.compiling import POLICY, STEP
+from reviewgraph.graph.kernels.growth import FULL, Frames, Units, certify, divide, enter_all, new_growth
+from reviewgraph.graph.kernels.pebbles import Game, new_game, play_on
+from reviewgraph.graph.levels import LEVELS, level_named
+from reviewgraph.graph.structure import structure_of
+from reviewgraph.io.matching import match_labels
+from reviewgraph.io.sides import by_label
+from reviewgraph.table.reviews import as_reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import igraph
+
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.labels import Label
+    from reviewgraph.graph.kernels.growth import Growth
+    from reviewgraph.graph.levels import Level
+    from reviewgraph.io.sides import Valued
+    from reviewgraph.table.reviews import Reviews, ReviewsLike
+
+
+class Finder(NamedTuple):
+    """Whether a table is at a level, and the codes of reviewers and rows of reviews whose loss lowers it."""
+
+    holds: Callable[..., bool]
+    critical_reviewers: Callable[..., IntArray]
+    critical_reviews: Callable[..., IntArray]
+
+
+class OneByOne:
+    """The finder of a level that has none of its own: its test without each reviewer, and without each review."""
+
+    def __init__(self, level: Level) -> None:
+        self.level = level
+
+    def holds(self, reviews: Reviews) -> bool:
+        """Whether a table is at the level."""
+        return self.level.holds(structure_of(reviews))
+
+    def critical_reviewers(self, reviews: Reviews) -> IntArray:
+        """Return the reviewers without whom it is not; the level holds."""
+        return self._critical(reviews, reviews.reviewer, np.flatnonzero(reviews.loads))
+
+    def critical_reviews(self, reviews: Reviews) -> IntArray:
+        """Return the reviews without which it is not; the level holds."""
+        every = np.arange(reviews.n_reviews)
+        return self._critical(reviews, every, every)
+
+    def _critical(self, reviews: Reviews, owner: IntArray, losses: IntArray) -> IntArray:
+        lowering = [loss for loss in losses.tolist() if not self.holds(reviews.subset(owner != loss))]
+        return np.array(lowering, np.int64)
+
+
+def finder_of(level: Level) -> Any:
+    """Return what finds the losses that lower a level: its own, or a trial of each loss."""
+    return level.part("finder") or OneByOne(level)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fragile(Result):
+    """Whose loss lowers a level, see :func:`fragile`.
+
+    Parameters
+    ----------
+    level
+        The name of the level.
+    holds
+        Whether it holds at all; where it does not, no loss lowers it, and the two below are empty.
+    reviewers
+        Codes of the reviewers without any one of whom, and her reviews, it does not hold, ascending.
+    reviews
+        Rows of the reviews without any one of which it does not hold, ascending.
+    table
+        The reviews.
+    """
+
+    level: str
+    holds: bool
+    reviewers: IntArray
+    reviews: IntArray
+    table: Reviews = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the labels as the command's ``--json`` prints them."""
+        columns = self.to_columns()
+        pairs = zip(columns["reviewer"], columns["item"], strict=True)
+        return {
+            "level": self.level,
+            "holds": self.holds,
+            "reviewers": [self.table.reviewers[code] for code in self.reviewers.tolist()],
+            "reviews": [{"reviewer": reviewer, "item": item} for reviewer, item in pairs],
+        }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row a fragile review."""
+        reviewers, items = self.table.reviewer[self.reviews].tolist(), self.table.item[self.reviews].tolist()
+        return {
+            "reviewer": [self.table.reviewers[code] for code in reviewers],
+            "item": [self.table.items[code] for code in items],
+        }
+
+    def headline(self) -> str:
+        """Return how many there are."""
+        if not self.holds:
+            return f"{self.level} does not hold"
+        losses = counted(self.reviewers.size, "reviewer"), counted(self.reviews.size, "review")
+        return f"{self.level} falls with any of {' and any of '.join(losses)}"
+
+
+@checked
+def fragile(reviews: ReviewsLike, level: str = "double") -> Fragile:
+    """Return every reviewer and every review whose loss lowers a level: it does not hold for all items any more.
+
+    Parameters
+    ----------
+    reviews
+        Who reviews what; scores do not count.
+    level
+        ``"double"`` (default), ``"recoverable"`` or ``"connected"``.
+
+    Raises
+    ------
+    InputError
+        If no such level bears the name.
+
+    Notes
+    -----
+    Exact at all levels. Linear time at ``connected``, near-linear at ``recoverable`` on the tables measured; at
+    ``double`` O(E log E) and O(c E) joins at worst, c being the losses that certificates do not clear: measured times
+    rise up to fourfold where reviews double.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> reviews = Reviews.from_pairs([(name, paper) for name in ("ann", "bob", "cleo") for paper in (1, 2, 4)])
+    >>> fragile(reviews)
+    <Fragile: double falls with any of 0 reviewers and any of 0 reviews>
+    >>> fragile(reviews.with_pairs([("ann", 3)])).to_dict()["reviews"]
+    [{'reviewer': 'ann', 'item': 3}]
+    """
+    reviews = as_reviews(reviews)
+    finder = finder_of(named(LEVELS, level, "level"))
+    holds = bool(finder.holds(reviews))
+
+    nobody = np.empty(0, np.int64)
+    if not holds:
+        return Fragile(level, holds, nobody, nobody, reviews)
+    return Fragile(level, holds, finder.critical_reviewers(reviews), finder.critical_reviews(reviews), reviews)
+
+
+# How likely a table keeps each level when reviews fail to arrive, by simulation.
+
+#: Seconds that plain Python takes for one review of one draw.
+DRAWN = 10e-6
+
+
+@dataclass(frozen=True)
+class Kept:
+    """How likely a level is kept.
+
+    Parameters
+    ----------
+    level
+        Its name.
+    probability
+        Share of the draws of losses after which it holds for all items.
+    standard_error
+        Of that share: half the width of Wilson's interval of one standard error to either side, above 0 also where all
+        draws agree.
+    """
+
+    level: str
+    probability: float
+    standard_error: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Keeps(Result):
+    """How likely each level is kept, see :func:`keeps`.
+
+    Parameters
+    ----------
+    levels
+        One for each level, the strongest first.
+    draws
+        How many draws of losses there were.
+    """
+
+    levels: tuple[Kept, ...]
+    draws: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return draws, and probabilities by level."""
+        return {"draws": self.draws, "levels": [vars(kept) for kept in self.levels]}
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row a level."""
+        return {name: [getattr(kept, name) for kept in self.levels] for name in Kept.__dataclass_fields__}
+
+    def headline(self) -> str:
+        """Return the probabilities."""
+        return ", ".join(f"{kept.level} {kept.probability:.2f}" for kept in self.levels)
+
+
+@checked
+def keeps(
+    reviews: ReviewsLike,
+    missing: float | Valued,
+    draws: int = 200,
+    rng: np.random.Generator | None = None,
+) -> Keeps:
+    """Simulate how likely each level holds for all items when each review fails to arrive with some probability.
+
+    Parameters
+    ----------
+    reviews
+        Who reviews what; scores do not count. Losses are independent of each other.
+    missing
+        The probability that a review fails to arrive: one number, or one by reviewer, in a mapping, a Series or
+        a data frame; 0 for those not named.
+    draws
+        Of the losses; 200 by default.
+    rng
+        By default a generator with seed 0.
+
+    Raises
+    ------
+    InputError
+        If a probability is not between 0 and 1, no reviewer is known, or there is no draw.
+
+    Notes
+    -----
+    A draw takes near-linear time in the number of reviews on real and random tables; levels are looked at from the
+    weakest on, and none is that cannot hold.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> reviews = Reviews.from_pairs([(reviewer, paper) for reviewer in "abcd" for paper in range(3)])
+    >>> keeps(reviews, 0.0)
+    <Keeps: double 1.00, recoverable 1.00, connected 1.00>
+    >>> keeps(reviews, {"a": 1.0, "b": 1.0, "c": 1.0})
+    <Keeps: double 1.00, recoverable 1.00, connected 1.00>
+    >>> keeps(reviews, {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5}, draws=100).levels[0].probability < 0.3
+    True
+    """
+    reviews = as_reviews(reviews)
+    if draws < 1:
+        message = f"draws: expected 1 or more, found {draws}"
+        raise InputError(message)
+    chance, rng = _by_review(reviews, missing), rng or np.random.default_rng(0)
+    POLICY.expect(DRAWN * draws * reviews.n_reviews)
+    held = np.array([_held(reviews.subset(rng.random(chance.size) >= chance)) for _ in range(draws)])
+    shares = held.mean(axis=0)
+    errors = np.sqrt(shares * (1 - shares) / draws + 0.25 / draws**2) / (1 + 1 / draws)
+    found = zip(LEVELS, shares.tolist(), errors.tolist(), strict=True)
+    return Keeps(tuple(Kept(level.name, share, error) for level, share, error in found), draws)
+
+
+def _by_review(reviews: Reviews, missing: float | Valued) -> FloatArray:
+    """Shape (E,): the probability that each review fails to arrive."""
+    by_reviewer = np.zeros(reviews.n_reviewers)
+    if isinstance(missing, Real):
+        by_reviewer[:] = missing
+    else:
+        given = by_label(missing, "missing", REVIEWER, PROBABILITY.role, reviews.spellings())
+        code = match_labels(list(given), reviews.reviewers, "missing", "reviewer", other=reviews.items)
+        by_reviewer[code[code >= 0]] = as_numbers("missing", list(given.values()))[code >= 0]
+    wrong = by_reviewer[~((by_reviewer >= 0) & (by_reviewer <= 1))]
+    if wrong.size:
+        message = f"missing: expected probabilities from 0 to 1, found {wrong[0]:g}"
+        raise InputError(message)
+    return by_reviewer[reviews.reviewer]
+
+
+def _held(reviews: Reviews) -> list[bool]:
+    """Whether each level holds, the strongest first; each implies those after it."""
+    held: list[bool] = []
+    for level in reversed(LEVELS):
+        held.insert(0, (not held or held[0]) and bool(finder_of(level).holds(reviews)))
+    return held
+
+
+# What a check says of losses: whose loss lowers the level, and how likely levels are kept.
+
+#: Reviews of a table in which fragile ones are looked for unasked: plain Python takes a fraction of a second.
+QUICK = 300
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """What losses would do to a table.
+
+    Parameters
+    ----------
+    fragile
+        Whose loss lowers the highest level that holds; None where it was not looked for.
+    keeps
+        How likely each level is kept; None where no probability was given.
+    """
+
+    fragile: Fragile | None
+    keeps: Keeps | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is known, by the keys of the command's ``--json``; None where it was not looked for."""
+        return {
+            "fragile": None if self.fragile is None else self.fragile.to_dict(),
+            "keeps": None if self.keeps is None else self.keeps.to_dict()["levels"],
+        }
+
+
+def losses_of(
+    reviews: Reviews,
+    level: str | None,
+    look: bool | None = None,
+    missing: float | Mapping[Label, float] | None = None,
+) -> Losses:
+    """Look for fragile reviewers and reviews, and simulate losses.
+
+    Parameters
+    ----------
+    reviews
+        Who reviews what.
+    level
+        The highest level that holds, or None.
+    look
+        Whether fragile ones are looked for; by default in tables of at most :data:`QUICK` reviews.
+    missing
+        The probability that a review fails to arrive, as :func:`reviewgraph.keeps` takes it; none by default.
+    """
+    wanted = reviews.n_reviews <= QUICK if look is None else look
+    return Losses(
+        fragile(reviews, level or LEVELS[-1].name) if wanted else None,
+        None if missing is None else keeps(reviews, missing),
+    )
+
+
+# Reviewers and reviews whose loss lowers the level ``connected``: articulation points and bridges.
+
+
+def connected_holds(reviews: Reviews) -> bool:
+    """Whether all items lie in one piece, each with a review."""
+    return connected_components(reviews).is_one_piece
+
+
+def reviewers_connected_loses(reviews: Reviews) -> IntArray:
+    """Return the reviewers without whom items fall apart or have no review; the level holds. Linear time.
+
+    Whatever an articulation point parts contains one of its neighbours, an item.
+    """
+    points = np.array(_graph(reviews).articulation_points(), np.int64)
+    return np.union1d(points[points < reviews.n_reviewers], _alone(reviews, reviews.reviewer))
+
+
+def reviews_connected_loses(reviews: Reviews) -> IntArray:
+    """Return the reviews without which items fall apart or have no review; the level holds. Linear time.
+
+    A bridge parts items unless its reviewer has no other review.
+    """
+    bridges = np.array(_graph(reviews).bridges(), np.int64)
+    parting = bridges[reviews.loads[reviews.reviewer[bridges]] >= 2]
+    return np.union1d(parting, _alone(reviews, np.arange(reviews.n_reviews)))
+
+
+def _alone(reviews: Reviews, owner: IntArray) -> IntArray:
+    """Return the owners of reviews that are the only one of their item."""
+    alone: IntArray = owner[reviews.reviews_per_item[reviews.item] == 1]
+    return alone
+
+
+def _graph(reviews: Reviews) -> igraph.Graph:
+    """Return the reviewer-item graph, its edges in the order of the reviews."""
+    import igraph
+
+    M = reviews.n_reviewers
+    return igraph.Graph(M + reviews.n_items, np.column_stack([reviews.reviewer, M + reviews.item]))
+
+
+#: The finder of the level ``connected``.
+CONNECTED_FINDER = Finder(connected_holds, reviewers_connected_loses, reviews_connected_loses)
+
+
+# Reviewers and reviews whose loss lowers the level ``double``.
+
+#: Seconds that plain Python takes to let one review in.
+ENTRY = 60e-6
+
+#: Certificates are drawn up while one clears at least this share of the units that are left, and so many at most.
+SHARE, CERTIFICATES = 0.05, 24
+
+
+def double_holds(reviews: Reviews) -> bool:
+    """Whether one doubly connected component covers all items."""
+    return is_recovery_resilient(reviews)
+
+
+def critical_reviewers(reviews: Reviews, clock: Clock | None = None) -> IntArray:
+    """Return the reviewers without whom no doubly connected component covers all items, ascending codes.
+
+    Where none covers them with everybody, nothing is critical. Time as :func:`critical_reviews`.
+
+    Raises
+    ------
+    TimeOver
+        If the clock is over before they are known.
+    """
+    return _critical(reviews, Units(reviews.reviewer_start, np.arange(reviews.n_reviews)), clock or Clock(None))
+
+
+def critical_reviews(reviews: Reviews, clock: Clock | None = None) -> IntArray:
+    """Return the reviews without which no doubly connected component covers all items, ascending rows.
+
+    Where none covers them with all, nothing is critical. Certificates clear most reviews in O(E log E) each;
+    those left, c say, enter O(log c) times each, and what they join is joined again each time, O(c E) joins at worst.
+
+    Raises
+    ------
+    TimeOver
+        If the clock is over before they are known.
+    """
+    row = np.arange(reviews.n_reviews + 1)
+    return _critical(reviews, Units(row, row[:-1]), clock or Clock(None))
+
+
+def _critical(reviews: Reviews, units: Units, clock: Clock) -> IntArray:
+    slots = 16
+    while slots < 2 * (reviews.n_reviews + reviews.n_items):
+        slots *= 2
+    # Long joins may need more slots than that.
+    found = None
+    while found is None:
+        found = _found(reviews, units, slots, clock)
+        slots *= 2
+    return found
+
+
+def _found(reviews: Reviews, units: Units, slots: int, clock: Clock) -> IntArray | None:
+    """Return the critical units, or None where the table of slots is too small."""
+    n_units, none = units.start.size - 1, np.empty(0, np.int64)
+    unit_of = np.repeat(np.arange(n_units), np.diff(units.start))
+    rng, cleared, left = np.random.default_rng(0), none, np.arange(n_units)
+    # What a certificate does not need is not critical; units that are cleared enter first, so that it needs few others.
+    for _ in clock.watch(range(CERTIFICATES)):
+        state = _grown(reviews, units, np.concatenate([cleared, rng.permutation(left)]), slots)
+        needed, wanted = np.zeros(reviews.n_reviews, np.bool_), np.zeros(reviews.n_reviewers, np.bool_)
+        certified = certify(state, needed, wanted)
+        if state.counters[FULL]:
+            return None
+        if not certified:
+            return none
+        keep = np.isin(left, unit_of[needed])
+        cleared, left = np.concatenate([cleared, left[~keep]]), left[keep]
+        if keep.mean() > 1 - SHARE if keep.size else True:
+            break
+    clock.check()
+    critical = _all_but_one(_grown(reviews, units, cleared, slots), units, left, clock)
+    return None if critical is None else np.flatnonzero(critical)
+
+
+def _grown(reviews: Reviews, units: Units, order: IntArray, slots: int) -> Growth:
+    """Let units in, in this order."""
+    state = new_growth(reviews.reviewer, reviews.item, reviews.n_reviewers, reviews.n_items, slots)
+    enter_all.form(ENTRY * reviews.n_reviews)(state, units, order, 0, order.size)
+    return state
+
+
+def _all_but_one(state: Growth, units: Units, left: IntArray, clock: Clock) -> BoolArray | None:
+    """Tell which of the units left are critical, all others being in; None where the table of slots is too small."""
+    critical, frames = np.zeros(units.start.size - 1, np.bool_), Frames(*np.zeros((5, 70), np.int64))
+    frames.high[0] = left.size
+    frames.most[0] = state.covered.max(initial=0)
+    entries = np.diff(units.start)[left].sum() * np.log2(left.size + 1)
+    seconds = ENTRY * float(entries) + STEP * left.size * state.reviewer.size
+    if not POLICY.fits(divide, seconds):
+        raise TimeOver
+    run, depth, steps = divide.form(seconds), 0, 1
+    while depth >= 0:
+        clock.check()
+        pace = Clock(LOOK)
+        depth = run(state, units, left, frames, critical, depth, steps)
+        steps = max(steps // 2, 1) if pace.over() else 2 * steps
+    return None if state.counters[FULL] else critical
+
+
+#: The finder of the level ``double``.
+DOUBLE_FINDER = Finder(double_holds, critical_reviewers, critical_reviews)
+
+
+# Reviewers and reviews whose loss lowers the level ``recoverable``.
+
+#: Bases are drawn up while one clears at least this share of the reviewers that are left, and so many at most.
+GAME_SHARE, BASES = 0.05, 24
+
+
+def recoverable_holds(reviews: Reviews) -> bool:
+    """Whether no degrees of freedom are left."""
+    return recoverability(reviews).recoverable
+
+
+def reviews_recoverable_loses(reviews: Reviews) -> IntArray:
+    """Return the reviews without which degrees of freedom appear or an item has no review; the level holds.
+
+    Those of a reviewer of three or more are critical when they lie in no circuit of the count matroid. A reviewer of
+    two says nothing of the scale of others: her slope and offset take both equations up.
+    """
+    load, linking = reviews.loads[reviews.reviewer], int((reviews.loads >= 2).sum())
+    alone = reviews.reviews_per_item[reviews.item] == 1
+    last = (load == 2) & (linking == 1) & (reviews.n_items >= 2)
+    return np.flatnonzero(alone | last | ((load >= 3) & ~recoverability(reviews).redundant))
+
+
+def reviewers_recoverable_loses(reviews: Reviews) -> IntArray:
+    """Return the reviewers without whom degrees of freedom appear or an item has no review; the level holds.
+
+    A reviewer of whom some basis has two reviews, which her own slope and offset take up, is not critical: bases clear
+    most. Those left, c say, are divided and conquered: each is offered O(log c) times, on a copy of the game, so that
+    copies cost O(c (M + N)).
+    """
+    if reviews.n_items < 2:
+        alone = reviews.reviews_per_item[reviews.item] == 1
+        return np.unique(reviews.reviewer[alone])
+    return _Removal(reviews).critical()
+
+
+class _Removal:
+    """The game on the reviewers of two or more reviews, and who of them can go."""
+
+    def __init__(self, reviews: Reviews) -> None:
+        linking = reviews.loads >= 2
+        self.bodies = np.flatnonzero(linking)
+        self.item = reviews.item[linking[reviews.reviewer]]
+        self.start = starts(np.repeat(np.arange(self.bodies.size), reviews.loads[self.bodies]), self.bodies.size)
+        self.n_items = reviews.n_items
+        self.found: list[int] = []
+
+    def critical(self) -> IntArray:
+        """Clear reviewers by bases, and try those left."""
+        if self.bodies.size == 1:
+            return self.bodies
+        rng, cleared, left = np.random.default_rng(0), np.empty(0, np.int64), np.arange(self.bodies.size)
+        for _ in range(BASES):
+            accepted = np.zeros(self.bodies.size, np.int64)
+            game = new_game(self.bodies.size, self.n_items)
+            self._offer(game, np.concatenate([cleared, rng.permutation(left)]), accepted)
+            spared = accepted[left] == 2
+            cleared, left = np.concatenate([cleared, left[spared]]), left[~spared]
+            if spared.sum() <= GAME_SHARE * spared.size:
+                break
+        game = new_game(self.bodies.size, self.n_items)
+        self._divide(game, self._offer(game, cleared), cleared.size, left)
+        return self.bodies[np.array(self.found, np.int64)]
+
+    def _offer(self, game: Game, bodies: IntArray, accepted: IntArray | None = None) -> int:
+        count = np.zeros(self.bodies.size, np.int64) if accepted is None else accepted
+        return play_on(game, self.start, self.item, bodies, count, np.empty(0, np.bool_))
+
+    def _divide(self, game: Game, rank: int, n_in: int, left: IntArray) -> None:
+        """Note which of the reviewers left are critical; a node has everybody outside its range in the game."""
+        # Rigid without any of them: each can go.
+        if not left.size or (n_in and rank == self.n_items + 2 * n_in - 2):
+            return
+        if left.size == 1:
+            self.found.append(int(left[0]))
+            return
+        halves = np.array_split(left, 2)
+        for half, others in (halves, halves[::-1]):
+            # Searches mark by stamps that only grow; pebbles and bodies are the state.
+            copy = game._replace(points=game.points.copy(), covers=game.covers.copy(), parent=game.parent.copy())
+            self._divide(copy, rank + self._offer(copy, others), n_in + others.size, half)
+
+
+#: The finder of the level ``recoverable``.
+RECOVERABLE_FINDER = Finder(recoverable_holds, reviewers_recoverable_loses, reviews_recoverable_loses)
+
+
+# What a check says of losses, in a chair's words, where items are papers.
+
+
+def losses(found: Losses) -> list[str]:
+    """Return the sections of the page."""
+    if found.fragile is None:
+        lines = ["", "Whose loss would lower the level was not looked for in a table of this size; --fragile does it."]
+    else:
+        lines = single(found.fragile)
+    return lines if found.keeps is None else [*lines, *kept(found.keeps)]
+
+
+def single(found: Fragile) -> list[str]:
+    """Return an empty line, a question, and whose loss alone would lower the level; nothing where it does not hold."""
+    if not found.holds:
+        return []
+    names = found.table.reviewers
+    reviewers = first_labels(names, found.reviewers, LISTED + 1)
+    by = ranks(found.table.items)[found.table.item[found.reviews]], ranks(names)[found.table.reviewer[found.reviews]]
+    shown = found.reviews[np.lexsort(by)][: LISTED + 1]
+    codes = zip(found.table.reviewer[shown].tolist(), found.table.item[shown].tolist(), strict=True)
+    pairs = [f"{names[j]} on {found.table.items[i]}" for j, i in codes]
+    return [
+        "",
+        f"If one is lost, are the papers still {level_named(found.level).words}?",
+        _one(found.reviewers.size, "reviewer", list(map(str, reviewers))),
+        _one(found.reviews.size, "review", pairs),
+    ]
+
+
+def _one(count: int, what: str, names: list[str]) -> str:
+    if not count:
+        return f"  No single {what}'s loss would lower the level."
+    return f"  Not without {f'this {what}' if count == 1 else f'any one of {counted(count, what)}'}: {listed(names)}"
+
+
+def kept(found: Keeps) -> list[str]:
+    """Return an empty line, a heading, and a line for each level."""
+    lines = ["", f"If reviews fail to arrive with the given probability ({counted(found.draws, 'draw')}), papers stay"]
+    return lines + [
+        f"  {level_named(each.level).words}: {each.probability:.0%} (standard error {each.standard_error:.1%})"
+        for each in found.levels
+    ]

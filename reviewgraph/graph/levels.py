@@ -1,0 +1,348 @@
+"""The levels of connection: one class a level, which says all there is of it, and one list of them, :data:`ALL`.
+
+The choices of commands, the words of pages and the checks of arguments come from that list. What lies in other packages
+(whose loss lowers a level, how to plan and assign to it, the test of the verifier) a level names, see
+:meth:`Level.part`; where it names nothing, a general way by :meth:`Level.holds` is taken.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pkgutil import resolve_name
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from reviewgraph._base.text import named
+
+T = TypeVar("T")
+
+#: Where no review connects all items, a selection is made inside the largest connected component if it holds at least
+#: this part of the items with a score, and the others are set aside; where components are nearer in size it is refused.
+LARGEST_SHARE = 0.9
+
+
+class Findings(Protocol):
+    """What the levels ask of a check: one answer each (:class:`reviewgraph.graph.check.Structure` has them)."""
+
+    @property
+    def reviews(self) -> Any:
+        """The table."""
+        ...
+
+    @property
+    def recovery_resilient(self) -> bool:
+        """Whether one doubly connected component covers all items."""
+        ...
+
+    @property
+    def recoverable(self) -> bool:
+        """Whether there are no degrees of freedom left."""
+        ...
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether all items lie in one piece."""
+        ...
+
+    @property
+    def survives_any_reviewer(self) -> bool:
+        """Whether one doubly connected component covers all items after the loss of any one reviewer."""
+        ...
+
+    @property
+    def survives_any_review(self) -> bool:
+        """Whether one doubly connected component covers all items after the loss of any one review."""
+        ...
+
+
+class Level(ABC):
+    """What may be said of comparing items, given who reviews what. More reviews never harm a level.
+
+    Attributes
+    ----------
+    name
+        What commands, JSON and arguments call it.
+    term
+        The term of the field.
+    words
+        What a chair may say of the papers: "the papers are ...".
+    differ
+        How reviewers may differ for it to hold.
+    shared
+        Items that two groups of reviewers must share to become one.
+    heeds_ties
+        Whether tied scores count less than scores that differ.
+    outlives
+        Whether it is about what any one loss leaves; then it is asked of who reviews what alone, never of scores.
+    grouped
+        Whether groups of reviewers who share that many items are what a plan lets grow; false where only blocks tell.
+    finder, target, aim, verifier
+        Parts that lie elsewhere, as ``"module:name"`` or the object itself; None, by default, takes a general way.
+        ``finder`` has ``holds``, ``critical_reviewers`` and ``critical_reviews`` of a table of reviews; without it one
+        loss after the other is tried. ``target`` is a class derived from ``planner._plans.target.Target``, and
+        ``aim`` from ``planner._assign.levels.Aim``; without them searches go by :meth:`holds`. ``verifier``
+        is a test of a :class:`reviewgraph.verify.graphs.Table` that shares no code with :meth:`holds`; without it
+        ``reviewgraph verify`` takes the level on trust.
+    """
+
+    name: ClassVar[str]
+    term: ClassVar[str]
+    words: ClassVar[str]
+    differ: ClassVar[str]
+    shared: ClassVar[int]
+    heeds_ties: ClassVar[bool] = False
+    outlives: ClassVar[bool] = False
+    grouped: ClassVar[bool] = True
+    finder: ClassVar[Any] = None
+    target: ClassVar[Any] = None
+    aim: ClassVar[Any] = None
+    verifier: ClassVar[Any] = None
+
+    @abstractmethod
+    def holds(self, structure: Findings) -> bool:
+        """Whether a table of reviews is at this level, scores left aside."""
+
+    @abstractmethod
+    def verdict(self, papers: str, groups: str, missing: str) -> str:
+        """Return what a chair may say where this is the highest level that holds.
+
+        Parameters
+        ----------
+        papers
+            "All 7 papers are".
+        groups
+            How many doubly connected components there are.
+        missing
+            How many links are missing.
+        """
+
+    def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
+        """Whether the level holds as far as a table larger than memory tells; None, by default, where it does not.
+
+        Parameters
+        ----------
+        pieces
+            How many connected components there are.
+        missing
+            Links that are missing at least.
+        covered
+            Whether some doubly connected component is known to cover all items.
+        """
+        return None
+
+    def part(self, which: str) -> Any:
+        """Return ``finder``, ``target``, ``aim`` or ``verifier``; None where the class itself, not its base, has none.
+
+        >>> level_named("double").part("verifier").__name__
+        'is_double'
+        """
+        part = vars(type(self)).get(which)
+        if isinstance(part, str):
+            return resolve_name(part)
+        return part.__func__ if isinstance(part, staticmethod) else part
+
+    def implies(self, other: Level) -> bool:
+        """Whether a table at this level is at the other: it is the same, or stands before it in :data:`ALL`.
+
+        >>> level_named("double").implies(level_named("connected"))
+        True
+        """
+        return ALL.index(self) <= ALL.index(other)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return level_named, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"<Level: {self.name}, {self.words}>"
+
+
+class Double(Level):
+    """Doubly connected: one component covers all items (Theorem 3.4 of [Tan21]_)."""
+
+    name = "double"
+    term = "doubly connected"
+    words = "comparable for certain"
+    differ = "in severity and in how widely they spread their scores"
+    shared = 2
+    heeds_ties = True
+    finder = "reviewgraph.graph.fragility:FINDER"
+    target = "planner._plans.targets.double:DoubleTarget"
+    aim = "planner._assign.levels:ToDouble"
+    verifier = "reviewgraph.verify.levels:is_double"
+
+    def holds(self, structure: Findings) -> bool:
+        """Look for a doubly connected component that covers all items."""
+        return structure.recovery_resilient
+
+    def verdict(self, papers: str, groups: str, missing: str) -> str:
+        """Say so."""
+        return f"{papers} {self.words} (one doubly connected component covers them all)."
+
+    def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
+        """Say so where a component is seen to cover all items."""
+        return covered or None
+
+
+class Recoverable(Level):
+    """Generically recoverable: no degrees of freedom for almost every vector of qualities."""
+
+    name = "recoverable"
+    term = "generically recoverable"
+    words = "comparable unless qualities line up by coincidence"
+    differ = "the same"
+    shared = 2
+    grouped = False
+    finder = "reviewgraph.graph.fragility:FINDER"
+    target = "planner._plans.targets.searched:RecoverableTarget"
+    aim = "planner._assign.levels:ToRecoverable"
+    verifier = "reviewgraph.verify.levels:is_recoverable"
+
+    def holds(self, structure: Findings) -> bool:
+        """Ask the count matroid."""
+        return structure.recoverable
+
+    def verdict(self, papers: str, groups: str, missing: str) -> str:
+        """Say so, and what is short of certainty."""
+        return f"{papers} {self.words} ({self.term}); not for certain: they fall into {groups}."
+
+    def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
+        """Deny it where links are seen to be missing."""
+        return False if missing else None
+
+
+class Connected(Level):
+    """Connected: one piece of the reviewer-item graph holds all items."""
+
+    name = "connected"
+    term = "connected"
+    words = "comparable only if reviewers differ just in severity"
+    differ = "in severity only"
+    shared = 1
+    finder = "reviewgraph.graph.fragility:FINDER"
+    target = "planner._plans.targets.searched:ConnectedTarget"
+    aim = "planner._assign.levels:ToConnected"
+    verifier = "reviewgraph.verify.levels:is_connected"
+
+    def holds(self, structure: Findings) -> bool:
+        """Count the pieces."""
+        return structure.is_connected
+
+    def verdict(self, papers: str, groups: str, missing: str) -> str:
+        """Say so, and what is missing where reviewers also differ in scale."""
+        return (
+            f"{papers} {self.words} ({self.term}). "
+            f"If they also stretch or compress the scale: {missing}; the papers fall into {groups}."
+        )
+
+    def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
+        """Count the pieces."""
+        return pieces == 1
+
+
+class _Survives(Level):
+    """Doubly connected, and still so after a loss."""
+
+    differ = Double.differ
+    shared = Double.shared
+    outlives = True
+
+    def verdict(self, papers: str, groups: str, missing: str) -> str:
+        """Say so."""
+        return f"{papers} {self.words} ({self.term})."
+
+
+class SurvivesReviewer(_Survives):
+    """Doubly connected after any one reviewer is lost, with all her reviews."""
+
+    name = "survives-reviewer"
+    term = "doubly connected without any one reviewer"
+    words = "comparable for certain even if any one reviewer drops out"
+    target = "planner._plans.targets.double:SurvivesReviewerTarget"
+    aim = "planner._assign.levels:ToSurviveReviewer"
+    verifier = "reviewgraph.verify.levels:survives_reviewer"
+
+    def holds(self, structure: Findings) -> bool:
+        """Look for a reviewer whose loss lowers the level."""
+        return structure.survives_any_reviewer
+
+
+class SurvivesReview(_Survives):
+    """Doubly connected after any one review is lost."""
+
+    name = "survives-review"
+    term = "doubly connected without any one review"
+    words = "comparable for certain even if any one review fails to arrive"
+    target = "planner._plans.targets.double:SurvivesReviewTarget"
+    aim = "planner._assign.levels:ToSurviveReview"
+    verifier = "reviewgraph.verify.levels:survives_review"
+
+    def holds(self, structure: Findings) -> bool:
+        """Look for a review whose loss lowers the level."""
+        return structure.survives_any_review
+
+
+#: The register: every level there is, the strongest first; each implies those after it.
+ALL: list[Level] = [
+    SurvivesReviewer(),
+    SurvivesReview(),
+    Double(),
+    Recoverable(),
+    Connected(),
+]
+
+
+class Derived(Sequence[T]):
+    """What follows from the register, as it is now."""
+
+    def __init__(self, make: Callable[[], list[T]]) -> None:
+        self._make = make
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._make()[place]
+
+    def __len__(self) -> int:
+        return len(self._make())
+
+    def __repr__(self) -> str:
+        return repr(self._make())
+
+
+#: The levels of a table as it stands, and those that outlive a loss; the strongest first.
+LEVELS: Sequence[Level] = Derived(lambda: [level for level in ALL if not level.outlives])
+ROBUST: Sequence[Level] = Derived(lambda: [level for level in ALL if level.outlives])
+
+#: The names of the levels of a table as it stands, and of all levels, in the same order.
+NAMES: Sequence[str] = Derived(lambda: [level.name for level in LEVELS])
+ALL_NAMES: Sequence[str] = Derived(lambda: [level.name for level in ALL])
+
+
+def described() -> str:
+    """Return the levels with their words, the strongest first, for the help of options.
+
+    >>> described().split("; ")[2]
+    'double: papers are comparable for certain'
+    """
+    return "; ".join(f"{level.name}: papers are {level.words}" for level in ALL)
+
+
+def level_named(name: str, argument: str = "level") -> Level:
+    """Return the level of a name.
+
+    Parameters
+    ----------
+    name
+        One of :data:`ALL_NAMES`.
+    argument
+        What the message calls the argument.
+
+    Raises
+    ------
+    InputError
+        If no level bears the name.
+
+    Examples
+    --------
+    >>> level_named("double").words
+    'comparable for certain'
+    """
+    return named(ALL, name, argument)

@@ -1,0 +1,752 @@
+"""How sure qualities will be once the scores are in, known before any score: expected standard errors.
+
+A reviewer of k items scores ``y = b + a x + e``. Linearised about ``a = 1``, her severity b and her stretch a make her
+scores covary by ``V = s^2 I + U U^T``, U the columns ``severity`` and ``stretch x``: she tells of her items with the
+precision ``V^-1``. With the prior N(0, I) of the qualities that sums up to ``Q = I + sum_j V_j^-1``, and the expected
+errors are the roots of the diagonal of its inverse.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib.metadata import entry_points
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from reviewgraph._base.arguments import NUMBER, checked, refuse
+from reviewgraph._base.arrays import cdf, cut_of, quantile
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import ranks
+from reviewgraph._base.text import LISTED, counted, shortened
+from reviewgraph.graph.covariance import (
+    EXACT_UP_TO,
+    Effort,
+    Matrix,
+    by_reviewer,
+    error_variances,
+    exact_diagonal,
+    solve,
+)
+from reviewgraph.table.reviews import as_reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reviewgraph._base.arrays import FloatArray, IntArray
+    from reviewgraph.graph.structure import Structure
+    from reviewgraph.table.reviews import Reviews, ReviewsLike
+
+
+# What is assumed of scores that nobody has given yet: how noisy they are, and how much reviewers differ.
+
+#: No standard deviation is larger, nor smaller where it must be above 0.
+SMALLEST, LARGEST = 1e-12, 1e6
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """Standard deviations of what makes scores differ, in units of the spread of qualities.
+
+    A reviewer scores an item ``b + a x + e``: quality x of spread one, severity b, stretch a around one, noise e.
+
+    Parameters
+    ----------
+    noise
+        Of one score about what the reviewer makes of the quality; 1 by default, as one conference's committees that
+        reviewed the same papers twice disagree.
+    severity
+        Of the severities of reviewers; 0.5 by default.
+    stretch
+        Of the logarithms of their stretches; 0.2 by default.
+    spread
+        Standard deviation of qualities, in points of the scores; 1 by default.
+
+    Raises
+    ------
+    InputError
+        If a number is below 0 or above a million, or ``noise`` or ``spread`` below 1e-12.
+
+    Examples
+    --------
+    >>> Assumptions(noise=0.8).noise
+    0.8
+    """
+
+    noise: float = 1.0
+    severity: float = 0.5
+    stretch: float = 0.2
+    spread: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no standard deviation."""
+        for name, value in vars(self).items():
+            refuse(name, value, [NUMBER])
+            least = SMALLEST if name in ("noise", "spread") else 0.0
+            if not least <= value <= LARGEST:
+                message = f"{name}: expected a standard deviation from {least:g} to {LARGEST:g}, found {value!r}"
+                raise InputError(message)
+
+
+# What a calibration has learned from scores, as arrays: the one door from scores to checks and plans.
+#
+# Whoever calibrates registers a function at the entry point group :data:`GROUP`; neither this package nor the planner
+# imports it by name.
+
+#: Entry points: functions ``(reviews, n_draws, seed) -> Learned``.
+GROUP = "reviewgraph.graph.precision"
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Beliefs about items and reviewers once there are scores, higher being better.
+
+    Parameters
+    ----------
+    assumptions
+        How noisy scores are and how much reviewers differ.
+    mean, error
+        Shape (N,): quality of each item and its standard error, in points of a typical reviewer; NaN without a score.
+    draws
+        Shape (S, N): joint draws of the qualities.
+    review_error
+        Shape (M,): standard error of one more score of each reviewer, her severity taken off, as a measurement of a
+        quality, in the same points; of a typical reviewer where she has no scores.
+    """
+
+    assumptions: Assumptions
+    mean: FloatArray
+    error: FloatArray
+    draws: FloatArray
+    review_error: FloatArray
+
+
+def learned_from(reviews: ReviewsLike, n_draws: int = 1000, seed: int = 0) -> Learned:
+    """Return what the posterior of the scores says.
+
+    Parameters
+    ----------
+    reviews
+        With scores.
+    n_draws, seed
+        Joint draws of the qualities, 1,000 by default, and their seed.
+
+    Raises
+    ------
+    InputError
+        If there are no scores, or no calibration is installed.
+    """
+    reviews = as_reviews(reviews)
+    if not reviews.scored.any():
+        message = "reviews: expected scores to learn from, found planned reviews only"
+        raise InputError(message)
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        learn = cast("Callable[[Reviews, int, int], Learned]", point.load())
+        return learn(reviews, n_draws, seed)
+    message = f"reviews: expected an installed calibration to learn from them (entry points {GROUP!r}), found none"
+    raise InputError(message)
+
+
+#: Vectors of qualities over which variances are averaged, as many at least in the largest tables, and probes for each.
+DRAWS, FEWEST_DRAWS, PROBES = 8, 2, 4
+#: Reviews times draws beyond the exact ones: fewer draws are taken where they would be more.
+MOST_WORK = 400_000
+
+
+@checked
+def expected_errors(
+    reviews: ReviewsLike,
+    like: ReviewsLike | None = None,
+    assumptions: Assumptions | None = None,
+    rng: np.random.Generator | None = None,
+) -> FloatArray:
+    """Return the standard error that each quality is expected to have once all scores are in and calibrated.
+
+    Parameters
+    ----------
+    reviews
+        Who reviews what; all reviews count, with a score or without.
+    like
+        A table with scores that these are assumed to resemble, such as last year's; errors are then in its points, as
+        those of ``lsc.posterior(like)``.
+    assumptions
+        What is assumed of the scores, where ``like`` is not given: by default noise 1, severity 0.5 and stretch 0.2,
+        and errors are in units of the spread of qualities.
+    rng
+        For the qualities about which is linearised, and for probes beyond 2,000 items; seed 0 by default.
+
+    Returns
+    -------
+    FloatArray
+        Shape (N,), finite whatever the level: at most the spread of qualities, the error of an item nobody reviews.
+
+    Raises
+    ------
+    InputError
+        If both ``like`` and ``assumptions`` are given, ``like`` has no scores, or no calibration is installed to learn
+        from it.
+
+    Notes
+    -----
+    Takes O(N^3) up to 2,000 items and time near-linear in the reviews beyond, where errors are estimated to 0.1 %
+    for noise 1, 1 to 2 % for noise 0.3. Variances are means over draws of the qualities, stratified as in [McKay79]_.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> errors = expected_errors(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
+    >>> errors.round(1).tolist()
+    [0.7, 0.6, 0.7]
+    """
+    reviews = as_reviews(reviews)
+    given = assumed(like, assumptions)
+    variances = expected_variances(reviews.reviewer, reviews.item, reviews.n_items, given, rng)
+    return given.spread * np.sqrt(variances)
+
+
+def assumptions_like(reviews: ReviewsLike) -> Assumptions:
+    """Return what the scores of a table say of noise, severity, stretch and the spread of qualities.
+
+    Raises
+    ------
+    InputError
+        If there are no scores, or no calibration is installed.
+    """
+    reviews = as_reviews(reviews)
+    return learned_from(reviews, n_draws=0).assumptions
+
+
+def assumed(like: ReviewsLike | None, assumptions: Assumptions | None) -> Assumptions:
+    """Return the assumptions given, those learned from a table, or the default ones.
+
+    Raises
+    ------
+    InputError
+        If both are given, or nothing can be learned from the table.
+    """
+    if like is None:
+        return assumptions or Assumptions()
+    if assumptions is not None:
+        message = "assumptions: expected none beside like, from which they are learned"
+        raise InputError(message)
+    like = as_reviews(like, "like")
+    if not like.scored.any():
+        message = "like: expected a table with scores to learn from, found planned reviews only"
+        raise InputError(message)
+    return assumptions_like(like)
+
+
+def average_errors(reviews: ReviewsLike, assumptions: Assumptions | None = None) -> FloatArray:
+    """Return the expected standard errors of plain averages, drawn to the middle as far as their reviews are few.
+
+    A reviewer's severity and stretch are noise there: n reviews leave the variance ``1 / (1 + n / w)``, w that of a
+    single score.
+
+    Parameters
+    ----------
+    reviews
+        Who reviews what.
+    assumptions
+        As in :func:`expected_errors`.
+
+    >>> from reviewgraph import Reviews
+    >>> average_errors(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).round(2).tolist()
+    [0.75, 0.63, 0.75]
+    """
+    reviews = as_reviews(reviews)
+    given = assumptions or Assumptions()
+    single = given.noise**2 + given.severity**2 + given.stretch**2
+    return given.spread / np.sqrt(1.0 + reviews.reviews_per_item / single)
+
+
+def expected_variances(
+    reviewer: IntArray,
+    item: IntArray,
+    n_items: int,
+    assumptions: Assumptions,
+    rng: np.random.Generator | None = None,
+    exact_up_to: int = EXACT_UP_TO,
+) -> FloatArray:
+    """Return expected posterior variances, shape (n_items,), in units of the variance of qualities.
+
+    Parameters
+    ----------
+    reviewer, item
+        Codes, shape (E,).
+    n_items
+        N, items without a review included.
+    assumptions
+        Noise, severity and stretch.
+    rng
+        For qualities and probes; seed 0 by default.
+    exact_up_to
+        Items up to which the matrix is inverted.
+    """
+    if not n_items:
+        return np.zeros(0)
+    rng = rng or np.random.default_rng(0)
+    exact = n_items <= exact_up_to
+    affordable = DRAWS if exact else min(DRAWS, max(FEWEST_DRAWS, MOST_WORK // max(item.size, 1)))
+    # Without stretch nothing depends on the qualities: one draw of them is all, with all the probes.
+    draws = affordable if assumptions.stretch else 1
+    probes = PROBES * affordable // draws
+    total = np.zeros(n_items)
+    for quality in stratified(n_items, draws, rng):
+        matrix, weight = information(reviewer, item, quality, assumptions)
+        total += exact_diagonal(matrix, weight) if exact else _estimated(matrix, weight, quality, probes, rng)
+    return np.minimum(total / draws, 1.0)
+
+
+def information(
+    reviewer: IntArray, item: IntArray, quality: FloatArray, assumptions: Assumptions
+) -> tuple[Matrix, FloatArray]:
+    """Return A (N, 2 M) and weight (N,) with ``diag(weight) - A A^T = I + sum_j V_j^-1``, the posterior precision.
+
+    Parameters
+    ----------
+    reviewer, item
+        Codes, shape (E,).
+    quality
+        Shape (N,): about which is linearised.
+    assumptions
+        Noise, severity and stretch.
+
+    >>> few = Assumptions(noise=1.0, severity=1.0, stretch=0.0)
+    >>> A, weight = information(np.array([0, 0]), np.array([0, 1]), np.zeros(2), few)
+    >>> (np.diag(weight) - A @ A.T).round(3).tolist()
+    [[1.667, -0.333], [-0.333, 1.667]]
+    """
+    n_reviewers = int(reviewer.max(initial=-1)) + 1
+    # Woodbury: V^-1 = (I - U C U^T) / s^2 with C = (s^2 I + U^T U)^-1, two by two a reviewer; A holds U C^(1/2) / s.
+    design = np.column_stack([np.full(item.size, assumptions.severity), assumptions.stretch * quality[item]])
+    square = np.empty((n_reviewers, 2, 2))
+    for row, column in np.ndindex(2, 2):
+        square[:, row, column] = np.bincount(reviewer, design[:, row] * design[:, column], n_reviewers)
+    root = np.linalg.cholesky(np.linalg.inv(square + assumptions.noise**2 * np.eye(2)))
+    values = np.einsum("ep,epq->qe", design, root[reviewer]) / assumptions.noise
+    matrix = by_reviewer(values, reviewer, item, quality.size)
+    return matrix, 1.0 + np.bincount(item, minlength=quality.size) / assumptions.noise**2
+
+
+def stratified(n_items: int, draws: int, rng: np.random.Generator) -> FloatArray:
+    """Draw vectors of normal qualities, shape (draws, N): over the draws each item is once in every quantile.
+
+    So every item has the same mean square, one, and none looks better known by luck.
+
+    >>> np.sort(stratified(2, 2, np.random.default_rng(0)), axis=0).tolist()
+    [[-1.0, -1.0], [1.0, 1.0]]
+    """
+    if draws == 1:
+        return rng.choice([-1.0, 1.0], (1, n_items))
+    middle = quantile((np.arange(draws) + 0.5) / draws)
+    order = rng.permuted(np.tile(np.arange(draws), (n_items, 1)), axis=1)
+    return np.asarray((middle / np.sqrt((middle**2).mean()))[order].T)
+
+
+def _estimated(
+    matrix: Matrix, weight: FloatArray, quality: FloatArray, probes: int, rng: np.random.Generator
+) -> FloatArray:
+    """Estimate the diagonal of ``Q^-1``, ``Q = diag(weight) - A A^T``, by random signs.
+
+    With D the diagonal of Q and R = D - Q, ``Q^-1 = D^-1 + D^-1 R D^-1 + M``, ``M = D^-1 R Q^-1 R D^-1``. The first
+    term is exact and most of it, the second has no diagonal. Of M the directions of a common shift and of a common
+    scale are exact too, which scores of little noise leave open; the rest is left to the probes (as in [Meyer21]_).
+    """
+    own = (weight - (matrix**2).sum(axis=1))[:, np.newaxis]
+    basis, _ = np.linalg.qr(np.column_stack([np.ones(weight.size), quality]))
+    probe = rng.choice([-1.0, 1.0], (weight.size, probes))
+    probe -= basis @ (basis.T @ probe)
+    # R D^-1 z = z - Q D^-1 z, and D^-1 R u = u - D^-1 Q u, where Q u is known already.
+    columns = np.column_stack([probe, basis])
+    scaled = columns / own
+    right = columns - weight[:, np.newaxis] * scaled + matrix @ (matrix.T @ scaled)
+    image = solve(matrix, weight, right) - right / own
+    seen = image[:, probes:]
+    common = (basis * (2.0 * seen - basis @ (basis.T @ seen))).sum(axis=1)
+    return np.asarray(1.0 / own[:, 0] + np.maximum(common + np.mean(probe * image[:, :probes], axis=1), 0.0))
+
+
+# How many of the best a selection is expected to find, from expected errors alone.
+
+#: Nodes of the quadrature over the posterior mean of an item that is selected: exact to two digits.
+SELECTION_NODES = 16
+#: Of more items than the first, so many quantiles of their variances stand for all, equally, where that leaves so many
+#: selected at least: those few whose variances are extreme then hardly matter.
+MANY_ITEMS, ENOUGH = 600, 6
+#: Least variance of a mean, and of what is unknown, in units of that of qualities.
+TRIFLE = 1e-9
+#: Least probability whose quantile is taken.
+LEAST = 1e-300
+
+
+def expected_share(variance: FloatArray, n: int) -> float:
+    """Return the expected share of the true best n among the n items of largest posterior mean.
+
+    ::
+
+        sum_i P(m_i > t, x_i > u) / n,   m_i ~ N(0, 1 - v_i),   x_i | m_i ~ N(m_i, v_i)
+
+    with t and u the cuts above which n means and n qualities are expected. The errors of two items are taken as
+    independent, and so are the cuts of the qualities drawn: the share comes out a little high for n below 10.
+
+    Parameters
+    ----------
+    variance
+        v, shape (N,): expected posterior variances in units of the variance of qualities, 0 to 1.
+    n
+        How many are selected, 1 to N.
+
+    Examples
+    --------
+    >>> round(expected_share(np.full(100, 0.5), 10), 2), round(expected_share(np.zeros(100), 10), 2)
+    (0.47, 1.0)
+    """
+    if n >= variance.size:
+        return 1.0
+    if n * MANY_ITEMS >= ENOUGH * variance.size > ENOUGH * MANY_ITEMS:
+        return _share(np.quantile(variance, (np.arange(MANY_ITEMS) + 0.5) / MANY_ITEMS), n * MANY_ITEMS / variance.size)
+    return _share(variance, n)
+
+
+def _share(variance: FloatArray, n: float) -> float:
+    """Return the expected share, item by item."""
+    unknown = np.clip(variance, TRIFLE, 1.0 - TRIFLE)
+    spread = np.sqrt(1.0 - unknown)
+    best = -NormalDist().inv_cdf(n / variance.size)
+    # Over the means above the cut, by their probability: u runs evenly from 0 to that of being selected.
+    chosen = cdf(-cut_of(np.zeros(unknown.size), spread, n) / spread)
+    node, weight = np.polynomial.legendre.leggauss(SELECTION_NODES)
+    mean = -spread * quantile(np.maximum(np.outer((node + 1.0) / 2.0, chosen), LEAST))
+    found = chosen * (weight / 2.0 @ cdf((mean - best) / np.sqrt(unknown)))
+    return float(found.sum() / n)
+
+
+# What to expect of the scores of a table before there are any: errors, and what more reviews would buy.
+
+#: A check is to stay quick: it inverts small matrices only.
+QUICK = Effort(exact_up_to=500, probes=2, steps=50)
+#: Draws of qualities for errors by the scores alone where they are exact: coincidences make some very large.
+OUTLOOK_DRAWS = 3
+#: Reviews added along the curve, as shares of the number of items.
+ADDED = (0.0, 0.25, 0.5, 1.0)
+
+
+class Step(NamedTuple):
+    """A step of the curve: reviews added, one each to the weakest items, and the expected share of right selections."""
+
+    added: int
+    right: float
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """Expected errors of the items of a table, all its reviews having scores.
+
+    Parameters
+    ----------
+    structure
+        What the table promises without noise.
+    assumptions
+        Of noise, severity, stretch and the spread of qualities.
+    n_selected
+        How many of the best will be selected.
+    variance
+        Shape (N,): expected posterior variances in units of the variance of qualities.
+    """
+
+    structure: Structure
+    assumptions: Assumptions
+    n_selected: int
+    variance: FloatArray
+
+    @property
+    def error(self) -> FloatArray:
+        """Expected standard errors, shape (N,), in points."""
+        return self.assumptions.spread * np.sqrt(self.variance)
+
+    @cached_property
+    def average(self) -> FloatArray:
+        """The same of plain averages."""
+        return average_errors(self.structure.reviews, self.assumptions)
+
+    @property
+    def with_one_more(self) -> FloatArray:
+        """Expected standard errors after one more review by a typical reviewer whose severity and stretch are known."""
+        return self.assumptions.spread * np.sqrt(one_more(self.variance, self.assumptions.noise))
+
+    @cached_property
+    def weakest(self) -> IntArray:
+        """All items, the largest expected error first, ties in the order of their labels."""
+        # Rounded: what differs by rounding errors only is a tie.
+        return np.lexsort((ranks(self.structure.reviews.items), -np.round(self.variance, 9)))
+
+    @cached_property
+    def curve(self) -> list[Step]:
+        """Expected share of right selections against reviews added."""
+        counts = sorted({round(share * self.variance.size) for share in ADDED})
+        return [Step(count, expected_share(self._with_reviews(count), self.n_selected)) for count in counts]
+
+    @cached_property
+    def right_by_average(self) -> float:
+        """Expected share of right selections by plain averages of the reviews there are."""
+        return expected_share((self.average / self.assumptions.spread) ** 2, self.n_selected)
+
+    @cached_property
+    def by_scores_alone(self) -> float | None:
+        """Root mean square error where nothing is assumed of qualities and reviewers; None where it is not finite.
+
+        That is what Least Square Calibration leaves; at level ``connected``, of reviewers who differ in severity only.
+        Up to 500 items the median over three draws of qualities; beyond one draw and probes, rather too small than too
+        large where few links join large parts.
+        """
+        structure = self.structure
+        if not structure.is_connected:
+            return None
+        reviews, rng = structure.reviews, np.random.default_rng(0)
+        draws = OUTLOOK_DRAWS if reviews.n_items <= QUICK.exact_up_to else 1
+        drawn = rng.standard_normal((draws, reviews.n_items)) if structure.recoverable else [None]
+        found = [error_variances(reviews.reviewer, reviews.item, quality, rng, effort=QUICK) for quality in drawn]
+        middle = float(np.median([variances.mean() for variances in found]))
+        return self.assumptions.spread * self.assumptions.noise * math.sqrt(middle) if math.isfinite(middle) else None
+
+    @property
+    def rests_on_likeness(self) -> bool:
+        """Whether errors are finite only because papers and reviewers of all pieces are assumed to be alike."""
+        return not self.structure.is_connected
+
+    @property
+    def averages_do_better(self) -> bool:
+        """Whether plain averages have smaller errors than the scores alone leave, although a level holds."""
+        mean = float(np.sqrt((self.average**2).mean()))
+        return self.by_scores_alone is not None and self.by_scores_alone > mean
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as the command's ``--json`` prints them."""
+        items, error, more = self.structure.reviews.items, self.error, self.with_one_more
+        alone = self.by_scores_alone
+        return {
+            "median": _six_digits(np.median(error)),
+            "average": _six_digits(np.median(self.average)),
+            "by_scores_alone": None if alone is None else _six_digits(alone),
+            "worst": [
+                {"item": items[code], "error": _six_digits(error[code]), "with_one_more": _six_digits(more[code])}
+                for code in self.weakest[:LISTED].tolist()
+            ],
+            "assumptions": {name: _six_digits(value) for name, value in asdict(self.assumptions).items()},
+            "selected": self.n_selected,
+            "curve": [{"added": step.added, "right": _six_digits(step.right)} for step in self.curve],
+        }
+
+    def _with_reviews(self, count: int) -> FloatArray:
+        """Return variances after one more review for each of the weakest items."""
+        found, chosen = self.variance.copy(), self.weakest[:count]
+        found[chosen] = one_more(found[chosen], self.assumptions.noise)
+        return found
+
+
+def _six_digits(value: float | np.floating) -> float:
+    """Return a number without the digits that differ between machines."""
+    return float(f"{value:.6g}")
+
+
+def one_more(variance: FloatArray, noise: float) -> FloatArray:
+    """Return variances after one more score with this noise, of a reviewer whose severity and stretch are known.
+
+    >>> one_more(np.array([1.0, 0.5]), 1.0).round(3).tolist()
+    [0.5, 0.333]
+    """
+    # Sherman and Morrison for the rank-one update e e^T / s^2.
+    return variance - variance**2 / (noise**2 + variance)
+
+
+def outlook_of(structure: Structure, assumptions: Assumptions, n_selected: int | None = None) -> Outlook:
+    """Return what to expect of a table's scores, in time near-linear in its reviews.
+
+    Parameters
+    ----------
+    structure
+        Of the table, all its reviews counting.
+    assumptions
+        Of the scores.
+    n_selected
+        How many of the best will be selected: a tenth of the items by default, at least one.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> from reviewgraph.graph.precision import Assumptions
+    >>> from reviewgraph.graph.structure import structure_of
+    >>> pairs = [("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2), ("bob", 3)]
+    >>> outlook = outlook_of(structure_of(Reviews.from_pairs(pairs)), Assumptions())
+    >>> int(outlook.weakest[0]), outlook.error.round(1).tolist(), outlook.with_one_more.round(1).tolist()
+    (2, [0.6, 0.6, 0.7], [0.5, 0.5, 0.6])
+    """
+    reviews = structure.reviews
+    variance = expected_variances(
+        reviews.reviewer, reviews.item, reviews.n_items, assumptions, exact_up_to=QUICK.exact_up_to
+    )
+    selected = max(1, round(0.1 * reviews.n_items)) if n_selected is None else n_selected
+    return Outlook(structure, assumptions, selected, variance)
+
+
+# What a reviewer's scores say of qualities, averaged over the qualities: two numbers for each load.
+
+#: Nodes of each of the two quadratures. At noise 0.4 and stretch 0.8, 24 are within 1 % for two items, 0.1 % for more.
+NODES = 24
+
+#: Load from which the sum of squares is taken as normal, as the polynomials of the quadrature overflow near 400.
+MANY = 100
+
+
+def mean_information(load: IntArray, assumptions: Assumptions) -> tuple[FloatArray, FloatArray]:
+    r"""Return the information of reviewers on differences of their items and on their sum, by load.
+
+    A reviewer scores :math:`y = b + a x + e` with severity b of variance :math:`\omega^2`, log a of variance
+    :math:`\tau^2` and noise of variance :math:`s^2`. With b and a integrated out, to first order in log a, the scores
+    of k items have covariance :math:`S = s^2 I + \omega^2 1 1^T + \tau^2 x x^T` and information :math:`S^{-1}`.
+    Over independent standard normal x the mean has the eigenvector 1, and one eigenvalue besides:
+
+    .. math::
+        E\, S^{-1} = w \Big(I - \frac{1 1^T}{k}\Big) + c\, \frac{1 1^T}{k}, \qquad
+        c = \frac{1}{k} E\, 1^T S^{-1} 1, \quad w = \frac{E\, \mathrm{tr}\, S^{-1} - c}{k - 1}.
+
+    With :math:`V = (\omega 1, \tau x)`, :math:`S^{-1} = s^{-2} (I - V (s^2 I + V^T V)^{-1} V^T)` depends on x by its
+    mean, normal of variance 1 / k, and its sum of squares about the mean, chi-squared with k - 1 degrees of freedom
+    and independent of the mean: both traces are integrals over two numbers.
+
+    Parameters
+    ----------
+    load
+        Items of each reviewer, shape (M,).
+    assumptions
+        Noise, severity and stretch, in units of the spread of qualities.
+
+    Returns
+    -------
+    tuple of FloatArray
+        w and c, shape (M,), in units of one over the squared spread of qualities; both 0 where the load is 0, and
+        equal where it is 1.
+
+    Notes
+    -----
+    Takes O(M) and one quadrature for each distinct load.
+
+    Examples
+    --------
+    Of severities a reviewer says nothing by differences, and little by her sum:
+
+    >>> from reviewgraph.graph.precision import Assumptions
+    >>> within, common = mean_information(np.array([4]), Assumptions(noise=1.0, severity=2.0, stretch=0.0))
+    >>> within.round(6).tolist(), common.round(6).tolist()
+    ([1.0], [0.058824])
+    """
+    distinct, place = np.unique(load, return_inverse=True)
+    table = np.array([_of_load(int(k), assumptions) for k in distinct]).reshape(-1, 2)[place]
+    return table[:, 0], table[:, 1]
+
+
+def _of_load(load: int, assumptions: Assumptions) -> tuple[float, float]:
+    """Integrate both eigenvalues over mean and sum of squares of the qualities."""
+    if load == 0:
+        return 0.0, 0.0
+    noise, severity, stretch = assumptions.noise, assumptions.severity, assumptions.stretch
+    mean, square, weight = _nodes(load)
+    # The matrix s^2 I + V'V, two by two, and its inverse; u = V'1.
+    first, second = noise**2 + severity**2 * load, noise**2 + stretch**2 * (square + load * mean**2)
+    mixed = severity * stretch * load * mean
+    determinant = first * second - mixed**2
+    u, v = severity * load, stretch * load * mean
+    trace = load - 2 + noise**2 * (first + second) / determinant
+    along = load - (u**2 * second - 2 * u * v * mixed + v**2 * first) / determinant
+    common = float(weight @ along) / (load * noise**2)
+    if load == 1:
+        return common, common
+    return (float(weight @ trace) / noise**2 - common) / (load - 1), common
+
+
+def _nodes(load: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Nodes for the mean and the sum of squares about it of so many standard normal numbers, and their weights."""
+    from scipy.special import roots_genlaguerre
+
+    normal, of_normal = np.polynomial.hermite_e.hermegauss(NODES)
+    mean, of_normal = normal / np.sqrt(load), of_normal / of_normal.sum()
+    if load == 1:
+        return mean, np.zeros(NODES), of_normal
+    if load < MANY:
+        half, of_square = roots_genlaguerre(NODES, (load - 3) / 2)
+        square = 2 * half
+    else:
+        square, of_square = load - 1 + np.sqrt(2 * (load - 1)) * normal, of_normal
+    means, squares = np.meshgrid(mean, square, indexing="ij")
+    return means.ravel(), squares.ravel(), np.outer(of_normal, of_square / of_square.sum()).ravel()
+
+
+# What a check says of expected errors, in a chair's words, where items are papers.
+
+
+def expectations(outlook: Outlook) -> list[str]:
+    """Return the section of the page; nothing where there are no papers."""
+    if not outlook.variance.size:
+        return []
+    return ["", *errors(outlook), *weakest(outlook), *selection(outlook), *disagreement(outlook)]
+
+
+def errors(outlook: Outlook) -> list[str]:
+    """Return one sentence: the median error, and what it assumes."""
+    given = outlook.assumptions
+    points = given.spread != 1.0
+    unit = "points" if points else "of the spread of qualities"
+    of_spread = f" of a spread of {given.spread:.3g} points" if points else ""
+    return [
+        f"Expected error of a paper once all scores are in: {np.median(outlook.error):.2f} {unit} "
+        f"(median; plain average: {np.median(outlook.average):.2f}), "
+        f"assuming noise {given.noise:.2g}, severity {given.severity:.2g}, stretch {given.stretch:.2g}{of_spread}; "
+        "change with --noise, --severity, --stretch or --like LAST_YEAR",
+    ]
+
+
+def weakest(outlook: Outlook) -> list[str]:
+    """Return a heading, and a line for each of the weakest papers."""
+    items, more = outlook.structure.reviews.items, outlook.with_one_more
+    lines = ["Weakest papers, and what one more review by a typical, well-known reviewer would leave:"]
+    lines += [
+        f"  {shortened(str(items[code])):<12} {outlook.error[code]:.2f}, with one more {more[code]:.2f}"
+        for code in outlook.weakest[:LISTED].tolist()
+    ]
+    return lines
+
+
+def selection(outlook: Outlook) -> list[str]:
+    """Return the share of right selections to expect, and a line for each number of reviews added."""
+    now, *later = outlook.curve
+    best = f"best {outlook.n_selected:,}" if outlook.n_selected > 1 else "best one"
+    lines = [
+        f"Expected to be right when the {best} of {counted(outlook.variance.size, 'paper')} "
+        f"{'are' if outlook.n_selected > 1 else 'is'} selected: {now.right:.0%} "
+        f"(plain average: {outlook.right_by_average:.0%})"
+    ]
+    each = ", one each to the weakest papers"
+    for step in later:
+        lines.append(f"  with {counted(step.added, 'more review')}{each}: {step.right:.0%}")
+        each = ""
+    return lines
+
+
+def disagreement(outlook: Outlook) -> list[str]:
+    """Return what to follow where level and precision disagree, one or two sentences or none."""
+    if outlook.rests_on_likeness:
+        return [
+            "These errors are finite only because papers and reviewers of all pieces are assumed to be alike, which no "
+            "score can confirm: between pieces follow the level, within one the errors.",
+        ]
+    if not outlook.averages_do_better:
+        return []
+    error = f"{outlook.by_scores_alone:.2g}"
+    return [
+        "The level says what scores without noise determine, not how sure a decision is. With this noise, taking "
+        f"scores at their word (calibrate --method lsc) would leave an error of {error}, more than plain averages. "
+        "Follow the errors: calibrate as by default, and give the weakest papers more reviews.",
+    ]

@@ -1,0 +1,1 @@
+"""From files and tables to reviews, and back."""

@@ -1,0 +1,451 @@
+"""The review multigraph of the paper: reviewers, joined once for every item they share (Definition 3.2 of [Tan21]_).
+
+An item with d reviewers gives d (d - 1) / 2 edges, so an item that everybody reviews makes the multigraph
+quadratic. Components and degrees of freedom are found without it; it is for looking at, and for other libraries.
+It does not determine what components cover either: three reviewers who share a single item have three edges
+pairwise and share one item. So the graphs made here carry the reviews themselves as attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from reviewgraph._base.arguments import checked
+from reviewgraph._base.arrays import IntArray
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import Label
+from reviewgraph.table.reviews import Reviews, as_reviews
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx as nx
+    import scipy.sparse
+
+    from reviewgraph.table.reviews import ReviewsLike
+
+
+# The table of reviews as a bipartite graph of networkx or igraph.
+#
+# Graphs hold scores on the scale they came in: where ``reviews.lower_is_better`` holds, 1 is the best in them too.
+# ``Reviews.from_networkx`` and its siblings lead back without loss; labels then stand in natural order.
+
+
+def to_networkx(reviews: ReviewsLike) -> nx.Graph:
+    """Return the bipartite graph of reviewers and items as networkx holds it.
+
+    Nodes are ``("reviewer", label)`` with ``bipartite=0`` and ``("item", label)`` with ``bipartite=1``, so that a
+    reviewer and an item may bear the same label; ``title`` is an attribute of items that have one. An edge is a
+    review; its attribute ``score`` is missing where the review is planned. The graph's attribute
+    ``lower_is_better`` says which way its scores point.
+
+    Returns
+    -------
+    networkx.Graph
+        With M + N nodes and E edges.
+
+    Raises
+    ------
+    InputError
+        If two reviewers, or two items, have labels that Python holds equal, such as 1 and 1.0.
+
+    Notes
+    -----
+    Running time O(M + N + E).
+
+    Examples
+    --------
+    >>> graph = to_networkx(Reviews.from_pairs([("ann", "p1", 6.0), ("bob", "p1", None)]))
+    >>> graph.edges[("reviewer", "ann"), ("item", "p1")], graph.edges[("reviewer", "bob"), ("item", "p1")]
+    ({'score': 6.0}, {})
+    """
+    reviews = as_reviews(reviews)
+    import networkx as nx
+
+    refuse_equal_labels(reviews)
+    graph = nx.Graph(lower_is_better=reviews.lower_is_better)
+    graph.add_nodes_from((("reviewer", label) for label in reviews.reviewers), bipartite=0)
+    graph.add_nodes_from((("item", label) for label in reviews.items), bipartite=1)
+    for label, title in reviews.titles.items():
+        graph.nodes["item", label]["title"] = title
+    graph.add_edges_from(
+        (("reviewer", reviewer), ("item", item), {} if score is None else {"score": score})
+        for reviewer, item, score in rows(reviews)
+    )
+    return graph
+
+
+def to_igraph(reviews: ReviewsLike) -> igraph.Graph:
+    """Return the bipartite graph of reviewers and items as igraph holds it.
+
+    Vertices 0..M-1 are the reviewers and M..M+N-1 the items, in the order of their codes, with attributes ``name``
+    (the label), ``type`` (False for reviewers, True for items, as igraph's bipartite functions expect) and
+    ``title``. Edges are the reviews in the order of the table; their attribute ``score`` is None where planned.
+
+    Returns
+    -------
+    igraph.Graph
+        With M + N vertices and E edges.
+
+    Notes
+    -----
+    Running time O(M + N + E).
+
+    Examples
+    --------
+    >>> graph = to_igraph(Reviews.from_pairs([("ann", "p1", 6.0), ("bob", "p1", None)]))
+    >>> graph.vs["name"], graph.vs["type"], graph.es["score"]
+    (['ann', 'bob', 'p1'], [False, False, True], [6.0, None])
+    """
+    reviews = as_reviews(reviews)
+    import igraph
+
+    edges = np.column_stack([reviews.reviewer, reviews.item + reviews.n_reviewers])
+    graph = igraph.Graph(n=reviews.n_reviewers + reviews.n_items, edges=edges)
+    graph["lower_is_better"] = reviews.lower_is_better
+    graph.vs["name"] = [*reviews.reviewers, *reviews.items]
+    graph.vs["type"] = [False] * reviews.n_reviewers + [True] * reviews.n_items
+    graph.vs["title"] = [None] * reviews.n_reviewers + [reviews.titles.get(label) for label in reviews.items]
+    graph.es["score"] = [score for _, _, score in rows(reviews)]
+    return graph
+
+
+def rows(reviews: Reviews) -> list[tuple[Label, Label, float | None]]:
+    """Return (reviewer, item, score) triples with the scores as they came, None where planned."""
+    columns = reviews.to_dict()
+    return list(zip(columns["reviewer"], columns["item"], columns["score"], strict=True))
+
+
+def refuse_equal_labels(reviews: Reviews) -> None:
+    """Refuse labels that are different here and equal as dictionary keys, which nodes of networkx are.
+
+    Raises
+    ------
+    InputError
+        Naming the two labels.
+    """
+    for labels, side in ((reviews.reviewers, "reviewers"), (reviews.items, "items")):
+        if len(set(labels)) < len(labels):
+            first: dict[Label, Label] = {}
+            one, other = next((first[x], x) for x in labels if first.setdefault(x, x) is not x)
+            message = f"{side}: labels {one!r} and {other!r} are equal in Python; give them as text to keep them apart"
+            raise InputError(message)
+
+
+# The table of reviews as a reviewers x items matrix; ``Reviews.from_biadjacency`` leads back without loss.
+#
+# Matrices hold scores on the scale they came in: where ``reviews.lower_is_better`` holds, 1 is the best in them too.
+
+
+@checked
+def to_biadjacency(reviews: ReviewsLike, *, scored: bool = True) -> scipy.sparse.csr_array:
+    """Return the reviewers x items matrix whose stored entries are the reviews.
+
+    Parameters
+    ----------
+    reviews
+        The table; rows and columns of the matrix are its codes.
+    scored
+        Whether the values are scores, NaN where a review is planned (default), or all 1: who reviews what.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        Shape (M, N) with E stored entries. A score of 0 is a stored zero: ``eliminate_zeros`` would lose it.
+
+    Notes
+    -----
+    Running time O(M + E).
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> to_biadjacency(Reviews.from_pairs([("ann", "p1", 6.0), ("bob", "p2", 0.0)])).nnz
+    2
+    """
+    reviews = as_reviews(reviews)
+    import scipy.sparse
+
+    values = reviews.printed(reviews.score) if scored else np.ones(reviews.n_reviews, np.int64)
+    shape = (reviews.n_reviewers, reviews.n_items)
+    return scipy.sparse.csr_array((values, reviews.item.copy(), reviews.reviewer_start.copy()), shape=shape)
+
+
+#: Edges from which a multigraph is refused unless asked for: networkx takes about half a kilobyte for each.
+MAX_EDGES = 5_000_000
+
+
+@checked
+def review_multigraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES) -> nx.MultiGraph:
+    """Return the review multigraph as networkx holds it: one edge per item that two reviewers share.
+
+    Parameters
+    ----------
+    reviews
+        The table.
+    max_edges
+        Refuse to build more edges than this (default 5,000,000); None builds any number.
+
+    Returns
+    -------
+    networkx.MultiGraph
+        Nodes are the reviewers' labels; the node attribute ``scores`` maps each item of the reviewer to the score,
+        None where planned. Edge keys are the labels of the shared items. Graph attributes: ``items`` (all of them),
+        ``titles``, ``lower_is_better``. :func:`from_review_multigraph` goes back.
+
+    Raises
+    ------
+    InputError
+        If there would be more than ``max_edges`` edges, a label is None, or two reviewers or two items have labels
+        that Python holds equal, such as 1 and 1.0.
+
+    Notes
+    -----
+    Running time and memory O(M + E + sum over items of d^2), d reviewers on an item.
+
+    Examples
+    --------
+    >>> graph = review_multigraph(Reviews.from_pairs([("ann", "p1"), ("ann", "p2"), ("bob", "p1"), ("bob", "p2")]))
+    >>> sorted(graph.edges(keys=True))
+    [('ann', 'bob', 'p1'), ('ann', 'bob', 'p2')]
+    """
+    reviews = as_reviews(reviews)
+    import networkx as nx
+
+    refuse_equal_labels(reviews)
+    if None in reviews.reviewers or None in reviews.items:
+        message = "labels: expected something other than None, which networkx cannot hold; rename it"
+        raise InputError(message)
+    left, right, item = _shared(reviews, max_edges)
+    graph = nx.MultiGraph(
+        items=list(reviews.items), titles=dict(reviews.titles), lower_is_better=reviews.lower_is_better
+    )
+    scores = _scores(reviews)
+    graph.add_nodes_from((label, {"scores": scores[j]}) for j, label in enumerate(reviews.reviewers))
+    graph.add_edges_from(
+        (reviews.reviewers[a], reviews.reviewers[b], reviews.items[i], {})
+        for a, b, i in zip(left.tolist(), right.tolist(), item.tolist(), strict=True)
+    )
+    return graph
+
+
+@checked
+def review_multigraph_igraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES) -> igraph.Graph:
+    """Return the review multigraph as igraph holds it: an order of magnitude smaller and faster.
+
+    Parameters
+    ----------
+    reviews
+        The table.
+    max_edges
+        Refuse to build more edges than this (default 5,000,000); None builds any number.
+
+    Returns
+    -------
+    igraph.Graph
+        Vertices are the reviewers in the order of their codes, with the attributes ``name`` and ``scores``
+        (as in :func:`review_multigraph`); the edge attribute ``item`` is the label of the shared item. Graph
+        attributes as there. :func:`from_review_multigraph` goes back.
+
+    Raises
+    ------
+    InputError
+        If there would be more than ``max_edges`` edges, or two items have labels that Python holds equal.
+
+    Notes
+    -----
+    Running time and memory O(M + E + sum over items of d^2), d reviewers on an item.
+
+    Examples
+    --------
+    >>> graph = review_multigraph_igraph(Reviews.from_pairs([("ann", "p1"), ("bob", "p1"), ("bob", "p2")]))
+    >>> graph.ecount(), graph.es["item"]
+    (1, ['p1'])
+    """
+    reviews = as_reviews(reviews)
+    import igraph
+
+    refuse_equal_labels(reviews)
+    left, right, item = _shared(reviews, max_edges)
+    graph = igraph.Graph(n=reviews.n_reviewers, edges=np.column_stack([left, right]))
+    graph.vs["name"] = list(reviews.reviewers)
+    graph.vs["scores"] = _scores(reviews)
+    graph.es["item"] = [reviews.items[i] for i in item.tolist()]
+    graph["items"], graph["titles"] = list(reviews.items), dict(reviews.titles)
+    graph["lower_is_better"] = reviews.lower_is_better
+    return graph
+
+
+@checked
+def from_review_multigraph(graph: nx.MultiGraph | igraph.Graph) -> Reviews:
+    """Return the table that :func:`review_multigraph` or :func:`review_multigraph_igraph` was made from.
+
+    Labels stand in natural order afterwards. Nodes may have been removed with their edges: their reviewers are gone.
+
+    Raises
+    ------
+    InputError
+        If a node lacks the attribute ``scores``, or the edges are not one for each two nodes and item of both.
+
+    Notes
+    -----
+    Running time O(E log E + number of edges).
+
+    Examples
+    --------
+    >>> reviews = Reviews.from_pairs([("ann", "p1", 3.0), ("bob", "p1", None)], items=["p2"])
+    >>> from_review_multigraph(review_multigraph(reviews))
+    <Reviews: 2 reviewers, 2 items, 2 reviews (1 scored, 1 planned)>
+    """
+    attributes, scores, edges = _read_igraph(graph) if hasattr(graph, "vs") else _read_networkx(graph)
+    _refuse_other_edges(scores, edges)
+    return Reviews.from_pairs(
+        [(reviewer, item, score) for reviewer, given in scores for item, score in given.items()],
+        reviewers=[reviewer for reviewer, _ in scores],
+        items=attributes.get("items", ()),
+        titles=attributes.get("titles"),
+        lower_is_better=bool(attributes.get("lower_is_better", False)),
+        merge="none",
+    )
+
+
+@checked
+def overlap(
+    reviews: ReviewsLike, *, of: Literal["reviewers", "items"] = "reviewers", max_edges: int | None = MAX_EDGES
+) -> scipy.sparse.csr_array:
+    """Return how many items each two reviewers share, or how many reviewers each two items do.
+
+    Parameters
+    ----------
+    reviews
+        The table.
+    of
+        Whose overlaps: of ``"reviewers"`` (default) or of ``"items"``.
+    max_edges
+        Refuse where the pairs to count, the edges of the multigraph, exceed this (default 5,000,000);
+        None counts any number.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        Shape (M, M): ``|I_j & I_k|``, on the diagonal the reviewer's load; or (N, N), the same of items.
+
+    Raises
+    ------
+    InputError
+        If there are more than ``max_edges`` pairs, or ``of`` is neither word.
+
+    Notes
+    -----
+    Running time and memory O(sum over items of d^2), d reviewers on an item (over reviewers of k^2 for items).
+
+    Examples
+    --------
+    >>> overlap(Reviews.from_pairs([("ann", "p1"), ("ann", "p2"), ("bob", "p1"), ("bob", "p2")])).toarray().tolist()
+    [[2, 2], [2, 2]]
+    """
+    reviews = as_reviews(reviews)
+    if of not in ("reviewers", "items"):
+        message = f"of: expected 'reviewers' or 'items', found {of!r}"
+        raise InputError(message)
+    sizes, labels = (
+        (reviews.reviews_per_item, reviews.items) if of == "reviewers" else (reviews.loads, reviews.reviewers)
+    )
+    _refuse_large(sizes, labels, max_edges)
+    matrix = to_biadjacency(reviews, scored=False)
+    product: scipy.sparse.csr_array = (matrix @ matrix.T if of == "reviewers" else matrix.T @ matrix).tocsr()
+    product.sort_indices()
+    return product
+
+
+def _refuse_large(sizes: IntArray, labels: Any, max_edges: int | None) -> None:
+    count = int((sizes * (sizes - 1) // 2).sum())
+    if max_edges is not None and count > max_edges:
+        widest = int(sizes.argmax())
+        message = (
+            f"max_edges: expected at most {max_edges:,} edges, found {count:,}, of which {labels[widest]!r} with its "
+            f"{sizes[widest]:,} reviews alone makes {int(sizes[widest]) * (int(sizes[widest]) - 1) // 2:,}; raise "
+            "max_edges, or use to_networkx or to_igraph, which hold one edge a review"
+        )
+        raise InputError(message)
+
+
+def _shared(reviews: Reviews, max_edges: int | None) -> tuple[IntArray, IntArray, IntArray]:
+    """Each two reviewers of one item and the item, as codes, by item and then by reviewer."""
+    sizes = reviews.reviews_per_item
+    _refuse_large(sizes, reviews.items, max_edges)
+    # The k-th review of an item pairs with the k before it: two index arrays, no loop over items.
+    start = np.repeat(reviews.item_start[:-1], sizes)
+    before = np.arange(reviews.n_reviews) - start  # reviews of the same item that stand before this one
+    last = np.repeat(np.arange(reviews.n_reviews), before)
+    first = np.arange(last.size) - np.repeat(np.cumsum(before) - before, before) + start[last]
+    by_item = reviews.reviewer_by_item
+    return by_item[first], by_item[last], reviews.item[reviews.by_item][last]
+
+
+def _scores(reviews: Reviews) -> list[dict[Label, float | None]]:
+    """Scores of each reviewer by item, as they came."""
+    scores: list[dict[Label, float | None]] = [{} for _ in range(reviews.n_reviewers)]
+    for j, (_, item, score) in zip(reviews.reviewer.tolist(), rows(reviews), strict=True):
+        scores[j][item] = score
+    return scores
+
+
+Scores = list[tuple[Label, dict[Label, float | None]]]
+Edges = Iterable[tuple[int, int, Label]]
+
+
+def _read_networkx(graph: nx.MultiGraph) -> tuple[dict[str, Any], Scores, Edges]:
+    number = {node: index for index, node in enumerate(graph)}
+    scores = [(node, _given(node, attributes)) for node, attributes in graph.nodes(data=True)]
+    return graph.graph, scores, ((number[a], number[b], item) for a, b, item in graph.edges(keys=True))
+
+
+def _read_igraph(graph: igraph.Graph) -> tuple[dict[str, Any], Scores, Edges]:
+    scores = [(vertex.index, _given(vertex.index, vertex.attributes())) for vertex in graph.vs]
+    names = graph.vs["name"] if scores else []
+    items = graph.es["item"] if graph.ecount() else []
+    edges = ((a, b, item) for (a, b), item in zip(graph.get_edgelist(), items, strict=True))
+    attributes = {name: graph[name] for name in graph.attributes()}
+    return attributes, [(name, given) for name, (_, given) in zip(names, scores, strict=True)], edges
+
+
+def _given(node: Label, attributes: dict[str, Any]) -> dict[Label, float | None]:
+    scores = attributes.get("scores")
+    if not isinstance(scores, dict):
+        message = (
+            f"scores: expected a mapping from items to scores at node {node!r}, as review_multigraph writes it, "
+            f"found {scores!r}; a bipartite graph of reviewers and items is read by from_networkx or from_igraph"
+        )
+        raise InputError(message)
+    return scores
+
+
+def _refuse_other_edges(scores: Scores, edges: Edges) -> None:
+    """Refuse edges that are not exactly one for each two nodes and item of both."""
+    reviewers: dict[Label, int] = {}
+    for _, given in scores:
+        for item in given:
+            reviewers[item] = reviewers.get(item, 0) + 1
+    # An item of d reviewers owes d (d - 1) / 2 edges; each edge that is right pays one.
+    missing = {item: count * (count - 1) // 2 for item, count in reviewers.items()}
+    seen = set()
+    for a, b, item in edges:
+        pair = (min(a, b), max(a, b), item)
+        if a == b or pair in seen or item not in scores[a][1] or item not in scores[b][1]:
+            message = (
+                f"edges: expected one for each two nodes and item of both, found {scores[a][0]!r} - {scores[b][0]!r} "
+                f"for the item {item!r}; the scores of the nodes say otherwise"
+            )
+            raise InputError(message)
+        seen.add(pair)
+        missing[item] -= 1
+    left = [item for item, count in missing.items() if count]
+    if left:
+        message = (
+            f"edges: expected one for each two nodes and item of both, but {missing[left[0]]} missing for the item "
+            f"{left[0]!r}; to take a review away, build the graph again from reviews.subset(...)"
+        )
+        raise InputError(message)

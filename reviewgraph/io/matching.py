@@ -1,0 +1,322 @@
+"""Labels of what stands beside the reviews, matched with those of the reviews.
+
+Where nothing matches something is wrong, and it is refused. Where a part does not match it is counted, with examples
+and, where letter case, e-mail addresses or exchanged columns explain it, the explanation. Labels are looked at once
+each, not once a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import nsmallest
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from reviewgraph._base.errors import InputError, LabelWarning, warn
+from reviewgraph._base.labels import as_text, identity, natural_key
+from reviewgraph._base.text import counted, noun
+from reviewgraph.formats.files import quote
+
+if TYPE_CHECKING:
+    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base.labels import Label
+    from reviewgraph.formats.columns import Columns
+
+
+#: What becomes of rows with labels that nobody knows.
+Unknown: TypeAlias = Literal["left out", "refused", "expected", "new"]
+
+#: Labels that a message names for each role.
+EXAMPLES = 3
+
+#: What messages call the table that has the known labels.
+REVIEWS = "the reviews"
+
+_ZEROS = re.compile(r"(?<![0-9.])0+(?=[0-9])")
+
+
+class Side(NamedTuple):
+    """A column of labels, ``labels[codes[row]]``: of what role, who is known of it, and who is of the other role."""
+
+    role: str
+    codes: IntArray
+    labels: Sequence[Label]
+    known: Mapping[Label, int]
+    other: Mapping[Label, int]
+
+    def found(self) -> IntArray:
+        """Return the code of each row among those known, -1 where it is unknown."""
+        return codes_among(self.labels, self.known)[self.codes]
+
+
+class Likeness(NamedTuple):
+    """Two labels that are not equal may mean the same if they have this form in common; and how to say so."""
+
+    form: Callable[[Label], str]
+    words: str
+
+
+def _unpadded(label: Label) -> str:
+    return _ZEROS.sub("", as_text(label)).removesuffix(".0")
+
+
+def _local_part(label: Label) -> str:
+    return as_text(label).partition("@")[0]
+
+
+#: Labels equal as text alone are of two types: it is always refused.
+AS_TEXT = Likeness(as_text, "as text only, for one is a number and the other the text of its digits")
+LIKENESSES = (
+    AS_TEXT,
+    Likeness(identity, "if letter case and blanks are ignored"),
+    Likeness(_unpadded, "if leading zeros are ignored"),
+    Likeness(_local_part, "if what follows @ is left out"),
+)
+
+
+def codes_among(labels: Sequence[Label], known: Iterable[Label]) -> IntArray:
+    """Code of each label among those known, -1 for the others.
+
+    >>> codes_among(["b", "z"], ["a", "b"]).tolist()
+    [1, -1]
+    """
+    code = _numbered(known)
+    return np.fromiter((code.get(label, -1) for label in labels), np.int64, len(labels))
+
+
+def match_pairs(
+    pairs: Columns,
+    reviewers: Iterable[Label],
+    items: Iterable[Label],
+    name: str,
+    *,
+    unknown: Unknown = "left out",
+    where: str = REVIEWS,
+) -> tuple[IntArray, IntArray]:
+    """Return reviewer and item code of each pair among known labels, -1 where one is unknown.
+
+    Parameters
+    ----------
+    pairs
+        Codes and labels of their own.
+    reviewers, items
+        The known labels in the order of their codes.
+    name
+        The file or argument, for messages.
+    unknown
+        What becomes of rows with an unknown label where others match: by default they are warned of; ``refused`` if all
+        must match; ``expected`` and ``new`` if nothing is to be said, but of labels that are a known one written
+        otherwise. Rows none of which match are refused, but if labels may be new.
+    where
+        What messages call the table of known labels: the reviews by default.
+
+    Raises
+    ------
+    InputError
+        If no pair matches, labels match as text only, or one does not match where all must.
+
+    Warns
+    -----
+    LabelWarning
+        If a part of the pairs does not match.
+
+    Examples
+    --------
+    >>> from reviewgraph.formats.columns import Columns
+    >>> pairs = Columns(np.array([0, 1]), np.array([0, 0]), ["Ann", "Bob"], ["p1"])
+    >>> match_pairs(pairs, ["ann", "bob"], ["p1"], "conflicts")
+    Traceback (most recent call last):
+        ...
+    reviewgraph._base.errors.InputError: conflicts: none of 2 pairs names a reviewer and a paper of the reviews
+    (reviewers
+    'Ann', 'Bob'); 2 of 2 match if letter case and blanks are ignored: write 'Ann' as 'ann'
+    """
+    if not pairs.reviewer.size:
+        return pairs.reviewer, pairs.item
+    people, papers = _numbered(reviewers), _numbered(items)
+    sides = (
+        Side("reviewer", pairs.reviewer, pairs.reviewers, people, papers),
+        Side("paper", pairs.item, pairs.items, papers, people),
+    )
+    reviewer, item = (side.found() for side in sides)
+    _judge(Mismatch(name, "pair", sides, (reviewer < 0) | (item < 0), where), unknown)
+    return reviewer, item
+
+
+def match_labels(
+    labels: Sequence[Label],
+    known: Iterable[Label],
+    name: str,
+    role: str,
+    *,
+    other: Iterable[Label] = (),
+    unknown: Unknown = "left out",
+    where: str = REVIEWS,
+) -> IntArray:
+    """Return the code of each label among known ones, -1 where it is unknown; refuses and warns as for pairs.
+
+    Parameters
+    ----------
+    labels
+        One a row.
+    known
+        In the order of their codes.
+    name, role
+        The file or argument, and what the labels are, ``reviewer`` or ``paper``, for messages.
+    other
+        Known labels of the other role, which may stand here by mistake.
+    unknown, where
+        As in :func:`match_pairs`.
+
+    Raises
+    ------
+    InputError
+        As :func:`match_pairs`.
+
+    Warns
+    -----
+    LabelWarning
+        As :func:`match_pairs`.
+
+    Examples
+    --------
+    >>> match_labels(["b", "a"], ["a", "b"], "capacity", "reviewer").tolist()
+    [1, 0]
+    """
+    side = Side(role, np.arange(len(labels)), labels, _numbered(known), _numbered(other))
+    found = side.found()
+    _judge(Mismatch(name, role, (side,), found < 0, where), unknown)
+    return found
+
+
+def resemblance(labels: Sequence[Label], known: Iterable[Label], role: str) -> str:
+    """Say what explains most of the labels that are not among the known ones; nothing where nothing does.
+
+    >>> resemblance(["P1", "P2"], ["p1", "p2", "p3"], "paper")
+    "2 of 2 match if letter case and blanks are ignored: write 'P1' as 'p1'"
+    """
+    side = Side(role, np.arange(len(labels)), labels, _numbered(known), {})
+    words, _ = Mismatch("", role, (side,), side.found() < 0, "").explanation()
+    return words.removeprefix("; ")
+
+
+def _numbered(known: Iterable[Label]) -> Mapping[Label, int]:
+    return {label: code for code, label in enumerate(known)}
+
+
+class Mismatch(NamedTuple):
+    """Rows with unknown labels, one ``kind`` each, in a file or argument.
+
+    Parameters
+    ----------
+    name, kind, where
+        The file or argument, what a row is, and the table of known labels, for messages.
+    sides
+        The columns of the rows.
+    unknown
+        Which rows have an unknown label.
+    """
+
+    name: str
+    kind: str
+    sides: tuple[Side, ...]
+    unknown: BoolArray
+    where: str
+
+    @property
+    def missed(self) -> int:
+        """Rows with an unknown label."""
+        return int(self.unknown.sum())
+
+    def count_words(self) -> str:
+        """Say how many rows have an unknown label."""
+        size = self.unknown.size
+        several = "none" if self.missed == size else f"{self.missed:,}"
+        who = f"{several} of {counted(size, self.kind)}" if size > 1 else f"the {self.kind}"
+        one = self.missed == 1 or several == "none"
+        if len(self.sides) == 1:
+            return f"{who} {'is' if one else 'are'} {'' if several == 'none' and size > 1 else 'not '}in {self.where}"
+        if several == "none" and size > 1:
+            return f"{who} names a reviewer and a paper of {self.where}"
+        return f"{who} {'names' if one else 'name'} a reviewer or paper that is not in {self.where}"
+
+    def examples(self) -> str:
+        """Return the first unknown labels of each role."""
+        return "; ".join(
+            f"{noun(len(labels), side.role)} {', '.join(map(quote, labels))}"
+            for side in self.sides
+            if (labels := nsmallest(EXAMPLES, self.strangers(side), key=natural_key))
+        )
+
+    def strangers(self, side: Side) -> list[Label]:
+        """Return the distinct unknown labels of a column."""
+        used = np.flatnonzero(np.bincount(side.codes, minlength=len(side.labels)))
+        labels = dict.fromkeys(side.labels[code] for code in used.tolist())
+        return [label for label in labels if label not in side.known]
+
+    def explanation(self) -> tuple[str, bool]:
+        """Return what explains most of the rows, and whether it is the types of labels."""
+        found = [(self._alike(likeness), likeness) for likeness in LIKENESSES]
+        (rows, example), likeness = max(found, key=lambda each: (each[1] is AS_TEXT and each[0][0] > 0, each[0][0]))
+        exchanged = self._exchanged()
+        if exchanged > rows:
+            return f"; {exchanged:,} of {self.missed:,} match {self._as_others()}", False
+        if rows:
+            return f"; {rows:,} of {self.missed:,} match {likeness.words}: {example}", likeness is AS_TEXT
+        return self._mail(), False
+
+    def _alike(self, likeness: Likeness) -> tuple[int, str]:
+        """Return how many of the rows match by a likeness, and an example."""
+        explained, examples = np.ones(self.unknown.size, np.bool_), []
+        for side in self.sides:
+            twin = {likeness.form(label): label for label in side.known}
+            like = {label: twin.get(likeness.form(label)) for label in self.strangers(side)}
+            good = np.array([label not in like or like[label] is not None for label in side.labels], np.bool_)
+            explained &= good[side.codes]
+            examples += [(label, known) for label, known in like.items() if known is not None]
+        rows = int((explained & self.unknown).sum())
+        first = min(examples, key=lambda pair: natural_key(pair[0])) if rows else ("", "")
+        return rows, f"write {quote(first[0])} as {quote(first[1])}"
+
+    def _exchanged(self) -> int:
+        """Return how many of the rows match if reviewers are read as papers, and papers as reviewers.
+
+        Columns are exchanged for all rows or for none, and numbers may well be labels of both: where some rows match,
+        it explains nothing.
+        """
+        if not self.unknown.all():
+            return 0
+        there = [codes_among(side.labels, side.other)[side.codes] >= 0 for side in self.sides]
+        return int((np.all(there, axis=0) & self.unknown).sum())
+
+    def _as_others(self) -> str:
+        if len(self.sides) > 1:
+            return "if reviewers and papers are exchanged: exchange the names of the two columns"
+        return f"as {'papers' if self.kind == 'reviewer' else 'reviewers'}: expected {self.kind}s here"
+
+    def _mail(self) -> str:
+        """Say that one side has e-mail addresses and the other has not."""
+        for side in self.sides:
+            strange = {"@" in str(label) for label in self.strangers(side)}
+            known = {"@" in str(label) for label in side.known}
+            if len(strange) == len(known) == 1 and strange != known:
+                here, there = ("e-mail addresses", "names") if strange == {True} else ("names", "e-mail addresses")
+                return f"; here are {here}, there {there}: read both from columns of one kind"
+        return ""
+
+
+def _judge(found: Mismatch, unknown: Unknown) -> None:
+    """Refuse, or warn of, rows that do not match."""
+    if not found.missed:
+        return
+    why, by_type = found.explanation()
+    nothing, quiet = found.missed == found.unknown.size, unknown in ("expected", "new")
+    if quiet and not why and not (nothing and unknown == "expected"):
+        return
+    if nothing or by_type or unknown == "refused":
+        message = f"{found.name}: {found.count_words()} ({found.examples()}){why or '; correct the names'}"
+        raise InputError(message)
+    fate = "" if quiet else "; left out"
+    warn(f"{found.name}: {found.count_words()}{fate} ({found.examples()}){why}", LabelWarning)

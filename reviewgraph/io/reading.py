@@ -1,0 +1,621 @@
+"""Reviews from files."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from reviewgraph._base.arguments import TEXTS, checked, refuse
+from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import Label, inverse, is_null, natural_order
+from reviewgraph._base.provenance import FileRead, LeftOut
+from reviewgraph._base.text import counted
+from reviewgraph.formats.columns import (
+    ITEM,
+    REVIEWER,
+    SCORE,
+    TITLE,
+    Columns,
+    Origin,
+    Unlisted,
+    columns_of,
+    locate,
+    recognised,
+    refuse_row_numbers,
+    require_named,
+)
+from reviewgraph.formats.files import Problems, quote, quote_all
+from reviewgraph.formats.opening import open_table
+from reviewgraph.formats.side import say_unseen
+from reviewgraph.formats.side_reading import ASKED_AT, SUBMITTED_AT
+from reviewgraph.formats.side_reading import ROLES as SIDE_ROLES
+from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Respelled, Spellings
+from reviewgraph.formats.systems.gradebooks import STUDENT
+from reviewgraph.formats.systems.system import META, OUT, read_names, refuse_aliases, resolved
+from reviewgraph.formats.tables import (
+    Aside,
+    Column,
+    Path,
+    Rows,
+    Table,
+    ask_criteria,
+    ask_score,
+    of_rows,
+    unused_columns,
+)
+from reviewgraph.formats.values import (
+    A_MOMENT,
+    BLANK,
+    ask_direction,
+    missing_labels,
+    parse_moment,
+    parse_scale,
+    read_scores,
+    say_bad_score,
+)
+from reviewgraph.io.matching import resemblance
+from reviewgraph.table.reviews import Reviews
+from reviewgraph.table.rows import Duplicates, say_fulfilled
+
+if TYPE_CHECKING:
+    from reviewgraph.formats.side import Listing
+    from reviewgraph.formats.values import Scores
+
+
+ROLES = (REVIEWER, ITEM, SCORE, TITLE)
+
+
+@checked
+def read_reviews(
+    *paths: Path,
+    columns: Mapping[str, str] | None = None,
+    items: Path | Iterable[str] | None = None,
+    scale: str | Sequence[str] | None = None,
+    lower_is_better: bool = False,
+    duplicates: Duplicates = "error",
+    format: str | None = None,  # noqa: A002 (as the option is called)
+    note: Callable[[str], object] | None = None,
+    read: Callable[[FileRead], object] | None = None,
+    merge: Merge | None = None,
+) -> Reviews:
+    r"""Read reviews from one or more files, as one table.
+
+    Parameters
+    ----------
+    paths
+        Tables with a header (CSV, TSV, semicolon-separated, Parquet, spreadsheets), or what conference systems
+        export, told apart by what is in them; ``file#sheet`` is one sheet of several. Columns are found by name:
+        reviewer, item and perhaps score and title, under their usual synonyms; others are ignored. Without a score
+        column, and where its cell is empty, a review is planned.
+    columns
+        Names of columns we do not know, such as ``{"score": "OveMer"}``, or for one file alone
+        ``{"may.csv:score": "Merit"}``; an empty name stands for "none".
+    items
+        An items file, or the labels of all items: items nobody reviews may be among them, no others reviewed.
+    scale
+        Grades, best first, such as ``"A>B>C"``; they count N, ..., 1. None by default: scores are numbers.
+    lower_is_better
+        1 is the best score; false by default.
+    duplicates
+        What to do when a pair has two scores: ``"error"`` (default), ``"last"`` or ``"mean"``. A pair that is planned
+        in one row and scored in another is one review; a note counts them.
+    format
+        The system that the files are from, such as ``"hotcrp"``, or ``"table"`` for none; by default their content
+        says it.
+    note
+        Called with each thing a person should know, such as a guessed encoding; by default nothing is said.
+    read
+        Called with each file once it is read: what it was taken for, which rows count, and its SHA-256. By default
+        nothing is called; ``origin.files`` of the reviews has them, too.
+    merge
+        What becomes of labels that differ in letter case, blanks or invisible characters alone: ``"all"`` joins them,
+        ``"none"`` keeps them apart, ``{label: as}`` says which become which. By default they are refused, but for
+        addresses, which are joined. A :class:`~reviewgraph.formats.spellings.Spellings` that several files share
+        joins their labels, too.
+
+    Returns
+    -------
+    Reviews
+        Labels are text exactly as written, but for addresses that differ from one read before in letter case, blanks
+        or characters that nobody sees: they are taken for it, and a note, or by default a warning, counts them. The
+        order of rows does not matter, nor that of files otherwise.
+
+    Raises
+    ------
+    InputError
+        If a file is missing or not a table, a column is missing or ambiguous, labels that are no addresses differ in
+        letter case or blanks alone, or rows are malformed: up to ten are named by file and line in one message.
+    DuplicateReview
+        If a pair has two scores and ``duplicates`` is ``"error"``; the message names both places.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "scores.csv"
+    ...     _ = path.write_text("paper,email,rating\n3,ann@x.org,8: accept\n4,ann@x.org,\n")
+    ...     read_reviews(path)
+    <Reviews: 1 reviewer, 2 items, 2 reviews (1 scored, 1 planned)>
+    """
+    say = note or _say_nothing
+    grades = parse_scale(scale, lower_is_better=lower_is_better)
+    wanted = dict(columns or {})
+    if not paths:
+        message = "read_reviews: expected one or more files, found none"
+        raise InputError(message)
+    # All headers are looked at before any row: a wrong name of a column is told at once, however large the files.
+    if isinstance(merge, Mapping):
+        refuse("merge", merge, [TEXTS])  # labels in files are text
+    known = Spellings.of(merge)
+    listings: list[FileRead] = []
+    declared = None if items is None else _declared(items, wanted, note, known, listings.append)
+    files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
+    tables, names, aliases = read_names(files)
+    require_named([table.header for table in tables], ROLES, wanted, SIDE_ROLES)
+    given = [columns_of(wanted, table.name) for table in tables]
+    # Malformed rows of all files gather in one message.
+    problems = Problems()
+    parts: Sequence[_Part] = [
+        _read_part(table, file, given[file], grades, problems, note, known) for file, table in enumerate(tables)
+    ]
+    problems.raise_any()
+    parts = [part._replace(reviewer=resolved(part.reviewer, names)) for part in parts]
+    if not any("reviewer" in own for own in given):
+        refuse_aliases([(part.table.name, part.reviewer) for part in parts])
+    parts, papers = _settled(parts, declared, say)
+    if not sum(len(part.lines) for part in parts) and not papers:
+        message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row a review"
+        raise InputError(message)
+    chosen = any(SCORE.name in own for own in given)
+    if not chosen and not any(part.has_scores for part in parts):
+        for part, own in zip(parts, given, strict=True):
+            ask_criteria(part.table, own)
+    # Each file has codes of its own until here; now one label has one code over all files.
+    files_read = (*map(_file_read, parts), *aliases, *listings)
+    for file in files_read:
+        (read or _say_nothing)(file)
+    _note_scores(parts, say, chosen=chosen)
+    place = _places(parts)
+    reviewer, reviewers = _joined([part.reviewer for part in parts])
+    item, found = _joined([part.item for part in parts], papers)
+    if declared is not None and len(found) > len(papers):
+        _refuse_undeclared(found, papers, item, place)
+    columns_read = Columns(
+        *(reviewer, item, reviewers, found),
+        np.concatenate([part.score for part in parts]),
+        np.concatenate([part.scored for part in parts]),
+        titles=_titles(parts) | {item: title for item, title in papers.items() if title},
+        lower_is_better=lower_is_better,
+        origin=Origin(_unlisted(tables, declared), _outsiders(parts, reviewers), files_read),
+        row_name=place,
+    )
+    reviews = Reviews.from_columns(columns_read, duplicates=duplicates, merge=known)
+    _note_fulfilled(columns_read, reviews, say)
+    return reviews
+
+
+class _Part(NamedTuple):
+    """What one file gives."""
+
+    table: Table
+    lines: Sequence[int]
+    reviewer: Column
+    item: Column
+    score: FloatArray
+    scored: BoolArray
+    title: Column | None
+    has_scores: bool
+    spelled: Mapping[str, int]
+    aside: Aside
+    left_out: Sequence[LeftOut]
+
+
+def _file_read(part: _Part) -> FileRead:
+    """Return the file that a part comes from, its rows counted."""
+    return part.table.provenance.with_rows(len(part.lines), part.left_out, int(part.scored.sum()))
+
+
+def _say_nothing(message: object) -> None:
+    pass
+
+
+def _read_part(
+    table: Table,
+    file: int,
+    columns: Mapping[str, str],
+    scale: Sequence[str],
+    problems: Problems,
+    note: Callable[[str], object] | None,
+    spellings: Spellings,
+) -> _Part:
+    say = note or _say_nothing
+    _point_out_gradebook(table, columns, say)
+    found = locate(table.header, ROLES, {**table.columns, **columns}, table.name, say)
+    if "score" not in found and "score" not in columns:
+        ask_score(table)
+    table = Respelled(table, {PERSON: found["reviewer"], PAPER: found["item"]}, spellings, note)
+    rows = table.read(list(found.values()), problems, file)
+    # From here on a cell is looked at once for each distinct text, and rows are reached through codes.
+    column = dict(zip(found, rows.columns, strict=True))
+    for role in ("reviewer", "item"):
+        _note_empty(table, file, rows, column[role], role, problems)
+    size = len(rows.lines)
+    refuse_row_numbers(table.header, found, {**table.columns, **columns}, column["item"].values, size, table.name)
+    score, scored, spelled = np.full(size, np.nan), np.zeros(size, np.bool_), {}
+    if "score" in column:
+        codes, values = column["score"]
+        meaning = read_scores(values, scale, table.decimal_comma)
+        _note_bad_scores(table, file, rows, column["score"], meaning, scale, problems)
+        score, scored = meaning.number[codes], meaning.scored[codes]
+        spelled = _count_spelled(column["score"], meaning)
+    place = {role: number for number, role in enumerate(found)}
+    aside = table.aside(place["reviewer"], place["item"], place.get("title"))
+    return _Part(
+        *(table, rows.lines, column["reviewer"], column["item"], score, scored),
+        *(column.get("title"), "score" in column, spelled, aside, rows.left_out),
+    )
+
+
+def _settled(
+    parts: Sequence[_Part], declared: Listing | None, note: Callable[[str], object]
+) -> tuple[Sequence[_Part], dict[str, str]]:
+    """Return the reviews of papers that are papers, and those papers that files list, with their titles.
+
+    What one file says of a paper or a review holds for the rows of all: a paper that is withdrawn is none, a meta
+    review is no review.
+    """
+    asides = [part.aside for part in parts] + ([declared.aside] if declared else [])
+    out = {paper for aside in asides for paper in aside.out}
+    meta = {pair for aside in asides for pair in aside.meta if pair[1] not in out}
+    live = [_without(part, lambda _, paper: paper in out, OUT) for part in parts] if out else parts
+    kept = [_without(part, lambda *pair: pair in meta, META) for part in live] if meta else live
+    lost = sum(len(part.lines) for part in parts) - sum(len(part.lines) for part in live)
+    if lost:
+        note(
+            f"{counted(lost, 'review')} of papers that are withdrawn, rejected without review or not submitted left out"
+        )
+    if meta:
+        note(f"{counted(len(meta), 'meta review')} left out")
+    # What one file hides another may show.
+    shown = {paper for part in kept for paper in part.item.values}
+    hidden = {paper for aside in asides for paper in aside.unseen} - out
+    unseen = hidden - shown
+    if unseen:
+        note(say_unseen(unseen))
+    papers = {paper: title for aside in asides for paper, title in aside.listed.items()}
+    if declared is not None:
+        papers = dict.fromkeys(hidden, "") | {paper: item.title for paper, item in declared.items.items()}
+    return kept, {paper: title for paper, title in papers.items() if paper not in out | unseen}
+
+
+def _without(part: _Part, drops: Callable[[str, str], bool], why: str) -> _Part:
+    """Return a part without the rows of some pairs of a reviewer and a paper."""
+    columns = (map(column.values.__getitem__, column.codes.tolist()) for column in (part.reviewer, part.item))
+    rows = np.array([row for row, pair in enumerate(zip(*columns, strict=True)) if not drops(*pair)], np.int64)
+    return part._replace(
+        lines=[part.lines[row] for row in rows.tolist()],
+        reviewer=of_rows(part.reviewer, rows),
+        item=of_rows(part.item, rows),
+        score=part.score[rows],
+        scored=part.scored[rows],
+        title=part.title and of_rows(part.title, rows),
+        left_out=[*part.left_out, LeftOut(len(part.lines) - rows.size, why)],
+    )
+
+
+def _outsiders(parts: Sequence[_Part], reviewers: Sequence[Label]) -> frozenset[Label] | None:
+    """Return who is not of the committee, where a file says who is."""
+    members = frozenset(chain.from_iterable(part.aside.members for part in parts))
+    return frozenset(reviewers) - members if any(part.aside.tells for part in parts) else None
+
+
+def _unlisted(tables: Sequence[Table], declared: Listing | None) -> Unlisted | None:
+    """Return which papers cannot be among the items: what none of the files can hold."""
+    if declared is not None:
+        return declared.unlisted
+    known = [(table.name, table.source.unlisted) for table in tables if table.source]
+    name, first = known[0] if known else ("", None)
+    return first._replace(file=name) if first and all(one for _, one in known) else None
+
+
+def _point_out_gradebook(table: Table, columns: Mapping[str, str], note: Callable[[str], object]) -> None:
+    """Say what a table may be that has items and several other columns, but no reviewers."""
+    known = [recognised(table.header, [role], columns) for role in (REVIEWER, STUDENT)]
+    if table.source is None and known == [0, 1] and len(unused_columns([table])) > 1:
+        note(f"{table.name}: if each column holds the scores of one reviewer, say --format gradebook")
+
+
+def _note_empty(table: Table, file: int, rows: Rows, column: Column, role: str, problems: Problems) -> None:
+    missing = missing_labels(column.values)
+    if not any(missing):
+        return
+    at = np.flatnonzero(np.array(missing, np.bool_)[column.codes]).tolist()
+
+    def say(n: int) -> str:
+        cell = column.values[int(column.codes[at[n]])].strip()
+        return f"{table.place(rows.lines[at[n]])}: the {role} is {'empty' if is_null(cell) else cell}"
+
+    problems.add_rows(file, [rows.lines[row] for row in at], say)
+    if at:
+        problems.hint(f"If the {role} stands in another column, name it with --columns {role}=NAME")
+
+
+def _note_bad_scores(
+    table: Table, file: int, rows: Rows, column: Column, meaning: Scores, scale: Sequence[str], problems: Problems
+) -> None:
+    if not meaning.bad.any():
+        return
+    at = np.flatnonzero(meaning.bad[column.codes]).tolist()
+
+    def say(n: int) -> str:
+        cell = column.values[int(column.codes[at[n]])]
+        return f"{table.place(rows.lines[at[n]])}: {say_bad_score(cell, scale, table.decimal_comma)}"
+
+    problems.add_rows(file, [rows.lines[row] for row in at], say)
+    question = None if scale else ask_direction([column.values[code] for code in np.flatnonzero(meaning.bad)])
+    if question:
+        problems.hint(question)
+
+
+def _count_spelled(column: Column, meaning: Scores) -> dict[str, int]:
+    if not meaning.spelled.any():
+        return {}
+    count = np.bincount(column.codes, minlength=len(column.values))
+    return {column.values[code]: int(count[code]) for code in np.flatnonzero(meaning.spelled) if count[code]}
+
+
+def _note_scores(parts: Sequence[_Part], note: Callable[[str], object], *, chosen: bool) -> None:
+    """Say how cells without a score were read, and when no file has a score column though others remain."""
+    for part in parts:
+        if part.spelled:
+            words = quote_all(sorted(part.spelled))
+            total = sum(part.spelled.values())
+            note(f"{part.table.name}: {total:,} scores read as missing ({words}): these reviews count as planned")
+        if not part.lines and part.aside.listed:
+            note(f"{part.table.name}: papers, but no reviews of them yet")
+        elif not part.lines:
+            note(f"{part.table.name}: a header but no reviews below it")
+    if chosen or any(part.has_scores for part in parts):
+        return
+    unused = unused_columns([part.table for part in parts])
+    if unused:
+        note(
+            f"no score column found, so all reviews count as planned; if one of {quote_all(unused)} holds the scores, "
+            "name it with --columns score=NAME"
+        )
+
+
+def _note_fulfilled(rows: Columns, reviews: Reviews, note: Callable[[str], object]) -> None:
+    """Say how many rows without a score repeat another row of their pair."""
+    scored = int(rows.scored.sum()) if rows.scored is not None else 0
+    said = say_fulfilled(rows.reviewer.size, scored, reviews.n_reviews, int(reviews.scored.sum()))
+    if said:
+        note(said)
+
+
+def _places(parts: Sequence[_Part]) -> Callable[[int], str]:
+    starts = np.cumsum([0, *(len(part.lines) for part in parts)]).tolist()
+
+    def place(row: int) -> str:
+        file = bisect_right(starts, row) - 1
+        return parts[file].table.place(int(parts[file].lines[row - starts[file]]))
+
+    return place
+
+
+def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[IntArray, tuple[Label, ...]]:
+    """Codes of the rows of all files, and the labels in natural order."""
+    values = columns[0].values
+    codes = columns[0].codes
+    further = list(declared)
+    if len(columns) > 1 or further:
+        index = {value: code for code, value in enumerate(values)}
+        parts = [codes]
+        for column in columns[1:]:
+            new = np.array([index.setdefault(value, len(index)) for value in column.values], np.int64)
+            parts.append(new[column.codes])
+        for label in further:
+            index.setdefault(label, len(index))
+        values, codes = list(index), np.concatenate(parts)
+    # Codes in the order of the labels do not depend on the order of rows and files.
+    order = natural_order(values)
+    return inverse(order)[codes], tuple(map(values.__getitem__, order.tolist()))
+
+
+def _declared(
+    items: Path | Iterable[str],
+    columns: Mapping[str, str],
+    note: Callable[[str], object] | None,
+    spellings: Spellings,
+    read: Callable[[FileRead], object],
+) -> Listing:
+    """Return all items."""
+    from reviewgraph.formats.side import Item, Listing, read_listing
+
+    if isinstance(items, str | os.PathLike):
+        return read_listing(items, columns=columns, note=note, merge=spellings, read=read)
+    labels = list(items)
+    return Listing({item: Item(None, "") for item in spellings.respelled(labels, PAPER, "items", note)})
+
+
+def _refuse_undeclared(
+    found: Sequence[Label], declared: Mapping[str, str], item: IntArray, place: Callable[[int], str]
+) -> None:
+    unknown = np.array([label not in declared for label in found], np.bool_)
+    # One message an unknown item, at the first row that names it.
+    rows = np.flatnonzero(unknown[item])
+    first: dict[int, int] = {}
+    for row in rows.tolist():
+        first.setdefault(int(item[row]), row)
+    problems = Problems()
+    at = sorted(first.values())
+    problems.add_rows(
+        0, at, lambda n: f"{place(at[n])}: the item {quote(str(found[item[at[n]]]))} is not among the items given"
+    )
+    strangers = [found[code] for code in np.flatnonzero(unknown).tolist()]
+    why = resemblance(strangers, declared, ITEM.name) if strangers else ""
+    problems.hint(f"Add it to the items (--items), or correct its name{f' ({why})' if why else ''}")
+    problems.raise_any()
+
+
+def _titles(parts: Sequence[_Part]) -> dict[Label, str]:
+    """Title by item; where rows disagree the first in the alphabet, so that the order of rows does not matter."""
+    titles: dict[Label, str] = {}
+    for part in parts:
+        if part.title is None:
+            continue
+        # Item and title as one number: distinct pairs without a dictionary of all rows.
+        width = len(part.title.values)
+        for pair in np.unique(part.item.codes * width + part.title.codes).tolist():
+            label, title = part.item.values[pair // width], part.title.values[pair % width].strip()
+            if title not in BLANK and (label not in titles or title < titles[label]):
+                titles[label] = title
+    return titles
+
+
+# When reviews were asked for and submitted, from the exports that know.
+
+_ROLES = (REVIEWER, ITEM, SUBMITTED_AT, ASKED_AT)
+
+
+class Dates(NamedTuple):
+    """What exports say of when: one entry a row.
+
+    Parameters
+    ----------
+    reviewers, items
+        Labels.
+    submitted, asked
+        Seconds since 1970; NaN where the row has none.
+    knows
+        Whether the row is of a file that says when, of every review in it.
+    """
+
+    reviewers: list[str]
+    items: list[str]
+    submitted: FloatArray
+    asked: FloatArray
+    knows: BoolArray
+
+    @property
+    def last(self) -> float:
+        """When the last review was submitted."""
+        return float(np.nanmax(self.submitted))
+
+    @property
+    def silent(self) -> int:
+        """Rows of files that do not say when."""
+        return int((~self.knows).sum())
+
+
+def read_dates(
+    *paths: Path,
+    columns: Mapping[str, str] | None = None,
+    format: str | None = None,  # noqa: A002 (as the option is called)
+    merge: Merge | None = None,
+) -> Dates:
+    """Read when reviews were asked for and submitted, from the files that :func:`reviewgraph.read_reviews` reads.
+
+    Raises
+    ------
+    InputError
+        If no file has a column of dates, none of them holds a date, or a cell of one is none.
+    """
+    wanted, problems = dict(columns or {}), Problems()
+    given = {path: columns_of(wanted, path) for path in paths}
+    files = [open_table(path, _ROLES, own, _quiet, kind="reviews", format=format) for path, own in given.items()]
+    tables, names, _ = read_names(files)
+    known = Spellings.of(merge)
+    parts = [_read(table, columns_of(wanted, table.name), names, problems, known) for table in tables]
+    problems.raise_any()
+    people, papers, submitted, asked, knows = zip(*parts, strict=True)
+    found = Dates([*chain(*people)], [*chain(*papers)], *map(np.concatenate, (submitted, asked, knows)))
+    if np.isnan(found.submitted).all():
+        message = (
+            f"{', '.join(map(str, paths))}: expected a column submitted_at that says when reviews were submitted, as "
+            "in HotCRP's reviewcsv or OpenReview's review notes, found no date; name the column with --columns "
+            "submitted_at=NAME, or say who is gone with --gone FILE"
+        )
+        raise InputError(message)
+    return found
+
+
+def _read(
+    table: Table, columns: Mapping[str, str], names: Mapping[str, str], problems: Problems, spellings: Spellings
+) -> Dates:
+    places = locate(table.header, _ROLES, {**table.columns, **columns}, table.name, _quiet)
+    spelled = Respelled(table, {PERSON: places[REVIEWER.name], PAPER: places[ITEM.name]}, spellings, _quiet)
+    rows = spelled.read(list(places.values()), problems)
+    column = dict(zip(places, rows.columns, strict=True))
+    submitted, asked = (
+        _seconds(table, rows, column.get(role.name), role.name, problems) for role in (SUBMITTED_AT, ASKED_AT)
+    )
+    dated = SUBMITTED_AT.name in column or ASKED_AT.name in column
+    people = resolved(column[REVIEWER.name], names)
+    return Dates(_cells(people), _cells(column[ITEM.name]), submitted, asked, np.full(len(rows.lines), dated))
+
+
+def _cells(column: Column) -> list[str]:
+    return [column.values[code] for code in column.codes.tolist()]
+
+
+def _seconds(table: Table, rows: Rows, column: Column | None, role: str, problems: Problems) -> FloatArray:
+    """Return seconds since 1970 by row, noting the cells that hold no date."""
+    if column is None:
+        return np.full(len(rows.lines), np.nan)
+    moments = [parse_moment(cell) for cell in column.values]
+    wrong = [code for code, cell in enumerate(column.values) if cell.strip() not in ("", "0") and moments[code] is None]
+    at = np.flatnonzero(np.isin(column.codes, wrong)).tolist()
+
+    def say(n: int) -> str:
+        cell = column.values[int(column.codes[at[n]])]
+        return f"{table.place(int(rows.lines[at[n]]))}: {role}: expected {A_MOMENT}, found {quote(cell)}"
+
+    problems.add_rows(0, [rows.lines[row] for row in at], say)
+    return np.array([np.nan if one is None else one.timestamp() for one in moments])[column.codes]
+
+
+def late_people(reviews: Reviews, dates: Dates, end: float) -> list[Label]:
+    """Return who owes a review and has submitted none after a moment, in the order of the reviewers.
+
+    A review is owed where an export says when reviews are submitted, and of this one it does not, though it has no
+    score. One that was asked for after the moment is not owed yet.
+
+    Parameters
+    ----------
+    reviews
+        The table.
+    dates
+        What exports know of when.
+    end
+        The moment, in seconds since 1970.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> table = Reviews.from_pairs([("ann", "p", 2.0), ("ann", "q"), ("bob", "p")])
+    >>> when, never = np.array([5, np.nan, np.nan]), np.full(3, np.nan)
+    >>> dates = Dates(["ann", "ann", "bob"], ["p", "q", "p"], when, never, np.full(3, True))
+    >>> late_people(table, dates, 9), late_people(table, dates, 4)
+    (['ann', 'bob'], ['bob'])
+    """
+    scored = zip(reviews.reviewer[reviews.scored].tolist(), reviews.item[reviews.scored].tolist(), strict=True)
+    there = {(reviews.reviewers[j], reviews.items[i]) for j, i in scored}
+    pairs = list(zip(dates.reviewers, dates.items, strict=True))
+    delivered = ~np.isnan(dates.submitted)
+    there |= {pairs[row] for row in np.flatnonzero(delivered).tolist()}
+    owed = dates.knows & ~delivered & ~(dates.asked > end)
+    owing = {pairs[row][0] for row in np.flatnonzero(owed).tolist() if pairs[row] not in there}
+    active = {dates.reviewers[row] for row in np.flatnonzero(dates.submitted > end).tolist()}
+    return [label for label in reviews.reviewers if label in owing and label not in active]
+
+
+def _quiet(message: str) -> None:
+    pass

@@ -1,0 +1,221 @@
+"""Rules of who may, must and must not review what: one object, stated once and passed to whatever heeds it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from reviewgraph._base.arguments import SEED, WHOLE, kinds_of, refuse
+from reviewgraph._base.errors import InputError
+from reviewgraph.formats.columns import REVIEWER, Columns
+from reviewgraph.formats.side_reading import INSTITUTION, SENIOR, SPARE, WILLING
+from reviewgraph.io.sides import by_label, gone_of, labels_of, pairs_of
+
+if TYPE_CHECKING:
+    from reviewgraph._base.labels import Label
+    from reviewgraph.io.sides import Chosen, Pairs, Valued
+
+
+#: Entries up to which ``repr`` shows a mapping or a list as it is.
+SHOWN = 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rules:
+    """Who may, must and must not review what.
+
+    Make it once, and pass it as ``rules`` to :func:`check`, :func:`planner.plan_extra_reviews` and
+    :func:`planner.assign`. Each takes the rules that it can keep to or look at, and refuses the others by name:
+    :meth:`without` leaves them out. None stands for what is not ruled.
+
+    Tables may be pairs, mappings, data frames or Series of pandas, polars and the like, with columns named as in files.
+    Labels that the reviews, or the affinities, do not have are warned of, and refused where none is known.
+
+    Parameters
+    ----------
+    conflicts
+        (reviewer, item) pairs that may not be.
+    fixed
+        (reviewer, item) pairs that must be. They count in demands and loads.
+    gone
+        Reviewers, or (reviewer, item) pairs, who will not deliver: their reviews without a score are left out, and they
+        get no others.
+    demand
+        Reviews per item: one number, or one by item. To assign, exactly so many, 3 by default; to check, at least.
+    load, min_load
+        Maximum and minimum reviews per reviewer: one number, or one by reviewer. To assign, 5 and 0 by default.
+    capacity
+        Maximum extra reviews by reviewer; new names are emergency reviewers. By default unlimited.
+    spare
+        Maximum extra reviews of everyone not in ``capacity``: by default 0 if there is a ``capacity``, else unlimited.
+    min_reviews, max_per_item
+        Reviews that every item must have, old and new ones together; extra reviews that it may have.
+    willing
+        The only reviewers who may be asked; new names are emergency reviewers. By default everyone may.
+    institutions
+        Institution by reviewer, short for ``at_most={"institution": 1}`` with these attributes.
+    senior
+        Senior reviewers, short for ``at_least={"senior": 1}`` with these attributes.
+    attributes
+        What the following three are about: for each reviewer a mapping from the names of attributes to a value, or to
+        several in a list; True or False where it is a matter of yes or no.
+    at_most
+        Maximum reviewers per item who share a value of an attribute, by attribute; or :class:`planner.AtMost` objects.
+    at_least
+        Minimum reviewers per item with a yes in an attribute, or different values of it, by attribute; minimum
+        reviewers with one value by ``(attribute, value)``; or :class:`planner.AtLeast` objects.
+    rewards
+        Affinity for each different value of an attribute on an item, by attribute; or :class:`planner.Reward` objects.
+    authors
+        (author, item) pairs, or a mapping item -> authors. Labels of authors are those of reviewers; others are only
+        authors. Nobody reviews their own paper.
+    author_distance
+        1 also bars papers of everybody with whom a reviewer shares a paper; 0 by default.
+    allow_cycles, allow_coauthors
+        Whether two reviewers may review a paper of each other, and whether two who share a paper may review the same
+        one; they may not by default.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed; the message begins with its name.
+
+    Examples
+    --------
+    >>> rules = Rules(conflicts=[("ann", "p1")], load=5, at_most={"institution": 1})
+    >>> rules
+    Rules(conflicts=1 pair, load=5, at_most={'institution': 1})
+    >>> rules.without("at_most")
+    Rules(conflicts=1 pair, load=5)
+    """
+
+    conflicts: Pairs | None = None
+    fixed: Pairs | None = None
+    gone: Chosen | Pairs | None = None
+    demand: int | Valued | None = None
+    load: int | Valued | None = None
+    min_load: int | Valued | None = None
+    capacity: Valued | None = None
+    spare: int | None = None
+    min_reviews: int | None = None
+    max_per_item: int | None = None
+    willing: Chosen | None = None
+    institutions: Valued | None = None
+    senior: Chosen | None = None
+    attributes: Mapping[Any, Mapping[str, Any]] | None = None
+    at_most: Mapping[str, int] | Sequence[Any] | None = None
+    at_least: Mapping[Any, int] | Sequence[Any] | None = None
+    rewards: Mapping[str, float] | Sequence[Any] | None = None
+    authors: Pairs | Mapping[Any, Sequence[Label]] | None = None
+    author_distance: int | None = None
+    allow_cycles: bool | None = None
+    allow_coauthors: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is malformed, and bring tables to one form, so that they are read once."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is None:
+                continue
+            if kinds := kinds_of(str(field.type)):
+                # Whole numbers are counts.
+                refuse(field.name, value, [SEED if kind is WHOLE else kind for kind in kinds])
+            if isinstance(value, Iterator):
+                value = list(value)
+            object.__setattr__(self, field.name, _brought(field.name, value))
+        if self.author_distance not in (None, 0, 1):
+            message = f"author_distance: expected 0 or 1, found {self.author_distance!r}"
+            raise InputError(message)
+
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """Names of the rules that there are."""
+        return tuple(field.name for field in fields(self) if getattr(self, field.name) is not None)
+
+    def without(self, *names: str) -> Rules:
+        """Return the same without some of the rules.
+
+        Raises
+        ------
+        InputError
+            If there is no rule of such a name.
+        """
+        known = [field.name for field in fields(self)]
+        for name in names:
+            if name not in known:
+                message = f"names: expected rules among {', '.join(known)}, found {name!r}"
+                raise InputError(message)
+        return replace(self, **dict.fromkeys(names))
+
+    def __repr__(self) -> str:
+        """Return the rules that there are, large tables by their size."""
+        return f"Rules({', '.join(f'{name}={_shown(getattr(self, name))}' for name in self.stated)})"
+
+
+def _brought(name: str, value: Any) -> Any:
+    """Return a table in the form that readers have most quickly; labels are spelled as the reviews have them later."""
+    if name in ("conflicts", "fixed"):
+        return pairs_of(value, name)
+    if name in ("capacity", "institutions"):
+        return by_label(value, name, REVIEWER, (SPARE if name == "capacity" else INSTITUTION).role)
+    if name in ("willing", "senior"):
+        return labels_of(value, name, REVIEWER, (WILLING if name == "willing" else SENIOR).role)
+    if name in ("at_most", "at_least", "rewards") and not isinstance(value, Mapping):
+        return list(value)
+    if name == "gone":
+        # What is kept is as it came: who is gone by pairs and who altogether is told apart where labels are matched.
+        gone_of(value)
+    return value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Columns):
+        size = int(value.reviewer.size)
+        return f"{size:,} pair{'' if size == 1 else 's'}"
+    plain = not isinstance(value, Sized) or (isinstance(value, dict | list | tuple) and len(value) <= SHOWN)
+    return repr(value) if plain else f"{len(value):,} entries"
+
+
+def stated_rules(caller: str, rules: Rules | None, given: Mapping[str, Any], heeded: Collection[str]) -> Rules:
+    """Return the rules of a call: an object, keywords of the same names, or both where no rule stands in both.
+
+    Parameters
+    ----------
+    caller
+        The function, for messages.
+    rules, given
+        The object, and the keywords.
+    heeded
+        The rules that the function knows.
+
+    Raises
+    ------
+    TypeError
+        If a keyword is not the name of a rule that the function knows.
+    InputError
+        If a rule stands in both, or the object has one that the function does not know.
+
+    Examples
+    --------
+    >>> stated_rules("assign", Rules(load=5), {"demand": 3}, ["demand", "load"])
+    Rules(demand=3, load=5)
+    """
+    for name in given:
+        if name not in heeded:
+            message = f"{caller}() got an unexpected keyword argument {name!r}"
+            raise TypeError(message)
+    said = {name: value for name, value in given.items() if value is not None}
+    if rules is None:
+        return Rules(**said)
+    for name in rules.stated:
+        if name in said:
+            message = f"{name}: expected it once, found it in rules and beside them; drop one of the two"
+            raise InputError(message)
+        if name not in heeded:
+            message = (
+                f"rules: expected only what {caller} heeds ({', '.join(heeded)}), found {name}; "
+                f"pass rules.without({name!r})"
+            )
+            raise InputError(message)
+    return replace(rules, **said) if said else rules

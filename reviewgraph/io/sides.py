@@ -1,0 +1,410 @@
+"""What stands beside the reviews as Python has it: pairs, mappings, Series, data frames, brought to one form.
+
+Pairs are (reviewer, item) and become :class:`~reviewgraph.formats.columns.Columns`; columns of data frames are found
+by name,
+as in files. Whether labels are known is for :mod:`reviewgraph.io.matching` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from reviewgraph._base.arguments import LABELS, LISTING, MAPPING, as_numbers, refuse
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import Label, is_null, plain_label
+from reviewgraph.formats.columns import ITEM, REVIEWER, Columns, Role, locate, normalise
+from reviewgraph.formats.spellings import PAPER, PERSON, Spellings, joined
+from reviewgraph.io.matching import codes_among, match_labels, match_pairs
+from reviewgraph.table.reviews import Reviews
+
+if TYPE_CHECKING:
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+
+
+#: What :func:`pairs_of`, :func:`numbered_pairs`, :func:`by_label` and :func:`labels_of` take. Any stands for data
+#: frames and Series, which have no type in common.
+Pairs: TypeAlias = Columns | Reviews | Mapping[Any, Any] | Iterable[tuple[Label, Label]] | Any
+Numbered: TypeAlias = Columns | Mapping[tuple[Label, Label], float] | Iterable[tuple[Label, Label, float]] | Any
+Valued: TypeAlias = Mapping[Label, Any] | Iterable[tuple[Label, Any]] | Any
+Chosen: TypeAlias = Iterable[Label] | Mapping[Label, bool] | Any
+
+_PAIRS = "(reviewer, item) pairs, a mapping, or a data frame with columns reviewer and item"
+_TRIPLES = "a mapping (reviewer, item) -> number, triples, or a data frame with columns reviewer, item and a number"
+
+
+def pairs_of(given: Pairs, name: str, spellings: Spellings | None = None) -> Columns:
+    """Return pairs as codes: from pairs, a mapping, a data frame, codes or reviews.
+
+    Parameters
+    ----------
+    given
+        The keys of a mapping are (reviewer, item), or reviewers, and then its values several items each.
+    name
+        The argument, for messages.
+    spellings
+        How labels are spelled that are known; by default they stay as they are. So it is in the functions below.
+
+    Raises
+    ------
+    InputError
+        If it is something else, or a label is null; the message begins with ``name``.
+
+    Examples
+    --------
+    >>> pairs_of([("b", "p"), ("a", "p")], "conflicts").reviewer.tolist()
+    [0, 1]
+    >>> pairs_of({"a": ["p", "q"]}, "conflicts").items
+    ('p', 'q')
+    """
+    if isinstance(given, Columns):
+        return _spelled(given, name, spellings)
+    if isinstance(given, Reviews):
+        return _spelled(Columns(given.reviewer, given.item, given.reviewers, given.items), name, spellings)
+    frame = _frame_of(given)
+    if frame is not None:
+        reviewer, item = _columns(frame, (REVIEWER, ITEM), name)
+        return _spelled(_encoded(reviewer, item, name), name, spellings)
+    known = _mapping_of(given, name)
+    if known is None:
+        pairs = _rows(given, name, _PAIRS, 2)
+    elif _are_rows(known, 2):
+        pairs = list(known)
+    else:
+        pairs = [(key, item) for key, items in known.items() for item in _rows(items, name, _PAIRS, 0)]
+    return _spelled(_encoded([reviewer for reviewer, _ in pairs], [item for _, item in pairs], name), name, spellings)
+
+
+def numbered_pairs(given: Numbered, name: str, role: Role, spellings: Spellings | None = None) -> Columns:
+    """Return pairs with a number each: from a mapping, triples, a Series over pairs, a data frame, or codes.
+
+    Parameters
+    ----------
+    given
+        ``{(reviewer, item): number}``, (reviewer, item, number) rows, or a table of them. None is NaN.
+    name
+        The argument, for messages.
+    role
+        Which column of a data frame has the numbers.
+    spellings
+        As in :func:`pairs_of`.
+
+    Raises
+    ------
+    InputError
+        If it is something else, or what should be a number is none.
+
+    Examples
+    --------
+    >>> numbered_pairs([("a", "p", 0.5)], "affinity", Role("affinity")).score.tolist()
+    [0.5]
+    """
+    if isinstance(given, Columns):
+        if given.score is None:
+            message = f"{name}: expected a number for each pair, found a table of pairs without numbers"
+            raise InputError(message)
+        return _spelled(given, name, spellings)
+    frame, known = _frame_of(given), _mapping_of(given, name)
+    if frame is not None:
+        reviewer, item, values = _columns(frame, (REVIEWER, ITEM, role), name)
+    elif known is not None:
+        pairs = _rows(list(known), name, "(reviewer, item) as a key", 2)
+        reviewer, item, values = [one for one, _ in pairs], [other for _, other in pairs], list(known.values())
+    else:
+        rows = _rows(given, name, _TRIPLES, 3)
+        reviewer, item, values = ([row[place] for row in rows] for place in range(3))
+    return _spelled(replace(_encoded(reviewer, item, name), score=_numbers(values, name)), name, spellings)
+
+
+def by_label(given: Valued, name: str, label: Role, value: Role, spellings: Spellings | None = None) -> dict[Any, Any]:
+    """Return a value by label: from a mapping, a Series indexed by label, a data frame, or (label, value) pairs.
+
+    Raises
+    ------
+    InputError
+        If it is something else, or a label is null or stands twice.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> by_label(pandas.Series([2, 0], index=["a", "b"]), "capacity", REVIEWER, Role("spare"))
+    {'a': 2, 'b': 0}
+    """
+    known, frame = _mapping_of(given, name), _frame_of(given)
+    expected = f"a mapping or a Series from {label.name} to {value.name}, a data frame, or pairs"
+    columns = None if frame is None else _columns(frame, (label, value), name)
+    if known is not None:
+        rows = list(known.items())
+    else:
+        rows = _rows(given, name, expected, 2) if columns is None else list(zip(*columns, strict=True))
+    found: dict[Any, Any] = {}
+    labels = labels_in([one for one, _ in rows], name, label, spellings)
+    for one, (_, entry) in zip(labels, rows, strict=True):
+        if one in found:
+            message = f"{name}: {label.name} {one!r} stands twice; remove one of the two"
+            raise InputError(message)
+        found[one] = entry
+    return found
+
+
+def labels_of(
+    given: Chosen, name: str, label: Role, chosen: Role | None = None, spellings: Spellings | None = None
+) -> list[Any]:
+    """Return labels: from anything that lists them, a Series, or a data frame with a column of them.
+
+    Parameters
+    ----------
+    given
+        Labels. Where a mapping or an indexed Series says True or False of each, those of True.
+    name
+        The argument, for messages.
+    label
+        What the labels are.
+    chosen
+        A column of a data frame that may say of whom it is true; by default all are meant.
+    spellings
+        As in :func:`pairs_of`.
+
+    Raises
+    ------
+    InputError
+        If it is something else, or a label is null.
+
+    Examples
+    --------
+    >>> labels_of({"a": True, "b": False}, "senior", REVIEWER), labels_of(["a", "b"], "gone", REVIEWER)
+    (['a'], ['a', 'b'])
+    """
+    frame = _frame_of(given)
+    if frame is not None:
+        roles = (label,) if chosen is None or not _has(frame, chosen) else (label, chosen)
+        found, *flags = _columns(frame, roles, name)
+        if flags:
+            found = [one for one, flag in zip(found, *flags, strict=True) if flag]
+    elif isinstance(given, Mapping) or (_is_indexed(given) and str(getattr(given, "dtype", "")) == "bool"):
+        found = [one for one, flag in (_mapping_of(given, name) or {}).items() if flag]
+    else:
+        found = _rows(given, name, f"several {label.name}s", 0)
+    return labels_in(found, name, label, spellings)
+
+
+def labels_in(labels: list[Any], name: str, role: Role, spellings: Spellings | None = None) -> list[Any]:
+    """Return labels of a role as they are spelled, null ones, lists and the like among them refused.
+
+    >>> labels_in(["ann"], "senior", REVIEWER)
+    ['ann']
+    """
+    refuse(name, labels, [LABELS])
+    labels = list(map(plain_label, labels))
+    if spellings is None:
+        _refuse_null(labels, name, role.name)
+        return labels
+    return spellings.respelled(labels, PERSON if role.name == REVIEWER.name else PAPER, name)
+
+
+def _refuse_null(labels: Sequence[Any], name: str, role: str) -> None:
+    if any(map(is_null, dict.fromkeys(labels))):
+        row = next(row for row, label in enumerate(labels) if is_null(label))
+        message = f"{name}: expected one {role} in every row, found {labels[row]!r} in row {row}"
+        raise InputError(message)
+
+
+def _spelled(pairs: Columns, name: str, spellings: Spellings | None) -> Columns:
+    return pairs if spellings is None else joined(pairs, spellings, name)
+
+
+def _encoded(reviewer: Sequence[Any], item: Sequence[Any], name: str) -> Columns:
+    """Give codes to labels in the order in which they first stand."""
+    (left, reviewers), (right, items) = _codes(reviewer, name, REVIEWER), _codes(item, name, ITEM)
+    return Columns(left, right, reviewers, items)
+
+
+def _codes(column: Sequence[Any], name: str, role: Role) -> tuple[IntArray, tuple[Label, ...]]:
+    refuse("labels", list(column), [LABELS])
+    _refuse_null(column, name, role.name)
+    code = {label: number for number, label in enumerate(dict.fromkeys(column))}
+    return np.fromiter(map(code.__getitem__, column), np.int64, len(column)), tuple(map(plain_label, code))
+
+
+def _numbers(values: Iterable[Any], name: str) -> FloatArray:
+    return as_numbers(name, list(values))  # None becomes NaN
+
+
+def _rows(given: Any, name: str, expected: str, size: int) -> list[Any]:
+    """Return rows of so many entries each, or, where the size is 0, whatever is listed."""
+    several = not isinstance(given, str | bytes) and isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
+    rows = (given.tolist() if hasattr(given, "tolist") else list(given)) if several else [given]
+    if not several or (size and not _are_rows(rows, size)):
+        wrong = next((row for row in rows if not _are_rows([row], size)), rows[0])
+        message = f"{name}: expected {expected}, found {wrong!r}"
+        raise InputError(message)
+    return rows
+
+
+def _are_rows(rows: Collection[Any], size: int) -> bool:
+    """Whether all are rows of so many entries; told from their types and lengths as sets, for there may be many."""
+    return set(map(type, rows)) <= {tuple, list} and set(map(len, rows)) <= {size}
+
+
+def _mapping_of(given: Any, name: str) -> Mapping[Any, Any] | None:
+    """Return a mapping, or what maps as one: a Series that has an index. None where it is neither."""
+    if isinstance(given, Mapping):
+        return given
+    if not _is_indexed(given):
+        return None
+    if not given.index.is_unique:
+        message = f"{name}: {given.index[given.index.duplicated()][0]!r} stands twice; remove one of the two"
+        raise InputError(message)
+    found = dict(given.items())
+    # An index whose levels are named the other way round is turned.
+    turned = [normalise(str(level)) in ITEM.names for level in given.index.names] == [True, False]
+    return {key[::-1]: value for key, value in found.items()} if turned else found
+
+
+def is_frame(given: Any) -> bool:
+    """Whether it is a data frame, or a Series with an index.
+
+    >>> is_frame([1, 2])
+    False
+    """
+    return _is_indexed(given) or _frame_of(given) is not None
+
+
+def _is_indexed(given: Any) -> bool:
+    """Whether it is a Series of pandas, or one like it: values with labels of their own."""
+    return hasattr(given, "index") and hasattr(given, "reset_index") and not hasattr(given, "columns")
+
+
+def _frame_of(given: Any) -> Any:
+    """Return a data frame as narwhals has it; None where it is none."""
+    if isinstance(given, list | tuple | set | frozenset | str | Mapping) or not hasattr(given, "columns"):
+        return None
+    import narwhals as nw
+
+    try:
+        return nw.from_native(given, eager_only=True)
+    except TypeError:
+        return None
+
+
+def has_column(given: Any, role: Role) -> bool:
+    """Whether it is a data frame with a column of a role.
+
+    >>> has_column([1, 2], REVIEWER)
+    False
+    """
+    frame = _frame_of(given)
+    return frame is not None and _has(frame, role)
+
+
+def _has(frame: Any, role: Role) -> bool:
+    return any(normalise(str(header)) in role.names for header in frame.columns)
+
+
+def _columns(frame: Any, roles: Iterable[Role], name: str) -> list[list[Any]]:
+    """Return the columns of a data frame in the order of roles; labels may not be null."""
+    wanted = [replace(role, required=True) for role in roles]
+    places = locate(list(map(str, frame.columns)), wanted, {}, name, lambda message: None, prefix=None)
+    columns = [frame.get_column(frame.columns[places[role.name]]) for role in wanted]
+    for role, column in zip(wanted, columns, strict=True):
+        if role.label:
+            _refuse_null(column.to_list(), name, role.name)
+    return [column.to_list() for column in columns]
+
+
+# Reviews without those of people who will not deliver them.
+
+
+class Gone(NamedTuple):
+    """Who will not deliver: reviewers altogether, and single reviews."""
+
+    reviewers: tuple[Label, ...] = ()
+    pairs: Columns | None = None
+
+    def keys(self, reviews: Reviews) -> IntArray:
+        """Return those of the pairs that a table knows, as ``reviewer * N + item``."""
+        if self.pairs is None:
+            return np.empty(0, np.int64)
+        reviewer = codes_among(self.pairs.reviewers, reviews.reviewers)[self.pairs.reviewer]
+        item = codes_among(self.pairs.items, reviews.items)[self.pairs.item]
+        return (reviewer * reviews.n_items + item)[(reviewer >= 0) & (item >= 0)]
+
+
+def gone_of(given: Any, spellings: Spellings | None = None) -> Gone:
+    """Return who is gone, from reviewers' labels or from (reviewer, item) pairs, in any form.
+
+    >>> gone_of(["ann"]).reviewers, gone_of([("ann", "p1")]).pairs.items
+    (('ann',), ('p1',))
+    """
+    if given is None or isinstance(given, Gone):
+        return given or Gone()
+    if hasattr(given, "columns") or isinstance(given, Reviews):
+        listed = given
+    else:
+        refuse("gone", given, [LISTING, MAPPING])
+        listed = given if hasattr(given, "index") else list(given)
+    in_pairs = isinstance(given, Columns | Reviews) or has_column(given, ITEM)
+    if in_pairs or (listed and all(isinstance(one, tuple) and len(one) == 2 for one in listed)):
+        return Gone(pairs=pairs_of(given if in_pairs else listed, "gone", spellings))
+    return Gone(tuple(labels_of(listed, "gone", REVIEWER, spellings=spellings)))
+
+
+def without_gone(reviews: Reviews, given: Any) -> Reviews:
+    """Return reviews without the planned ones of people who are gone; scores that are there stay.
+
+    Parameters
+    ----------
+    reviews
+        The table.
+    given
+        Reviewers, or (reviewer, item) pairs, who will not deliver. Reviewers who have no review left are no reviewers
+        of the table any more.
+
+    Raises
+    ------
+    InputError
+        If none of them is in the reviews.
+
+    Warns
+    -----
+    LabelWarning
+        If some are not.
+
+    Examples
+    --------
+    >>> table = Reviews.from_pairs([("ann", 1, 2.0), ("ann", 2), ("bob", 1), ("bob", 2)])
+    >>> without_gone(table, ["ann", "bob"]).to_dict()
+    {'reviewer': ['ann'], 'item': [1], 'score': [2.0]}
+    """
+    if given is None:
+        return reviews
+    gone = gone_of(given, reviews.spellings())
+    lost = _lost(reviews, gone)
+    if not lost.any():
+        return reviews
+    kept = reviews.subset(~lost)
+    stays = (kept.loads > 0) | (reviews.loads == 0)
+    table = Reviews.from_codes(
+        (np.cumsum(stays) - 1)[kept.reviewer],
+        kept.item,
+        kept.printed(kept.score),
+        scored=kept.scored,
+        reviewers=[label for label, there in zip(kept.reviewers, stays.tolist(), strict=True) if there],
+        items=kept.items,
+        titles=kept.titles,
+        lower_is_better=kept.lower_is_better,
+    )
+    return replace(table, backend=kept.backend, origin=kept.origin, merge=kept.merge)
+
+
+def _lost(reviews: Reviews, gone: Gone) -> BoolArray:
+    """Return which reviews will not arrive: planned ones of those who are gone."""
+    code = match_labels(gone.reviewers, reviews.reviewers, "gone", "reviewer", other=reviews.items)
+    lost = np.isin(reviews.reviewer, code[code >= 0])
+    if gone.pairs is not None:
+        match_pairs(gone.pairs, reviews.reviewers, reviews.items, "gone")
+        lost |= np.isin(reviews.reviewer * reviews.n_items + reviews.item, gone.keys(reviews))
+    return lost & ~reviews.scored

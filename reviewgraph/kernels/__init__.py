@@ -1,1 +1,0 @@
-"""Kernels that all three packages use, and when they are compiled."""

@@ -1,0 +1,638 @@
+"""The report of a check: what is missing, the verdict, groups, loads and overlaps, expected errors, losses, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reviewgraph._base.labels import first_labels, natural_key, places
+from reviewgraph._base.text import LISTED, counted, listed
+from reviewgraph.graph.check import PRECISE, by_scores, facts, groups, reviewer_or_review, today, unlisted, verdicts
+from reviewgraph.graph.fragility import kept, losses, single
+from reviewgraph.graph.levels import level_named
+from reviewgraph.graph.precision import disagreement, errors, selection, weakest
+from reviewgraph.graph.violations import told
+from reviewgraph.report.groups import Groups, group_map
+from reviewgraph.report.page import (
+    Column,
+    Document,
+    Fact,
+    Listed,
+    Part,
+    Picture,
+    Printed,
+    Prose,
+    Section,
+    Table,
+    chart,
+    pictures_among,
+    worth_seeing,
+)
+from reviewgraph.report.pictures import MOST as MOST_BARS
+from reviewgraph.report.pictures import Bar, shares, sorted_errors, tally
+
+if TYPE_CHECKING:
+    import igraph
+
+    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base.labels import Label
+    from reviewgraph.graph.check import Report
+    from reviewgraph.graph.precision import Outlook
+    from reviewgraph.graph.structure import Structure
+    from reviewgraph.graph.violations import Violated, Violations
+    from reviewgraph.report.page import Codes
+    from reviewgraph.table.reviews import Reviews
+
+
+# Groups of reviewers by number, how they are linked, and which of them are weakly so.
+
+#: Groups that a map shows.
+MOST = 600
+#: Reviewers that the name of a group tells.
+TOLD = 3
+
+#: How a group is linked, in words, by what the map calls it.
+LINKED = {"group": "by several papers", "hanging": "hangs by one paper", "apart": "cut off"}
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """The doubly connected components of a table, those of one paper aside: they link nothing.
+
+    Parameters
+    ----------
+    structure
+        Of the table.
+    order
+        Components of two papers or more, the largest first; a group's number is its place, from 1.
+    """
+
+    structure: Structure
+    order: IntArray
+
+    def __len__(self) -> int:
+        return int(self.order.size)
+
+    @cached_property
+    def number(self) -> IntArray:
+        """Number of each component, 0 for one of a single paper."""
+        found = np.zeros(len(self.structure.doubly_connected), np.int64)
+        found[self.order] = np.arange(1, self.order.size + 1)
+        return found
+
+    @property
+    def sizes(self) -> IntArray:
+        """Papers of each group."""
+        return self.structure.doubly_connected.cover_sizes[self.order]
+
+    @property
+    def reviewers(self) -> IntArray:
+        """Reviewers of each group."""
+        return self.structure.doubly_connected.sizes[self.order]
+
+    @cached_property
+    def piece(self) -> IntArray:
+        """Piece of each group, 0 for the one of most papers."""
+        components, connected = self.structure.doubly_connected, self.structure.connected
+        rank = np.empty(len(connected), np.int64)
+        rank[connected.largest_first] = np.arange(len(connected))
+        of = np.zeros(len(components), np.int64)
+        of[components.labels] = rank[connected.labels]
+        return np.unique(of[self.order], return_inverse=True)[1]
+
+    @cached_property
+    def _shares(self) -> tuple[IntArray, IntArray]:
+        """Groups and papers, pair by pair, where at least two groups cover the paper."""
+        components = self.structure.doubly_connected
+        group = self.number[np.repeat(np.arange(len(components)), components.cover_sizes)] - 1
+        item = components.cover_item[group >= 0]
+        group = group[group >= 0]
+        shared = np.bincount(item, minlength=self.structure.reviews.n_items)[item] > 1
+        return group[shared], item[shared]
+
+    @cached_property
+    def cut(self) -> IntArray:
+        """Papers by which groups hang, ascending: without one of them what is linked falls apart."""
+        group, item = self._shares
+        papers, place = np.unique(item, return_inverse=True)
+        found = np.array(self._graph(group, place, papers.size).articulation_points(), np.int64)
+        return papers[np.sort(found[found >= len(self)]) - len(self)]
+
+    @cached_property
+    def hanging(self) -> BoolArray:
+        """Groups of the largest piece that one paper alone links to the part with most papers."""
+        group, item = self._shares
+        stay = ~np.isin(item, self.cut)
+        papers, place = np.unique(item[stay], return_inverse=True)
+        part = np.array(self._graph(group[stay], place, papers.size).connected_components().membership, np.int64)
+        part = part[: len(self)]
+        weight = np.bincount(part, weights=np.where(self.piece == 0, self.sizes, 0))
+        found: BoolArray = (self.piece == 0) & (part != (int(weight.argmax()) if weight.size else 0))
+        return found
+
+    def _graph(self, group: IntArray, paper: IntArray, papers: int) -> igraph.Graph:
+        import igraph
+
+        return igraph.Graph(len(self) + papers, np.column_stack([group, len(self) + paper]).tolist())
+
+    def map(self, extra: IntArray | None = None) -> Groups:
+        """Return what the map shows: the largest groups, as many as it holds.
+
+        Parameters
+        ----------
+        extra
+            Shape (P, 2): reviewers and items of reviews that are not there yet, with whose links weak spots are not
+            marked; none by default.
+        """
+        reviews, components = self.structure.reviews, self.structure.doubly_connected
+        group, item = self._shares
+        shown = group < MOST
+        papers, place, count = np.unique(item[shown], return_inverse=True, return_counts=True)
+        kept = count[place] > 1
+        group, item = group[shown][kept], item[shown][kept]
+        papers, place = np.unique(item, return_inverse=True)
+        names = []
+        for number, component in enumerate(self.order[:MOST].tolist(), 1):
+            members = np.flatnonzero(components.labels == component)
+            names.append(f"{number}: {listed(first_labels(reviews.reviewers, members, TOLD + 1), TOLD)}")
+        found = Groups(
+            sizes=self.sizes[:MOST],
+            names=names,
+            links=np.column_stack([group, place]),
+            papers=[str(reviews.items[i]) for i in papers.tolist()],
+            piece=np.unique(self.piece[:MOST], return_inverse=True)[1],
+            hanging=self.hanging[:MOST],
+            cut=np.isin(papers, self.cut),
+        )
+        if extra is None:
+            return found
+        none, joined = np.zeros(len(names), np.bool_), self._joined(extra, papers, len(names))
+        return replace(found, hanging=none, cut=np.zeros_like(found.cut), extra=joined)
+
+    def _joined(self, extra: IntArray, papers: IntArray, n: int) -> IntArray:
+        """Return the groups of reviewers with the nodes of their papers, where both are shown and apart.
+
+        That of a paper which several groups share is its own, that of another the group that covers it.
+        """
+        reviews, components = self.structure.reviews, self.structure.doubly_connected
+        group = self.number[np.repeat(np.arange(len(components)), components.cover_sizes)] - 1
+        shown = (group >= 0) & (group < n)
+        node = np.full(reviews.n_items, -1)
+        node[components.cover_item[shown]] = group[shown]
+        node[papers] = n + np.arange(papers.size)
+        pairs = np.column_stack([self.number[components.labels[extra[:, 0]]] - 1, node[extra[:, 1]]])
+        there = (pairs[:, 0] >= 0) & (pairs[:, 0] < n) & (pairs[:, 1] >= 0) & (pairs[:, 0] != pairs[:, 1])
+        return np.asarray(pairs[there])
+
+    @property
+    def linked(self) -> list[str]:
+        """How each group is linked, in words, as the map's kinds of circles say it."""
+        states = zip(self.piece.tolist(), self.hanging.tolist(), strict=True)
+        return [LINKED["apart" if piece else "hanging" if hanging else "group"] for piece, hanging in states]
+
+
+def grouping_of(structure: Structure) -> Grouping:
+    """Return the groups of a table by number.
+
+    >>> from reviewgraph import Reviews
+    >>> from reviewgraph.graph.structure import structure_of
+    >>> rows = [("ann", 1), ("ann", 2), ("ann", 3), ("bob", 3), ("bob", 4), ("cleo", 5), ("cleo", 6), ("dan", 6)]
+    >>> groups = grouping_of(structure_of(Reviews.from_pairs(rows)))
+    >>> groups.sizes.tolist(), groups.linked
+    ([3, 2, 2], ['by several papers', 'hangs by one paper', 'cut off'])
+    """
+    components = structure.doubly_connected
+    order = components.largest_first
+    return Grouping(structure, order[components.cover_sizes[order] > 1])
+
+
+# How many papers reviewers have in common.
+
+#: Pairs of reviewers of one paper, summed over papers, up to which they are counted: a second, some hundred megabytes.
+COUNTED = 20_000_000
+
+
+def shared_papers(reviews: Reviews) -> IntArray | None:
+    """Return how many pairs of reviewers share 0, 1, 2, ... papers; None where there are too many pairs to count.
+
+    Takes time in proportion to the pairs of reviewers of one paper, summed over papers.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> shared_papers(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2), ("cleo", 2)])).tolist()
+    [0, 2, 1]
+    """
+    from scipy.sparse import csr_array
+
+    if int((reviews.reviews_per_item**2).sum()) > COUNTED:
+        return None
+    ones = np.ones(reviews.n_reviews, np.int32)
+    table = csr_array((ones, (reviews.reviewer, reviews.item)), shape=(reviews.n_reviewers, reviews.n_items))
+    product = (table @ table.T).tocoo()
+    counts = np.bincount(product.data[product.row < product.col], minlength=2)
+    counts[0] = reviews.n_reviewers * (reviews.n_reviewers - 1) // 2 - counts[1:].sum()
+    return counts.astype(np.int64)
+
+
+# Loads and overlaps of a table of reviews: who has how many papers, and who shares them.
+
+
+def load_pictures(reviews: Reviews) -> list[Picture]:
+    """Return the pictures of a table of reviews."""
+    return pictures_among(loads(reviews)) if reviews.n_reviews else []
+
+
+def loads(reviews: Reviews) -> list[Part]:
+    """Return the sizes of a table, its loads and its overlaps."""
+    sizes, *lines = facts(reviews, int(reviews.scored.sum()))
+    per_item, per_reviewer = reviews.reviews_per_item, reviews.loads
+    alone, unread = int((per_reviewer < 2).sum()), int((per_item == 0).sum())
+    few = counted(alone, "reviewer has fewer than two and links", "reviewers have fewer than two and link")
+    none = counted(unread, "paper has none", "papers have none")
+    return [
+        Listed(sizes, lines),
+        chart(
+            "loads",
+            "Papers per reviewer",
+            f"How many reviewers have how many papers.{f' {few} nothing; their bars stand out.' if alone else ''}",
+            tally(per_reviewer, low=2),
+            "papers",
+        ),
+        chart(
+            "reviews",
+            "Reviews per paper",
+            f"How many papers have how many reviews.{f' {none}; their bar stands out.' if unread else ''}",
+            tally(per_item, low=1),
+            "reviews",
+        ),
+        *_overlaps(reviews),
+    ]
+
+
+def _overlaps(reviews: Reviews) -> list[Part]:
+    pairs = shared_papers(reviews)
+    if pairs is None:
+        return [Prose(["Pairs of reviewers who share papers were not counted in a table of this size."])]
+    several = int(pairs[2:].sum())
+    found = [Bar(f"{shared}", count) for shared, count in enumerate(pairs.tolist()) if shared and count]
+    if not found:
+        return [Prose(["No two reviewers share a paper."])]
+    words = (
+        f"How many pairs of reviewers share how many papers, of {counted(int(pairs.sum()), 'pair')} in all; "
+        f"{int(pairs[0]):,} share none. {counted(several, 'pair shares', 'pairs share')} two papers or more, which "
+        "puts the two on one scale."
+    )
+    return [chart("overlaps", "Papers in common", words, _few(found), "shared")]
+
+
+def _few(found: Sequence[Bar]) -> list[Bar]:
+    """Return the bars, those beyond what a picture holds put together."""
+    if len(found) <= MOST_BARS:
+        return list(found)
+    head, rest = found[: MOST_BARS - 1], found[MOST_BARS - 1 :]
+    return [*head, Bar(f"{rest[0].name} or more", sum(bar.number for bar in rest))]
+
+
+# What is missing of a table of reviews, and who may be asked for it: reviews not in yet, papers short of them.
+
+#: Lines that are seen at once.
+SEEN = 12
+
+
+def missing(report: Report) -> list[Section]:
+    """Return a section where reviews are missing, and one where rules were looked at."""
+    parts = [*(_late(report.reviews) if report.as_of_now is not None else []), *_unread(report.reviews)]
+    sections = [Section("missing", "What is missing", parts)] if parts else []
+    if report.violations is not None:
+        sections.append(Section("violations", "Conflicts, loads and demands", _broken(report.violations)))
+    return sections
+
+
+def _late(reviews: Reviews) -> list[Part]:
+    """Return who owes reviews, most first, and the papers that have none yet, those that expect fewest first."""
+    there = reviews.only_scored()
+    late, empty = reviews.loads - there.loads, (there.reviews_per_item == 0) & (reviews.reviews_per_item > 0)
+    who = np.lexsort((places(reviews.reviewers), -late))[: int((late > 0).sum())]
+    owing = [f"{reviews.reviewers[j]}: {late[j]} of {reviews.loads[j]} due" for j in who.tolist()]
+    reviewers = f"{who.size:,} of {counted(reviews.n_reviewers, 'reviewer')}"
+    parts: list[Part] = [
+        Listed(f"{counted(int(late.sum()), 'review')} of {reviewers} not in yet, who owes most first:", owing, SEEN)
+    ]
+    papers = np.flatnonzero(empty)
+    if papers.size:
+        papers = papers[np.lexsort((places(reviews.items)[papers], reviews.reviews_per_item[papers]))]
+        opening = counted(papers.size, "paper has reviewers, and no review", "papers have reviewers, and no review")
+        names = [f"{reviews.items[i]}: {reviews.reviews_per_item[i]} due" for i in papers.tolist()]
+        parts.append(Listed(f"{opening} yet:", names, SEEN))
+    return parts
+
+
+def _unread(reviews: Reviews) -> list[Part]:
+    unread: IntArray = np.flatnonzero(reviews.reviews_per_item == 0)
+    if not unread.size:
+        return []
+    names = [str(label) for label in first_labels(reviews.items, unread, unread.size)]
+    return [
+        Listed(f"{counted(unread.size, 'paper has', 'papers have')} no {reviewer_or_review(reviews)}:", names, SEEN)
+    ]
+
+
+def _broken(found: Violations) -> list[Part]:
+    """Return a list for each rule that is broken, and a line for each that is not."""
+    pairs = None if found.conflicts is None else [f"{reviewer} on {item}" for reviewer, item in found.conflicts]
+    over, short = (None if rule is None else told(rule) for rule in (found.over_load, found.short))
+    broken = [names for names in (pairs, over, short) if names is not None]
+    return [
+        Listed(f"{line.partition(' (')[0]}:", names, SEEN) if names else Prose([f"{line}."])
+        for line, names in zip(found.lines(), broken, strict=True)
+    ]
+
+
+# The tables of the report of a check.
+
+#: Names that a cell tells before it ends with dots.
+NAMED = 8
+
+
+def weakest_first(outlook: Outlook) -> IntArray:
+    """Return all papers, the largest expected error first, ties in the natural order of the labels shown."""
+    # Where codes stand for names, the order of the names is not to be told.
+    return np.lexsort((places(outlook.structure.reviews.items), -np.round(outlook.variance, 9)))
+
+
+def paper_table(report: Report) -> Table:
+    """Return a row a paper: how often it is reviewed, and its expected error."""
+    reviews, outlook, order = report.reviews, report.expected, weakest_first(report.expected)
+    items = [reviews.items[i] for i in order.tolist()]
+    titles = [reviews.titles.get(item, "") for item in items]
+    there = report.as_of_now
+    covers = np.bincount(report.structure.doubly_connected.cover_item, minlength=reviews.n_items)
+    columns = [
+        Column("paper", items),
+        *([Column("title", titles)] if any(titles) else []),
+        Column("reviews", reviews.reviews_per_item[order].tolist(), "number"),
+        *([] if there is None else [Column("of these in", there.reviews.reviews_per_item[order].tolist(), "number")]),
+        Column("groups", covers[order].tolist(), "number"),
+        Column("expected error", outlook.error[order].tolist(), "number", 2),
+        Column("with one more review", outlook.with_one_more[order].tolist(), "number", 2),
+        Column("of plain average", outlook.average[order].tolist(), "number", 2),
+    ]
+    return Table("papers", "Papers, the largest expected error first", columns, "papers")
+
+
+def reviewer_table(report: Report, grouping: Grouping) -> Table:
+    """Return a row a reviewer: papers, scores, and the group."""
+    reviews, components = report.reviews, report.structure.doubly_connected
+    number = grouping.number[components.labels]
+    order = np.lexsort((places(reviews.reviewers), number, number == 0))  # who is in no group stands last
+    linked = np.array([*grouping.linked, "links nothing"], dtype=object)
+    scored = np.bincount(reviews.reviewer[reviews.scored], minlength=reviews.n_reviewers)
+    columns = [
+        Column("reviewer", [reviews.reviewers[j] for j in order.tolist()]),
+        Column("papers", reviews.loads[order].tolist(), "number"),
+        Column("scored", scored[order].tolist(), "number"),
+        Column("group", [entry or None for entry in number[order].tolist()], "number"),
+        Column("group is linked", linked[number[order] - 1].tolist(), "choice"),
+    ]
+    return Table("reviewers", "Reviewers, by group", columns, "reviewers")
+
+
+def group_table(grouping: Grouping) -> Table:
+    """Return a row a group: its papers and reviewers, and how it is linked."""
+    reviews, components = grouping.structure.reviews, grouping.structure.doubly_connected
+    by_group = np.argsort(components.labels, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(components.sizes)])
+    members = [by_group[starts[each] : starts[each + 1]] for each in grouping.order.tolist()]
+    columns = [
+        Column("group", list(range(1, len(grouping) + 1)), "number"),
+        Column("papers", grouping.sizes.tolist(), "number"),
+        Column("reviewers", grouping.reviewers.tolist(), "number"),
+        Column("piece", (grouping.piece + 1).tolist(), "number"),
+        Column("linked", grouping.linked, "choice"),
+        Column("who", [_names(reviews.reviewers, each) for each in members]),
+        Column(
+            "which papers",
+            [_names(reviews.items, _cover(grouping, each)) for each in grouping.order],
+        ),
+    ]
+    return Table("group-table", "Groups of two papers or more, the largest first", columns, "groups")
+
+
+def _cover(grouping: Grouping, component: int) -> IntArray:
+    components = grouping.structure.doubly_connected
+    return components.cover_item[components.cover_start[component] : components.cover_start[component + 1]]
+
+
+def _names(labels: Sequence[Label], codes: IntArray) -> str:
+    return listed(first_labels(labels, codes, NAMED + 1), NAMED)
+
+
+def document(report: Report, subject: str, closing: Sequence[str] = (), *, reached: bool = True) -> Document:
+    """Return the report of a check.
+
+    Parameters
+    ----------
+    report
+        The check.
+    subject
+        What was checked: the files.
+    closing
+        What the command adds to the page: the verdict on a required level, the next command.
+    reached
+        Whether a level that is required is reached; true by default.
+    """
+    structure, reviews = report.structure, report.reviews
+    lead, *others = verdicts(structure, report.as_of_now)
+    state = today(structure, report.as_of_now, report.violations)
+    headline = _headline(report, state)
+    grouping = grouping_of(structure)
+    sections = [
+        *missing(report),
+        _map(report, grouping),
+        Section("loads-section", "Loads and overlaps", worth_seeing(loads(reviews))),
+        *([_errors(report.expected)] if reviews.n_items else []),
+        *_losses(report),
+        Section("tables", "Tables", [paper_table(report), reviewer_table(report, grouping), group_table(grouping)]),
+        Section("text", "As the terminal prints it", [Printed([*report.page().splitlines(), "", *closing])]),
+    ]
+    return Document(
+        "Check of reviews",
+        subject,
+        _good(report, state) if reached else False,
+        headline,
+        " ".join([*unlisted(reviews), *(f"{words}." for words in state if words != headline), lead]),
+        others,
+        closing,
+        _facts(report),
+        sections,
+    )
+
+
+def _good(report: Report, state: Sequence[str]) -> bool | None:
+    """Return whether all is well; None where it will be once all reviews are in, or for the papers of the file only."""
+    late = report.as_of_now is not None
+    if not report.recovery_resilient or len(state) > late:
+        return False
+    return None if late or report.reviews.origin.unlisted else True
+
+
+def _headline(report: Report, state: Sequence[str]) -> str:
+    other = report.reviews.origin.unlisted
+    if other is not None:
+        return f"{other.which[:1].upper()}{other.which[1:]} are not in this file"
+    if state:
+        return state[0]
+    if report.level is None:
+        return "Not comparable"
+    words = level_named(report.level).words
+    return f"{words[0].upper()}{words[1:]}"
+
+
+def pictures(report: Report) -> list[Picture]:
+    """Return the pictures of a check: the map where there are several groups, loads and overlaps, expected errors."""
+    if not report.reviews.n_reviews:
+        return []
+    grouped, erring = _map(report, grouping_of(report.structure)), _errors(report.expected)
+    return pictures_among([*grouped.parts, *loads(report.reviews), *erring.parts])
+
+
+def _facts(report: Report) -> list[Fact]:
+    structure, reviews = report.structure, report.reviews
+    scored = int(reviews.scored.sum())
+    state = "all scored" if scored == reviews.n_reviews else f"{scored:,} scored" if scored else "no scores yet"
+    components = structure.doubly_connected
+    found = [
+        Fact("Papers", f"{reviews.n_items:,}"),
+        Fact("Reviewers", f"{reviews.n_reviewers:,}"),
+        Fact("Reviews", f"{reviews.n_reviews:,}", state),
+        Fact("Groups", f"{len(components):,}", f"largest: {counted(components.largest_cover, 'paper')}"),
+        Fact("Missing links", f"{structure.degrees_of_freedom:,}", "degrees of freedom"),
+    ]
+    if reviews.n_items:
+        average = f"median; plain average {np.median(report.expected.average):.2f}"
+        found.append(Fact("Expected error", f"{np.median(report.expected.error):.2f}", average))
+    return found
+
+
+def _map(report: Report, grouping: Grouping) -> Section:
+    heading, *lines = groups(grouping.structure)
+    parts: list[Part] = []
+    if len(grouping) > 1:
+        words = _map_words(grouping)
+        parts.append(Picture("groups", "The map of groups", words, partial(group_map, grouping.map())))
+    scored = by_scores(report.scored, certain=report.scored_recovery_resilient)
+    parts += [Listed(heading, lines), *([Prose(scored)] if scored else [])]
+    return Section("map", "Groups", parts)
+
+
+def _map_words(grouping: Grouping) -> str:
+    """Say what the map shows, numbers included."""
+    n, hanging = len(grouping), int(grouping.hanging.sum())
+    apart, pieces = int((grouping.piece > 0).sum()), int(grouping.piece.max()) + 1
+    alone = len(grouping.structure.doubly_connected) - n
+    shown = f"the {MOST} largest of {counted(n, 'group')}" if n > MOST else counted(n, "group")
+    sentences = [
+        f"Reviewers of one group have their papers on one scale for certain. The map shows {shown} as circles, each as "
+        "large as its papers, and lines for papers that two groups share; a single shared paper does not join them."
+    ]
+    if hanging:
+        by = counted(hanging, "group hangs", "groups hang")
+        sentences.append(f"{by} by one paper alone (there the map would break: {_papers(grouping)}).")
+    if apart:
+        sentences.append(
+            f"{counted(apart, 'group is', 'groups are')} cut off: the groups lie in {counted(pieces, 'piece')} that "
+            "share no paper."
+        )
+    if not (hanging or apart):
+        sentences.append("None hangs by a single paper, and none is cut off.")
+    if alone:
+        sentences.append(f"Left out: {counted(alone, 'reviewer')} of one paper or none, who link nothing.")
+    return " ".join(sentences)
+
+
+def _papers(grouping: Grouping) -> str:
+    items = grouping.structure.reviews.items
+    return listed(first_labels(items, grouping.cut, LISTED + 1))
+
+
+def _errors(outlook: Outlook) -> Section:
+    items, order = outlook.structure.reviews.items, weakest_first(outlook)
+    points = outlook.assumptions.spread != 1.0
+    unit = "points" if points else "in spreads of quality"
+    names = [str(items[i]) for i in order.tolist()]
+    error, more, average = outlook.error[order], outlook.with_one_more[order], outlook.average[order]
+    heading, *_ = weakest(outlook)
+    rows = zip(names, error.tolist(), more.tolist(), strict=True)
+    weak = [f"{name}: {now:.2f}, with one more {then:.2f}" for name, now, then in islice(rows, LISTED)]
+    first, *later = selection(outlook)
+    about = " ".join(map(str.strip, errors(outlook)))
+    words = (
+        f"Each paper's expected error once all scores are in, from {error.max():.2f} down to {error.min():.2f}; what "
+        "one more review would leave, and the error of the plain average."
+    )
+    counts, right = [step.added for step in outlook.curve], [step.right for step in outlook.curve]
+    parts: list[Part] = [
+        Prose([PRECISE, f"{about}."]),
+        Picture(
+            "errors",
+            "Expected error by paper",
+            words,
+            lambda width: sorted_errors(error, more, average, names, width, unit),
+        ),
+        Listed(heading, weak),
+        Picture(
+            "right",
+            "What more reviews would buy",
+            f"{first}{';' if later else ''} {'; '.join(line.strip() for line in later)}.",
+            lambda width: shares(counts, right, width),
+        ),
+    ]
+    if doubt := disagreement(outlook):
+        parts.append(Prose([" ".join(map(str.strip, doubt))]))
+    return Section("errors-section", "Expected error", parts)
+
+
+def _losses(report: Report) -> list[Section]:
+    found, parts = report.losses, list[Part]()
+    if found.fragile is None:
+        parts.append(Prose([line for line in losses(found)[:2] if line]))
+    elif lines := single(found.fragile):
+        parts.append(Listed(lines[1], lines[2:]))
+    if found.keeps is not None:
+        _, heading, *levels = kept(found.keeps)
+        parts.append(Listed(f"{heading}:", levels))
+    return [Section("losses", "If reviews are lost", parts)] if parts else []
+
+
+# A check under codes: what it was told by name, and what it found by name, under codes too.
+
+
+def coded(report: Report, codes: Codes) -> Report:
+    """Return a check, whose tables stand under codes already, with all labels in it under codes."""
+    missing = report.missing
+    if isinstance(missing, Mapping):
+        # Who is not in the table was warned of, and has no code.
+        missing = {codes.reviewer[who]: chance for who, chance in missing.items() if who in codes.reviewer}
+    violations = report.violations and _violations(report.violations, codes)
+    return replace(report, missing=missing, violations=violations)
+
+
+def _violations(found: Violations, codes: Codes) -> Violations:
+    conflicts = found.conflicts
+    if conflicts is not None:
+        pairs = [(codes.reviewer[reviewer], codes.item[item]) for reviewer, item in conflicts]
+        conflicts = tuple(sorted(pairs, key=lambda pair: (natural_key(pair[0]), natural_key(pair[1]))))
+    over, short = _violated(found.over_load, codes.reviewer), _violated(found.short, codes.item)
+    return replace(found, conflicts=conflicts, over_load=over, short=short)
+
+
+def _violated(found: Iterable[Violated] | None, code: Mapping[Label, str]) -> tuple[Violated, ...] | None:
+    if found is None:
+        return None
+    return tuple(sorted((one._replace(label=code[one.label]) for one in found), key=lambda one: natural_key(one.label)))

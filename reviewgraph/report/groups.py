@@ -1,0 +1,379 @@
+"""The map of groups: circles for groups, lines for the papers they share, weak spots in a form of their own."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from reviewgraph.report.pictures import Ranked, draw_intervals
+from reviewgraph.report.svg import Drawing, Labels, Scale, across, around, legend, mark, upward
+
+if TYPE_CHECKING:
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+
+
+# Where the circles of a map stand: each piece on its own, linked ones near each other, none upon another.
+
+#: Part of the frame that circles fill.
+FILLED = 0.13
+#: Pixels between circles, and between pieces.
+APART, GUTTER = 4.0, 14.0
+#: The largest and the smallest circle.
+LARGEST, SMALLEST = 62.0, 2.5
+#: How far nodes are moved from where they fell to even ranks.
+EVEN = 0.25
+#: Nodes from which far ones do not repel each other: time grows with their square up to there, 0.3 seconds then.
+ROUGH = 400
+#: Rounds in which circles that lie upon each other are pushed apart, at most, and times nodes.
+ROUNDS, MOVES = 150, 40_000
+
+
+class Layout(NamedTuple):
+    """Places of the nodes, shape (n, 2), and the height of the frame that holds them."""
+
+    place: FloatArray
+    height: float
+
+
+def radii(sizes: IntArray, width: float) -> FloatArray:
+    """Return radii whose areas are as the sizes, within what can be seen and what the frame holds.
+
+    >>> radii(np.array([1, 4]), 100.0).round(1).tolist()
+    [6.7, 13.5]
+    """
+    area = FILLED * width * frame_height(sizes.size, width) / (math.pi * max(float(sizes.sum()), 1.0))
+    largest = min(LARGEST, width / 7)
+    scale = min(math.sqrt(area), largest / math.sqrt(max(float(sizes.max(initial=1)), 1.0)))
+    return np.maximum(scale * np.sqrt(sizes), SMALLEST)
+
+
+def frame_height(n_groups: int, width: float) -> int:
+    """Return a height that suits so many circles.
+
+    >>> frame_height(5, 1000.0), frame_height(500, 1000.0)
+    (420, 680)
+    """
+    return round(width * (0.68 if n_groups > 60 else 0.5 if n_groups > 12 else 0.42) * (1.3 if width < 500 else 1.0))
+
+
+def spread_out(links: IntArray, weight: FloatArray, piece: IntArray) -> FloatArray:
+    """Return places of nodes, shape (n, 2), linked ones near each other, piece by piece, in no unit.
+
+    Parameters
+    ----------
+    links
+        Shape (L, 2): pairs of nodes.
+    weight
+        Shape (L,): how strongly a link pulls.
+    piece
+        Shape (n,): the piece of each node.
+    """
+    place = np.zeros((piece.size, 2))
+    for number in range(int(piece.max(initial=-1)) + 1):
+        nodes = np.flatnonzero(piece == number)
+        inner = np.isin(links[:, 0], nodes)
+        if nodes.size > 1:
+            place[nodes] = _spread(nodes.size, np.searchsorted(nodes, links[inner]), weight[inner])
+    return place
+
+
+def lay_out(place: FloatArray, radius: FloatArray, piece: IntArray, width: float) -> Layout:
+    """Fit spread-out nodes into a frame.
+
+    Parameters
+    ----------
+    place
+        What :func:`spread_out` returned.
+    radius
+        Shape (n,): of each node's circle.
+    piece
+        Shape (n,): nodes of one piece stand together; 0 is the piece that stands first.
+    width
+        Of the frame.
+    """
+    found = np.zeros_like(place)
+    pieces = [np.flatnonzero(piece == number) for number in range(int(piece.max(initial=-1)) + 1)]
+    x = y = row = 0.0
+    for nodes in pieces:
+        box = _box(nodes.size, radius, width, alone=len(pieces) == 1)
+        local = _piece(place[nodes], radius[nodes], box)
+        # Pieces stand in rows like words in a text, so that each is found.
+        extent = (local + radius[nodes, None]).max(axis=0)
+        if x and x + extent[0] > width:
+            x, y, row = 0.0, y + row + GUTTER, 0.0
+        found[nodes] = local + np.array([x, y])
+        x, row = x + float(extent[0]) + GUTTER, max(row, float(extent[1]))
+    return Layout(found, y + row)
+
+
+def _box(size: int, radius: FloatArray, width: float, *, alone: bool) -> tuple[float, float]:
+    """Return the room of a piece: in proportion to its circles, all of the width for one that is most of them."""
+    height = frame_height(radius.size, width)
+    share = size / max(radius.size, 1)
+    if alone or share > 0.6:
+        return width, height
+    return width * math.sqrt(share), height * math.sqrt(share)
+
+
+def _piece(place: FloatArray, radius: FloatArray, box: tuple[float, float]) -> FloatArray:
+    """Return places from the upper left corner of the piece, in its order of codes."""
+    if radius.size == 1:
+        return np.full((1, 2), radius[0])
+    found = _pushed_apart(_fitted(place, radius, box), radius, box)
+    return np.asarray(found - (found - radius[:, None]).min(axis=0))
+
+
+def _spread(n: int, links: IntArray, weight: FloatArray) -> FloatArray:
+    """Return places of linked nodes near each other (Fruchterman and Reingold), the same every time."""
+    import igraph
+
+    # From a sunflower, so that nothing is drawn at random but what falls into one spot.
+    angle = np.arange(n) * math.pi * (3.0 - math.sqrt(5.0))
+    seed = np.sqrt(np.arange(n) + 0.5)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    igraph.set_random_number_generator(random.Random(0))  # noqa: S311 (a picture, no secret)
+    try:
+        found = igraph.Graph(n, links.tolist()).layout_fruchterman_reingold(
+            seed=seed.tolist(), weights=weight.tolist(), niter=500, grid=n > ROUGH
+        )
+    finally:
+        igraph.set_random_number_generator(random)
+    return np.array(found.coords)
+
+
+def _fitted(place: FloatArray, radius: FloatArray, box: tuple[float, float]) -> FloatArray:
+    """Turn the longer side to the longer side of the box, and fill it with the circles' rims inside."""
+    centred = place - place.mean(axis=0)
+    turned = centred @ np.linalg.svd(centred, full_matrices=False)[2].T
+    # A part of the way from where they fell to even ranks: outliers would press all others into one spot.
+    rank = np.argsort(np.argsort(turned, axis=0, kind="stable"), axis=0, kind="stable") / max(len(place) - 1, 1)
+    low, high = turned.min(axis=0), turned.max(axis=0)
+    even = (1 - EVEN) * (turned - low) / np.where(high > low, high - low, 1.0) + EVEN * rank
+    margin = radius[:, None]
+    return np.asarray(margin + even * np.maximum(np.array(box) - 2 * margin, 0.0))
+
+
+def _pushed_apart(place: FloatArray, radius: FloatArray, box: tuple[float, float]) -> FloatArray:
+    """Push circles apart that lie upon each other, each pair by half of what it lacks, until none does."""
+    most = np.maximum(np.array(box) - radius[:, None], radius[:, None])
+    from scipy.spatial import cKDTree
+
+    for _ in range(min(ROUNDS, MOVES // radius.size)):
+        pairs = cKDTree(place).query_pairs(2 * radius.max() + APART, output_type="ndarray")
+        one, other = pairs[np.lexsort(pairs.T)].T
+        between = place[one] - place[other]
+        distance = np.maximum(np.hypot(*between.T), 1e-6)
+        lack = radius[one] + radius[other] + APART - distance
+        near = lack > 0
+        if not near.any():
+            break
+        push = (0.5 * lack / distance)[near, None] * between[near]
+        np.add.at(place, one[near], push)
+        np.subtract.at(place, other[near], push)
+        place = np.clip(place, radius[:, None], most)
+    return place
+
+
+#: Groups up to which shared papers have marks of their own.
+FEW = 40
+#: Labels beside circles, at most.
+LABELS = 24
+#: Groups that have labels for their size, on a map of many.
+LARGE = 5
+#: Radius from which a circle holds its number.
+INSIDE = 9.0
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """What a map shows, groups from the largest on.
+
+    Parameters
+    ----------
+    sizes
+        Shape (G,): papers of each group.
+    names
+        What each is called: "1: ann, bob".
+    links
+        Shape (L, 2): a group and a shared paper, the papers numbered from 0.
+    papers
+        Names of the shared papers.
+    piece
+        Shape (G,): the piece of each group, 0 for the one with most groups' papers.
+    hanging
+        Shape (G,): groups that one paper alone links to the others.
+    cut
+        Shape (number of shared papers,): the papers by which groups hang.
+    extra
+        Shape (K, 2): what reviews that are not there yet would link, a group and another node, the shared papers
+        numbered after the groups; none by default.
+    """
+
+    sizes: IntArray
+    names: Sequence[str]
+    links: IntArray
+    papers: Sequence[str]
+    piece: IntArray
+    hanging: BoolArray
+    cut: BoolArray
+    extra: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+
+    @cached_property
+    def thin(self) -> BoolArray:
+        """Shape (L,): links by which groups hang."""
+        return self.cut[self.links[:, 1]]
+
+    @property
+    def joined(self) -> IntArray:
+        """Shape (L, 2): the links as pairs of nodes, groups first and then shared papers."""
+        return np.asarray(self.links + np.array([0, len(self.names)]))
+
+    @cached_property
+    def pieces(self) -> IntArray:
+        """Shape (G + number of shared papers,): the piece of each node."""
+        papers = np.zeros(len(self.papers), np.int64)
+        papers[self.links[:, 1]] = self.piece[self.links[:, 0]]
+        return np.concatenate([self.piece, papers])
+
+    @cached_property
+    def spread(self) -> FloatArray:
+        """Places of the nodes before they are fitted into a frame; what hangs is drawn to what it hangs by."""
+        return spread_out(self.joined, np.where(self.thin, 4.0, 1.0), self.pieces)
+
+
+def group_map(groups: Groups, width: int) -> Drawing:
+    """Draw the map.
+
+    Parameters
+    ----------
+    groups
+        What it shows.
+    width
+        Of the picture.
+    """
+    n, few = len(groups.names), len(groups.names) <= FEW
+    size = radii(groups.sizes, width)
+    radius = np.concatenate([size, np.full(len(groups.papers), 4.0 if few else 0.5)])
+    links = groups.joined
+    layout = lay_out(groups.spread, radius, groups.pieces, width - 2)
+    drawing = Drawing(width, 0)
+    top = legend(drawing, _meanings(groups)) + 10
+    drawing.height = top + layout.height + 18
+    place = layout.place + np.array([1.0, top])
+    _lines(drawing, place, links[~groups.thin], "link" if len(links) < 600 else "link faint")
+    _lines(drawing, place, links[groups.thin], "link weak")
+    _lines(drawing, place, groups.extra, "link extra")
+    if few:
+        _papers(drawing, groups, place[n:])
+    _circles(drawing, groups, place[:n], size)
+    _labels(drawing, groups, place if few else place[:n], radius if few else size, top - 6)
+    return drawing
+
+
+def _meanings(groups: Groups) -> list[tuple[str, str]]:
+    entries = [("group", "group, as large as its papers")]
+    entries += [("hanging", "hangs by one paper")] if groups.hanging.any() else []
+    entries += [("apart", "cut off")] if groups.piece.any() else []
+    entries += [("extra", "extra review")] if groups.extra.size else []
+    return entries
+
+
+def _lines(drawing: Drawing, place: FloatArray, links: IntArray, kind: str) -> None:
+    ends = place[links].round(1).tolist()
+    drawing.path("".join(f"M{a:g} {b:g}L{c:g} {d:g}" for (a, b), (c, d) in ends), kind)
+
+
+def _papers(drawing: Drawing, groups: Groups, place: FloatArray) -> None:
+    for name, cut, (x, y) in zip(groups.papers, groups.cut.tolist(), place.tolist(), strict=True):
+        mark(drawing, x, y, "diamond" if cut else "paper", name)
+
+
+def kinds_of(groups: Groups) -> list[str]:
+    """Return how each group is linked: "group" where well, "hanging", or "apart" from the largest piece."""
+    states = zip(groups.piece.tolist(), groups.hanging.tolist(), strict=True)
+    return ["apart" if piece else "hanging" if hanging else "group" for piece, hanging in states]
+
+
+def _circles(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatArray) -> None:
+    kinds = kinds_of(groups)
+    for number, ((x, y), size) in enumerate(zip(place.tolist(), radius.tolist(), strict=True)):
+        mark(drawing, x, y, kinds[number], groups.names[number], size)
+        if size >= INSIDE:
+            drawing.text(x, y + 4, str(number + 1), f"inside {kinds[number]}", "middle")
+
+
+def _labels(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatArray, top: float) -> None:
+    """Write names beside circles, and papers by which groups hang, where there is room; those of weak spots first."""
+    weak = groups.hanging | (groups.piece > 0)
+    order = np.lexsort((np.arange(weak.size), -groups.sizes, ~weak))
+    boxes = np.column_stack([place - radius[:, None], place + radius[:, None]]).tolist()
+    labels, written = Labels(drawing, top, [(a, b, c, d) for a, b, c, d in boxes]), 0
+    short = len(groups.names) > FEW
+    for number in order.tolist():
+        # On a map of many, numbers that stand in their circles suffice, and so does the place of who is well linked.
+        if written == LABELS or (short and (radius[number] >= INSIDE or not (weak[number] or number < LARGE))):
+            continue
+        words = groups.names[number].partition(":")[0] if short else groups.names[number]
+        x, y = place[number].tolist()
+        written += labels.write(x, y, words, float(radius[number]))
+    for paper in np.flatnonzero(groups.cut).tolist() if not short else []:
+        x, y = place[len(groups.names) + paper].tolist()
+        labels.write(x, y, groups.papers[paper])
+
+
+# A Wright map: papers and reviewers on one scale.
+
+#: Steps of the column of papers.
+STEPS = 24
+
+
+def wright_map(papers: FloatArray, reviewers: Ranked, width: int, up: str) -> Drawing:
+    """Draw papers as a column of bars at the left, reviewers with intervals at the right, on the same scale.
+
+    Parameters
+    ----------
+    papers
+        Shape (N,): their qualities.
+    reviewers
+        Where on that scale each stands.
+    width
+        Of the picture.
+    up
+        Name of the scale.
+    """
+    top, bottom = 58.0, 398.0
+    drawing = Drawing(width, bottom + 44)
+    middle = 44 + 0.3 * (width - 54)
+    seen = np.isfinite(reviewers.low) & np.isfinite(reviewers.high)
+    ends = np.concatenate([papers, reviewers.value, reviewers.low[seen], reviewers.high[seen]])
+    y = Scale(float(ends.min()), float(ends.max()) or 1.0, bottom, top)
+    upward(drawing, y, 44, width - 10, up, most=8)
+    drawing.text(44, 30, "papers", "value")
+    drawing.text(middle + 16, 30, "reviewers", "value")
+    _column(drawing, papers, y, 44, middle)
+    drawing.line(middle + 8, top, middle + 8, bottom, "grid")
+    x = Scale(1.0, max(float(len(reviewers.names)), 2.0), middle + 22, width - 18)
+    across(drawing, x, bottom, bottom, "reviewers, from lenient to harsh", (width - int(middle)) // 90, whole=True)
+    draw_intervals(drawing, reviewers, x, y)
+    at = [(x(place + 1), y(float(reviewers.value[place]))) for place in reviewers.labelled]
+    labels = Labels(drawing, top, around(at), left=middle + 10)
+    for place, (px, py) in zip(reviewers.labelled, at, strict=True):
+        labels.write(px, py, reviewers.names[place])
+    return drawing
+
+
+def _column(drawing: Drawing, papers: FloatArray, y: Scale, left: float, right: float) -> None:
+    """Draw how many papers lie at each height, as bars from the left."""
+    edges = np.linspace(y.low, y.high, STEPS + 1)
+    count, _ = np.histogram(papers, edges)
+    largest = max(int(count.max()), 1)
+    for number, low, high in zip(count.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        if number:
+            length = (right - left - 24) * number / largest
+            drawing.box(left, y(high) + 1, length, y(low) - y(high) - 2, "bar", f"{low:.2f} to {high:.2f}: {number:,}")
+            drawing.text(left + length + 4, (y(low) + y(high)) / 2 + 4, f"{number:,}", "tick")

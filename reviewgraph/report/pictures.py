@@ -1,0 +1,572 @@
+"""Bars: how many of each kind, with the number at the end of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from reviewgraph._base.text import ranging
+from reviewgraph.report.svg import LETTER, NAMED, Drawing, Labels, Scale, across, around, legend, mark, series, upward
+
+if TYPE_CHECKING:
+    from reviewgraph._base.arrays import FloatArray, IntArray
+
+
+#: Bars of one picture; more values are put together.
+MOST = 12
+#: From one bar to the next.
+BAR_STEP = 26
+#: Part of the width that names may take.
+BARS_NAMED = 0.4
+
+
+class Bar(NamedTuple):
+    """A bar.
+
+    Parameters
+    ----------
+    name
+        What it counts.
+    number
+        Its length.
+    stands_out
+        Whether it is what to look at.
+    extra
+        What is added to its length, in a part that stands out; none by default.
+    """
+
+    name: str
+    number: int
+    stands_out: bool = False
+    extra: int = 0
+
+    @property
+    def said(self) -> str:
+        """Its length in figures."""
+        return f"{self.number:,} + {self.extra:,}" if self.extra else f"{self.number:,}"
+
+
+def bars(found: Sequence[Bar], width: int, name: str) -> Drawing:
+    """Draw bars from the top down.
+
+    Parameters
+    ----------
+    found
+        The bars.
+    width
+        Of the picture.
+    name
+        What the names at the left are.
+    """
+    most = int(BARS_NAMED * width / LETTER)
+    names = [bar.name if len(bar.name) <= most else f"{bar.name[: most - 1]}…" for bar in found]
+    left = max(map(len, [*names, name])) * LETTER + 14
+    room = width - left - 8 - LETTER * max((len(bar.said) for bar in found), default=1)
+    longest = max((bar.number + bar.extra for bar in found), default=1) or 1
+    drawing = Drawing(width, 24 + BAR_STEP * len(found))
+    drawing.text(left - 12, 12, name, "axis", "end")
+    for place, bar in enumerate(found):
+        y, told = 22 + BAR_STEP * place, f"{bar.name}: {bar.said}"
+        length, extra = (max(room * part / longest, 1.0 if part else 0.0) for part in (bar.number, bar.extra))
+        drawing.text(left - 12, y + 14, names[place], "tick", "end")
+        drawing.box(left, y, length, 18, "bar stands-out" if bar.stands_out else "bar", told)
+        if bar.extra:
+            drawing.box(left + length, y, extra, 18, "bar stands-out", told)
+        drawing.text(left + length + extra + 6, y + 14, bar.said, "value")
+    return drawing
+
+
+def tally(numbers: IntArray, low: int = 0) -> list[Bar]:
+    """Return a bar for each number that occurs, neighbours put together where there are many; small ones stand out.
+
+    Parameters
+    ----------
+    numbers
+        Whole numbers from 0.
+    low
+        Numbers below it stand out; none by default.
+
+    Examples
+    --------
+    >>> tally(np.array([3, 3, 1, 4]), low=2)
+    [Bar(name='1', number=1, stands_out=True, extra=0), Bar(name='3', number=2, stands_out=False, extra=0),
+    Bar(name='4', number=1, stands_out=False, extra=0)]
+    >>> [bar.name for bar in tally(np.arange(24))][:2]
+    ['0 to 1', '2 to 3']
+    """
+    if not numbers.size:
+        return []
+    value, count = np.unique(numbers, return_counts=True)
+    if value.size <= MOST:
+        return [Bar(f"{v:,}", c, v < low) for v, c in zip(value.tolist(), count.tolist(), strict=True)]
+    least, most = int(value[0]), int(value[-1])
+    step = -(-(most - least + 1) // MOST)
+    total = np.bincount((value - least) // step, weights=count)
+    starts = [least + step * place for place in range(total.size)]
+    return [
+        Bar(ranging(start, min(start + step - 1, most)), int(number), start + step <= low)
+        for start, number in zip(starts, total.tolist(), strict=True)
+    ]
+
+
+# The grey zone around a cut: papers by their chance of being among the best.
+
+#: Papers on either side of the zone that are drawn.
+BESIDE = 30
+#: What marks mean.
+MEANINGS = [("dot", "in"), ("diamond", "to discuss"), ("hollow", "out")]
+
+
+def grey_zone(chance: FloatArray, kinds: Sequence[str], names: Sequence[str], error_rate: float, width: int) -> Drawing:
+    """Draw papers from the likeliest on, the zone of doubt in grey.
+
+    Parameters
+    ----------
+    chance
+        Shape (n,): of being among the best, from high to low.
+    kinds
+        ``dot`` for papers that are in, ``diamond`` for those to discuss, ``hollow`` for those out.
+    names
+        Of the papers.
+    error_rate
+        Beyond it, and beyond 1 - it, no discussion is needed.
+    width
+        Of the picture.
+    """
+    first, last = _window(kinds)
+    drawing = Drawing(width, 0)
+    top = legend(drawing, MEANINGS) + 30
+    left, right, bottom = 44, width - 10, top + 240
+    drawing.height = bottom + 44
+    x = Scale(float(first + 1), float(max(last, first + 2)), left + 8, right - 8)
+    y = Scale(0.0, 100.0, bottom, top)
+    drawing.box(left, y(100 * (1 - error_rate)), right - left, y(100 * error_rate) - y(100 * (1 - error_rate)), "zone")
+    upward(drawing, y, left, right, "chance of being among the best, %")
+    across(drawing, x, bottom, bottom, "papers, the likeliest first", max(4, width // 90), whole=True)
+    shown = range(first, last)
+    at = {place: (x(place + 1), y(100 * float(chance[place]))) for place in shown}
+    for kind in ("hollow", "dot", "diamond"):
+        chosen = [place for place in shown if kinds[place] == kind]
+        told = [f"{names[place]}: {chance[place]:.0%}" for place in chosen]
+        series(drawing, [at[place] for place in chosen], kind, told)
+    labels = Labels(drawing, top, around([*at.values()]))
+    doubtful = sorted(
+        (place for place in shown if kinds[place] == "diamond"), key=lambda k: abs(float(chance[k]) - 0.5)
+    )
+    if len(doubtful) <= width / 12:
+        for place in doubtful:
+            labels.write(*at[place], names[place])
+    return drawing
+
+
+def _window(kinds: Sequence[str]) -> tuple[int, int]:
+    """Return the first paper drawn and the one after the last."""
+    doubtful = np.flatnonzero([kind == "diamond" for kind in kinds])
+    if not doubtful.size:
+        edge = sum(kind == "dot" for kind in kinds)
+        doubtful = np.array([edge])
+    return max(0, int(doubtful[0]) - BESIDE), min(len(kinds), int(doubtful[-1]) + 1 + BESIDE)
+
+
+# Two values of each paper against each other: averages and calibrated scores, and who moved.
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What a comparison shows.
+
+    Parameters
+    ----------
+    before, after
+        Shapes (n,): the two values of each paper.
+    low, high
+        Shapes (n,): ends of the interval of the second.
+    kinds
+        The kind of each mark.
+    names
+        Of the papers.
+    labelled
+        Which have their names written beside them, the most important first.
+    """
+
+    before: FloatArray
+    after: FloatArray
+    low: FloatArray
+    high: FloatArray
+    kinds: Sequence[str]
+    names: Sequence[str]
+    labelled: Sequence[int]
+
+    def beside(self, x: Scale) -> list[float]:
+        """Return pixels at which papers stand, those of equal first values side by side."""
+        value, group, count = np.unique(self.before, return_inverse=True, return_counts=True)
+        room = 0.6 * float(np.diff(value).min(initial=np.inf)) if value.size > 1 else 0.0
+        order = np.lexsort((np.arange(group.size), group))
+        place = np.empty(group.size)
+        place[order] = np.concatenate([np.arange(size) for size in count.tolist()])
+        # From -1/2 to 1/2 of the room between two values.
+        offset = (place + 0.5) / count[group] - 0.5
+        return [x(at) for at in (self.before + room * offset).tolist()]
+
+
+def compared(
+    found: Compared,
+    width: int,
+    along: str,
+    up: str,
+    meanings: Sequence[tuple[str, str]],
+    cut: tuple[float, str] | None = None,
+) -> Drawing:
+    """Draw each paper at its two values, with a line where they are equal; with ``cut``, a line at one of the second.
+
+    Parameters
+    ----------
+    found
+        The papers.
+    width
+        Of the picture.
+    along, up
+        Names of the first and of the second value.
+    meanings
+        Kinds of marks, and what they mean.
+    cut
+        Where papers are divided, and what lies on the upper side; nowhere by default.
+    """
+    drawing = Drawing(width, 0)
+    top = legend(drawing, meanings) + 30
+    left, right, bottom = 44, width - 10, top + min(0.62 * width, 460)
+    drawing.height = bottom + 44
+    x, y = _scales(found, left, right, top, bottom)
+    upward(drawing, y, left, right, up)
+    across(drawing, x, top, bottom, along, width // 90)
+    low, high = max(x.low, y.low), min(x.high, y.high)
+    if high > low:
+        drawing.line(x(low), y(low), x(high), y(high), "level", "where both are equal")
+    if cut is not None:
+        drawing.line(left, y(cut[0]), right, y(cut[0]), "cut")
+        drawing.text(left + 6, y(cut[0]) - 5, cut[1], "label")
+    _marks(drawing, found, x, y)
+    at = [(found.beside(x)[place], y(float(found.after[place]))) for place in found.labelled]
+    labels = Labels(drawing, top, around(at))
+    for place, (px, py) in zip(found.labelled, at, strict=True):
+        labels.write(px, py, found.names[place])
+    return drawing
+
+
+def _scales(found: Compared, left: float, right: float, top: float, bottom: float) -> tuple[Scale, Scale]:
+    ends = [values[np.isfinite(values)] for values in (found.after, found.low, found.high)]
+    up = np.concatenate(ends)
+    margin_x = 0.04 * float(np.ptp(found.before)) or 0.5
+    margin_y = 0.03 * float(np.ptp(up)) or 0.5
+    x = Scale(float(found.before.min()) - margin_x, float(found.before.max()) + margin_x, left + 4, right)
+    return x, Scale(float(up.min()) - margin_y, float(up.max()) + margin_y, bottom, top)
+
+
+def _marks(drawing: Drawing, found: Compared, x: Scale, y: Scale) -> None:
+    across_, up = found.beside(x), [y(value) for value in found.after.tolist()]
+    seen = np.flatnonzero(np.isfinite(found.low) & np.isfinite(found.high)).tolist()
+    low, high = found.low.tolist(), found.high.tolist()
+    many = " many" if len(found.names) > drawing.width / 6 else ""
+    drawing.path("".join(f"M{across_[k]:.1f} {y(low[k]):.1f}V{y(high[k]):.1f}" for k in seen), f"interval{many}")
+    told = [
+        f"{name}: {before:.2f}, then {after:.2f}"
+        for name, before, after in zip(found.names, found.before.tolist(), found.after.tolist(), strict=True)
+    ]
+    for kind in dict.fromkeys(sorted(found.kinds, key=_in_front)):
+        chosen = [place for place, of in enumerate(found.kinds) if of == kind]
+        series(drawing, [(across_[k], up[k]) for k in chosen], kind, [told[k] for k in chosen])
+
+
+def _in_front(kind: str) -> bool:
+    """Whether a mark is drawn last, since it stands out."""
+    return kind in ("up", "down", "diamond")
+
+
+# Errors of papers, the largest first, and what more reviews buy.
+
+
+def sorted_errors(
+    error: FloatArray, more: FloatArray, average: FloatArray, names: Sequence[str], width: int, unit: str
+) -> Drawing:
+    """Draw the expected error of each paper, the largest first, with one more review, and of plain averages.
+
+    Parameters
+    ----------
+    error, more, average
+        Shapes (N,), in the order of ``names``, the largest error first.
+    names
+        Of the papers.
+    width
+        Of the picture.
+    unit
+        Of the errors.
+    """
+    drawing = Drawing(width, 0)
+    entries = [("dot", "error"), ("hollow", "with one more review"), ("cross", "of the plain average")]
+    top = legend(drawing, entries) + 30
+    left, right, bottom = 40, width - 10, top + 210
+    drawing.height = bottom + 44
+    x = Scale(1.0, max(len(names), 2), left + 8, right - 6)
+    y = Scale(0.0, float(max(error.max(), average.max())) * 1.04, bottom, top)
+    upward(drawing, y, left, right, f"expected error, {unit}")
+    across(drawing, x, bottom, bottom, "papers, the largest error first", width // 90, whole=True)
+    for values, kind in ((average, "cross"), (more, "hollow"), (error, "dot")):
+        places = [(x(place), y(value)) for place, value in enumerate(values.tolist(), 1)]
+        told = [f"{name}: {value:.2f}" for name, value in zip(names, values.tolist(), strict=True)]
+        series(drawing, places, kind, told)
+    return drawing
+
+
+def shares(counts: Sequence[int], share: Sequence[float], width: int) -> Drawing:
+    """Draw the expected share of right selections against reviews added, between the tens of percents around it."""
+    height, left, right, top = 220, 40, width - 30, 34
+    bottom = height - 44
+    drawing = Drawing(width, height)
+    x = Scale(0.0, float(max(counts[-1], 1)), left + 8, right)
+    low, high = math.floor(10 * min(share)), math.ceil(10 * max(share))
+    y = Scale(10.0 * low, 10.0 * max(high, low + 1), bottom, top)
+    upward(drawing, y, left, right, "expected to be right, %")
+    across(drawing, x, bottom, bottom, "reviews added, one each to the weakest papers", width // 90, whole=True)
+    places = [(x(count), y(100 * part)) for count, part in zip(counts, share, strict=True)]
+    drawing.path("M" + "L".join(f"{px:.1f} {py:.1f}" for px, py in places), "curve")
+    for (px, py), count, part in zip(places, counts, share, strict=True):
+        drawing.circle(px, py, 4, "dot", f"{count:,} added: {part:.0%}")
+        drawing.text(px, py - 10, f"{part:.0%}", "value", "middle")
+    return drawing
+
+
+# Values in order, each with its interval: papers by quality, reviewers by severity or stretch.
+
+#: Height of the plot.
+HEIGHT = 260
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Values in the order in which they are drawn.
+
+    Parameters
+    ----------
+    value, low, high
+        Shapes (n,): values and the ends of their intervals.
+    kinds
+        The kind of each mark.
+    names
+        What each is called.
+    labelled
+        Which have their names written beside them, as far as there is room, the most important first.
+    """
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    kinds: Sequence[str]
+    names: Sequence[str]
+    labelled: Sequence[int] = ()
+
+    @property
+    def told(self) -> list[str]:
+        """What each mark tells."""
+        rows = zip(self.names, self.value.tolist(), self.low.tolist(), self.high.tolist(), strict=True)
+        return [f"{name}: {value:.2f} ({low:.2f} to {high:.2f})" for name, value, low, high in rows]
+
+
+def ranked(
+    found: Ranked,
+    width: int,
+    up: str,
+    along: str,
+    meanings: Sequence[tuple[str, str]],
+    *,
+    first: int = 1,
+    cut: int | None = None,
+    line: tuple[float, str] | None = None,
+    zone: tuple[int, int, str] | None = None,
+    level: float | None = None,
+    logarithmic: bool = False,
+) -> Drawing:
+    """Draw values from left to right with their intervals.
+
+    Parameters
+    ----------
+    found
+        The values.
+    width
+        Of the picture.
+    up, along
+        Names of the axes.
+    meanings
+        Kinds of marks, and what they mean.
+    first
+        The rank of the first value.
+    cut
+        How many stand left of a line; none by default.
+    line
+        A value at which a line divides them, and its name; none by default.
+    zone
+        The first and the last rank of those before a grey ground, and what they are; none by default.
+    level
+        A value at which a line is drawn; none by default.
+    logarithmic
+        Whether equal ratios are equally far apart.
+    """
+    drawing = Drawing(width, 0)
+    top = legend(drawing, meanings) + 30
+    drawing.height = top + HEIGHT + 44
+    left, right, bottom = 44, width - 8, top + HEIGHT
+    seen = np.isfinite(found.low) & np.isfinite(found.high)
+    ends = np.concatenate([found.value, found.low[seen], found.high[seen]])
+    y = value_scale(ends, bottom, top, logarithmic=logarithmic)
+    x = Scale(float(first), max(float(first + len(found.names) - 1), first + 1.0), left + 8, right - 8)
+    if zone is not None:
+        start, end = (min(max(x(rank), left), right) for rank in (zone[0] - 0.5, zone[1] + 0.5))
+        drawing.box(start, top, end - start, HEIGHT, "zone", zone[2])
+        drawing.text((start + end) / 2, top + 14, zone[2], "tick", "middle")
+    upward(drawing, y, left, right, up, logarithmic=logarithmic)
+    across(drawing, x, bottom, bottom, along, max(4, width // 90), whole=True)
+    height = _heights(y, found.value, logarithmic=logarithmic)
+    draw_intervals(drawing, found, x, y, logarithmic=logarithmic, first=first)
+    if line is not None:
+        drawing.line(left, y(line[0]), right, y(line[0]), "cut", line[1])
+        # At the left where values fall, so that the name stands clear of the marks.
+        falls = len(found.value) > 1 and found.value[0] > found.value[-1]
+        side, anchor = (right - 6, "end") if falls else (left + 6, "start")
+        drawing.text(side, y(line[0]) - 6, line[1], "label", anchor)
+    if level is not None:
+        at = _heights(y, np.array([level]), logarithmic=logarithmic)[0]
+        drawing.line(left, at, right, at, "level")
+    if cut is not None:
+        drawing.line(x(cut + 0.5), top, x(cut + 0.5), bottom, "cut", f"the best {cut}")
+        drawing.text(x(cut + 0.5) + 6, bottom - 8, f"best {cut}", "label")
+    labels = Labels(drawing, top, around([(x(place + first), height[place]) for place in found.labelled]))
+    for place in found.labelled:
+        labels.write(x(place + first), height[place], found.names[place])
+    return drawing
+
+
+def value_scale(values: FloatArray, bottom: float, top: float, *, logarithmic: bool = False) -> Scale:
+    """Return a scale that holds all values, logarithms where ``logarithmic``."""
+    values = np.log(values) if logarithmic else values
+    low, high = float(values.min()), float(values.max())
+    margin = 0.04 * (high - low) or 1.0
+    return Scale(low - margin, high + margin, bottom, top)
+
+
+def draw_intervals(
+    drawing: Drawing, found: Ranked, x: Scale, y: Scale, *, logarithmic: bool = False, first: int = 1
+) -> None:
+    """Draw all intervals as one path, and the marks upon it."""
+    places = [x(place) for place in range(first, len(found.names) + first)]
+    seen = np.flatnonzero(np.isfinite(found.low) & np.isfinite(found.high)).tolist()
+    ends = [_heights(y, values, logarithmic=logarithmic) for values in (found.low, found.high)]
+    many = " many" if len(places) > (drawing.width - 60) / 4 else ""
+    drawing.path("".join(f"M{places[k]:.1f} {ends[0][k]:.1f}V{ends[1][k]:.1f}" for k in seen), f"interval{many}")
+    height, told = _heights(y, found.value, logarithmic=logarithmic), found.told
+    for kind in dict.fromkeys(found.kinds):
+        chosen = [place for place, of in enumerate(found.kinds) if of == kind]
+        series(drawing, [(places[k], height[k]) for k in chosen], kind, [told[k] for k in chosen])
+
+
+def _heights(y: Scale, values: FloatArray, *, logarithmic: bool) -> list[float]:
+    return [y(value) for value in (np.log(values) if logarithmic else values).tolist()]
+
+
+# Values before and after a correction, a line each, on one scale from left to right.
+
+#: From one line to the next.
+LINE_STEP = 30
+
+
+class Shift(NamedTuple):
+    """A value before and after, perhaps with the ends of an interval around the latter.
+
+    Parameters
+    ----------
+    name
+        What it is of.
+    before, after
+        The values.
+    low, high
+        The interval; NaN where there is none.
+    """
+
+    name: str
+    before: float
+    after: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+def shifts(found: Sequence[Shift], scale: tuple[float, float], width: int, name: str, was: str, now: str) -> Drawing:
+    """Draw a line each: a hollow mark before, a filled one after, and what lies between.
+
+    Parameters
+    ----------
+    found
+        What is drawn, from the top down.
+    scale
+        What the axis shows at least.
+    width
+        Of the picture.
+    name
+        Of the axis.
+    was, now
+        What the two marks mean.
+    """
+    drawing = Drawing(width, 96 + LINE_STEP * len(found))
+    top = legend(drawing, [("hollow", was), ("dot", now)])
+    values = [value for each in found for value in each[1:] if math.isfinite(value)]
+    left = LETTER * max(len(each.name) for each in found) + 24
+    x = Scale(min(*values, scale[0]), max(*values, scale[1]), left, width - 14.0)
+    bottom = top + LINE_STEP * len(found)
+    across(drawing, x, top, bottom, name, max(2, width // 90))
+    for place, each in enumerate(found):
+        y = top + LINE_STEP * (place + 0.5)
+        drawing.text(0, y + 4, each.name, "tick")
+        if math.isfinite(each.low):
+            drawing.line(x(each.low), y, x(each.high), y, "interval", f"{each.low:.2f} to {each.high:.2f}")
+        drawing.line(x(each.before), y, x(each.after), y, "link")
+        mark(drawing, x(each.before), y, "hollow", f"{each.name}, {was}: {each.before:.4g}", 5.5)
+        mark(drawing, x(each.after), y, "dot", f"{each.name}, {now}: {each.after:.2f}")
+    return drawing
+
+
+# A plan step by step: how far each review gets.
+
+
+def steps(
+    before: int, numbers: Sequence[int], names: Sequence[str], most: int, width: int, what: str, unit: str
+) -> Drawing:
+    """Draw a number after each step as stairs.
+
+    Parameters
+    ----------
+    before
+        Before the first step.
+    numbers
+        After each step.
+    names
+        What each step is.
+    most
+        What the number is at most; a line marks it.
+    width
+        Of the picture.
+    what, unit
+        What the numbers count, for the axis and in the plural.
+    """
+    drawing = Drawing(width, 300)
+    left, right, top, bottom = 52, width - 12, 34, 256
+    x, y = Scale(0.0, float(max(len(numbers), 1)), left, right), Scale(0.0, float(max(most, 1)), bottom, top)
+    upward(drawing, y, left, right, what, whole=True)
+    across(drawing, x, bottom, bottom, "extra reviews", width // 90, whole=True)
+    drawing.line(left, y(most), right, y(most), "level", f"{most:,} {unit}")
+    stairs = "".join(f"H{x(place + 1):.1f}V{y(number):.1f}" for place, number in enumerate(numbers))
+    drawing.path(f"M{x(0):.1f} {y(before):.1f}{stairs}", "curve")
+    for place, (number, name) in enumerate(zip(numbers, names, strict=True)):
+        if len(numbers) <= NAMED:
+            drawing.circle(x(place + 1), y(number), 3, "dot", f"{place + 1}. {name}: {number:,} {unit}")
+    return drawing

@@ -1,1 +1,0 @@
-"""Pictures as inline SVG: functions of arrays, which know neither results nor pages."""

@@ -1,0 +1,573 @@
+"""The table of reviews: who reviews what, with a score or, before reviewing, without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from reviewgraph._base.arguments import PAIRS, as_numbers, checked, listed
+from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray, frozen, starts
+from reviewgraph._base.errors import ColumnWarning, DuplicateReview, InputError, warn
+from reviewgraph._base.labels import Label, encode, extended, plain_label, typed_codes
+from reviewgraph._base.results import Backend, Pictured, backend_of
+from reviewgraph._base.text import counted
+from reviewgraph.formats.columns import UNKNOWN, Columns, Origin
+from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings, joined
+from reviewgraph.table.rows import (
+    Duplicates,
+    first_repeated,
+    order_of_pairs,
+    refuse_misfit,
+    refuse_no_code,
+    refuse_out_of_range,
+    say_twice,
+    split_rows,
+    table_rows,
+    whole_codes,
+)
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx as nx
+    import scipy.sparse
+    from narwhals.typing import IntoDataFrame
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reviews(Pictured):
+    """Reviews of items by reviewers: an immutable bipartite multigraph without repeated pairs.
+
+    A review is a (reviewer, item) pair, *scored* or still *planned*. Reviewers are the integers 0..M-1 and
+    items 0..N-1 inside; labels are what the user called them. Rows are sorted by (reviewer, item) whatever
+    order they came in. Build one with :meth:`from_pairs` and its siblings or :func:`reviewgraph.read_reviews`.
+
+    Parameters
+    ----------
+    reviewer, item
+        Codes, shape (E,), sorted by reviewer and then by item, all pairs distinct.
+    score
+        Shape (E,), higher is better; read it where ``scored`` holds, elsewhere it is NaN.
+    scored
+        Shape (E,): false where the review is planned and has no score yet.
+    reviewers, items
+        Labels in the order of the codes, shapes (M,) and (N,). Items nobody reviews may be among them.
+    titles
+        What to call an item beside its label, where known.
+    lower_is_better
+        The scores came with 1 as the best and were negated on the way in; printing negates them back.
+    backend
+        The kind of data frame that they came in, which :meth:`to_frame` returns; None where they came otherwise.
+    origin
+        What the system that they come from says beyond them, such as which papers cannot be among the items.
+    merge
+        What becomes of labels beside these that are alike: ``"all"``, ``"none"`` or a mapping, as on the way in.
+
+    Examples
+    --------
+    >>> reviews = Reviews.from_pairs([("ann", "p1", 6.0), ("ann", "p2", 8.0), ("bob", "p2", None)])
+    >>> reviews
+    <Reviews: 2 reviewers, 2 items, 3 reviews (2 scored, 1 planned)>
+    >>> reviews.items_of(0).tolist(), reviews.reviewers_of(1).tolist()
+    ([0, 1], [0, 1])
+    """
+
+    reviewer: IntArray
+    item: IntArray
+    score: FloatArray
+    scored: BoolArray
+    reviewers: Sequence[Label]
+    items: Sequence[Label]
+    titles: Mapping[Label, str] = field(default_factory=dict)
+    lower_is_better: bool = False
+    backend: Backend | None = None
+    origin: Origin = UNKNOWN
+    merge: Literal["all", "none"] | Mapping[Any, Any] | None = None
+
+    pictured_by: ClassVar[str] = "reviewgraph.report.check"
+
+    def headline(self) -> str:
+        """Return the sizes, and how many reviews are scored where not all are."""
+        scored = int(self.scored.sum())
+        state = f" ({scored:,} scored, {self.n_reviews - scored:,} planned)" if 0 < scored < self.n_reviews else ""
+        sizes = counted(self.n_reviewers, "reviewer"), counted(self.n_items, "item"), counted(self.n_reviews, "review")
+        return f"{', '.join(sizes)}{state}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy the fields alone: what is cached is found again, and arrays are read-only again."""
+        return _restored, tuple(getattr(self, entry.name) for entry in fields(self))
+
+    # Sizes and the two compressed orders
+
+    @property
+    def n_reviewers(self) -> int:
+        """M, the number of reviewers."""
+        return len(self.reviewers)
+
+    @property
+    def n_items(self) -> int:
+        """N, the number of items, those nobody reviews included."""
+        return len(self.items)
+
+    @property
+    def n_reviews(self) -> int:
+        """E, the number of reviews."""
+        return int(self.reviewer.size)
+
+    @cached_property
+    def reviewer_start(self) -> IntArray:
+        """Shape (M + 1,): the reviews of reviewer j are ``reviewer_start[j]:reviewer_start[j + 1]``."""
+        return frozen(starts(self.reviewer, self.n_reviewers))
+
+    @cached_property
+    def item_start(self) -> IntArray:
+        """Shape (N + 1,): the reviews of item i are ``by_item[item_start[i]:item_start[i + 1]]``."""
+        return frozen(starts(self.item, self.n_items))
+
+    @cached_property
+    def by_item(self) -> IntArray:
+        """Shape (E,): the reviews sorted by item and then by reviewer."""
+        return frozen(np.argsort(self.item, kind="stable").astype(np.int64))
+
+    @cached_property
+    def reviewer_by_item(self) -> IntArray:
+        """Shape (E,): the reviewers of the reviews in the order of :attr:`by_item`."""
+        return frozen(self.reviewer[self.by_item])
+
+    def items_of(self, reviewer: int) -> IntArray:
+        """Items of a reviewer, ascending codes."""
+        refuse_no_code(reviewer, self.n_reviewers, "reviewer")
+        return self.item[self.reviewer_start[reviewer] : self.reviewer_start[reviewer + 1]]
+
+    def reviewers_of(self, item: int) -> IntArray:
+        """Reviewers of an item, ascending codes."""
+        refuse_no_code(item, self.n_items, "item")
+        return self.reviewer_by_item[self.item_start[item] : self.item_start[item + 1]]
+
+    @property
+    def loads(self) -> IntArray:
+        """Shape (M,): reviews a reviewer."""
+        return np.diff(self.reviewer_start)
+
+    @property
+    def reviews_per_item(self) -> IntArray:
+        """Shape (N,): reviews an item."""
+        return np.diff(self.item_start)
+
+    @cached_property
+    def reviewer_code(self) -> Mapping[Label, int]:
+        """Code of each reviewer's label."""
+        return {label: code for code, label in enumerate(self.reviewers)}
+
+    @cached_property
+    def item_code(self) -> Mapping[Label, int]:
+        """Code of each item's label."""
+        return {label: code for code, label in enumerate(self.items)}
+
+    def printed(self, values: npt.ArrayLike) -> FloatArray:
+        """Return values of the scale of :attr:`score` in the direction in which the scores came.
+
+        The one place where the sign of ``lower_is_better`` is undone: what people see and what goes into other
+        libraries passes here. It is its own inverse.
+
+        >>> Reviews.from_pairs([("ann", "p1", 2.0)], lower_is_better=True).printed([-2.0]).tolist()
+        [2.0]
+        """
+        array = as_numbers("values", values)
+        return 0.0 - array if self.lower_is_better else array  # 0.0 - x has no negative zero
+
+    def spellings(self) -> Spellings:
+        """Return how these labels are spelled, for labels beside them: those that are alike are joined, or refused."""
+        return Spellings(self.merge, {PERSON: self.reviewer_code, PAPER: self.item_code})
+
+    # Other tables from this one
+
+    def only_scored(self) -> Reviews:
+        """Return the reviews that have a score; reviewers and items stay, so that codes keep their meaning."""
+        return self if self.scored.all() else self.subset(self.scored)
+
+    @checked
+    def subset(self, keep: BoolArray | IntArray) -> Reviews:
+        """Return some of the reviews (a mask or ascending indices) with the same reviewers and items."""
+        refuse_misfit(keep, self.n_reviews)
+        return replace(
+            self,
+            reviewer=frozen(self.reviewer[keep]),
+            item=frozen(self.item[keep]),
+            score=frozen(self.score[keep]),
+            scored=frozen(self.scored[keep]),
+        )
+
+    @checked
+    def with_pairs(self, pairs: Iterable[tuple[Label, Label]]) -> Reviews:
+        """Return this table with planned reviews added; labels may be new.
+
+        Raises
+        ------
+        DuplicateReview
+            If a pair is in the table already or stands twice.
+        """
+        new, known = listed("pairs", pairs, PAIRS), self.spellings()
+        people = known.respelled([plain_label(who) for who, _ in new], "reviewer", "pairs")
+        papers = known.respelled([plain_label(what) for _, what in new], "paper", "pairs")
+        table = self.with_labels(people, papers)
+        reviewer, item = typed_codes(table.reviewers), typed_codes(table.items)
+        return table.with_codes(
+            np.array([reviewer[type(label), label] for label in people], np.int64),
+            np.array([item[type(label), label] for label in papers], np.int64),
+        )
+
+    def with_codes(self, reviewer: IntArray, item: IntArray, score: FloatArray | None = None) -> Reviews:
+        """Return this table with reviews added by code, shape (P,); planned, or with scores, higher being better.
+
+        Raises
+        ------
+        InputError, DuplicateReview
+            As :meth:`from_codes`; a pair that is in the table already counts as standing twice.
+        """
+        reviewer, item = whole_codes(reviewer, "reviewer"), whole_codes(item, "item")
+        for codes, size, side in ((reviewer, self.n_reviewers, "reviewer"), (item, self.n_items, "item")):
+            refuse_out_of_range(codes, size, side, "row {} of the reviews added".format)
+        first = first_repeated(self.reviewer * self.n_items + self.item, reviewer * self.n_items + item)
+        if first is not None:
+            who, what = self.reviewers[int(reviewer[first])], self.items[int(item[first])]
+            raise DuplicateReview(say_twice(who, what, "the table", "the reviews added"))
+        sign, added = -1.0 if self.lower_is_better else 1.0, np.zeros(len(reviewer)) if score is None else score
+        table = Reviews.from_codes(
+            np.concatenate([self.reviewer, reviewer]),
+            np.concatenate([self.item, item]),
+            sign * np.concatenate([np.where(self.scored, self.score, 0.0), added]),
+            scored=np.concatenate([self.scored, np.full(len(reviewer), score is not None)]),
+            reviewers=self.reviewers,
+            items=self.items,
+            titles=self.titles,
+            lower_is_better=self.lower_is_better,
+        )
+        return replace(table, backend=self.backend, origin=self.origin, merge=self.merge)
+
+    @checked
+    def with_labels(self, reviewers: Iterable[Label] = (), items: Iterable[Label] = ()) -> Reviews:
+        """Return this table with further reviewers and items, who have no reviews; codes move to the natural order.
+
+        >>> Reviews.from_pairs([("r2", "p")]).with_labels(["r1", "r2"]).reviewers
+        ('r1', 'r2')
+        """
+        known = self.spellings()
+        reviewer_of, all_reviewers = extended(self.reviewers, known.respelled(list(reviewers), "reviewer", "reviewers"))
+        item_of, all_items = extended(self.items, known.respelled(list(items), "paper", "items"))
+        if len(all_reviewers) == self.n_reviewers and len(all_items) == self.n_items:
+            return self
+        reviewer, item = reviewer_of[self.reviewer], item_of[self.item]
+        table = replace(self, reviewer=reviewer, item=item, reviewers=all_reviewers, items=all_items)
+        return table.subset(order_of_pairs(reviewer, item))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return columns ``reviewer``, ``item`` and ``score`` (None where planned), as any data frame takes them."""
+        scores = zip(self.printed(self.score).tolist(), self.scored.tolist(), strict=True)
+        return {
+            "reviewer": [self.reviewers[j] for j in self.reviewer.tolist()],
+            "item": [self.items[i] for i in self.item.tolist()],
+            "score": [y if known else None for y, known in scores],
+        }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return what :meth:`to_dict` does: a table is its columns."""
+        return self.to_dict()
+
+    @checked
+    def first_rows(self, most: int) -> tuple[dict[str, list[Any]], int]:
+        """Return the first rows by column, and how many there are in all; the others are left alone."""
+        return self.subset(np.arange(min(most, self.n_reviews))).to_columns(), self.n_reviews
+
+    # Ways in
+
+    @classmethod
+    @checked
+    def from_codes(
+        cls,
+        reviewer: npt.ArrayLike,
+        item: npt.ArrayLike,
+        score: npt.ArrayLike | None = None,
+        *,
+        reviewers: Sequence[Label] | int,
+        items: Sequence[Label] | int,
+        scored: npt.ArrayLike | None = None,
+        duplicates: Duplicates = "error",
+        row_name: Callable[[int], str] = "row {}".format,
+        titles: Mapping[Label, str] | None = None,
+        lower_is_better: bool = False,
+    ) -> Reviews:
+        """Build from integer codes; every other way in ends here. Codes say who is who: labels are kept as they are.
+
+        Parameters
+        ----------
+        reviewer, item
+            Codes, shape (E,), in any order.
+        score
+            Scores, shape (E,); none by default: all reviews are planned.
+        reviewers, items
+            Their labels, or how many there are (labels are then 0, 1, ...).
+        scored
+            Which reviews have a score, shape (E,); all of them by default where scores are given.
+        duplicates
+            What to do when a pair has two scores: refuse (default), keep the ``last`` row that has one, or take the
+            ``mean``. A pair that is planned in one row and scored in another is one review.
+        row_name
+            Says where row number r (from 0) came from, for messages.
+        titles, lower_is_better
+            Kept; the latter negates the scores.
+
+        Raises
+        ------
+        InputError
+            If a code is outside its range, arrays differ in length or a score is NaN or infinite.
+        DuplicateReview
+            If a pair has two scores and ``duplicates`` is ``"error"``.
+        """
+        reviewer_labels = range(reviewers) if isinstance(reviewers, int) else reviewers
+        item_labels = range(items) if isinstance(items, int) else items
+        rows = table_rows(
+            *(reviewer, item, score, scored),
+            reviewers=reviewer_labels,
+            items=item_labels,
+            duplicates=duplicates,
+            row_name=row_name,
+            lower_is_better=lower_is_better,
+        )
+        return cls(*rows, reviewer_labels, item_labels, dict(titles or {}), lower_is_better)
+
+    @classmethod
+    @checked
+    def from_arrays(
+        cls,
+        reviewer: Iterable[Any],
+        item: Iterable[Any],
+        score: npt.ArrayLike | None = None,
+        *,
+        reviewers: Iterable[Label] = (),
+        items: Iterable[Label] = (),
+        duplicates: Duplicates = "error",
+        merge: Merge | None = None,
+        **options: Any,
+    ) -> Reviews:
+        """Build from columns of labels; ``reviewers`` and ``items`` may name more than the rows do.
+
+        ``options`` are those of :meth:`from_codes`; ``merge`` says what becomes of labels that differ in letter case,
+        blanks, invisible characters or type alone, as for :func:`reviewgraph.read_reviews`.
+
+        >>> Reviews.from_arrays(["ann", "bob"], [7, 7], [1.0, 2.0], items=[7, 8])
+        <Reviews: 2 reviewers, 2 items, 2 reviews>
+        """
+        (left, people), (right, papers) = encode(reviewer, reviewers), encode(item, items)
+        columns = Columns(left, right, people, papers, None if score is None else as_numbers("score", score), **options)
+        return cls.from_columns(columns, duplicates=duplicates, merge=merge)
+
+    @classmethod
+    @checked
+    def from_pairs(
+        cls,
+        pairs: Iterable[tuple[Any, ...]],
+        *,
+        reviewers: Iterable[Label] = (),
+        items: Iterable[Label] = (),
+        **options: Any,
+    ) -> Reviews:
+        """Build from (reviewer, item) pairs or (reviewer, item, score) triples; a score None is a planned review.
+
+        ``options`` are those of :meth:`from_arrays`.
+
+        Raises
+        ------
+        InputError
+            If a row has neither two nor three entries, a score is no finite number, a label is null, or some are alike.
+
+        Examples
+        --------
+        >>> Reviews.from_pairs([(1, "a"), (1, "b")]).loads.tolist()
+        [2]
+        """
+        reviewer, item, values, known = split_rows(pairs)
+        return cls.from_arrays(reviewer, item, values, scored=known, reviewers=reviewers, items=items, **options)
+
+    @classmethod
+    @checked
+    def from_columns(cls, columns: Columns, *, duplicates: Duplicates = "error", merge: Merge | None = None) -> Reviews:
+        """Build from what a format read; raises as :meth:`from_codes`, and where labels are null or alike."""
+        columns = joined(columns, merge, "reviews")
+        known = {entry.name: getattr(columns, entry.name) for entry in fields(columns)}
+        origin = known.pop("origin")
+        table = cls.from_codes(**known, duplicates=duplicates)
+        return replace(table, origin=origin, merge=Spellings.of(merge).merge)
+
+    @classmethod
+    @checked
+    def from_frame(
+        cls,
+        frame: Any,
+        columns: Mapping[str, str] | None = None,
+        *,
+        reviewers: Iterable[Label] = (),
+        items: Iterable[Label] = (),
+        scale: str | Sequence[str] | None = None,
+        lower_is_better: bool = False,
+        duplicates: Duplicates = "error",
+        note: Callable[[str], object] | None = None,
+        merge: Merge | None = None,
+    ) -> Reviews:
+        """Build from any data frame that narwhals knows (pandas, polars, pyarrow, ...).
+
+        Its arguments are those of :func:`reviewgraph.formats.memory.from_frame`, and ``duplicates`` and ``merge`` of
+        :meth:`from_arrays`: names of columns that are not known, labels without a row, grades from the best on
+        (``"A>B>C"``), whether 1 is the best score, and what is told of the columns chosen.
+
+        >>> import polars
+        >>> Reviews.from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
+        <Reviews: 1 reviewer, 2 items, 2 reviews (1 scored, 1 planned)>
+        """
+        from reviewgraph.formats.memory import from_frame
+
+        found = from_frame(
+            frame, columns, reviewers=reviewers, items=items, scale=scale, lower_is_better=lower_is_better, note=note
+        )
+        return replace(cls.from_columns(found, duplicates=duplicates, merge=merge), backend=backend_of(frame))
+
+    @classmethod
+    @checked
+    def from_biadjacency(
+        cls,
+        matrix: scipy.sparse.sparray | scipy.sparse.spmatrix | npt.NDArray[Any],
+        *,
+        duplicates: Duplicates = "error",
+        merge: Merge | None = None,
+        **options: Any,
+    ) -> Reviews:
+        """Build from a reviewers x items matrix; ``duplicates`` says what counts where an entry is stored twice.
+
+        ``options`` are those of :func:`reviewgraph.formats.memory.from_biadjacency`.
+
+        >>> Reviews.from_biadjacency(np.array([[5.0, np.nan], [7.0, 0.0]]), items=["p1", "p2"])
+        <Reviews: 2 reviewers, 2 items, 3 reviews>
+        """
+        from reviewgraph.formats.memory import from_biadjacency
+
+        return cls.from_columns(from_biadjacency(matrix, **options), duplicates=duplicates, merge=merge)
+
+    @classmethod
+    @checked
+    def from_networkx(
+        cls, graph: nx.Graph, *, duplicates: Duplicates = "error", merge: Merge | None = None, **options: Any
+    ) -> Reviews:
+        """Build from a bipartite graph of networkx; ``duplicates`` says what counts among parallel edges.
+
+        ``options`` are those of :func:`reviewgraph.formats.memory.from_networkx`.
+
+        >>> import networkx as nx
+        >>> graph = nx.Graph([("ann", "p1"), ("ann", "p2")])
+        >>> nx.set_node_attributes(graph, {"ann": 0, "p1": 1, "p2": 1}, "bipartite")
+        >>> Reviews.from_networkx(graph)
+        <Reviews: 1 reviewer, 2 items, 2 reviews>
+        """
+        from reviewgraph.formats.memory import from_networkx
+
+        return cls.from_columns(from_networkx(graph, **options), duplicates=duplicates, merge=merge)
+
+    @classmethod
+    @checked
+    def from_igraph(
+        cls, graph: igraph.Graph, *, duplicates: Duplicates = "error", merge: Merge | None = None, **options: Any
+    ) -> Reviews:
+        """Build from a bipartite graph of igraph; ``duplicates`` says what counts among parallel edges.
+
+        ``options`` are those of :func:`reviewgraph.formats.memory.from_igraph`.
+
+        >>> import igraph
+        >>> Reviews.from_igraph(igraph.Graph.Full_Bipartite(2, 3))
+        <Reviews: 2 reviewers, 3 items, 6 reviews>
+        """
+        from reviewgraph.formats.memory import from_igraph
+
+        return cls.from_columns(from_igraph(graph, **options), duplicates=duplicates, merge=merge)
+
+
+def _restored(*values: Any) -> Reviews:
+    again: list[Any] = [frozen(value) if isinstance(value, np.ndarray) else value for value in values]
+    return Reviews(*again)
+
+
+# Reviews, or a data frame that stands for them: what every function that takes reviews begins with.
+
+#: What functions take for reviews: the table, or a data frame of pandas, polars, pyarrow or the like.
+ReviewsLike: TypeAlias = "Reviews | IntoDataFrame"
+
+
+def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
+    """Return reviews as they are, and a data frame as :meth:`Reviews.from_frame` reads it.
+
+    Parameters
+    ----------
+    given
+        Reviews, or a data frame with columns named as in files.
+    name
+        The argument, for messages.
+
+    Raises
+    ------
+    InputError
+        If it is neither, or the data frame does not tell which columns are meant.
+
+    Warns
+    -----
+    ColumnWarning
+        If the data frame has several columns for the reviewer or the item, of which the best known was taken.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> as_reviews(pandas.DataFrame({"reviewer": ["ann", "bob"], "paper": [1, 1], "score": [3, 4]}))
+    <Reviews: 2 reviewers, 1 item, 2 reviews>
+    """
+    if isinstance(given, Reviews):
+        return given
+    if hasattr(type(given), "columns"):  # of the type, since a frame that is lazy would have to find its columns
+        chosen: list[str] = []
+        reviews = Reviews.from_frame(given, note=chosen.append)
+        for message in chosen:
+            warn(message, ColumnWarning)
+        return reviews
+    message = (
+        f"{name}: expected Reviews or a data frame (pandas, polars, pyarrow ...), found {type(given).__name__}; "
+        "Reviews.from_pairs takes rows (reviewer, item, score), read_reviews takes files"
+    )
+    raise InputError(message)
+
+
+def review_of_rows(given: ReviewsLike | Any, reviews: Reviews) -> IntArray:
+    """Return which review each row of what was passed is: arrays beside it are in the order of its rows.
+
+    Parameters
+    ----------
+    given
+        Reviews, or a data frame.
+    reviews
+        What :func:`as_reviews` made of it.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"reviewer": ["bob", "ann"], "paper": [1, 1]})
+    >>> review_of_rows(frame, as_reviews(frame)).tolist()
+    [1, 0]
+    """
+    if given is reviews:
+        return np.arange(reviews.n_reviews)
+    from reviewgraph.formats.memory import from_frame
+
+    rows = joined(from_frame(given), reviews.spellings(), "reviews", lambda message: None)  # it was told before
+    reviewer = np.array([reviews.reviewer_code[label] for label in rows.reviewers], np.int64)[rows.reviewer]
+    item = np.array([reviews.item_code[label] for label in rows.items], np.int64)[rows.item]
+    key = reviews.reviewer * reviews.n_items + reviews.item
+    return np.searchsorted(key, reviewer * reviews.n_items + item)

@@ -1,0 +1,295 @@
+"""Rows as they come, made fit for a table: codes in range, scores finite, one row a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from reviewgraph._base.arguments import as_numbers
+from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray, frozen, occurs
+from reviewgraph._base.errors import DuplicateReview, InputError
+from reviewgraph._base.labels import Label
+from reviewgraph._base.text import counted
+from reviewgraph.formats.files import quote
+
+Duplicates: TypeAlias = Literal["error", "last", "mean"]
+
+#: No score is larger: squares of what is beyond, summed, leave double precision.
+LARGEST = 1e100
+#: Codes up to this one take 32 bits.
+MOST_CODE = 2**32 - 1
+
+
+def table_rows(
+    reviewer: npt.ArrayLike,
+    item: npt.ArrayLike,
+    score: npt.ArrayLike | None,
+    scored: npt.ArrayLike | None,
+    *,
+    reviewers: Sequence[Label],
+    items: Sequence[Label],
+    duplicates: Duplicates,
+    row_name: Callable[[int], str],
+    lower_is_better: bool,
+) -> tuple[IntArray, IntArray, FloatArray, BoolArray]:
+    """Return the rows of a table of reviews: reviewers, items, scores (higher is better) and which reviews have one.
+
+    They are sorted by (reviewer, item), all pairs distinct, and read-only. Parameters and what is refused are those of
+    :meth:`reviewgraph.Reviews.from_codes`.
+
+    Raises
+    ------
+    InputError, DuplicateReview
+        As there.
+    """
+    left, right = whole_codes(reviewer, "reviewer"), whole_codes(item, "item")
+    if duplicates not in get_args(Duplicates):
+        message = f"duplicates: expected 'error', 'last' or 'mean', found {duplicates!r}"
+        raise InputError(message)
+    if left.size != right.size:
+        message = f"reviewer and item: expected equal lengths, found {left.size} and {right.size}"
+        raise InputError(message)
+    refuse_out_of_range(left, len(reviewers), "reviewer", row_name)
+    refuse_out_of_range(right, len(items), "item", row_name)
+    values, known = checked_scores(score, scored, left.size, row_name)
+    order = order_of_pairs(left, right)
+    rows = merge_duplicates(
+        left[order],
+        right[order],
+        (-values if lower_is_better else values)[order],
+        known[order],
+        duplicates,
+        lambda row, again: say_twice(reviewers[int(left[row])], items[int(right[row])], row_name(row), row_name(again)),
+        order,
+    )
+    return frozen(rows[0]), frozen(rows[1]), frozen(rows[2]), frozen(rows[3])
+
+
+def order_of_pairs(reviewer: IntArray | CodeArray, item: IntArray | CodeArray) -> IntArray:
+    """Return the order of pairs, those that stand twice in the order in which they came, which "last" goes by.
+
+    >>> order_of_pairs(np.array([1, 0, 1, 0]), np.array([2, 5, 2, 1])).tolist()
+    [3, 1, 0, 2]
+    """
+    if max(reviewer.max(initial=0), item.max(initial=0)) > MOST_CODE:
+        return np.lexsort((item, reviewer))
+    # One number a pair: tables often come sorted, and one sort of numbers takes a tenth of the time of two.
+    key = (reviewer.astype(np.uint64) << np.uint64(32)) | item.astype(np.uint64, copy=False)
+    if (key[1:] > key[:-1]).all():
+        return np.arange(key.size)
+    order = np.argsort(key)
+    # A sort that keeps the order of equals takes longer, and is needed only where there are some.
+    ordered = key[order]
+    return np.argsort(key, kind="stable") if (ordered[1:] == ordered[:-1]).any() else order
+
+
+def whole_codes(codes: npt.ArrayLike, what: str) -> IntArray:
+    """Return codes as a vector of whole numbers.
+
+    Raises
+    ------
+    InputError
+        If they are of another kind: what is not whole stands for nobody.
+    """
+    try:
+        found = np.asarray(codes).ravel()
+    except ValueError as error:
+        message = f"{what}: expected codes, whole numbers from 0 on, found lists of different lengths"
+        raise InputError(message) from error
+    if found.size and found.dtype.kind not in "iu":
+        message = f"{what}: expected codes, whole numbers from 0 on, found {found.dtype} such as {found[0]!r}"
+        raise InputError(message)
+    return found.astype(np.int64, copy=False)
+
+
+def refuse_out_of_range(codes: IntArray, size: int, what: str, row_name: Callable[[int], str]) -> None:
+    """Refuse codes that stand for nobody.
+
+    Raises
+    ------
+    InputError
+        Naming the first of them and its row.
+    """
+    bad = np.flatnonzero((codes < 0) | (codes >= size))
+    if bad.size:
+        message = f"{what}: expected codes from 0 to {size - 1}, found {codes[bad[0]]} in {row_name(int(bad[0]))}"
+        raise InputError(message)
+
+
+def refuse_no_code(code: int, size: int, what: str) -> None:
+    """Refuse what is no code of ``size``, quickly.
+
+    Raises
+    ------
+    InputError
+        If it is no whole number from 0 on and below the size.
+    """
+    if not (isinstance(code, int | np.integer) and not isinstance(code, bool) and 0 <= code < size):
+        message = f"{what}: expected a code from 0 to {size - 1}, found {code!r}"
+        raise InputError(message)
+
+
+def refuse_misfit(keep: IntArray | BoolArray, size: int) -> None:
+    """Refuse a choice of rows that is neither a mask of them nor indices into them.
+
+    Raises
+    ------
+    InputError
+        If it is of another length or goes beyond them.
+    """
+    mask = keep.dtype.kind == "b"
+    fits = keep.shape == (size,) if mask else keep.ndim == 1 and not ((keep < -size) | (keep >= size)).any()
+    if not fits:
+        expected = f"a mask of shape ({size},) or indices below {size}"
+        message = f"keep: expected {expected}, found {keep.dtype} of shape {keep.shape}"
+        raise InputError(message)
+
+
+def checked_scores(
+    score: npt.ArrayLike | None, scored: npt.ArrayLike | None, size: int, row_name: Callable[[int], str]
+) -> tuple[FloatArray, BoolArray]:
+    """Return scores, NaN where planned, and which reviews have one.
+
+    Raises
+    ------
+    InputError
+        If there is not one score a review, or one that counts is NaN, infinite or beyond :data:`LARGEST`.
+    """
+    if score is None:
+        return np.full(size, np.nan), np.zeros(size, np.bool_)
+    values = as_numbers("score", score).ravel()
+    known = np.ones(size, np.bool_) if scored is None else np.asarray(scored, np.bool_).ravel()
+    if values.size != size or known.size != size:
+        message = f"score: expected {size} scores, one a review, found {values.size}"
+        raise InputError(message)
+    bad = np.flatnonzero(known & ~np.isfinite(values))
+    if bad.size:
+        message = (
+            f"score: expected a finite number, found {values[bad[0]]} in {row_name(int(bad[0]))}; "
+            "a review without a score is a planned one: give None, or scored=False"
+        )
+        raise InputError(message)
+    values[~known] = np.nan
+    beyond = np.flatnonzero(np.abs(values) > LARGEST)
+    if beyond.size:
+        message = (
+            f"score: expected numbers up to {LARGEST:g}, found {values[beyond[0]]:g} in {row_name(int(beyond[0]))}; "
+            "correct it or leave the review out"
+        )
+        raise InputError(message)
+    return values, known
+
+
+def first_repeated(known: IntArray, added: IntArray) -> int | None:
+    """Return the first place of ``added`` whose pair is known, or stands before it; None where all are new.
+
+    >>> first_repeated(np.array([3, 5]), np.array([4, 6, 4])), first_repeated(np.array([3]), np.array([4]))
+    (2, None)
+    """
+    again = np.ones(added.size, np.bool_)
+    again[np.unique(added, return_index=True)[1]] = False
+    places = np.flatnonzero(again | occurs(added, np.sort(known)))
+    return int(places[0]) if places.size else None
+
+
+def say_twice(reviewer: Hashable, item: Hashable, first: str, second: str) -> str:
+    """Return what to say of a pair that stands in two places."""
+    return (
+        f"reviewer {quote(reviewer)} reviews item {quote(item)} twice: {first} and {second}; "
+        "remove one, or say which counts with duplicates='last' or 'mean' (--duplicates last|mean)"
+    )
+
+
+def say_fulfilled(rows: int, rows_scored: int, reviews: int, reviews_scored: int) -> str:
+    """Return what to say of rows without a score that repeat another row of their pair, where there are any."""
+    repeated = rows - rows_scored - (reviews - reviews_scored)
+    if not repeated or reviews == rows:
+        return ""
+    return (
+        f"{counted(repeated, 'planned row is', 'planned rows are')} of pairs that stand in another row too, with a "
+        "score or planned as well: each pair counts as one review"
+    )
+
+
+def merge_duplicates(
+    reviewer: IntArray,
+    item: IntArray,
+    score: FloatArray,
+    scored: BoolArray,
+    policy: Duplicates,
+    say: Callable[[int, int], str],
+    row: IntArray,
+) -> tuple[IntArray, IntArray, FloatArray, BoolArray]:
+    """Return one row a pair; rows come sorted by pair and, within a pair, in their first order.
+
+    A pair that is planned in some rows and scored in one, or planned in all, is one review: two scores are refused.
+
+    Parameters
+    ----------
+    reviewer, item, score, scored
+        The rows, shape (E,).
+    policy
+        Whether to refuse a pair that stands twice, to keep its last score, or to take the mean.
+    say
+        Returns the message on two rows, by their places before sorting.
+    row
+        Those places, shape (E,).
+
+    Raises
+    ------
+    DuplicateReview
+        If a pair has two scores and the policy is ``"error"``.
+    """
+    new = np.ones(reviewer.size, np.bool_)
+    new[1:] = (reviewer[1:] != reviewer[:-1]) | (item[1:] != item[:-1])
+    if new.all():
+        return reviewer, item, score, scored
+    # Rows of one pair stand together, so the pairs are numbered by counting where a new one begins.
+    group = np.cumsum(new) - 1
+    known = np.bincount(group, weights=scored) > 0
+    if policy == "error":
+        # A row without a score is a plan, which one with a score fulfils.
+        counting = np.flatnonzero(scored)
+        again = np.flatnonzero(group[counting][1:] == group[counting][:-1])
+        if again.size:
+            first, second = counting[again[0]], counting[again[0] + 1]
+            raise DuplicateReview(say(int(row[first]), int(row[second])))
+    value = np.full(known.size, np.nan)
+    if policy == "last":
+        value[group[scored]] = score[scored]  # rows stand in order, so the last assignment is the last row
+    else:
+        total = np.bincount(group[scored], weights=score[scored], minlength=known.size)
+        value[known] = total[known] / np.bincount(group[scored], minlength=known.size)[known]
+    return reviewer[new], item[new], value, known
+
+
+def split_rows(pairs: Iterable[tuple[Any, ...]]) -> tuple[list[Any], list[Any], FloatArray, BoolArray]:
+    """Return reviewers, items, scores and which rows have one, of (reviewer, item) or (reviewer, item, score) rows.
+
+    Raises
+    ------
+    InputError
+        If a row has neither two nor three entries, or a score is not a number; None is no score.
+
+    Examples
+    --------
+    >>> split_rows([("ann", "p1", 2), ("ann", "p2")])
+    (['ann', 'ann'], ['p1', 'p2'], array([2., 0.]), array([ True, False]))
+    """
+    rows = list(pairs)
+    for number, row in enumerate(rows):
+        if not isinstance(row, tuple | list) or len(row) not in (2, 3):
+            message = f"pairs: expected (reviewer, item) or (reviewer, item, score), found {row!r} in row {number}"
+            raise InputError(message)
+    # None becomes 0.0 beside a mask: an array of numbers has no other way to hold it.
+    score = [row[2] if len(row) == 3 else None for row in rows]
+    known = np.array([y is not None for y in score], np.bool_)
+    try:
+        values = np.array([0.0 if y is None else float(y) for y in score], np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        message = f"pairs: expected a number or None as the score, found something else ({error})"
+        raise InputError(message) from error
+    return [row[0] for row in rows], [row[1] for row in rows], values, known
