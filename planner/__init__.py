@@ -9,26 +9,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from planner._assign.assignment import Assignment as Assignment
     from planner._assign.inputs import merge_affinities as merge_affinities
     from planner._plans.check import verify_plan as verify_plan
+    from planner._plans.plan import Plan as Plan
+    from planner._plans.plan import PlannedReview as PlannedReview
     from planner._plans.target import PlanProgress as PlanProgress
     from planner.assigning import assign as assign
-    from planner.assignments import Assignment as Assignment
     from planner.errors import InvalidPlan as InvalidPlan
     from planner.planning import plan_extra_reviews as plan_extra_reviews
-    from planner.plans import Plan as Plan
-    from planner.plans import PlannedReview as PlannedReview
     from planner.rules import AtLeast as AtLeast
     from planner.rules import AtMost as AtMost
     from planner.rules import Reward as Reward
 
 _HOME = {
-    "Assignment": "assignments",
+    "Assignment": "_assign.assignment",
     "AtLeast": "rules",
     "AtMost": "rules",
     "InvalidPlan": "errors",
-    "Plan": "plans",
-    "PlannedReview": "plans",
+    "Plan": "_plans.plan",
+    "PlannedReview": "_plans.plan",
     "PlanProgress": "_plans.target",
     "Reward": "rules",
     "assign": "assigning",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.constraints import Floors, scored_pairs
 from planner._assign.fair import Fair, way_named
 from planner._assign.findings import CONDITIONING, DRAWS
@@ -19,7 +20,6 @@ from planner._assign.panels import missing_reviews
 from planner._assign.problem import Chances
 from planner._assign.stages import Run
 from planner._assign.why_none import shortage
-from planner.assignments import Assignment, AssignmentStatus
 from planner.rules import asked_rules
 from reviewgraph._base.arguments import check_magnitude, checked
 from reviewgraph._base.clock import Clock

@@ -23,12 +23,12 @@ from planner._plans.objectives import (
     purchase,
 )
 from planner._plans.outcome import PlanStatus
+from planner._plans.plan import Plan, PlannedReview
 from planner._plans.target import UNKNOWN, Keeping, Ledger, PlanProgress
 from planner._plans.targets import covered, target_named
 from planner._plans.targets.covered import least_load, nearest, recruited
 from planner._plans.task import new_task
 from planner._plans.words import filled
-from planner.plans import Plan, PlannedReview
 from planner.rules import AtLeast, Reward, asked_rules, panel_rules
 from reviewgraph._base.arguments import checked
 from reviewgraph._base.clock import TIMED_OUT, Clock, TimeOver

@@ -23,9 +23,9 @@ from reviewgraph.report.pictures import MOST, Bar, bars
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from planner._assign.assignment import Assignment
     from planner._assign.findings import Alternates, Concerned, Fairness, Pair
-    from planner.assignments import Assignment
-    from planner.plans import Plan
+    from planner._plans.plan import Plan
     from planner.rules import Shortage
     from reviewgraph._base.arrays import IntArray
     from reviewgraph._base.labels import Label

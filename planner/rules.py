@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from reviewgraph.io.sides import Chosen, Valued
 
 
-# What is known of reviewers: attributes with one or several values each, as codes.
-
 if TYPE_CHECKING:
     Attributes: TypeAlias = Mapping[Any, Mapping[str, Any]]
+
+# What is known of reviewers: attributes with one or several values each, as codes.
+
 
 #: Names listed in a message.
 NAMED = 6

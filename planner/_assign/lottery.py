@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.core import Core
 from planner._assign.findings import Listed, Randomised, Reason
 from planner._assign.flow import whole_costs
@@ -31,7 +32,6 @@ from planner._assign.robust import harden
 from planner._assign.stages import Run, decide
 from planner._assign.why_none import why_apart
 from planner._assign.words import why_capped, why_missed, why_too_few
-from planner.assignments import Assignment, AssignmentStatus
 from reviewgraph._base.arrays import ranks
 from reviewgraph.graph.kernels.compiling import POLICY
 

@@ -71,6 +71,10 @@ class Route(NamedTuple):
         return int(self.via.item.size + (0 if self.via.spare is None else np.count_nonzero(self.via.spare >= 0)))
 
 
+if TYPE_CHECKING:
+    Routes = dict[int, Route]
+
+
 def partitions(problem: Problem) -> list[int]:
     """Attributes of which nobody has two values that matter."""
     panels = problem.panels
@@ -348,9 +352,6 @@ def _met(couples: IntArray, price: FloatArray, new: IntArray, size: int) -> tupl
     fresh = new[~np.isin(new[:, 0] * size + new[:, 1], couples[:, 0] * size + couples[:, 1])]
     return np.concatenate([couples, fresh]), np.concatenate([price, np.zeros(len(fresh))])
 
-
-if TYPE_CHECKING:
-    Routes = dict[int, Route]
 
 #: Pairs up to which programmes over all papers are tried, and work that they get.
 MOST_PAIRS, BEST_WORK = 600_000, 10.0

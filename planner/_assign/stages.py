@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.constraints import NO_FLOOR, scored_pairs, whole_values
 from planner._assign.core import Core
 from planner._assign.fair import best_with_good, sole
@@ -45,7 +46,6 @@ from planner._assign.why_none import (
     why_unsure,
 )
 from planner._assign.words import why_below, why_no_floor, why_no_good
-from planner.assignments import Assignment, AssignmentStatus
 from reviewgraph._base.clock import Clock, TimeOver
 from reviewgraph._base.labels import PAPERS, said_under
 from reviewgraph._base.text import counted

@@ -22,10 +22,10 @@ from reviewgraph.table.reviews import Reviews
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from planner._assign.assignment import Assignment
     from planner._assign.findings import Authored
     from planner._assign.levels import Aim
     from planner._assign.problem import Problem
-    from planner.assignments import Assignment
     from planner.rules import Attribute, Rule
     from reviewgraph._base.arrays import BoolArray, IntArray
     from reviewgraph._base.clock import Clock

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner._assign.assignment import AssignmentStatus
 from planner._assign.constraints import unit_of
 from planner._assign.fair import reach_of, too_few_good, too_few_places, way_named
 from planner._assign.findings import Reason
 from planner._assign.flow import shortfall
 from planner._assign.levels import aim_named
 from planner._assign.why_none import authors_lines, each, papers, people
-from planner.assignments import AssignmentStatus
 from reviewgraph._base.clock import TIMED_OUT
 from reviewgraph._base.text import counted, noun, ranging
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from planner._assign.assignment import Assignment
     from planner._assign.fair import Fair
     from planner._assign.findings import (
         Alternates,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     )
     from planner._assign.flow import Shortfall
     from planner._assign.problem import Problem
-    from planner.assignments import Assignment
     from reviewgraph._base.arrays import FloatArray, IntArray
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from planner._plans.constraints import Constraints
-    from planner.plans import Plan
+    from planner._plans.plan import Plan
     from reviewgraph._base.arrays import IntArray
     from reviewgraph.io.rules import Rules
     from reviewgraph.verify.graphs import Pair

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from reviewgraph.graph.kernels.compiling import Kernel
 
 
+if TYPE_CHECKING:
+    Path = list[tuple[int, int]]
+
 # Kernels that list the groups which so many joins can make, for proofs that no plan is shorter.
 #
 # Components and items are numbered within one piece of the contracted graph. A group is the ascending list of its
@@ -377,9 +380,6 @@ def unite(
                 take_back(piece, desk, trail, covers, near)
     return DONE, large.size[GROUPS]
 
-
-if TYPE_CHECKING:
-    Path = list[tuple[int, int]]
 
 #: Members of groups that are kept at most, over all prices: 0.4 gigabytes.
 MEMBERS_UP_TO = 100_000_000

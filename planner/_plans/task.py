@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews
 
 
+if TYPE_CHECKING:
+    Mentioned: TypeAlias = Sequence[Label] | Mentions
+
 # What a plan in the making has left: spare loads, limits, and places for panel groups.
 
 
@@ -429,8 +432,6 @@ class Candidates:
 # all
 # others, and who or what is lost can mend nothing: its pairs count as conflicts.
 
-if TYPE_CHECKING:
-    Mentioned: TypeAlias = Sequence[Label] | Mentions
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of leaving out all reviewers or reviews in turn, for each review.
 LEFT_OUT = 35e-6

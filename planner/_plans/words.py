@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from planner._plans.outcome import RuleStanding
+    from planner._plans.plan import Plan
     from planner._plans.target import Estimate, Groups, Keeping, Ledger, Reach, Target
     from planner._plans.task import Losses, Task
-    from planner.plans import Plan
     from reviewgraph._base.arrays import IntArray
     from reviewgraph.table.reviews import Reviews
 

@@ -50,13 +50,14 @@ from reviewgraph.graph.levels import ALL_NAMES
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from planner.assignments import Assignment
+    from planner._assign.assignment import Assignment
 
-
-# The options on authors, and the file they name.
 
 if TYPE_CHECKING:
     Decorator = Callable[..., Any]
+
+# The options on authors, and the file they name.
+
 
 AUTHOR_OPTIONS = (
     option(
@@ -410,7 +411,7 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
 
     Ctrl-C ends the search and gives the best assignment so far, with the level that it has.
     """
-    from planner.assignments import AssignmentStatus
+    from planner._assign.assignment import AssignmentStatus
 
     destination = read_destination(options.pop("to"), output, options.pop("label"), options.pop("invitation"))
     if options["design"]:
@@ -431,7 +432,7 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
     fixed_way = options["design"] or options["max_probability"] or options["perturbation"]
     following = _next(chosen, kept, options["phase_one"], None if fixed_way else options["best_effort"])
     if reporting.path:
-        from planner._assign.report import document
+        from planner.assignment_report import document
         from planner.report import coded_assignment
 
         subject = f"{options['items_file']}, {options['reviewers_file']}"
@@ -560,7 +561,7 @@ def _next(
     chosen: Assignment, output: str | None, phase_one: str | None, best_effort: bool | None
 ) -> list[tuple[str, str]]:
     """Return the next command to type, and what for, where there is one; ``best_effort`` None where it cannot be."""
-    from planner.assignments import AssignmentStatus
+    from planner._assign.assignment import AssignmentStatus
 
     if chosen.status is AssignmentStatus.INFEASIBLE:
         if best_effort is not False:

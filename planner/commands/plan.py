@@ -42,8 +42,8 @@ from reviewgraph.formats.systems.mail import CSV
 from reviewgraph.graph.levels import ALL, ALL_NAMES, Double
 
 if TYPE_CHECKING:
+    from planner._plans.plan import Plan
     from planner.commands.options import Destination
-    from planner.plans import Plan
     from reviewgraph.table.reviews import Reviews
 
 
@@ -289,7 +289,7 @@ def _report(reporting: Reporting, found: Plan, following: tuple[str, str]) -> No
     if not reporting.path:
         return
     load_igraph()
-    from planner._plans.report import document
+    from planner.plan_report import document
     from planner.report import coded_plan
 
     subject, closing = given_table(whole=True), [offered(*following)]

@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from reviewgraph.verify.rules import PlainRules
 
 
-# Proofs of lower bounds, done again: the expansion of a table, a flow through it, and its parts taken one by one.
-#
-# All of them are about the doubly connected components, of which they take the covers: lists of items, ascending.
-
 if TYPE_CHECKING:
     Covers: TypeAlias = Sequence[list[int]]
     Part: TypeAlias = dict[int, frozenset[int]]
     Ways: TypeAlias = tuple[list[list[tuple[int, int, float]]], list[list[tuple[int, int, float]]]]
+
+# Proofs of lower bounds, done again: the expansion of a table, a flow through it, and its parts taken one by one.
+#
+# All of them are about the doubly connected components, of which they take the covers: lists of items, ascending.
+
 
 #: Steps of the bisection, after which a claim is off by 2^-40 of the largest slope.
 HALVINGS = 40

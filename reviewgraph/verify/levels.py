@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from reviewgraph.verify.rules import Market
 
 
+if TYPE_CHECKING:
+    Arc = tuple[str, str, float, Pair | None]
+
 #: Reviews that are looked at in all, over all losses, before the levels that outlive a loss are taken on trust.
 MOST_LOST = 5_000_000
 
@@ -144,8 +147,6 @@ def holds(level: Any, table: Table, *, use_scores: bool = False) -> bool:
 
 # The most affinity that demands and loads allow, by exchanges round circles: no level, and no rules on panels.
 
-if TYPE_CHECKING:
-    Arc = tuple[str, str, float, Pair | None]
 
 #: Pairs that may be assigned, and exchanges, up to which the most is computed.
 MOST_PAIRS, MOST_EXCHANGES = 60_000, 1_000

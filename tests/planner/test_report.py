@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from planner import plan_extra_reviews
-from planner._plans.report import document, growth, pictures
+from planner.plan_report import document, growth, pictures
 from planner.report import coded_plan
 from reviewgraph import Reviews
 from reviewgraph.cli import main

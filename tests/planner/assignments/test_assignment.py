@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from planner import assign
+from planner._assign.assignment import AssignmentStatus
 from planner._assign.words import page
 from planner.assigning import design_assignment
-from planner.assignments import AssignmentStatus
 from reviewgraph._base.results import Progress, Result
 
 

@@ -8,9 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from planner import assign
+from planner._assign.assignment import AssignmentStatus
 from planner._assign.findings import Reason
 from planner._assign.words import page
-from planner.assignments import AssignmentStatus
 from reviewgraph._base.errors import InputError
 from reviewgraph.formats.columns import Columns
 from tests.planner.assignments import naive_assignment as naive

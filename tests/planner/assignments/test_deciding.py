@@ -12,9 +12,9 @@ import pytest
 
 from planner import assign
 from planner._assign import precision
+from planner._assign.assignment import AssignmentStatus
 from planner._assign.levels import aim_named
 from planner._assign.stages import decide
-from planner.assignments import AssignmentStatus
 from reviewgraph._base.clock import Clock
 from tests.planner.assignments.cases import problem_of
 from tests.planner.assignments.naive_assignment import connected, doubly_connected, survives

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-PLANS = "planner.plans"
+PLANS = "planner._plans.plan"
 MAY = {
     "model": {"model"},
     "search": {"model", "search"},

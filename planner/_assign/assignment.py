@@ -168,7 +168,7 @@ class Assignment(Pictured):
 
     randomised: Randomised | None = None
 
-    pictured_by: ClassVar[str] = "planner._assign.report"
+    pictured_by: ClassVar[str] = "planner.assignment_report"
 
     def in_frames_like(self, given: Any) -> Assignment:
         """Return the assignment with data frames of the kind of ``given``; as it is where that is none."""

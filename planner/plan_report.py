@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from planner._assign.report import numbers_alone, said_once
 from planner._plans.outcome import PlanStatus
 from planner._plans.targets import target_named
 from planner._plans.words import page, verdict
+from planner.assignment_report import numbers_alone, said_once
 from planner.report import Asked
 from reviewgraph._base.text import counted, noun
 from reviewgraph.graph.check import unlisted
@@ -32,7 +32,7 @@ from reviewgraph.report.page import (
 from reviewgraph.report.pictures import steps
 
 if TYPE_CHECKING:
-    from planner.plans import Plan
+    from planner._plans.plan import Plan
 
 
 # How the groups of a table become fewer, and the largest of them larger, as the reviews of a plan arrive.

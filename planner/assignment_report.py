@@ -30,7 +30,7 @@ from reviewgraph.report.page import (
 from reviewgraph.report.pictures import Bar, Ranked, ranked, tally
 
 if TYPE_CHECKING:
-    from planner.assignments import Assignment
+    from planner._assign.assignment import Assignment
     from reviewgraph._base.labels import Label
     from reviewgraph.table.reviews import Reviews
 

@@ -137,7 +137,7 @@ class Plan(Pictured):
     recruits: Recruits | None = None
     timed_out: bool = False
 
-    pictured_by: ClassVar[str] = "planner._plans.report"
+    pictured_by: ClassVar[str] = "planner.plan_report"
 
     @property
     def backend(self) -> Backend | None:
