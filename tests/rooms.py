@@ -54,7 +54,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "report": "_inference estimate posteriors selection words",
         "seriation": "baselines calibration estimate",
         "commands": (
-            "_model calibration errors estimate experiments methods posteriors report selection simulation streams words"
+            "_model calibration errors estimate experiments methods posteriors report selection simulation streams "
+            "words"
         ),
     },
 }

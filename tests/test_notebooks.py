@@ -24,7 +24,7 @@ import reviewgraph
 from lsc.methods import METHODS
 from reviewgraph import ColumnWarning, InputError, Reviews, check
 from reviewgraph._base.results import Pictured, Plot
-from reviewgraph.formats.delimited import plain
+from reviewgraph._base.storing import plain
 from reviewgraph.graph.structure import structure_of
 from reviewgraph.graph.violations import violations_of
 

@@ -15,7 +15,7 @@ from lsc.methods import DEFAULT, METHODS, Method
 from reviewgraph._base.clock import Clock
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.results import Progress
-from reviewgraph._base.storing import write_whole
+from reviewgraph._base.storing import csv_parts, write_whole
 from reviewgraph._base.text import counted, named
 from reviewgraph.cli.command import Command, Number, option
 from reviewgraph.cli.duties import Share, read_share
@@ -48,7 +48,6 @@ from reviewgraph.cli.output import (
     write_table,
 )
 from reviewgraph.cli.reporting import Reporting, report_options
-from reviewgraph.formats.delimited import csv_parts
 from reviewgraph.formats.systems.known import rated
 
 if TYPE_CHECKING:

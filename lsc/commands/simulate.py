@@ -99,7 +99,7 @@ def simulate(
 
 def _make_up_scores(preset: str, output: str, overwrite: bool, seed: int, changes: dict[str, Any]) -> None:
     from lsc.simulation import PRESETS as SETTINGS
-    from reviewgraph.formats.delimited import csv_text
+    from reviewgraph._base.storing import csv_text
 
     found = _changed(preset, SETTINGS[preset], changes).draw(seed)
     reviews, named = found.reviews, changes.get("assignment") is not None
@@ -124,7 +124,7 @@ def _make_up_conference(
     output: str, overwrite: bool, seed: int, *, papers: int | None, reviewers: int | None, **others: Any
 ) -> None:
     from lsc.simulation import BIDS, draw_conference
-    from reviewgraph.formats.delimited import csv_text
+    from reviewgraph._base.storing import csv_text
 
     unknown = [name for name, value in others.items() if value is not None]
     if unknown:

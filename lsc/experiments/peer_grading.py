@@ -15,9 +15,8 @@ from lsc.experiments.running import FONTS, MARGIN, MEASURES, STYLES, measure, wr
 from lsc.metrics import expected_discounts, selection_shares
 from reviewgraph._base.arrays import FloatArray, IntArray
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.storing import write_together
+from reviewgraph._base.storing import csv_text, write_together
 from reviewgraph.formats.columns import Role
-from reviewgraph.formats.delimited import csv_text
 from reviewgraph.formats.files import quote, quote_all
 from reviewgraph.formats.side_reading import Field, read_columns
 from reviewgraph.formats.values import parse_number

@@ -34,8 +34,7 @@ from lsc.simulation import Setting
 from reviewgraph._base.arrays import FloatArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.results import Progress
-from reviewgraph._base.storing import write_together
-from reviewgraph.formats.delimited import csv_text
+from reviewgraph._base.storing import csv_text, write_together
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -196,7 +195,7 @@ def _load(folder: Path | None, setting: Setting, trial: int) -> Trial:
 def _store(folder: Path | None, setting: Setting, trial: int, found: Trial) -> None:
     if folder is None:
         return
-    from reviewgraph.formats.delimited import plain
+    from reviewgraph._base.storing import plain
 
     path = _path(folder, setting, trial)
     record = {"setting": setting.to_dict(), "trial": trial, "methods": found}

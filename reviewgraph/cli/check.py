@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.storing import write_whole
+from reviewgraph._base.storing import csv_parts, write_whole
 from reviewgraph._base.text import counted
 from reviewgraph.cli.command import Command, Number, is_shared, option
 from reviewgraph.cli.duties import (
@@ -39,7 +39,6 @@ from reviewgraph.cli.options import (
 )
 from reviewgraph.cli.output import offer, offered, refusing, show, write_table
 from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
-from reviewgraph.formats.delimited import csv_parts
 from reviewgraph.graph.levels import ALL_NAMES, NAMES, Double, described, level_named
 
 if TYPE_CHECKING:

@@ -25,9 +25,8 @@ import click
 from reviewgraph._base.clock import Clock
 from reviewgraph._base.errors import InputError, LabelWarning, ReviewGraphError
 from reviewgraph._base.results import Progress
-from reviewgraph._base.storing import draft_beside, stream_of, write_whole
+from reviewgraph._base.storing import csv_text, draft_beside, plain, stream_of, write_whole
 from reviewgraph._base.text import HIDDEN, folded, terminal_width, visible
-from reviewgraph.formats.delimited import csv_text, plain
 
 if TYPE_CHECKING:
     from reviewgraph._base.labels import Label

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.storing import write_whole
+from reviewgraph._base.storing import csv_text, unguarded, write_whole
 from reviewgraph.cli.command import option
 from reviewgraph.cli.options import given_files
 from reviewgraph.cli.output import Refusal, expect_writable, say, writable
-from reviewgraph.formats.delimited import csv_text, unguarded
 
 if TYPE_CHECKING:
     from reviewgraph.report.page import Codes, Document

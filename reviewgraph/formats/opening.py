@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from reviewgraph._base.errors import InputError
+from reviewgraph._base.storing import csv_text
 from reviewgraph.formats.columns import PART, Role
-from reviewgraph.formats.delimited import csv_text
 from reviewgraph.formats.files import Members, cut, is_zip, open_folder, open_zip, quote, quote_all, read_bytes
 from reviewgraph.formats.grids import is_json, is_xml, plain_tag, read_json, read_xml, to_grid
 from reviewgraph.formats.systems.known import SYSTEMS, check_format

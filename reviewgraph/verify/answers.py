@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from reviewgraph._base.errors import InputError
-from reviewgraph.formats.delimited import unguarded
+from reviewgraph._base.storing import unguarded
 from reviewgraph.formats.files import cut, quote
 from reviewgraph.formats.opening import written_rows
 from reviewgraph.verify.schemas import COLUMNS, KINDS, SCHEMAS, TEXT, UNSEEN, misfits, unseen

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 import reviewgraph
 from reviewgraph import Reviews, check, connected_components, doubly_connected_components, recoverability
 from reviewgraph._base.results import Result, Status
+from reviewgraph._base.storing import plain
 from reviewgraph.cli import main
-from reviewgraph.formats.delimited import plain
 from reviewgraph.graph.levels import LEVELS
 from reviewgraph.graph.structure import structure_of
 

@@ -16,9 +16,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from reviewgraph._base.errors import InputError
+from reviewgraph._base.storing import csv_text
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import Role, Unlisted, locate, normalise
-from reviewgraph.formats.delimited import csv_text
 from reviewgraph.formats.grids import Changed, Combined, Grid, Line, as_text, from_records, objects, to_grid
 from reviewgraph.formats.systems.system import Accepted, Export, Outgoing, Rule, System, Use, expect
 from reviewgraph.formats.tables import Table

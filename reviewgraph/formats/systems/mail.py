@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reviewgraph._base.storing import csv_text
 from reviewgraph._base.text import counted
-from reviewgraph.formats.delimited import csv_text
 from reviewgraph.formats.systems.system import Outgoing, System
 
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from reviewgraph import InputError
-from reviewgraph._base.storing import write_whole
+from reviewgraph._base.storing import csv_text, write_whole
 from reviewgraph.cli import main
 from reviewgraph.cli.options import given_system, given_table, table_options
 from reviewgraph.cli.output import expect_writable, print_json
-from reviewgraph.formats.delimited import csv_text
 
 
 @click.command()

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from reviewgraph import read_reviews
 from reviewgraph._base.labels import is_null
-from reviewgraph._base.storing import write_whole
+from reviewgraph._base.storing import csv_text, guarded, unguarded, write_whole
 from reviewgraph.formats import delimited
-from reviewgraph.formats.delimited import csv_text, guarded, unguarded
 from reviewgraph.formats.side import read_conflicts
 from reviewgraph.formats.systems.known import SYSTEMS
 from reviewgraph.formats.systems.system import Outgoing
