@@ -165,7 +165,7 @@ class Double(Level):
     differ = "in severity and in how widely they spread their scores"
     shared = 2
     heeds_ties = True
-    finder = "reviewgraph.graph.fragility:FINDER"
+    finder = "reviewgraph.graph.fragility:DOUBLE_FINDER"
     target = "planner._plans.targets.double:DoubleTarget"
     aim = "planner._assign.levels:ToDouble"
     verifier = "reviewgraph.verify.levels:is_double"
@@ -192,7 +192,7 @@ class Recoverable(Level):
     differ = "the same"
     shared = 2
     grouped = False
-    finder = "reviewgraph.graph.fragility:FINDER"
+    finder = "reviewgraph.graph.fragility:RECOVERABLE_FINDER"
     target = "planner._plans.targets.searched:RecoverableTarget"
     aim = "planner._assign.levels:ToRecoverable"
     verifier = "reviewgraph.verify.levels:is_recoverable"
@@ -218,7 +218,7 @@ class Connected(Level):
     words = "comparable only if reviewers differ just in severity"
     differ = "in severity only"
     shared = 1
-    finder = "reviewgraph.graph.fragility:FINDER"
+    finder = "reviewgraph.graph.fragility:CONNECTED_FINDER"
     target = "planner._plans.targets.searched:ConnectedTarget"
     aim = "planner._assign.levels:ToConnected"
     verifier = "reviewgraph.verify.levels:is_connected"
