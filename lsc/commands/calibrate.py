@@ -469,9 +469,9 @@ MORE = 100
 @click.command(
     cls=Command,
     epilog=examples(
-        ("What is each paper worth?", "calibrate reviews.csv -o calibrated.csv"),
+        ("What is the quality of each paper?", "calibrate reviews.csv -o calibrated.csv"),
         ("Which are in, out, or to be discussed?", "calibrate reviews.csv --select 10%"),
-        ("Why is one paper where it is?", "calibrate reviews.csv --explain P01"),
+        ("Why does a paper have its rank?", "calibrate reviews.csv --explain P01"),
         ("A page for the authors of each paper:", "calibrate reviews.csv --sheet sheets"),
     ),
 )
@@ -481,7 +481,7 @@ MORE = 100
     "Method",
     "--method",
     type=click.Choice(list(METHODS)),
-    help="How qualities are estimated [default: posterior; lsc with an option of its own]. "
+    help="Method of estimation  [default: posterior; lsc with an option of lsc]. "
     + "; ".join(f"{name}: {method.words}" for name, method in METHODS.items())
     + ".",
 )
@@ -489,41 +489,41 @@ MORE = 100
     "Method",
     "--hypothesis",
     type=click.Choice(list(HYPOTHESES)),
-    help="lsc: how reviewers may differ [default: linear]. "
+    help="lsc: hypothesis class of scoring functions  [default: linear]. "
     + "; ".join(f"{name}: {kind.words}" for name, kind in HYPOTHESES.items())
     + ".",
 )
+@option("Method", "--hypotheses", "by_reviewer", metavar="FILE", help="lsc: classes by reviewer (reviewer,hypothesis).")
 @option(
-    "Method", "--hypotheses", "by_reviewer", metavar="FILE", help="lsc: reviewers who differ (reviewer,hypothesis)."
+    "Method", "--max-slope", type=Number(), metavar="C", help="lsc: maximum slope of scoring functions.  [default: 10]"
 )
-@option("Method", "--max-slope", type=Number(), help="lsc: no scoring function is steeper (but offset) [default: 10].")
 @option(
     "Method",
     "--ties",
     type=click.Choice(["equal", "free"]),
-    help="lsc: papers that one reviewer scored alike: she saw them alike [default], or one cannot tell.",
+    help="lsc: equal scores of a reviewer mean equal perceived qualities, or leave their order free.  [default: equal]",
 )
 @option(
     "Input",
     "--references",
     everyday=True,
     metavar="FILE",
-    help="Papers of known quality (item,quality): measured, in lsc exact.",
+    help="Papers of known quality (item,quality), as noisy measurements; exact for lsc.",
 )
 @option(
     "Input",
     "--on-scale-of",
     metavar="FILE",
-    help="Papers of known quality (item,quality): a straight line through three or more, drawn afterwards.",
+    help="Papers of known quality (item,quality), three or more: map the results to their scale by a line.",
 )
-@option("Input", "--weights", metavar="FILE", help="posterior: how much reviews may be worth (item,reviewer,weight).")
+@option("Input", "--weights", metavar="FILE", help="posterior: reliability weights of reviews (item,reviewer,weight).")
 @option(
     "Selection",
     "--select",
     everyday=True,
     callback=read_share,
     metavar="N|P%",
-    help="Select the best N papers, or P percent of them.",
+    help="Select the best N papers, or P percent.",
 )
 @option(
     "Selection",
@@ -531,7 +531,8 @@ MORE = 100
     type=Number(0, 0.5, min_open=True, max_open=True),
     default=0.1,
     show_default=True,
-    help="Papers are in or out without discussion where the chance that this is wrong is at most that.",
+    metavar="P",
+    help="A paper is in, or out, without discussion if the probability that this is wrong is at most P.",
 )
 @option("Selection", "--by-group-average", is_flag=True, help="Select across groups that no review connects.")
 @option(
@@ -539,31 +540,37 @@ MORE = 100
     "--lottery",
     everyday=True,
     is_flag=True,
-    help="Draw lots among the papers that --select cannot tell apart.",
+    help="Randomise among the papers that --select cannot distinguish.",
 )
-@option("Selection", "--seed", type=click.IntRange(0), help="Of the lots: agree on one before you draw.  [default: 0]")
+@option(
+    "Selection",
+    "--seed",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Random seed of --lottery; announce it before drawing.  [default: 0]",
+)
 @option(
     "Result",
     "--explain",
     everyday=True,
     multiple=True,
     metavar="PAPER",
-    help="What the quality of a paper is made of; names stand in --json alone. Again for further papers.",
+    help="Show the contributions to the quality of a paper; only --json names reviewers. May be repeated.",
 )
 @option(
     "Result",
     "--sheet",
     everyday=True,
     metavar="DIR",
-    help="Write a page a paper (or those of --explain alone) that its authors may see, and index.csv, to a new folder.",
+    help="Write a page for the authors of each paper (or of those of --explain), and index.csv, to a new folder.",
 )
-@output_option("Write all papers as CSV, one row each, or as --to says.")
+@output_option("Write all papers as CSV, one row per paper, or in the format of --to.")
 @option(
     "Result",
     "--to",
     cls=NamesOption,
     names=rated,
-    text=lambda: "Who takes the file of -o: {}.".format(
+    text=lambda: "Format of the file of -o: {}.".format(
         "; ".join(f"{name}, {system.results}" for name, system in rated().items())
     ),
 )
@@ -586,11 +593,11 @@ def calibrate(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Put scores on one scale, with what is known of every paper and how sure it is.
+    """Calibrate the scores of REVIEWS: the quality of every paper on one scale, with its uncertainty.
 
-    REVIEWS are one or more files with a header: reviewer, item, score. The plain average stands beside every quality,
-    and the output opens with what the correction for reviewers is worth. With --select it says which papers are in,
-    which are out, and which the scores cannot tell apart.
+    REVIEWS are one or more files with a header: reviewer, item, score. The page starts with the benefit of the
+    correction for reviewers, and shows the plain average of every paper. With --select it lists the papers that are
+    in, those that are out, and those that the scores cannot distinguish.
     """
     from lsc.words.pages import Page, page_of
 

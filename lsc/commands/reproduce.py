@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from reviewgraph.cli.command import option
 from reviewgraph.cli.options import examples, keep_file, print_result, show_files
 from reviewgraph.cli.output import Refusal, offer, refusing, say, show, telling
 
@@ -23,32 +24,55 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 @click.command(
     epilog=examples(
         ("A quick look at the first table:", "reproduce table1 --papers 30 --trials 1"),
-        ("With tables and pictures kept:", "reproduce rank --papers 30 --trials 1 -o results"),
+        ("With tables and plots written to a folder:", "reproduce rank --papers 30 --trials 1 -o results"),
     )
 )
 @click.argument("name", type=click.Choice([*SIMULATED, PEER_GRADING, "all"]))
-@click.option("--trials", type=click.IntRange(1), default=20, show_default=True, help="Simulations of each setting.")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
-@click.option("--papers", type=click.IntRange(30), help="Shrink the settings, for a quick look.  [default: 1000]")
-@click.option("--reviews", metavar="FILE", help="peer-grading: reviews (reviewer,item,score).")
-@click.option("--truth", metavar="FILE", help="peer-grading: their truth (item,truth).")
-@click.option("--hamburg", metavar="DIR", help="peer-grading: folder with peer.csv, ta.csv and maxgrades.csv.")
-@click.option(
+@option(
+    "Input",
+    "--trials",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Simulations per setting.",
+)
+@option(
+    "Input", "--jobs", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Number of processes."
+)
+@option(
+    "Input",
+    "--papers",
+    type=click.IntRange(30),
+    metavar="N",
+    help="Number of papers; fewer for a quick look.  [default: 1000]",
+)
+@option("Input", "--reviews", metavar="FILE", help="peer-grading: reviews (reviewer,item,score).")
+@option("Input", "--truth", metavar="FILE", help="peer-grading: true qualities (item,truth).")
+@option("Input", "--hamburg", metavar="DIR", help="peer-grading: folder with peer.csv, ta.csv and maxgrades.csv.")
+@option(
+    "Input",
     "--by",
     type=click.Choice(["question", "homework", "semester"]),
     default="homework",
     show_default=True,
-    help="peer-grading: what of --hamburg is calibrated as one.",
+    help="peer-grading: the part of --hamburg that is calibrated at once.",
 )
-@click.option("-o", "output", metavar="DIR", help="Write tables and pictures; keep trials, and resume.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@option(
+    "Input",
+    "-o",
+    "output",
+    metavar="DIR",
+    help="Write tables and plots to this folder, where trials are kept and resumed.",
+)
+@option("Input", "--json", "as_json", is_flag=True, help="Print one JSON object.")
 @refusing
 def reproduce(
     name: str, trials: int, jobs: int, papers: int | None, output: str | None, as_json: bool, **data: Any
 ) -> None:
-    """Run the experiments of the paper on Least Square Calibration again, its figures beside ours.
+    """Reproduce the experiments of the paper on Least Square Calibration, and compare with its figures.
 
-    The seeds are fixed: the same numbers come out every time, whatever --jobs is.
+    The seeds are fixed: the numbers are the same every time, with any --jobs.
     """
     _expect_installed()
     for variable in THREADS:
@@ -93,10 +117,10 @@ def _again(name: str) -> str:
 
     context = click.get_current_context()
     words = ["reviewgraph", "reproduce", name]
-    for option in context.command.params:
-        source = context.get_parameter_source(option.name or "")
-        if isinstance(option, click.Option) and source is click.core.ParameterSource.COMMANDLINE:
-            words += [option.opts[0], str(context.params[option.name or ""])]
+    for each in context.command.params:
+        source = context.get_parameter_source(each.name or "")
+        if isinstance(each, click.Option) and source is click.core.ParameterSource.COMMANDLINE:
+            words += [each.opts[0], str(context.params[each.name or ""])]
     return shlex.join(words)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lsc._model.hypotheses import simulated
-from reviewgraph.cli.command import Number
+from reviewgraph.cli.command import Number, option
 from reviewgraph.cli.options import examples, keep_file, show_files
 from reviewgraph.cli.output import Refusal, offer, refusing, show
 
@@ -33,16 +33,16 @@ SIMULATED = {
     "monotone": "any scores, in the right order",
 }
 SIMULATED |= {kind.name: kind.words for kind in simulated() if kind.name not in ", ".join(SIMULATED)}
-HELP = f"""Make up scores whose truth is known, or a conference before its reviews.
+HELP = f"""Simulate scores whose truth is known, or a conference before its reviews.
 
-Scores go to reviews.csv, and what is true of papers and reviewers to truth.csv.
+Scores are written to reviews.csv, and the true qualities to truth.csv.
 
 \b
 {chr(10).join(f"{name:<17} {words}" for name, words in SIMULATED.items())}
 mixture           half linear, half monotone
-mixed             a third each convex, concave and monotone
+mixed             one third each convex, concave and monotone
 doubly-connected  linear; 350 reviewers who put all papers on one scale
-realistic         whole scores 1-10, 3-6 reviews a paper, much noise
+realistic         integer scores 1-10, 3-6 reviews per paper, much noise
 conference        papers.csv, reviewers.csv, bids.csv and conflicts.csv
 """
 
@@ -50,31 +50,45 @@ conference        papers.csv, reviewers.csv, bids.csv and conflicts.csv
 @click.command(
     help=HELP,
     epilog=examples(
-        ("Scores as people give them:", "simulate realistic --papers 60 --reviewers 40 -o made-up"),
-        ("And what calibration makes of them:", "calibrate made-up/reviews.csv"),
+        ("Realistic scores:", "simulate realistic --papers 60 --reviewers 40 -o made-up"),
+        ("Their calibration:", "calibrate made-up/reviews.csv"),
         ("Scores for an assignment:", "simulate realistic --assignment pcassignments.csv -o scored"),
-        ("Bids and conflicts to assign by:", "simulate conference --papers 60 --reviewers 40 -o to-assign"),
+        ("Bids and conflicts for an assignment:", "simulate conference --papers 60 --reviewers 40 -o to-assign"),
     ),
 )
 @click.argument("preset", type=click.Choice([*PRESETS, CONFERENCE]))
-@click.option("--papers", type=click.IntRange(1), help="How many papers.  [default: 1000; conference 100]")
-@click.option(
+@option(
+    "Input", "--papers", type=click.IntRange(1), metavar="N", help="Number of papers.  [default: 1000; conference 100]"
+)
+@option(
+    "Input",
     "--reviewers",
     type=click.IntRange(1),
-    help="How many reviewers.  [default: 1000; doubly-connected 350; conference 80]",
+    metavar="N",
+    help="Number of reviewers.  [default: 1000; doubly-connected 350; conference 80]",
 )
-@click.option("--load", type=click.IntRange(1), help="Papers a reviewer, but in realistic.  [default: 5]")
-@click.option("--noise", type=Number(0), help="Size of the noise.  [default: 0; realistic 1]")
-@click.option(
+@option(
+    "Input", "--load", type=click.IntRange(1), metavar="N", help="Papers per reviewer; not for realistic.  [default: 5]"
+)
+@option("Input", "--noise", type=Number(0), metavar="S", help="Size of the noise.  [default: 0; realistic 1]")
+@option(
+    "Input",
     "--where",
     type=click.Choice(["inside", "outside"]),
-    help="Noise in what a reviewer perceives, or in the score, but in realistic.  [default: inside]",
+    help="Noise in the perceived quality, or in the score; not for realistic.  [default: inside]",
 )
-@click.option("--assignment", metavar="FILE", multiple=True, help="With realistic: who reviews what, in any files.")
-@click.option("--gone", metavar="FILE", help="With --assignment: who does not deliver (reviewer, or item,reviewer).")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another number, other scores.")
-@click.option("-o", "output", default=".", metavar="DIR", help="Where to write.  [default: this folder]")
-@click.option("--overwrite", is_flag=True, help="Replace files of the same names that hold something else.")
+@option(
+    "Input", "--assignment", metavar="FILE", multiple=True, help="With realistic: who reviews what. May be repeated."
+)
+@option(
+    "Input",
+    "--gone",
+    metavar="FILE",
+    help="With --assignment: reviewers who do not deliver (reviewer, or item,reviewer).",
+)
+@option("Input", "--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Random seed.")
+@option("Input", "-o", "output", default=".", metavar="DIR", help="Folder of the files.  [default: the current folder]")
+@option("Input", "--overwrite", is_flag=True, help="Replace existing files that differ.")
 @refusing
 def simulate(
     preset: str,
@@ -85,7 +99,7 @@ def simulate(
     overwrite: bool,
     **changes: Any,
 ) -> None:
-    """Make up scores whose truth is known, or a conference before its reviews."""
+    """Simulate scores whose truth is known, or a conference before its reviews."""
     if gone and not assignment:
         message = "--gone goes with --assignment"
         raise click.UsageError(message)
@@ -115,9 +129,9 @@ def _make_up_scores(preset: str, output: str, overwrite: bool, seed: int, change
     where = os.path.join(output, "reviews.csv")
     busy = int((reviews.loads > 0).sum())
     show(f"{reviews.n_reviews} reviews of {len(paper)} papers by {busy} reviewers are in {where},")
-    show("the true qualities in truth.csv beside it.")
+    show("the true qualities in truth.csv in the same folder.")
     show_files()
-    offer(f"reviewgraph calibrate {shlex.quote(where)}", "to see whether calibration finds them")
+    offer(f"reviewgraph calibrate {shlex.quote(where)}", "to estimate the qualities from the scores")
 
 
 def _make_up_conference(
@@ -146,7 +160,7 @@ def _make_up_conference(
     listed = ", ".join(where.values())
     show(f"{len(paper)} papers and {len(reviewer)} reviewers, with bids and conflicts, are in {listed}.")
     lists = [f"--{option} {shlex.quote(where[name])}" for option, name in OFFERED]
-    offer(f"reviewgraph assign {' '.join(lists)}", "to assign reviewers by them")
+    offer(f"reviewgraph assign {' '.join(lists)}", "to assign reviewers to papers")
 
 
 def _read_assignment(paths: tuple[str, ...], gone: str | None) -> Any:

@@ -64,8 +64,8 @@ AUTHOR_OPTIONS = (
         "Rules",
         "--authors",
         metavar="FILE",
-        help="Who wrote what (item,author; several in a cell separated by ;). Nobody reviews a paper of her own, "
-        "no two review a paper of each other, and no two co-authors review the same paper.",
+        help="Authors of papers (item,author; several in a cell separated by ;). Exclude reviews of own papers, two "
+        "reviewers who review a paper of each other, and two co-authors on the same paper.",
     ),
     option(
         "Rules",
@@ -74,10 +74,10 @@ AUTHOR_OPTIONS = (
         default=0,
         show_default=True,
         metavar="D",
-        help="1: nobody reviews a paper of a co-author either.",
+        help="1: also exclude reviews of papers by co-authors.",
     ),
-    option("Rules", "--allow-cycles", is_flag=True, help="Two may review a paper of each other."),
-    option("Rules", "--allow-coauthors", is_flag=True, help="Two co-authors may review the same paper."),
+    option("Rules", "--allow-cycles", is_flag=True, help="Allow two reviewers to review a paper of each other."),
+    option("Rules", "--allow-coauthors", is_flag=True, help="Allow two co-authors to review the same paper."),
 )
 
 
@@ -131,31 +131,31 @@ FAIR_OPTIONS = (
         "Preferences",
         "--fair",
         type=click.Choice([way.name for way in WAYS]),
-        help="Serve papers fairly, at a price in affinity: "
+        help="Fairness between papers, at the cost of affinity: "
         + "; ".join(f"{way.words} ({way.name})" for way in WAYS)
         + ".",
     ),
-    option("Preferences", "--floor", type=Number(), metavar="X", help="No paper's affinities sum to less than X."),
+    option("Preferences", "--floor", type=Number(), metavar="X", help="Minimum sum of affinities per paper."),
     option(
         "Preferences",
         "--floor-best",
         type=Number(),
         metavar="X",
-        help="Every paper has a reviewer of affinity X or more.",
+        help="Minimum affinity of the best reviewer of each paper.",
     ),
     option(
         "Result",
         "--alternates",
         type=click.IntRange(1),
         metavar="N",
-        help="For each paper the next best N who can take the place of anyone on its panel.",
+        help="List for each paper the N best alternates, who can replace any reviewer of the paper.",
     ),
     option(
         "Result",
         "--alternates-file",
         callback=writable,
         metavar="FILE",
-        help="Write them as CSV (item,alternate,reviewer,affinity,replaces).  [default of --alternates: 2]",
+        help="Write the alternates as CSV (item,alternate,reviewer,affinity,replaces); by default two per paper.",
     ),
 )
 
@@ -206,7 +206,7 @@ LOTTERY_OPTIONS = (
         "Randomisation",
         "--max-probability",
         metavar="Q|FILE",
-        help="Draw the assignment; no pair with a probability above Q, or that of its row (item,reviewer,probability).",
+        help="Randomise the assignment; maximum probability Q for all pairs, or by pair (item,reviewer,probability).",
     ),
     option(
         "Randomisation",
@@ -215,7 +215,7 @@ LOTTERY_OPTIONS = (
         default=0.0,
         show_default=True,
         metavar="B",
-        help="Draw the assignment; what a pair of probability x counts is a (x - B x^2): spread over more pairs.",
+        help="Randomise the assignment over more pairs: a pair of affinity a and probability x counts a (x - B x^2).",
     ),
     option(
         "Randomisation",
@@ -224,7 +224,8 @@ LOTTERY_OPTIONS = (
         default=DRAWS,
         show_default=True,
         metavar="N",
-        help="Assignments at the level of which one is drawn; caps are rounded down to multiples of 1/N.",
+        help="Number of assignments, all at the level, from which one is sampled; probabilities are rounded down "
+        "to multiples of 1/N.",
     ),
     option(
         "Result",
@@ -284,16 +285,16 @@ AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
     renamed={"--min-affinity": ("--avoid-below", "from the next release it bars such pairs, as in plan")},
     epilog=examples(
         (
-            "Three reviews a paper, six a reviewer at most:",
+            "Three reviews per paper, at most six per reviewer:",
             "assign --items papers.csv --reviewers reviewers.csv --affinity affinity.csv --load 6 -o assignment.csv",
         ),
         (
-            "The same as edges for OpenReview:",
+            "The same, as edges for OpenReview:",
             "assign --items papers.csv --reviewers reviewers.csv --affinity affinity.csv --load 6 "
             "--to openreview --label run-1 -o edges.json",
         ),
         (
-            "Beside the reviews of a first phase:",
+            "In addition to the reviews of a first phase:",
             "assign --items papers.csv --reviewers reviewers.csv --demand 1 --phase-one reviews.csv -o second.csv",
         ),
     ),
@@ -311,9 +312,9 @@ AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
 @columns_option
 @merge_option
 @wanted_options
-@option("Preferences", "--allow-unscored", is_flag=True, help="Pairs without affinity may be assigned; they count 0.")
-@option("Rules", "--conflicts", everyday=True, metavar="FILE", help="Pairs that may not be (item,reviewer).")
-@option("Rules", "--fixed", metavar="FILE", help="Pairs that must be (item,reviewer).")
+@option("Preferences", "--allow-unscored", is_flag=True, help="Allow pairs without affinity, as affinity 0.")
+@option("Rules", "--conflicts", everyday=True, metavar="FILE", help="Forbidden pairs (item,reviewer).")
+@option("Rules", "--fixed", metavar="FILE", help="Pairs that the assignment must contain (item,reviewer).")
 @rule_options
 @reward_option
 @authors_options
@@ -350,7 +351,7 @@ AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
     "Input",
     "--phase-one",
     metavar="FILE",
-    help="Reviews of a first phase (REVIEWS): they link, beyond demand and load.",
+    help="Reviews of a first phase (REVIEWS): they connect papers, but do not count in demands and loads.",
 )
 @option(
     "Level",
@@ -358,7 +359,7 @@ AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
     type=click.Choice([aim.name for aim in aims()]),
     default=ToDouble.name,
     show_default=True,
-    help="The level to reach; papers are then "
+    help="The level to reach, at which papers are "
     + "; ".join(f"{aim.level.words} ({aim.name})" for aim in aims() if aim.level)
     + ".",
 )
@@ -367,13 +368,13 @@ AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
     "--survive",
     is_flag=True,
     old="--target survives-reviewer",
-    help="The level shall hold after any one reviewer drops out.",
+    help="Require the level after the loss of any one reviewer.",
 )
 @option(
     "Method",
     "--design",
     type=click.Choice([design.name for design in DESIGNS]),
-    help="Instead: every reviewer gets exactly her load " + ", or ".join(design.words for design in DESIGNS) + ".",
+    help="Instead: every reviewer gets exactly their load " + ", or ".join(design.words for design in DESIGNS) + ".",
 )
 @option(
     "Preferences",
@@ -382,34 +383,35 @@ AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
     default=CONDITIONING,
     show_default=True,
     metavar="PART",
-    help="Part of the affinity that may be given up for smaller expected errors; 0 gives up none.",
+    help="Maximum part of the affinity to exchange for smaller expected errors.",
 )
 @fair_options
 @option(
     "Assumptions",
     "--like",
     metavar="FILE",
-    help="Scores, such as last year's, from which noise and reviewers are learned.",
+    help="A table with scores, such as last year's, from which noise, severity and stretch are estimated.",
 )
 @lot_options
-@option("Search", "--time-limit", type=Number(0), metavar="S", help="Seconds; by default as long as it takes.")
-@option("Search", "--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
+@option("Search", "--time-limit", type=Number(0), metavar="S", help="Time limit in seconds.  [default: none]")
+@option("Search", "--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Random seed.")
 @option(
     "Search",
     "--best-effort",
     is_flag=True,
-    help="Where demands cannot be met, meet as many as can be, and say which papers are short and whom to recruit.",
+    help="If the demands cannot be met, meet as many as possible, and list the papers that lack reviews and the "
+    "reviewers to recruit.",
 )
-@output_option("Write the assignment, as CSV (item,reviewer,affinity) or as --to says.")
+@output_option("Write the assignment, as CSV (item,reviewer,affinity) or in the format of --to.")
 @upload_options
 @report_options
 @json_option
 @refusing
 @click.pass_context
 def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_json: bool, **options: Any) -> None:
-    """Assign reviewers to papers: most affinity, within demands, loads and conflicts, and comparable scores.
+    """Assign reviewers to papers: maximum affinity within demands, loads and conflicts, and comparable scores.
 
-    Ctrl-C ends the search and gives the best assignment so far, with the level that it has.
+    Ctrl-C ends the search with the best assignment so far, and reports its level.
     """
     from planner._assign.assignment import AssignmentStatus
 

@@ -37,23 +37,23 @@ RULE_OPTIONS = (
         "Input",
         "--attributes",
         metavar="FILE",
-        help="What rules are about (reviewer, and any columns; several values are parted by ;). Columns of the "
-        "reviewers file count as well.",
+        help="Attributes that rules refer to, in addition to those of --reviewers (reviewer and any columns; several "
+        "values are separated by ;).",
     ),
     option(
         "Rules",
         "--at-most",
         multiple=True,
         metavar="A=N",
-        help="At most N reviewers of a paper with the same A, as in institution=1. Repeatable.",
+        help="At most N reviewers per paper with the same value of A, as in institution=1. May be repeated.",
     ),
     option(
         "Rules",
         "--at-least",
         multiple=True,
         metavar="A=N",
-        help="At least N reviewers with a yes in A (senior=1), of a value (region:Asia=1), or of N different values "
-        "of A (region=2). Repeatable.",
+        help="At least N reviewers per paper with a yes in A (senior=1), with a value of A (region:Asia=1), or with N "
+        "different values of A (region=2). May be repeated.",
     ),
 )
 
@@ -89,7 +89,7 @@ def reward_option(command: Decorator) -> Decorator:
         "--reward",
         multiple=True,
         metavar="A=W",
-        help="W more affinity for each different A on a paper, as in region=0.1. Repeatable.",
+        help="Add affinity W for each different value of A on a paper, as in region=0.1. May be repeated.",
     )(command)
 
 
@@ -194,25 +194,29 @@ def _whole(option: str, text: str, number: str) -> int:
 # The options on people that commands share, and the files they name.
 
 PEOPLE_OPTIONS = (
+    option("Preferences", "--affinity", metavar="FILE", help="Affinities of pairs (item,reviewer,affinity)."),
     option(
-        "Preferences", "--affinity", metavar="FILE", help="How well a reviewer fits a paper (item,reviewer,affinity)."
+        "Rules",
+        "--min-affinity",
+        type=Number(),
+        metavar="X",
+        help="Exclude pairs of affinity below X, and pairs without affinity.",
     ),
-    option("Rules", "--min-affinity", type=Number(), metavar="X", help="No pairs below X, or without affinity."),
     option(
         "Rules",
         "--institutions",
         metavar="FILE",
         old="--reviewers FILE --at-most institution=1",
-        help="No new review by a colleague of one who reviews the paper (reviewer,institution).",
+        help="Exclude new reviews by colleagues of a reviewer of the paper (reviewer,institution).",
     ),
     option(
         "Rules",
         "--senior",
         metavar="FILE",
         old="--reviewers FILE --at-least senior=1, with a column senior of yes and no",
-        help="Every paper has, or gets, a senior reviewer (reviewer[,senior]).",
+        help="Require a senior reviewer for every paper (reviewer[,senior]).",
     ),
-    option("Rules", "--willing", metavar="FILE", help="Only these are asked (reviewer[,willing])."),
+    option("Rules", "--willing", metavar="FILE", help="Invite only these reviewers (reviewer[,willing])."),
     option(
         "Rules",
         "--min-reviews",
@@ -221,7 +225,7 @@ PEOPLE_OPTIONS = (
         default=0,
         show_default=True,
         metavar="K",
-        help="Every paper has K reviews in the end, or more.",
+        help="Minimum reviews per paper, existing ones included.",
     ),
 )
 
@@ -280,7 +284,7 @@ WANTED_OPTIONS = (
         everyday=True,
         multiple=True,
         metavar="FILE[=WEIGHT]",
-        help="How well a reviewer fits a paper (item,reviewer,affinity); several files add up, each times its weight.",
+        help="Affinities of pairs (item,reviewer,affinity); several files are added, each times its weight.",
     ),
     option(
         "Preferences",
@@ -288,8 +292,8 @@ WANTED_OPTIONS = (
         everyday=True,
         multiple=True,
         metavar="FILE[=WEIGHT]",
-        help="Bids (item,reviewer,bid) in the words of OpenReview, EasyChair or CMT, or preferences of HotCRP; from -1 "
-        "to 1 times the weight, they are added to the affinity.",
+        help="Bids (item,reviewer,bid) of OpenReview, EasyChair or CMT, or preferences of HotCRP; scaled to -1 ... 1 "
+        "times the weight, they are added to the affinity.",
     ),
     option(
         "Preferences",
@@ -297,20 +301,20 @@ WANTED_OPTIONS = (
         "min_affinity",
         type=Number(),
         metavar="X",
-        help="Pairs of affinity below X only where there is no other way.",
+        help="Assign as few pairs of affinity below X as possible.",
     ),
     option(
         "Preferences",
         "--previous",
         metavar="FILE",
-        help="The assignment before (item,reviewer): as few pairs as possible change.",
+        help="Change as few pairs as possible of this previous assignment (item,reviewer).",
     ),
     option(
         "Preferences",
         "--per-change",
         type=Number(0),
         metavar="C",
-        help="With --previous: a pair changes where that brings more affinity than C.",
+        help="With --previous: change a pair only if that gains more affinity than C.",
     ),
 )
 
@@ -439,13 +443,18 @@ OPTIONS = (
         cls=NamesOption,
         names=takers,
         text=lambda: (
-            "Who takes the file of -o [default: the system REVIEWS are from, else csv]. "
+            "Format of the file of -o  [default: that of the system of REVIEWS, else csv]. "
             + "; ".join(f"{name}: {system.words}" for name, system in takers().items())
             + "."
         ),
     ),
-    option("Result", "--label", metavar="NAME", help="For openreview the label of the edges, for hotcrp the round."),
-    option("Result", "--invitation", metavar="ID", help="For openreview: the invitation that the edges name."),
+    option(
+        "Result",
+        "--label",
+        metavar="NAME",
+        help="For openreview: the label of the edges; for hotcrp: the review round.",
+    ),
+    option("Result", "--invitation", metavar="ID", help="For openreview: the invitation of the edges."),
 )
 
 #: Reviews that a message names.

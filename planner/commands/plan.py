@@ -95,10 +95,16 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "conference", "as_json"}
 @click.command(
     cls=Command,
     epilog=examples(
-        ("The fewest reviews, one a reviewer:", "plan reviews.csv --conflicts conflicts.csv --spare 1 -o plan.csv"),
+        (
+            "The fewest reviews, at most one per reviewer:",
+            "plan reviews.csv --conflicts conflicts.csv --spare 1 -o plan.csv",
+        ),
         ("For HotCRP's bulk assignment:", "plan pcassignments.csv --items data.csv --to hotcrp -o upload.csv"),
-        ("Letters to who is asked:", "plan reviews.csv --to mail -o letters.csv"),
-        ("Six reviews that make the selection surer:", "plan reviews.csv --for decision --select 10% --max-reviews 6"),
+        ("Letters to the invited reviewers:", "plan reviews.csv --to mail -o letters.csv"),
+        (
+            "Six reviews that make the selection more certain:",
+            "plan reviews.csv --for decision --select 10% --max-reviews 6",
+        ),
     ),
 )
 @table_options
@@ -119,7 +125,7 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "conference", "as_json"}
     type=click.Choice(CHOICES),
     metavar=f"[{'|'.join(BESIDE)}]",
     multiple=True,
-    help="What the reviews are for, beside or instead of a level; where --target is given too, the level comes first. "
+    help="Objective of the reviews instead of a level, or after the level of --target. "
     + "; ".join(f"{objective.name}: {objective.words}" for objective in OBJECTIVES if objective.name in BESIDE)
     + ".",
 )
@@ -128,15 +134,15 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "conference", "as_json"}
     "--select",
     callback=read_share,
     metavar="N|P%",
-    help="How many papers will be selected, for --for decision.",
+    help="With --for decision: number of papers to be selected.",
 )
-@option("Level", "--use-scores", is_flag=True, help="Tied scores of the existing reviews carry no scale.")
-@option("Rules", "--conflicts", everyday=True, metavar="FILE", help="Pairs that may not be (item,reviewer).")
+@option("Level", "--use-scores", is_flag=True, help="Tied scores of existing reviews do not determine a scale.")
+@option("Rules", "--conflicts", everyday=True, metavar="FILE", help="Forbidden pairs (item,reviewer).")
 @option(
     "Rules",
     "--capacity",
     metavar="FILE",
-    help="Extra reviews each reviewer can take (reviewer,spare); new names are emergency reviewers.",
+    help="Maximum extra reviews by reviewer (reviewer,spare); new names are emergency reviewers.",
 )
 @option(
     "Rules",
@@ -144,28 +150,29 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "conference", "as_json"}
     everyday=True,
     type=click.IntRange(0),
     metavar="N",
-    help="Extra reviews that each reviewer can take. [default: unlimited; with --capacity, 0 for those not in it]",
+    help="Maximum extra reviews per reviewer not in --capacity.  [default: unlimited; with --capacity, 0]",
 )
-@option("Rules", "--fixed", metavar="FILE", help="Extra reviews that must be in the plan (item,reviewer).")
-@option("Preferences", "--cost", metavar="FILE", help="Cost of pairs (item,reviewer,cost); 1 where none is given.")
+@option("Rules", "--fixed", metavar="FILE", help="Extra reviews that the plan must contain (item,reviewer).")
+@option("Preferences", "--cost", metavar="FILE", help="Costs of pairs (item,reviewer,cost); 1 for the others.")
 @gone_options
 @people_options
 @reviewers_option()
 @rule_options
-@option("Rules", "--max-per-item", type=click.IntRange(0), metavar="N", help="At most N extra reviews a paper.")
+@option("Rules", "--max-per-item", type=click.IntRange(0), metavar="N", help="Maximum extra reviews per paper.")
 @option(
     "Rules",
     "--max-reviews",
     type=click.IntRange(0),
     metavar="N",
-    help="A budget: the best N reviews, fixed included.",
+    help="Maximum extra reviews in total, --fixed included: the best N.",
 )
 @option(
     "Level",
     "--missing",
     type=Number(0, 1, min_open=True, max_open=True),
     metavar="P",
-    help="Keep the level when each review, planned ones included, fails to arrive with probability P.",
+    help="Extend the plan until the level holds with the probability of --keep if each review, planned ones included, "
+    "fails to arrive with probability P.",
 )
 @option(
     "Level",
@@ -174,23 +181,34 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "conference", "as_json"}
     default=0.95,
     show_default=True,
     metavar="Q",
-    help="With --missing: the probability of keeping it.",
+    help="With --missing: the probability that the level holds.",
 )
 @option(
     "Search",
     "--time-limit",
     type=Number(0),
     metavar="S",
-    help="Seconds; by default work is counted, about a minute, and the plan is the same on every machine.",
+    help="Time limit in seconds.  [default: a fixed amount of work, about a minute; the same plan on every machine]",
 )
 @option(
     "Search",
     "--best-effort",
     is_flag=True,
-    help="Where there is no such plan, give the most of it, and say which papers are short and whom to recruit.",
+    help="If there is no such plan, return the closest one, with the papers that lack reviews and the reviewers to "
+    "recruit.",
 )
-@option("Search", "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
-@output_option("Write the plan, as CSV (item,reviewer,cost or affinity,joins; gain with --for) or as --to says.")
+@option(
+    "Search",
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Random seed of the search.",
+)
+@output_option(
+    "Write the plan, as CSV (item,reviewer,cost or affinity,joins; gain with --for) or in the format of --to."
+)
 @upload_options
 @report_options
 @json_option
@@ -223,10 +241,10 @@ def plan(
 ) -> None:
     """Suggest the fewest extra reviews that make all papers of REVIEWS comparable, with a proof.
 
-    With --for decision or --for precision: the reviews that, going by the scores there are, gain most.
+    With --for decision or --for precision: the reviews that, given the existing scores, gain most.
 
-    Ctrl-C ends the search and gives the best plan so far. With --spare 0 and --capacity only the reviewers named
-    there are asked. Reviews given by --fixed are kept; a reviewer who declined is a conflict.
+    Ctrl-C ends the search with the best plan so far. With --capacity only the reviewers listed there are invited.
+    Enter reviewers who accepted in --fixed, and those who declined in --conflicts.
     """
     from planner.planning import plan_extra_reviews
 

@@ -60,25 +60,28 @@ _ASSUMPTION_PARAMETERS = (
         "Assumptions",
         "--like",
         metavar="FILE",
-        help="A table with scores, such as last year's, from which noise, severity and stretch are learned.",
+        help="A table with scores, such as last year's, from which noise, severity and stretch are estimated.",
     ),
     option(
         "Assumptions",
         "--noise",
         type=Number(),
-        help="Noise of a score, in units of the spread of qualities. [default: 1, or learned]",
+        metavar="S",
+        help="Standard deviation of the noise of a score, relative to that of qualities.  [default: 1, or from --like]",
     ),
     option(
         "Assumptions",
         "--severity",
         type=Number(),
-        help="Spread of the severities of reviewers. [default: 0.5, or learned]",
+        metavar="S",
+        help="Standard deviation of the severities of reviewers.  [default: 0.5, or from --like]",
     ),
     option(
         "Assumptions",
         "--stretch",
         type=Number(),
-        help="Spread of how widely they spread scores (log). [default: 0.2, or learned]",
+        metavar="S",
+        help="Standard deviation of the log slopes of reviewers.  [default: 0.2, or from --like]",
     ),
 )
 
@@ -137,15 +140,15 @@ _LOSS_PARAMETERS = (
         "Level",
         "--fragile/--no-fragile",
         default=None,
-        help="Look for reviewers and reviews whose loss would lower the level. [default: in small tables]",
+        help="Search for critical reviewers and reviews, whose loss would lower the level.  [default: in small tables]",
     ),
     option(
         "Level",
         "--missing",
         metavar="P|FILE",
         callback=_missing,
-        help="How likely a level is kept if each review fails to arrive with this probability "
-        "(a file: reviewer,probability).",
+        help="Estimate the probability that each level holds if each review fails to arrive with probability P, or "
+        "that of its reviewer in FILE (reviewer,probability).",
     ),
 )
 
@@ -187,15 +190,17 @@ def _check_stream(stream: Stream, options: Mapping[str, Any], _: Callable[[Progr
     cls=Command,
     epilog=examples(
         ("Can all papers be compared?", "check reviews.csv"),
-        ("With a plan; status 1 where the level is missed:", "check reviews.csv plan.csv --require double"),
-        ("Errors to expect, going by last year's scores:", "check reviews.csv --like last-year.csv --select 20%"),
+        ("With a plan; exit status 1 if the level is missed:", "check reviews.csv plan.csv --require double"),
+        (
+            "Which errors to expect, according to last year's scores?",
+            "check reviews.csv --like last-year.csv --select 20%",
+        ),
     ),
 )
 @stream_option(
     _check_stream,
     ("require", "output", "as_json"),
-    "the pieces that reviews connect, and of the levels above what is known without holding the reviews. Groups of -o "
-    "are pieces",
+    "report the connected components, and the higher levels as far as bounds decide them; -o writes the components",
 )
 @table_options
 @option(
@@ -205,7 +210,12 @@ def _check_stream(stream: Stream, options: Mapping[str, Any], _: Callable[[Progr
     type=click.Choice(ALL_NAMES),
     help=f"Exit with status 1 if this level is missed. {described()}.",
 )
-@option("Level", "--use-scores", is_flag=True, help="The required level counts scores, not only who reviews what.")
+@option(
+    "Level",
+    "--use-scores",
+    is_flag=True,
+    help="Take scores into account for the required level, not only who reviews what.",
+)
 @assumption_options
 @option(
     "Selection",
@@ -214,12 +224,12 @@ def _check_stream(stream: Stream, options: Mapping[str, Any], _: Callable[[Progr
     default="10%",
     show_default=True,
     metavar="N|P%",
-    help="How many of the best will be selected, for the share expected to be right.",
+    help="Number of papers to be selected, for the expected share of right selections.",
 )
 @losing_options
 @gone_options
 @duty_options
-@output_option("Write the groups as CSV (role,label,group): of each reviewer, and all those of each paper.")
+@output_option("Write the groups of reviewers and papers as CSV (role,label,group).")
 @report_options
 @json_option
 @click.pass_context

@@ -311,9 +311,9 @@ class Option(click.Option):
         return next(word for word in self.opts if word.startswith("--")).removeprefix("--")
 
     def get_help_extra(self, ctx: click.Context) -> Any:
-        """Return what help says of default and range; without bounds there is no range."""
+        """Return default and range for help; the range only where both bounds exist."""
         extra = super().get_help_extra(ctx)
-        if getattr(self.type, "min", None) is None and getattr(self.type, "max", None) is None:
+        if getattr(self.type, "min", None) is None or getattr(self.type, "max", None) is None:
             extra.pop("range", None)
         return extra
 
@@ -355,7 +355,7 @@ class Command(click.Command):
                 everyday=True,
                 metavar=f"FILE|{NONE}",
                 expose_value=False,
-                help=f"Options from this file, or from none.  [default: {FOUND}, if this folder has one]",
+                help=f"Read options from this file, or from no file.  [default: {FOUND}, if this folder has one]",
             ),
         )
 

@@ -22,7 +22,7 @@ COMMANDS = (("check", NAME), ("plan", NAME), ("calibrate", NAME, "--select", "10
 @click.pass_context
 @refusing
 def demo(ctx: click.Context) -> None:
-    """Copy a small example table into this folder, never over a file that is there; check it, plan, calibrate."""
+    """Copy a small example table into this folder (existing files are kept); check it, plan, and calibrate."""
     from pathlib import Path
 
     text = (files("reviewgraph") / "cli" / NAME).read_text(encoding="utf-8")

@@ -31,7 +31,7 @@ OPTIONS = (
         "--conflicts",
         everyday=True,
         metavar="FILE",
-        help="Pairs that may not be (item,reviewer): says which are.",
+        help="Report which of these forbidden pairs (item,reviewer) are reviewed.",
     ),
     reviewers_option(),
     option(
@@ -40,7 +40,7 @@ OPTIONS = (
         everyday=True,
         type=click.IntRange(0),
         metavar="N",
-        help="Maximum reviews per reviewer, where --reviewers FILE says nothing: says who has more.",
+        help="Maximum reviews per reviewer without a load in --reviewers FILE; report who has more.",
     ),
     option(
         "Rules",
@@ -48,7 +48,7 @@ OPTIONS = (
         everyday=True,
         type=click.IntRange(0),
         metavar="N",
-        help="Reviews per paper, where --items FILE says nothing: says which have fewer.",
+        help="Minimum reviews per paper without a demand in --items FILE; report which papers have fewer.",
     ),
 )
 
@@ -81,16 +81,16 @@ GONE = (
         "--gone",
         everyday=True,
         metavar="FILE",
-        help="Who will not deliver (reviewer, or item,reviewer): their reviews without a score are left out, and they "
-        "are asked for no others.",
+        help="Reviewers who will not deliver (reviewer, or item,reviewer): their reviews without a score are removed, "
+        "and they get no others.",
     ),
     option(
         "Input",
         "--gone-after",
         metavar="DATE",
         callback=_moment,
-        help="The same of everybody who owes a review and has submitted none after that day or time, as far as "
-        "REVIEWS say when (HotCRP's reviewcsv, OpenReview's notes).",
+        help="The same for everybody who has an outstanding review and submitted none after that day or time; REVIEWS "
+        "must contain times (HotCRP's reviewcsv, OpenReview's notes).",
     ),
 )
 

@@ -151,8 +151,8 @@ def columns_option(command: Decorated) -> Decorated:
         multiple=True,
         is_eager=True,
         metavar="[FILE:]ROLE=NAME,...",
-        help="Which column is which, where the names are not usual: reviewer=NAME,item=NAME,score=NAME in all files "
-        "that have it, affinity=NAME (load, spare, bid, cost ...) in side files, FILE:ROLE=NAME in one file.",
+        help="Roles of columns with unusual names: reviewer=NAME,item=NAME,score=NAME in all files with such a "
+        "column, affinity=NAME (load, spare, bid, cost ...) in side files, FILE:ROLE=NAME in one file.",
     )(command)
 
 
@@ -165,7 +165,7 @@ def reviewers_option(*names: str, **settings: Any) -> Callable[[Decorated], Deco
     >>> [parameter.name for parameter in show.params]
     ['reviewers']
     """
-    text = "All reviewers: reviewer, their loads (load, min_load), and columns that rules are about."
+    text = "All reviewers (reviewer[,load,min_load]), with the columns that rules refer to."
     return option("Input", "--reviewers", *names, metavar="FILE", help=text, **settings)
 
 
@@ -212,8 +212,8 @@ def merge_option(command: Decorated) -> Decorated:
         callback=_merge,
         is_eager=True,
         metavar="all|none|FILE",
-        help="Labels that differ in letter case, blanks or invisible characters alone: join all, none, or those of a "
-        "table (label,as). Addresses are joined; others are asked about.",
+        help="Merge labels that differ only in letter case, blanks or invisible characters: all, none, or those of a "
+        "table (label,as).  [default: e-mail addresses only; others are an error]",
     )(command)
 
 
@@ -243,22 +243,22 @@ _PARAMETERS = (
         "Input",
         "--format",
         metavar="NAME",
-        help="The system REVIEWS are from (hotcrp, openreview, cmt, easychair, start, ...), or table for none of them, "
-        "where their content does not say it.",
+        help="The system that exported REVIEWS (hotcrp, openreview, cmt, easychair, start, ...), or table for a plain "
+        "table.  [default: detected]",
     ),
     option(
         "Input",
         "--items",
         everyday=True,
         metavar="FILE",
-        help="All papers (item[,demand,title]), those nobody reviews included.",
+        help="All papers (item[,demand,title]), including those without reviews.",
     ),
     option(
         "Input",
         "--scale",
         callback=_scale,
         metavar='"A>B>C"',
-        help="Scores are grades: all of them in order, best first.",
+        help="Scores are letter or word grades: all of them in order, best first.",
     ),
     option("Input", "--lower-is-better", is_flag=True, help="1 is the best score."),
     option(
@@ -267,7 +267,7 @@ _PARAMETERS = (
         type=click.Choice(["error", "last", "mean"]),
         default="error",
         show_default=True,
-        help="When a reviewer has reviewed a paper twice: refuse, take the last score, or the mean.",
+        help="If a reviewer has two scores for a paper: raise an error, use the last score, or the mean.",
     ),
     merge_option,
 )

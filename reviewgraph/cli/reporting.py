@@ -166,11 +166,11 @@ _HTML = option(
     "--html",
     callback=writable,
     metavar="FILE",
-    help="Write a report with pictures and tables to look at in a browser: one file, which works offline.",
+    help="Write a report with plots and tables for a browser: one file, which works offline.",
 )
 _ANONYMOUS = option(
     "Result",
     "--anonymous",
     is_flag=True,
-    help="In the report, codes stand for reviewers and papers, and no titles; FILE.key.csv keeps the key.",
+    help="In the report, replace reviewers and papers by codes, and omit titles; FILE.key.csv contains the key.",
 )

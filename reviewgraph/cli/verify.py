@@ -57,8 +57,11 @@ WORDS = {"holds": "holds", "refuted": "refuted", "not_refuted": "not refuted"}
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     options_metavar="",
     epilog=examples(
-        ("Is it a plan, and are its bounds true?", "verify plan.json reviews.csv --conflicts conflicts.csv --spare 1"),
-        ("The file that was written:", "verify groups.csv reviews.csv"),
+        (
+            "Is the plan valid, and are its bounds true?",
+            "verify plan.json reviews.csv --conflicts conflicts.csv --spare 1",
+        ),
+        ("The file written with -o:", "verify groups.csv reviews.csv"),
         ("As one JSON object:", "verify check.json reviews.csv --json"),
     ),
 )
@@ -66,12 +69,12 @@ WORDS = {"holds": "holds", "refuted": "refuted", "not_refuted": "not refuted"}
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="REVIEWS... [OPTIONS]")
 @click.pass_context
 def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
-    """Verify ANSWER: what check, plan, assign or calibrate printed with --json, or the CSV it wrote with -o.
+    """Verify ANSWER: the output of check, plan, assign or calibrate with --json, or the CSV it wrote with -o.
 
-    REVIEWS and OPTIONS are those of the command that made it, word for word; what it wrote is not written again. Plain
-    code of its own looks at the answer, says what it checked and what it took on trust; then the command is asked again
-    for sentences and other figures. Exit status 0: it holds; 1: it is refuted, with the first reasons; 4: it is not
-    refuted, but what it rests on was taken on trust.
+    REVIEWS and OPTIONS are those of the command that made it, word for word; its files are not written again. Simple,
+    independent code checks the answer, and lists what it checked and what it assumed; then the command is run again
+    to compare sentences and other figures. Exit status 0: it holds; 1: it is refuted, with the first reasons; 4: it
+    is not refuted, but a claim that it depends on could not be checked.
     """
     answer, command = _made_by(path)
     with _as_asked(path, command, answer.command, list(words), ctx.parent) as made:
