@@ -46,13 +46,7 @@ if TYPE_CHECKING:
 
 
 def check_level(aim: Aim, survive: int) -> None:
-    """Refuse to survive more than one loss, and at a level that cannot be asked to.
-
-    Raises
-    ------
-    InputError
-        If ``survive`` is neither 0 nor 1, or 1 at such a level.
-    """
+    """Refuse to survive more than one loss, and at a level that cannot be asked to."""
     if survive not in (0, 1):
         message = f"survive: expected 0 or 1, found {survive!r}"
         raise InputError(message)
@@ -70,14 +64,7 @@ def check_numbers(
     min_affinity: float | None,
     per_change: float | None,
 ) -> None:
-    """Refuse numbers out of range.
-
-    Raises
-    ------
-    InputError
-        If ``conditioning`` is no part of one, ``alternates`` no whole number, or negative, a floor or a threshold not
-        finite, or ``per_change`` negative or not finite.
-    """
+    """Refuse numbers out of range."""
     if not 0 <= conditioning <= 1:
         message = f"conditioning: expected a part of the affinity from 0 to 1, found {conditioning!r}"
         raise InputError(message)
@@ -96,22 +83,7 @@ def check_numbers(
 
 
 def check_together(change: dict[str, bool], lots: dict[str, bool], fair: dict[str, bool]) -> None:
-    """Refuse arguments that would be passed over in silence.
-
-    Parameters
-    ----------
-    change
-        Arguments by whether they lack the previous assignment that they are about.
-    lots
-        Arguments by whether they were given beside a lottery, which does not know them.
-    fair
-        Arguments by whether they were given beside ``fair``; both put something else before affinity.
-
-    Raises
-    ------
-    InputError
-        If one of them is.
-    """
+    """Refuse arguments that would be passed over in silence."""
     for name in (name for name, lacking in change.items() if lacking):
         message = f"{name}: expected previous with it, the assignment to change; found none"
         raise InputError(message)

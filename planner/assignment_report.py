@@ -42,17 +42,7 @@ NAMED = 5
 
 
 def document(found: Assignment, subject: str, closing: Sequence[str] = ()) -> Document:
-    """Return the report of an assignment.
-
-    Parameters
-    ----------
-    found
-        The assignment, under the names that the report is to show.
-    subject
-        What was assigned: the files.
-    closing
-        What to type next.
-    """
+    """Return the report of an assignment."""
     empty, proof = not found.reviews.n_reviews, f"{found.status.text[0].upper()}{found.status.text[1:]}."
     loads, level, *affinity = opening(found) if not empty else ["", ""]
     return Document(
@@ -69,14 +59,6 @@ def document(found: Assignment, subject: str, closing: Sequence[str] = ()) -> Do
             Section("text", "As the terminal prints it", [_printed(found, closing)]),
         ],
     )
-
-
-def _headline(found: Assignment) -> str:
-    if not found.reviews.n_reviews:
-        return "No assignment"
-    if found.shortage is not None:
-        return "A part of what was asked for"
-    return "Every paper has its reviewers" if found.status.reached else "The level is missed"
 
 
 def pictures(found: Assignment) -> list[Picture]:
@@ -227,15 +209,6 @@ class Said(NamedTuple):
 def said_once(sentences: Sequence[str], short: Sequence[str]) -> Said:
     """Leave their short form to sentences that several rows have.
 
-    Parameters
-    ----------
-    sentences
-        Of the rows.
-    short
-        A short form of each.
-
-    Examples
-    --------
     >>> said_once(["a link in reserve", "joins p1 to p2", "a link in reserve"], ["reserve", "1 + 1", "reserve"])
     Said(once=['reserve (2 reviews): a link in reserve'], rows=['reserve', 'joins p1 to p2', 'reserve'])
     """

@@ -56,17 +56,7 @@ def growth(found: Plan) -> Growth:
 
 
 def document(found: Plan, subject: str, closing: Sequence[str] = ()) -> Document:
-    """Return the report of a plan.
-
-    Parameters
-    ----------
-    found
-        The plan, under the names that the report is to show.
-    subject
-        What was planned for: the files.
-    closing
-        What to type next.
-    """
+    """Return the report of a plan."""
     asked = Asked(found) if found.reviews else None
     proof, other = " ".join(verdict(found)), unlisted(found.constraints.reviews)
     short = [] if found.shortage is None else found.shortage.sentences()

@@ -55,13 +55,7 @@ if TYPE_CHECKING:
 
 
 def check_limits(max_reviews: int | None, time_limit: float | None) -> None:
-    """Refuse a budget that is no whole number, and a time that is none.
-
-    Raises
-    ------
-    InputError
-        If the budget is negative or not whole, or the time is negative or NaN.
-    """
+    """Refuse a budget that is no whole number, and a time that is none."""
     if max_reviews is not None and (not isinstance(max_reviews, int | np.integer) or max_reviews < 0):
         message = f"max_reviews: expected a whole number, 0 or more, found {max_reviews!r}"
         raise InputError(message)
@@ -71,13 +65,7 @@ def check_limits(max_reviews: int | None, time_limit: float | None) -> None:
 
 
 def check_target(target: Target, *, use_scores: bool) -> None:
-    """Refuse scores beside a level to which they do not matter.
-
-    Raises
-    ------
-    InputError
-        If scores are to be used and the level does not heed ties.
-    """
+    """Refuse scores beside a level to which they do not matter."""
     if use_scores and not target.level.heeds_ties:
         heeding = " or ".join(repr(level.name) for level in LEVELS if level.heeds_ties)
         message = (
@@ -87,20 +75,7 @@ def check_target(target: Target, *, use_scores: bool) -> None:
 
 
 def check_objective(goal: type[Objective], select: int | None, *, needs: bool, asked: bool) -> None:
-    """Refuse what an objective would pass over in silence.
-
-    Parameters
-    ----------
-    goal, select
-        The objective, and how many papers are to be selected.
-    needs, asked
-        Whether papers must have reviews or seniors, and whether a target was named or is needed.
-
-    Raises
-    ------
-    InputError
-        If a number to select stands beside an objective that selects nothing, or needs without a target.
-    """
+    """Refuse what an objective would pass over in silence."""
     if select is not None and not goal.selects:
         selecting = " or ".join(repr(other.name) for other in OBJECTIVES if other.selects)
         message = f"select: expected objective {selecting} with it, found {goal.name!r}; drop select, or name that"
@@ -114,13 +89,7 @@ def check_objective(goal: type[Objective], select: int | None, *, needs: bool, a
 
 
 def check_rules(rules: Sequence[Rule]) -> None:
-    """Refuse rewards, which say nothing of who must, or may not, review a paper.
-
-    Raises
-    ------
-    InputError
-        If one of the rules is a reward.
-    """
+    """Refuse rewards, which say nothing of who must, or may not, review a paper."""
     for rule in rules:
         if isinstance(rule, Reward):
             message = f"rules: expected AtMost and AtLeast objects, found a reward ({rule.text}); give it to assign"
@@ -128,14 +97,7 @@ def check_rules(rules: Sequence[Rule]) -> None:
 
 
 def check_missing(target: Target, goal: type[Objective], missing: float, keep: float, *, use_scores: bool) -> None:
-    """Refuse probabilities that are none, and levels and objectives for which losses are not drawn.
-
-    Raises
-    ------
-    InputError
-        If ``missing`` or ``keep`` is not between 0 and 1, or the objective goes beyond a level, or the level heeds
-        losses or scores.
-    """
+    """Refuse probabilities that are none, and levels and objectives for which losses are not drawn."""
     for name, value in (("missing", missing), ("keep", keep)):
         if not 0 < value < 1:
             message = f"{name}: expected a probability between 0 and 1, found {value!r}"
@@ -158,13 +120,7 @@ CONNECTING = 2.0
 
 
 def expect_an_end(aim: Objective, budget: int | None) -> None:
-    """Refuse an objective without an end of its own where there is no budget.
-
-    Raises
-    ------
-    InputError
-        If so.
-    """
+    """Refuse an objective without an end of its own where there is no budget."""
     if budget is None and aim.worth_reading() is None:
         message = "max_reviews: expected how many extra reviews there may be, since each helps a little; found none"
         raise InputError(message)
@@ -173,19 +129,7 @@ def expect_an_end(aim: Objective, budget: int | None) -> None:
 def pursue(
     aim: Objective, target: Target, task: Task, pairs: IntArray, budget: int | None, clock: Clock
 ) -> tuple[IntArray, IntArray]:
-    """Return the reviews that reach the level, exchanged for such as gain more, and those chosen beyond.
-
-    Parameters
-    ----------
-    aim
-        What a review gains.
-    target, task, pairs
-        A plan that reaches its level, shape (P, 2), without fixed reviews; or none where no level was asked for.
-    budget
-        Reviews in all beside the fixed ones; by default as many beyond the level as the objective finds worth reading.
-    clock
-        When to end.
-    """
+    """Return the reviews that reach the level, exchanged for such as gain more, and those chosen beyond."""
     if len(pairs) and not task.needs.total:
         pairs = favoured(aim, target, task, pairs, clock.share(FAVOURING))
     beyond = (aim.worth_reading() or 0) if budget is None else budget - len(pairs)
@@ -201,19 +145,7 @@ def connecting(target: Target, task: Task, clock: Clock, rng: np.random.Generato
 
 
 def priced(plan: Plan, aim: Objective, connection: IntArray, beyond: int) -> Plan:
-    """Return a plan that says what each review buys, and all of them.
-
-    Parameters
-    ----------
-    plan
-        Fixed reviews first.
-    aim
-        What for.
-    connection
-        Shape (P, 2): what a plan for the level alone would ask for.
-    beyond
-        How many of its reviews, the last ones, were chosen for the objective.
-    """
+    """Return a plan that says what each review buys, and all of them."""
     fixed = len(plan.constraints.fixed)
     found = bought(aim, plan.constraints.reviews, plan.pairs[fixed:])
     reviews = plan.reviews[:fixed] + tuple(

@@ -37,13 +37,7 @@ NAMED = 3
 
 
 class Asked:
-    """The reviewers whom a plan asks, those asked for most first, equals in the natural order of their labels.
-
-    Parameters
-    ----------
-    found
-        A plan that holds reviews.
-    """
+    """The reviewers whom a plan asks, those asked for most first, equals in the natural order of their labels."""
 
     def __init__(self, found: Plan) -> None:
         self.found, self.table = found, found.constraints.reviews

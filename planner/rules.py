@@ -310,13 +310,6 @@ _KINDS: dict[str, type[Any]] = {"at_most": AtMost, "at_least": AtLeast, "rewards
 def panel_rules(rules: Rules) -> list[Rule]:
     """Return the rules on panels as objects, limits first, then minimums, then rewards.
 
-    Raises
-    ------
-    InputError
-        If one of them is an object of another kind.
-
-    Examples
-    --------
     >>> [rule.text for rule in panel_rules(Rules(at_most={"institution": 1}, at_least={("region", "Asia"): 1}))]
     ['--at-most institution=1', '--at-least region:Asia=1']
     """
@@ -342,13 +335,7 @@ def panel_rules(rules: Rules) -> list[Rule]:
 def asked_rules(
     caller: str, rules: Rules | Sequence[Rule] | None, given: Mapping[str, Any], heeded: Collection[str]
 ) -> Rules:
-    """Return the rules of a call of the planner, which may be a list of rules on panels, too; see ``stated_rules``.
-
-    Raises
-    ------
-    InputError
-        If the list has something else in it, or a rule is stated twice.
-    """
+    """Return the rules of a call of the planner, which may be a list of rules on panels, too; see ``stated_rules``."""
     if rules is None or isinstance(rules, Rules):
         return stated_rules(caller, rules, given, heeded)
     listed = list(rules)
@@ -463,14 +450,7 @@ def ruled(
     other: Iterable[Label] = (),
     spellings: Spellings | None = None,
 ) -> Ruled:
-    """Return the rules on panels, short forms included, as arrays; ``where`` and ``other`` are for messages.
-
-    Raises
-    ------
-    InputError
-        If attributes, institutions or seniors are of nobody whom we know; or a rule is about an attribute or value that
-        nobody has, its number cannot be, or there is another on an attribute of that name.
-    """
+    """Return the rules on panels, short forms included, as arrays; ``where`` and ``other`` are for messages."""
     asked = rules_of(reviewers, rules.attributes, panel_rules(rules), where, other, spellings)
     short = short_forms(reviewers, rules.institutions, rules.senior, where, other, spellings)
     return ruled_by(merged(asked, short), len(reviewers))
@@ -484,13 +464,7 @@ def rules_of(
     other: Iterable[Label] = (),
     spellings: Spellings | None = None,
 ) -> list[Any]:
-    """Pair each rule with the attribute that it is about; ``where`` and ``other`` are for messages.
-
-    Raises
-    ------
-    InputError
-        If a rule is about an attribute or a value that nobody has, or its number cannot be.
-    """
+    """Pair each rule with the attribute that it is about; ``where`` and ``other`` are for messages."""
     if attributes is not None:
         refuse("attributes", attributes, [MAPPING])
     for label, values in (attributes or {}).items():
@@ -524,13 +498,7 @@ def short_forms(
     other: Iterable[Label] = (),
     spellings: Spellings | None = None,
 ) -> list[Any]:
-    """Return the rules that ``institutions`` and ``senior`` are short for, each with its attribute.
-
-    Raises
-    ------
-    InputError
-        If one of the two names nobody whom we know.
-    """
+    """Return the rules that ``institutions`` and ``senior`` are short for, each with its attribute."""
     asked: list[Any] = []
     given = {} if institutions is None else institutions
     homes = by_label(given, "institutions", REVIEWER, INSTITUTION.role, spellings)
@@ -547,13 +515,7 @@ def short_forms(
 
 
 def merged(asked: Sequence[tuple[Rule, Attribute]], short: Sequence[tuple[Rule, Attribute]]) -> list[Any]:
-    """Put rules and short forms together.
-
-    Raises
-    ------
-    InputError
-        If both are about an attribute of one name.
-    """
+    """Put rules and short forms together."""
     names = {attribute.name for _, attribute in asked}
     for rule, attribute in short:
         if attribute.name in names:

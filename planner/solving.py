@@ -42,20 +42,6 @@ def never() -> bool:
 def solve_stoppably(solver: Any, model: Any, over: Callable[[], bool] = never) -> Any:
     """Solve a model; returns the status.
 
-    Parameters
-    ----------
-    solver, model
-        Of CP-SAT; the solver's own limits hold.
-    over
-        Asked now and then whether to stop with what there is.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        On Ctrl-C where nobody else takes it, after the solver has stopped.
-
-    Examples
-    --------
     >>> from ortools.sat.python import cp_model
     >>> model = cp_model.CpModel()
     >>> model.maximize(sum(model.new_bool_var("") for _ in range(3)))
@@ -83,18 +69,7 @@ def solve_stoppably(solver: Any, model: Any, over: Callable[[], bool] = never) -
 
 
 def solve_within(solver: Any, model: Any, effort: Clock, unit: float = UNIT) -> Any:
-    """Solve a model by CP-SAT on one thread, within counted work; returns the status.
-
-    Examples
-    --------
-    >>> from ortools.sat.python import cp_model
-    >>> from reviewgraph._base.clock import Clock
-    >>> model = cp_model.CpModel()
-    >>> model.maximize(sum(model.new_bool_var("") for _ in range(3)))
-    >>> solver = cp_model.CpSolver()
-    >>> solve_within(solver, model, Clock(None).effort(1.0)) == cp_model.OPTIMAL, solver.objective_value
-    (True, 3.0)
-    """
+    """Solve a model by CP-SAT on one thread, within counted work; returns the status."""
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = max(effort.work, LEAST) / unit
     # Only a limit that somebody gave ends it by the clock.
@@ -111,8 +86,6 @@ def integer_programme(
 
     Where the work is not enough for the root it is solved all the same, up to there: it has an end of its own.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from scipy.optimize import Bounds, LinearConstraint
     >>> from scipy.sparse import csc_array
@@ -133,17 +106,7 @@ def integer_programme(
 
 
 def linear_programme(cost: Any, effort: Clock, **limits: Any) -> Any:
-    """Solve a linear programme by HiGHS within counted work; returns SciPy's answer.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy.sparse import csr_array
-    >>> from reviewgraph._base.clock import Clock
-    >>> rows = {"A_ub": csr_array(np.ones((1, 3))), "b_ub": [2], "bounds": (0, 1)}
-    >>> float(linear_programme(-np.ones(3), Clock(None).effort(1.0), **rows).fun)
-    -2.0
-    """
+    """Solve a linear programme by HiGHS within counted work; returns SciPy's answer."""
     from scipy.optimize import linprog
 
     entries = max(sum(limits[name].nnz for name in ("A_ub", "A_eq") if name in limits), 1)

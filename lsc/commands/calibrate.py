@@ -220,23 +220,7 @@ def _as_option() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked for beside the qualities.
-
-    Parameters
-    ----------
-    select
-        How many papers to select; None where that was not asked.
-    error_rate, across_groups
-        Of the selection.
-    lottery, seed
-        Whether to draw lots, and by which seed; None where nobody gave one.
-    explain
-        The papers to be explained.
-    known
-        Papers of known quality to whose scale a line is to be drawn, or None.
-    heard
-        Whether the calibration has heard of papers of known quality.
-    """
+    """What is asked for beside the qualities."""
 
     select: Share | None
     error_rate: float
@@ -279,22 +263,7 @@ CHOOSING = {"hypothesis": "--hypothesis", "by_reviewer": "--hypotheses", "max_sl
 
 
 def settle_method(given: str | None, options: Mapping[str, Any], *, of_probabilities: Mapping[str, Any]) -> Method:
-    """Return the method: the one given, else the first that takes an option that chooses it, else the posterior.
-
-    Parameters
-    ----------
-    given
-        Name of the method, where it is named.
-    options
-        What the command was called with.
-    of_probabilities
-        Options that need probabilities.
-
-    Raises
-    ------
-    InputError
-        If an option belongs to another method than the one given.
-    """
+    """Return the method: the one given, else the first that takes an option that chooses it, else the posterior."""
     asked = [name for name in CHOOSING if options[name] is not None]
     chosen = _takers(asked[0])[0] if asked else METHODS[DEFAULT]
     method = chosen if given is None else METHODS[given]
@@ -367,13 +336,7 @@ def _hypotheses(reviews: Reviews, default: str, path: str | None) -> HypothesisL
 
 
 def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Label]) -> list[str]:
-    """Write the sheet of each paper with a score, or of those explained alone, and the index; returns what was written.
-
-    Raises
-    ------
-    InputError
-        As :func:`reviewgraph.cli.output.write_folder`.
-    """
+    """Write a page for each paper with a score, or for the explained ones, and the index; returns lines for people."""
     from lsc.report import scored, sheets
     from reviewgraph.report.page import html
 

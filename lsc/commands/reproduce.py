@@ -98,13 +98,7 @@ def reproduce(
 
 
 def _expect_installed() -> None:
-    """Refuse where a library is missing that nothing but this command needs.
-
-    Raises
-    ------
-    Refusal
-        If one is.
-    """
+    """Refuse where a library is missing that nothing but this command needs."""
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         message = f"reproduce needs {' and '.join(missing)}; to install: python -m pip install 'reviewgraph[reproduce]'"

@@ -1,4 +1,4 @@
-"""``reviewgraph assign``: who reviews what, so that the scores will be comparable."""
+"""``reviewgraph assign``: an assignment of reviewers to papers with comparable scores."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Decorator = Callable[..., Any]
 
-# The options on authors, and the file they name.
+# Authors.
 
-
-AUTHOR_OPTIONS = (
+#: Authors who review.
+authors_options = with_options(
     option(
         "Rules",
         "--authors",
@@ -81,32 +81,10 @@ AUTHOR_OPTIONS = (
 )
 
 
-def authors_options(command: Decorator) -> Decorator:
-    """Add the options on authors to a command.
-
-    >>> @click.command()
-    ... @authors_options
-    ... def invite(**authors): ...
-    >>> [option.name for option in invite.params]
-    ['authors', 'author_distance', 'allow_cycles', 'allow_coauthors']
-    """
-    return with_options(AUTHOR_OPTIONS, command)
-
-
 def read_who_wrote(
     authors: str | None, reviewers: Collection[str], author_distance: int, allow_cycles: bool, allow_coauthors: bool
 ) -> dict[str, Any]:
-    """Read the authors' file, where there is one, as arguments of :func:`planner.assign`.
-
-    Authors who do not review are counted on stderr.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read.
-    Refusal
-        If there are options on authors and no file.
-    """
+    """Read the authors' file as arguments of :func:`planner.assign`; authors who do not review are counted on stderr."""
     from reviewgraph.formats.side import read_authors
 
     rules = {"author_distance": author_distance, "allow_cycles": allow_cycles, "allow_coauthors": allow_coauthors}
@@ -120,13 +98,14 @@ def read_who_wrote(
     strangers = sum(author not in reviewers for author in table.reviewers)
     if 0 < strangers < len(table.reviewers):
         of = counted(len(table.reviewers), "author")
-        say(f"{authors}: {strangers} of {of} are no reviewers; fine if they do not review, else mind the spelling")
+        say(f"{authors}: {strangers} of {of} are not reviewers; if some of them review, check the spelling")
     return {"authors": table, **rules}
 
 
-# The options of ``assign`` on fairness, floors and alternates.
+# Fairness, lower bounds and alternates.
 
-FAIR_OPTIONS = (
+#: Fairness, lower bounds and alternates.
+fair_options = with_options(
     option(
         "Preferences",
         "--fair",
@@ -166,20 +145,8 @@ FAIR_NAMES = ("fair", "floor", "floor_best", "alternates", "alternates_file")
 ALTERNATES = 2
 
 
-def fair_options(command: Decorator) -> Decorator:
-    """Add the options on fairness, floors and alternates to a command.
-
-    >>> @click.command()
-    ... @fair_options
-    ... def invite(**options): ...
-    >>> [option.name for option in invite.params]
-    ['fair', 'floor', 'floor_best', 'alternates', 'alternates_file']
-    """
-    return with_options(FAIR_OPTIONS, command)
-
-
 def read_fair(options: dict[str, Any]) -> dict[str, Any]:
-    """Return what :func:`planner.assign` is to be told."""
+    """Return the arguments of :func:`planner.assign` on fairness and alternates."""
     number, path = options["alternates"], options["alternates_file"]
     return {
         "fair": options["fair"],
@@ -190,7 +157,7 @@ def read_fair(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_alternates(chosen: Assignment, path: str | None) -> None:
-    """Write the alternates of an assignment, if that is asked for and there are any."""
+    """Write the alternates of an assignment, if requested."""
     if not path:
         return
     if chosen.alternates is None:
@@ -199,9 +166,10 @@ def write_alternates(chosen: Assignment, path: str | None) -> None:
         write_table(path, chosen.alternates.to_columns())
 
 
-# The options of assignments by lot, and the files they name.
+# Randomised assignments.
 
-LOTTERY_OPTIONS = (
+#: Randomised assignments.
+lot_options = with_options(
     option(
         "Randomisation",
         "--max-probability",
@@ -237,22 +205,10 @@ LOTTERY_OPTIONS = (
 )
 
 
-def lot_options(command: Decorator) -> Decorator:
-    """Add the options of assignments by lot to a command.
-
-    >>> @click.command()
-    ... @lot_options
-    ... def draw(**lots): ...
-    >>> [option.name for option in draw.params]
-    ['max_probability', 'perturbation', 'draws', 'probabilities']
-    """
-    return with_options(LOTTERY_OPTIONS, command)
-
-
 def read_lots(
     max_probability: str | None, perturbation: float, draws: int, probabilities: str | None
 ) -> dict[str, Any]:
-    """Return the arguments of :func:`planner.assign` on lots: a cap that is no number is the name of a file."""
+    """Return the arguments of :func:`planner.assign` for randomised assignments; a cap is a number or a file."""
     if probabilities and max_probability is None and not perturbation:
         message = "--probabilities: expected --max-probability or --perturbation with it, found neither"
         raise Refusal(message)
@@ -271,7 +227,7 @@ def _cap(text: str | None) -> Any:
 
 
 def write_probabilities(chosen: Assignment, place: str | None) -> None:
-    """Write the probabilities of an assignment that was drawn."""
+    """Write the probabilities of a randomised assignment."""
     if place and chosen.randomised is not None:
         write_table(place, chosen.randomised.to_columns())
 
@@ -282,7 +238,9 @@ AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
 
 @click.command(
     cls=Command,
-    renamed={"--min-affinity": ("--avoid-below", "from the next release it bars such pairs, as in plan")},
+    renamed={
+        "--min-affinity": ("--avoid-below", "from the next release --min-affinity excludes such pairs, as in plan")
+    },
     epilog=examples(
         (
             "Three reviews per paper, at most six per reviewer:",
@@ -520,11 +478,11 @@ def _filled(numbers: Mapping[str, int | None], default: int) -> dict[str, int]:
 def _design(
     ctx: click.Context, items_file: str, reviewers_file: str, design: str, load: int, seed: int, **options: Any
 ) -> Assignment:
-    """Algorithm 2 or 3, which know loads alone."""
+    """Algorithm 2 or 3, which use loads only."""
     from planner.assigning import design_assignment
     from reviewgraph.formats import side
 
-    # The algorithms would pass over these in silence.
+    # The algorithms would ignore these options.
     for name in (
         *NAMES,
         "conflicts",
@@ -569,7 +527,7 @@ def _next(
         if best_effort is not False:
             return []
         again = shlex.join(given_options({"as_json"}))
-        return [(command_line("assign", again, "--best-effort"), "to meet as many demands as can be met")]
+        return [(command_line("assign", again, "--best-effort"), "to meet as many demands as possible")]
     if output is None:
         again = shlex.join(given_options({*DESTINATION, "as_json", "probabilities"}))
         return [(command_line("assign", again, "-o assignment.csv"), "to keep the assignment")]

@@ -1,4 +1,4 @@
-"""``reviewgraph plan``: the extra reviews that make papers comparable, or decisions and qualities surer."""
+"""``reviewgraph plan``: extra reviews that make papers comparable, or decisions and qualities more certain."""
 
 from __future__ import annotations
 
@@ -49,30 +49,24 @@ if TYPE_CHECKING:
 
 # ``--for``: a level, an objective, or both.
 
-#: What ``--for`` is for, and what it takes through this release: levels are for ``--target``.
+#: Objectives of ``--for``; in this release it still accepts levels, which belong to ``--target``.
 BESIDE = tuple(objective.name for objective in OBJECTIVES if objective.name != OnlyLevel.name)
 CHOICES = (*BESIDE, OnlyLevel.name, *ALL_NAMES)
 
 
 class Aims(NamedTuple):
-    """The target, None where no level was asked for, and the objective."""
+    """The target, None without a level, and the objective."""
 
     target: str | None
     objective: str
 
 
 def read_aims(ctx: click.Context, given: Sequence[str], target: str) -> Aims:
-    """Bring ``--for`` and ``--target`` together: at most one level, and at most one objective beside it.
-
-    Raises
-    ------
-    click.BadParameter
-        If there are more.
-    """
+    """Combine ``--for`` and ``--target``: at most one level, and at most one objective."""
     for name in given:
         if name not in BESIDE:
             level = target if name == OnlyLevel.name else name
-            say(f"--for {name} goes away with the next release; write --target {level}")
+            say(f"--for {name} will be removed in the next release; use --target {level}")
     named = is_given(ctx, "target", unless="goals")
     levels = list(dict.fromkeys([*([target] if named else []), *(name for name in given if name in ALL_NAMES)]))
     beside = list(dict.fromkeys(name for name in given if name not in ALL_NAMES and name != OnlyLevel.name))
@@ -84,11 +78,11 @@ def read_aims(ctx: click.Context, given: Sequence[str], target: str) -> Aims:
     return Aims(first, beside[0] if beside else OnlyLevel.name)
 
 
-#: Options that :func:`reviewgraph.cli.options.given_table` tells.
+#: Options in the result of :func:`reviewgraph.cli.options.given_table`.
 TABLE_OPTIONS = ("columns", "format", "items", "scale", "lower_is_better", "duplicates", "merge")
-INSTEAD = "--to csv instead writes a table with all that each review joins, --to mail letters"
-KEEP = "to keep the plan, with all that each review joins; --to mail instead writes a letter to each reviewer"
-#: Options that a command which is offered to be typed again does not have again, beside those.
+INSTEAD = "--to csv writes a table with what each review joins, --to mail writes letters"
+KEEP = "to save the plan, with what each review joins; --to mail writes a letter to each reviewer"
+#: Options that the next command does not repeat.
 NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "conference", "as_json"}
 
 
@@ -249,7 +243,7 @@ def plan(
     from planner.planning import plan_extra_reviews
 
     aims = read_aims(ctx, goals, target)
-    # Of a conference file, what is to be selected is for the commands that select.
+    # A conference file may have ``select`` for other commands.
     if not objective_named(aims.objective).selects and not is_typed(ctx, "select"):
         select = None
     destination = read_destination(to, output, label, invitation)
@@ -282,7 +276,7 @@ def plan(
         progress=say_progress,
         **given,
     )
-    # A file is written for what can be acted on, a part of the way included.
+    # A partial plan is written, too.
     none = found.status == "infeasible"
     if output and none:
         say(f"{output}: not written, since there is no plan")
@@ -303,7 +297,7 @@ def plan(
 
 
 def _report(reporting: Reporting, found: Plan, following: tuple[str, str]) -> None:
-    """Write the report, where one is asked for."""
+    """Write the report, if requested."""
     if not reporting.path:
         return
     load_igraph()
@@ -332,7 +326,7 @@ def _side_files(
     at_least: tuple[str, ...],
     **people: str | None,
 ) -> dict[str, Any]:
-    """Read the side files that are given."""
+    """Read the side files."""
     from reviewgraph.formats import side
     from reviewgraph.io.matching import REVIEWS
 
@@ -345,7 +339,7 @@ def _side_files(
     known |= dict.fromkeys(given.get("willing", ()))
     if reviews.origin.outsiders and "willing" not in given:
         who = counted(len(reviews.origin.outsiders), "reviewer is", "reviewers are")
-        say(f"{who} not of the committee and not asked; --willing FILE asks everybody whom it lists")
+        say(f"{who} not on the committee and not invited; --willing FILE invites all reviewers that it lists")
     given |= read_rules(told, known, REVIEWS, attributes, at_most, at_least)
     if conflicts:
         given["conflicts"] = read_side(side.read_conflicts, conflicts)
@@ -362,10 +356,10 @@ def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     rules = found.constraints
     offers_part = found.has_part and not click.get_current_context().params["best_effort"]
     if found.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
-        instead = "; --best-effort instead gives the most of it" if offers_part else ""
-        return _again(table, lower[0]), f"to ask for less{instead}"
+        instead = "; --best-effort returns the closest plan" if offers_part else ""
+        return _again(table, lower[0]), f"to require a lower level{instead}"
     if offers_part:
-        return f"{_again(table)} --best-effort", "to get the most of it, and whom to recruit for the rest"
+        return f"{_again(table)} --best-effort", "to get the closest plan, and the reviewers to recruit for the rest"
     if not found.reviews:
         return command_line("check", table), ""
     output = destination.output
@@ -379,15 +373,12 @@ def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     left = f" {shlex.join(gone)}" if gone else ""
     if require and found.use_scores:
         again = f"{require} --use-scores{left}"
-        return f"reviewgraph check {_with(table, output)}{again}", "holds once these reviews have scores"
+        return f"reviewgraph check {_with(table, output)}{again}", "once these reviews have scores"
     return f"reviewgraph check {_with(table, output)}{require}{left}", ""
 
 
 def _again(table: str, target: str | None = None) -> str:
-    """Return the running command with its options, as a shell would take them, perhaps for another target.
-
-    A lower target goes by who reviews what alone, so scores are left aside with it.
-    """
+    """Return the running command with its options for the shell, for a lower target without ``--use-scores``."""
     words = given_options(NOT_AGAIN)
     if target:
         words = [*given_options({*NOT_AGAIN, "target", "use_scores"}, dropped=ALL_NAMES), "--target", target]
@@ -395,9 +386,9 @@ def _again(table: str, target: str | None = None) -> str:
 
 
 def _with(table: str, output: str) -> str:
-    """Name the plan's file after the reviews' files, before the options."""
+    """Insert the plan's file after the files of reviews, before the options."""
     context, words = click.get_current_context(), shlex.split(table)
-    # What is typed replaces the REVIEWS of a conference file.
+    # REVIEWS on the command line replace those of a conference file.
     words = [*(context.params["paths"] if is_shared(context, "paths") else ()), *words]
     first = next((place for place, word in enumerate(words) if word.startswith("-")), len(words))
     return shlex.join([*words[:first], output, *words[first:]])

@@ -36,6 +36,7 @@ from reviewgraph.cli.options import (
     stream_option,
     table_options,
     whole_table,
+    with_options,
 )
 from reviewgraph.cli.output import offer, offered, refusing, show, write_table
 from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
@@ -87,16 +88,7 @@ _ASSUMPTION_PARAMETERS = (
 
 
 def assumption_options(command: Decorated) -> Decorated:
-    """Add the options to a command that reads REVIEWS, and call it with ``assumptions``.
-
-    >>> import click
-    >>> @click.command()
-    ... @assumption_options
-    ... def show(assumptions):
-    ...     click.echo(assumptions)
-    >>> sorted(parameter.name for parameter in show.params)
-    ['like', 'noise', 'severity', 'stretch']
-    """
+    """Add the options to a command that reads REVIEWS, and call it with ``assumptions``."""
 
     @functools.wraps(command)
     def with_assumptions(*args: Any, like: str | None, **others: Any) -> Any:
@@ -109,10 +101,7 @@ def assumption_options(command: Decorated) -> Decorated:
         changed = {name: value for name, value in given.items() if value is not None}
         return command(*args, assumptions=replace(learned, **changed), **others)
 
-    decorated: Any = with_assumptions
-    for parameter in reversed(_ASSUMPTION_PARAMETERS):
-        decorated = parameter(decorated)
-    return decorated  # type: ignore[no-any-return]
+    return with_options(*_ASSUMPTION_PARAMETERS)(with_assumptions)  # type: ignore[no-any-return]
 
 
 # ``--fragile`` and ``--missing``: what would be lost with a reviewer or a review.
@@ -135,7 +124,8 @@ def _missing(ctx: click.Context, param: click.Parameter, value: str | None) -> f
     return chance
 
 
-_LOSS_PARAMETERS = (
+#: Losses of reviewers and reviews.
+losing_options = with_options(
     option(
         "Level",
         "--fragile/--no-fragile",
@@ -151,22 +141,6 @@ _LOSS_PARAMETERS = (
         "that of its reviewer in FILE (reviewer,probability).",
     ),
 )
-
-
-def losing_options(command: Decorated) -> Decorated:
-    """Add the options to a command, which takes them as ``fragile`` and ``missing``.
-
-    >>> @click.command()
-    ... @losing_options
-    ... def show(fragile, missing):
-    ...     click.echo(missing)
-    >>> sorted(parameter.name for parameter in show.params)
-    ['fragile', 'missing']
-    """
-    decorated: Any = command
-    for parameter in reversed(_LOSS_PARAMETERS):
-        decorated = parameter(decorated)
-    return decorated  # type: ignore[no-any-return]
 
 
 def _check_stream(stream: Stream, options: Mapping[str, Any], _: Callable[[Progress], None]) -> None:

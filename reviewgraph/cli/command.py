@@ -1,4 +1,4 @@
-"""Commands whose help shows the everyday options in groups, and whose options a conference file may give."""
+"""Commands with grouped help, whose options can also be read from a conference file."""
 
 from __future__ import annotations
 
@@ -65,19 +65,7 @@ class Taken(NamedTuple):
 
 @dataclass
 class Conference:
-    """A conference file, and what the running command takes from it.
-
-    Parameters
-    ----------
-    path
-        The file as it was named.
-    text
-        Its content.
-    found
-        Its sections, as TOML has them.
-    taken
-        What the command takes, by the name of the parameter.
-    """
+    """A conference file, and what the running command takes from it."""
 
     path: str
     text: str
@@ -100,13 +88,7 @@ class Conference:
         )
 
     def expect_known(self, commands: Mapping[str, Sections]) -> None:
-        """Refuse sections and keys of no command.
-
-        Parameters
-        ----------
-        commands
-            The sections of each command.
-        """
+        """Refuse sections and keys of no command."""
         shared = {name for sections in commands.values() for name in sections} - set(commands) | {COLUMNS}
         for section, keys in self.found.items():
             if section not in {*shared, *commands} or not isinstance(keys, dict):
@@ -120,19 +102,7 @@ class Conference:
                     _refuse_unknown(self.place(section, key), known, f"the key {key}", _homes(key, commands), key)
 
     def take(self, command: str, sections: Sections, columns: click.Parameter | None, typed: Collection[str]) -> None:
-        """Take what a command knows and nobody typed; a section of the command's own comes before the others.
-
-        Parameters
-        ----------
-        command
-            Its name.
-        sections
-            Its parameters.
-        columns
-            The parameter that names columns, if it has one.
-        typed
-            Parameters that were typed.
-        """
+        """Take what a command knows and nobody typed; a section of the command's own comes before the others."""
         names = self.found.get(COLUMNS)
         if columns is not None and names and columns.name not in typed:
             self.taken[columns.name or ""] = self._columns(names)
@@ -203,13 +173,7 @@ class Conference:
 
 
 def read_conference(path: str) -> Conference:
-    """Read a conference file.
-
-    Raises
-    ------
-    Refusal
-        If there is none, or it is no TOML.
-    """
+    """Read a conference file."""
     try:
         with open(path, "rb") as file:
             text = file.read().decode("utf-8")
@@ -289,16 +253,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Option(click.Option):
-    """An option with its heading in help.
+    """An option of a ``group`` of help, one of :data:`GROUPS`.
 
-    Parameters
-    ----------
-    group
-        One of :data:`GROUPS`.
-    everyday
-        Whether ``--help`` shows it, or ``--help-all`` alone.
-    old
-        What is to be typed in its place, of an option that will go away.
+    Only ``everyday`` options are in ``--help``. An ``old`` one will be removed: the value is what to write instead.
     """
 
     def __init__(self, *args: Any, group: str, everyday: bool = False, old: str = "", **settings: Any) -> None:
@@ -319,14 +276,7 @@ class Option(click.Option):
 
 
 def option(group: str, *names: str, **settings: Any) -> Callable[[F], F]:
-    """Return the decorator that adds an :class:`Option` to a command, under a heading of its help.
-
-    >>> @click.command()
-    ... @option("Rules", "--load", everyday=True, type=int, help="Maximum reviews per reviewer.")
-    ... def show(load): ...
-    >>> [(each.group, each.key) for each in show.params]
-    [('Rules', 'load')]
-    """
+    """Return the decorator that adds an :class:`Option` to a command, under a heading of its help."""
     return click.option(*names, **{"cls": Option, "group": group, **settings})
 
 
@@ -337,10 +287,7 @@ HELP_NAMES: Final = {"help_option_names": ["-h", "--help"]}
 class Command(click.Command):
     """A command with grouped help, ``--help-all``, and ``--conference``.
 
-    Parameters
-    ----------
-    renamed
-        Old names of options, with the new name and what the old one will mean from the next release on.
+    ``renamed`` maps old names of options to the new name and the meaning of the old one from the next release on.
     """
 
     def __init__(self, *args: Any, renamed: Mapping[str, tuple[str, str]] | None = None, **settings: Any) -> None:
@@ -409,7 +356,7 @@ class Command(click.Command):
         self._expect_file_kept(ctx)
         for each in self.params:
             if isinstance(each, Option) and each.old and each.name in words:
-                say(f"{each.opts[0]} goes away with the next release; write {each.old}")
+                say(f"{each.opts[0]} will be removed in the next release; use {each.old}")
         return left
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -442,7 +389,7 @@ class Command(click.Command):
             name, sign, value = word.partition("=")
             new, why = self.renamed.get(name, (name, ""))
             if why:
-                say(f"{name} is called {new} now; {why}")
+                say(f"{name} is now called {new}; {why}")
             words.append(f"{new}{sign}{value}")
         return words
 
@@ -468,7 +415,7 @@ class Command(click.Command):
         ctx.meta[_CONFERENCE] = conference
         if not asked:
             keys = ", ".join(one.key for one in conference.taken.values())
-            say(f"{path} gives {keys} (--conference {NONE}: without it)")
+            say(f"Options from {path}: {keys} (--conference {NONE} ignores it)")
         values = {name: one.value for name, one in conference.taken.items()}
         paths = [
             values.pop(each.name) for each in self.params if isinstance(each, click.Argument) and each.name in values

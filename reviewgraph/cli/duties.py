@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Decorator = Callable[..., Any]
 
-OPTIONS = (
+#: What an assignment should satisfy.
+duty_options = with_options(
     option(
         "Rules",
         "--conflicts",
@@ -53,18 +54,6 @@ OPTIONS = (
 )
 
 
-def duty_options(command: Decorator) -> Decorator:
-    """Add the options on what an assignment should keep to.
-
-    >>> @click.command()
-    ... @duty_options
-    ... def look(**duties): ...
-    >>> [option.name for option in look.params]
-    ['conflicts', 'reviewers', 'load', 'demand']
-    """
-    return with_options(OPTIONS, command)
-
-
 def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Refuse what is neither a date nor a time."""
     from reviewgraph.formats.values import A_MOMENT, parse_end
@@ -75,7 +64,8 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> st
     return value
 
 
-GONE = (
+#: Who will not deliver.
+gone_options = with_options(
     option(
         "Input",
         "--gone",
@@ -93,18 +83,6 @@ GONE = (
         "must contain times (HotCRP's reviewcsv, OpenReview's notes).",
     ),
 )
-
-
-def gone_options(command: Decorator) -> Decorator:
-    """Add ``--gone FILE`` and ``--gone-after DATE`` to a command.
-
-    >>> @click.command()
-    ... @gone_options
-    ... def look(gone, gone_after): ...
-    >>> [option.name for option in look.params]
-    ['gone', 'gone_after']
-    """
-    return with_options(GONE, command)
 
 
 def read_gone(path: str | None) -> Gone | None:
@@ -153,15 +131,7 @@ def gone_words() -> list[str]:
 def read_duties(
     items: str | None, conflicts: str | None, reviewers: str | None, load: int | None, demand: int | None
 ) -> dict[str, Any]:
-    """Read the files, as arguments of :func:`reviewgraph.check`; what was not asked is left out.
-
-    Parameters
-    ----------
-    items
-        The file of ``--items``, which may say how many reviews a paper needs.
-    conflicts, reviewers, load, demand
-        What the options gave.
-    """
+    """Read the files, as arguments of :func:`reviewgraph.check`; what was not asked is left out."""
     from reviewgraph.formats import side
 
     asked: dict[str, Any] = {}

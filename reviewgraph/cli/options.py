@@ -38,35 +38,14 @@ _KEY, _READER, _FILES, _COLUMNS, _SPELLINGS = (
 )
 
 
-def with_options(options: Sequence[Callable[[Decorated], Decorated]], command: Decorated) -> Decorated:
-    """Add options to a command, in their order.
-
-    >>> options = (click.option("--first"), click.option("--second"))
-    >>> @click.command()
-    ... @functools.partial(with_options, options)
-    ... def show(**given): ...
-    >>> [option.name for option in show.params]
-    ['first', 'second']
-    """
-    for each in reversed(options):
-        command = each(command)
-    return command
+def with_options(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the decorator that adds options to a command, in their order."""
+    return lambda command: functools.reduce(lambda decorated, add: add(decorated), reversed(options), command)
 
 
 class NamesOption(Option):
     """An option that takes a name of a registry, and whose help lists them: also those registered later.
 
-    Parameters
-    ----------
-    names
-        Returns the names that the option takes.
-    text
-        Returns its help.
-    declarations, settings
-        As :class:`~reviewgraph.cli.command.Option` takes them.
-
-    Examples
-    --------
     >>> systems = ["cmt"]
     >>> words = lambda: f"Who takes it: {', '.join(systems)}."
     >>> option = NamesOption(["--to"], group="Result", names=lambda: systems, text=words)
@@ -134,15 +113,7 @@ def _expect_roles(ctx: click.Context, param: click.Parameter, found: Iterable[st
 
 
 def columns_option(command: Decorated) -> Decorated:
-    """Add ``--columns`` to a command: which column is which, in every file that it reads.
-
-    >>> @click.command()
-    ... @columns_option
-    ... def show(columns):
-    ...     click.echo(columns)
-    >>> [parameter.name for parameter in show.params]
-    ['columns']
-    """
+    """Add ``--columns`` to a command: which column is which, in every file that it reads."""
     # Eager, for callbacks of other options read files.
     return option(
         "Input",
@@ -157,14 +128,7 @@ def columns_option(command: Decorated) -> Decorated:
 
 
 def reviewers_option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
-    """Return ``--reviewers FILE``: one file for all commands, each of which uses the columns that it needs.
-
-    >>> @click.command()
-    ... @reviewers_option()
-    ... def show(reviewers): ...
-    >>> [parameter.name for parameter in show.params]
-    ['reviewers']
-    """
+    """Return ``--reviewers FILE``: one file for all commands, each of which uses the columns that it needs."""
     text = "All reviewers (reviewer[,load,min_load]), with the columns that rules refer to."
     return option("Input", "--reviewers", *names, metavar="FILE", help=text, **settings)
 
@@ -197,14 +161,7 @@ def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str
 
 
 def merge_option(command: Decorated) -> Decorated:
-    """Add ``--merge`` to a command: what becomes of labels that differ in letter case, blanks and the like alone.
-
-    >>> @click.command()
-    ... @merge_option
-    ... def show(merge): ...
-    >>> [parameter.name for parameter in show.params]
-    ['merge']
-    """
+    """Add ``--merge`` to a command: what becomes of labels that differ in letter case, blanks and the like alone."""
     # Eager, for callbacks of other options read files.
     return option(
         "Input",
@@ -278,13 +235,6 @@ def table_options(command: Decorated) -> Decorated:
 
     What a person should know about the files goes to stderr; bad input ends the command with one message and exit
     status 2. :func:`given_table` tells inside the command how the table was asked for.
-
-    >>> @click.command()
-    ... @table_options
-    ... def count(reviews):
-    ...     click.echo(reviews.n_reviews)
-    >>> sorted(parameter.name for parameter in count.params)
-    ['columns', 'duplicates', 'format', 'items', 'lower_is_better', 'merge', 'paths', 'scale']
     """
 
     @functools.wraps(command)
@@ -323,10 +273,7 @@ def table_options(command: Decorated) -> Decorated:
         click.get_current_context().meta[_READER] = read
         return command(*args, reviews=read(*paths, items=items), **others)
 
-    decorated: Any = refusing(with_table)
-    for parameter in reversed(_PARAMETERS):
-        decorated = parameter(decorated)
-    return decorated  # type: ignore[no-any-return]
+    return with_options(*_PARAMETERS)(refusing(with_table))  # type: ignore[no-any-return]
 
 
 def output_option(text: str) -> Callable[[Decorated], Decorated]:
@@ -352,11 +299,6 @@ def given_table(*, whole: bool = False) -> str:
     """Return REVIEWS and its options as a shell would take them, for the next command to type.
 
     What every command takes from the conference file is left out, unless the ``whole`` table is to be named.
-
-    Raises
-    ------
-    Refusal
-        If the running command reads no REVIEWS.
     """
     try:
         typed, everything = click.get_current_context().meta[_KEY]
@@ -400,13 +342,7 @@ def print_result(found: Mapping[str, Any]) -> None:
 
 
 def expect_columns_used() -> None:
-    """Refuse a name of ``--columns`` that no column of the files read bears; to be called once all are read.
-
-    Raises
-    ------
-    Refusal
-        Naming the first of them.
-    """
+    """Refuse a name of ``--columns`` that no column of the files read bears; to be called once all are read."""
     from reviewgraph.formats.columns import named
     from reviewgraph.formats.files import quote
 
@@ -424,15 +360,7 @@ def given_system() -> str | None:
 
 
 def given_options(left_out: Collection[str] = (), dropped: Collection[str] = ()) -> list[str]:
-    """Return the options of the running command as words of a command line, for the next command to type.
-
-    Parameters
-    ----------
-    left_out
-        Parameters to pass over, by name.
-    dropped
-        Values that are left out of options that may be given repeatedly.
-    """
+    """Return the options of the running command as words of a command line, for the next command to type."""
     context = click.get_current_context()
     words = [] if "conference" in left_out else conference_words()
     for each in context.command.params:
@@ -503,17 +431,7 @@ TABLE = ("paths", "columns", "lower_is_better", "duplicates", "merge")
 
 
 def stream_option(run: Runner, known: Collection[str], text: str) -> Callable[[Decorated], Decorated]:
-    """Add ``--stream`` to a command that has the options of a table.
-
-    Parameters
-    ----------
-    run
-        What is called in place of the command: takes the open table, the options by name and a listener to progress.
-    known
-        The options of the command that it knows, by name; others are refused.
-    text
-        What the command answers of such a table, for its help.
-    """
+    """Add ``--stream`` to a command that has the options of a table."""
 
     def decorate(command: Decorated) -> Decorated:
         @functools.wraps(command)

@@ -52,13 +52,7 @@ LONGEST_NAME = 255
 
 
 def expect_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a file that cannot be written, so that no work is done in vain; nothing is written yet.
-
-    Raises
-    ------
-    InputError
-        If it is a folder, its name is too long, or its folder does not exist or cannot be written to.
-    """
+    """Refuse a file that cannot be written, so that no work is done in vain; nothing is written yet."""
     if stream_of(path) is not None:
         return
     target = os.path.realpath(path)
@@ -89,14 +83,7 @@ def writable(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 
 
 def expect_apart(context: click.Context | None) -> None:
-    """Refuse to write a file that the same command reads, or writes something else to.
-
-    Raises
-    ------
-    InputError
-        If an option that names a file to be written, one whose callback is :func:`writable`, names the file of another
-        option or argument.
-    """
+    """Refuse to write a file that the same command reads, or writes something else to."""
     if context is None:
         return
     named = list(_files(context))
@@ -142,13 +129,7 @@ R = TypeVar("R")
 
 
 def write_table(path: str, columns: Mapping[str, Sequence[Any]]) -> None:
-    """Write a table whole or not at all, in the format that its name ends in, or else as CSV.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
+    """Write a table whole or not at all, in the format that its name ends in, or else as CSV."""
     from reviewgraph.formats.opening import format_to_write
 
     write_whole(path, format_to_write(path).write(columns))
@@ -264,13 +245,7 @@ NO_MEMORY = ("failed to map segment", "cannot allocate memory", "can't start new
 
 @contextlib.contextmanager
 def ended_by_failure() -> Iterator[None]:
-    """End with one message and a status of its own where memory ends, or where this program has an error.
-
-    Raises
-    ------
-    SystemExit
-        With status 70.
-    """
+    """End with one message and a status of its own where memory ends, or where this program has an error."""
     try:
         yield
     except (click.exceptions.Exit, click.ClickException, click.Abort):
@@ -305,13 +280,7 @@ def memory_ended(error: BaseException | None) -> bool:
 
 @contextlib.contextmanager
 def ended_by_streams() -> Iterator[None]:
-    """End quietly where nobody reads on, and with one message where an output is full.
-
-    Raises
-    ------
-    SystemExit
-        With status 141, or 2.
-    """
+    """End quietly where nobody reads on, and with one message where an output is full."""
     try:
         yield
     except BrokenPipeError:
@@ -448,8 +417,6 @@ _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 def file_names(labels: Iterable[Label], ending: str) -> dict[Label, str]:
     """Return a file name for each label that is safe everywhere, and unlike all others where case does not count.
 
-    Examples
-    --------
     >>> file_names(["../p1", "P1", "p1", "?", "con"], ".html")
     {'../p1': 'p1.html', '?': 'paper.html', 'P1': 'P1-2.html', 'con': 'paper-con.html', 'p1': 'p1-3.html'}
     """
@@ -475,14 +442,7 @@ def _fit(text: str) -> str:
 
 
 def expect_folder(path: str) -> None:
-    """Refuse a folder that cannot be written, or that holds anything that was not written here.
-
-    Raises
-    ------
-    InputError
-        If it is a file, its folder does not exist or cannot be written to, or it holds anything but sheets that its
-        index lists.
-    """
+    """Refuse a folder that cannot be written, or that holds anything that was not written here."""
     target = os.path.realpath(path)
     parent = os.path.dirname(target)
     if os.path.exists(target) and not os.path.isdir(target):
@@ -522,11 +482,6 @@ def write_folder(path: str, names: dict[Any, str], texts: Iterable[tuple[Label, 
     """Write a file for each label and the index of all, whole or not at all.
 
     The files go to a new folder beside it, which then takes the name; what an earlier run wrote there goes.
-
-    Raises
-    ------
-    InputError
-        As :func:`expect_folder`, or if something cannot be written; what stood there before is still there.
     """
     expect_folder(path)
     target = os.path.realpath(path)

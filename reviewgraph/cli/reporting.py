@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import csv_text, unguarded, write_whole
 from reviewgraph.cli.command import option
-from reviewgraph.cli.options import given_files
+from reviewgraph.cli.options import given_files, with_options
 from reviewgraph.cli.output import Refusal, expect_writable, say, writable
 
 if TYPE_CHECKING:
@@ -33,15 +33,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Reporting:
-    """Where a report goes, and whether names become codes in it.
-
-    Parameters
-    ----------
-    path
-        The file; None where no report was asked for.
-    anonymous
-        Whether codes stand for names, with the key in :attr:`key_path`.
-    """
+    """Where a report goes, and whether names become codes in it."""
 
     path: str | None
     anonymous: bool
@@ -52,22 +44,7 @@ class Reporting:
         return f"{self.path}.key.csv"
 
     def write(self, result: Result, reviews: Reviews, compose: Callable[[Result, Codes | None], Document]) -> None:
-        """Write the report of a result, where one was asked for.
-
-        Parameters
-        ----------
-        result
-            The result.
-        reviews
-            A table that holds all reviewers and papers the result names.
-        compose
-            Makes the document of a result, and takes the codes if names in it are replaced.
-
-        Raises
-        ------
-        InputError
-            If a file cannot be written, or the key that is there already is none.
-        """
+        """Write the report of a result, where one was asked for."""
         if self.path is None:
             return
         from reviewgraph._base.provenance import line_of
@@ -83,13 +60,7 @@ class Reporting:
 
 
 def read_key(path: str) -> Mapping[tuple[str, str], str]:
-    """Return the codes of a key that is there already, so that the reports of a conference agree.
-
-    Raises
-    ------
-    InputError
-        If what is there is no key, or cannot be read.
-    """
+    """Return the codes of a key that is there already, so that the reports of a conference agree."""
     if not os.path.exists(path):
         return {}
     found: list[dict[str | Any, Any]] | None = None
@@ -134,16 +105,7 @@ def _missing(name: str) -> Iterator[None]:
 
 
 def report_options(command: Decorated) -> Decorated:
-    """Add the options to a command, and call it with ``reporting``.
-
-    >>> import click
-    >>> @click.command()
-    ... @report_options
-    ... def show(reporting):
-    ...     click.echo(reporting.path)
-    >>> sorted(parameter.name for parameter in show.params)
-    ['anonymous', 'html']
-    """
+    """Add the options to a command, and call it with ``reporting``."""
 
     @functools.wraps(command)
     def with_report(*args: Any, html: str | None, anonymous: bool, **others: Any) -> Any:
@@ -155,10 +117,7 @@ def report_options(command: Decorated) -> Decorated:
             expect_writable(reporting.key_path)
         return command(*args, reporting=reporting, **others)
 
-    decorated: Any = with_report
-    for each in (_ANONYMOUS, _HTML):
-        decorated = each(decorated)
-    return decorated  # type: ignore[no-any-return]
+    return with_options(_HTML, _ANONYMOUS)(with_report)  # type: ignore[no-any-return]
 
 
 _HTML = option(

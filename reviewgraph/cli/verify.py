@@ -154,11 +154,6 @@ def asked_again(made: click.Context) -> Answer | None:
     """Return what a command prints with ``--json`` to the same words; None where it ends without an answer.
 
     What it writes is written into a folder that goes again, but for reports, which are not made; nothing is shown.
-
-    Parameters
-    ----------
-    made
-        The context of the command, with what it was asked; left as it was.
     """
     before = dict(made.params)
     files = {option.name or "" for option in made.command.params if option.callback is writable}

@@ -42,14 +42,14 @@ def panels(result):
 def test_a_column_is_no_rule_until_it_is_asked_for():
     result = run("--json")
     assert (
-        "people.csv: no rule is about the columns institution and senior; to ask for one: "
+        "people.csv: no rule uses the columns institution and senior; to add one: "
         "--at-most institution=1 --at-least senior=1" in result.stderr
     )
     assert json.loads(result.stdout)["rules"] == []
     homes = dict(zip((f"r{j}" for j in range(6)), "XXYYZZ", strict=True))
     assert any(len({homes[r] for r in panel}) < 3 for panel in panels(result))
     asked = run("--json", "--at-most", "institution=1")
-    assert "no rule is about the column senior; to ask for one: --at-least senior=1" in asked.stderr
+    assert "no rule uses the column senior; to add one: --at-least senior=1" in asked.stderr
     assert all(len({homes[r] for r in panel}) == 3 for panel in panels(asked))
 
 
