@@ -1,4 +1,4 @@
-"""The command ``reviewgraph calibrate``."""
+"""``reviewgraph calibrate``: select papers, explain qualities, and write results of a calibration."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews
 
 
-# ``--select``: which papers, and why not.
+# ``--select``.
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What was selected: labels best first, the selection where there are chances, why it was refused.
+    """Selected labels, best first; the selection, if the method has probabilities; the reason for a refusal.
 
-    ``lists`` says of every paper whether it is in, to be discussed (``discuss``), out, or set aside (``aside``); None
-    for one without a score, and as a whole where nothing was selected. ``aside`` are the labels of the last.
+    ``lists`` has ``in``, ``discuss``, ``out`` or ``aside`` for each paper, None for a paper without a score; it is None
+    without a selection. ``aside`` contains the labels of papers set aside.
     """
 
     selected: list[Any] = field(default_factory=list)
@@ -83,14 +83,14 @@ class Choice:
 
 
 def expect_number_to_draw(lottery: bool, share: Share | None) -> None:
-    """Refuse a lottery without a number of papers to draw."""
+    """Refuse a lottery without a number of papers."""
     if lottery and share is None:
-        message = "lottery: expected --select N or P% with it, the number of papers to draw"
+        message = "lottery: expected --select N or P% with it, the number of papers to select"
         raise InputError(message)
 
 
 def choose(result: Estimate, share: Share | None, *, error_rate: float, across_groups: bool) -> Choice:
-    """Select the best papers of a result, with three lists where it knows chances."""
+    """Select the best papers of a result, in three lists if it has probabilities."""
     import warnings
 
     from lsc.calibration import Calibration
@@ -115,13 +115,13 @@ def choose(result: Estimate, share: Share | None, *, error_rate: float, across_g
 
 
 def with_chances(selection: Selection) -> Choice:
-    """Return the choice that a selection is."""
+    """Return a selection as a choice."""
     aside = selection.named(selection.aside)
     return Choice(selection.named(selection.best), selection, lists=selection.lists, aside=aside)
 
 
 def _chosen(result: Estimate, selected: list[Any], inside: BoolArray) -> Choice:
-    """Put a paper in or out where the method knows no chances, or aside where it cannot be compared."""
+    """Return a choice without probabilities: papers are in or out, or set aside if they cannot be compared."""
     best = set(selected)
     places = zip(result.items, (result.rank > 0).tolist(), inside.tolist(), strict=True)
     lists = [
@@ -132,7 +132,7 @@ def _chosen(result: Estimate, selected: list[Any], inside: BoolArray) -> Choice:
     return Choice(selected, lists=lists, aside=aside)
 
 
-# What ``calibrate`` is asked for beside the qualities: lots, an account, the scale of references.
+# Further results: a lottery, contributions to a quality, the scale of references.
 
 
 @dataclass
@@ -144,23 +144,23 @@ class Extras:
     line: ReferenceLine | None = None
 
     def draw(self, choice: Choice, given: int | None) -> None:
-        """Draw lots among the papers that a selection cannot tell apart, with a seed that is 0 unless given."""
+        """Randomise among the papers that a selection cannot distinguish; the default seed is 0."""
         from lsc.words.posterior_page import lottery_lines
 
         if choice.selection is None:
             return
         seed = given or 0
-        drawn, chances = choice.selection.draw(seed), choice.selection.lottery.tolist()
-        listed = {label: chance for label, chance in zip(choice.selection.labels, chances, strict=True) if chance > 0}
+        drawn, probability = choice.selection.draw(seed), choice.selection.lottery.tolist()
+        listed = {label: p for label, p in zip(choice.selection.labels, probability, strict=True) if p > 0}
         self.lines += ["", *lottery_lines(drawn, listed, seed, given=given is not None)]
         self.record["lottery"] = {
             "seed": seed,
             "drawn": drawn,
-            "probabilities": [{"item": label, "probability": chance} for label, chance in listed.items()],
+            "probabilities": [{"item": label, "probability": p} for label, p in listed.items()],
         }
 
     def explain(self, result: PosteriorEstimate, papers: Sequence[Label]) -> None:
-        """Account for the qualities of papers, in lines that name nobody, and by name in the record."""
+        """Show the contributions to qualities: lines without names of reviewers, and a record with them."""
         from lsc.report import scale_of
         from lsc.words.pages import account_lines
 
@@ -171,7 +171,7 @@ class Extras:
         self.record["accounts"] = [account.to_dict() for account in accounts]
 
     def scale(self, result: Estimate, known: Mapping[str, float], *, heard: bool) -> None:
-        """Draw a straight line through papers of known quality, which the calibration may have ``heard`` of."""
+        """Map qualities to the scale of known ones by a line; the calibration may have used these (``heard``)."""
         from lsc.words.calibration_page import line_lines
 
         with _as_option():
@@ -180,22 +180,22 @@ class Extras:
         self.record["scale"] = self.line.to_dict()
 
     def columns(self, choice: Choice) -> dict[str, list[Any]]:
-        """Return what a file has beside the columns of the result."""
+        """Return the columns of the file in addition to those of the result."""
         return {**self.scaled(), **({} if choice.lists is None else {"list": choice.lists})}
 
     def placed(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the items of the JSON, with their places on the scale of references."""
+        """Return the items of the JSON, with their qualities on the scale of references."""
         for name, values in self.scaled().items():
             items = [{**row, name: value} for row, value in zip(items, values, strict=True)]
         return items
 
     def scaled(self) -> dict[str, list[Any]]:
-        """Return the places of papers on the scale of references, where they were asked for."""
+        """Return the qualities on the scale of references, if requested."""
         return {} if self.line is None else {"scaled": self.line.value.tolist()}
 
 
 def read_known(reviews: Reviews, path: str) -> dict[Any, float]:
-    """Read papers of known quality, those of the reviews; a file of others is refused before the work begins."""
+    """Read the papers of known quality that have reviews; a file without any is refused before the work begins."""
     import numpy as np
 
     from lsc.estimate import known_values
@@ -207,7 +207,7 @@ def read_known(reviews: Reviews, path: str) -> dict[Any, float]:
 
 @contextmanager
 def _as_option() -> Iterator[None]:
-    """Say ``on_scale_of`` where the library says ``references``: another option bears that name."""
+    """Replace ``references`` in messages of the library, which is the name of another option."""
     try:
         yield
     except InputError as error:
@@ -215,12 +215,9 @@ def _as_option() -> Iterator[None]:
         raise InputError(message) from error
 
 
-# What ``calibrate`` is asked for of a result, whether names or codes stand in it.
-
-
 @dataclass(frozen=True)
 class Asked:
-    """What is asked for beside the qualities."""
+    """Options that apply to a result, under names or codes; ``heard``: the calibration used references."""
 
     select: Share | None
     error_rate: float
@@ -232,7 +229,7 @@ class Asked:
     heard: bool
 
     def of(self, result: Any) -> tuple[Choice, Extras]:
-        """Return the selection, and what else was asked for."""
+        """Return the selection and the further results."""
         choice, extras = (
             choose(result, self.select, error_rate=self.error_rate, across_groups=self.across_groups),
             Extras(),
@@ -246,7 +243,7 @@ class Asked:
         return choice, extras
 
     def coded(self, codes: Codes | None) -> Asked:
-        """Return the same of a result that stands under codes."""
+        """Return the same for a result under codes."""
         if codes is None:
             return self
         explain = [codes.item[label] for label in self.explain]
@@ -254,20 +251,23 @@ class Asked:
         return replace(self, explain=explain, known=known)
 
 
-# Which method ``calibrate`` runs, and the options that go to it.
+# The method and its options.
 
-#: Whom a hypothesis is about.
+#: The reviews of reviewers with a hypothesis class, for messages.
 SCORED = "the reviews with a score"
-#: Options that choose the first method that takes them where --method names none, by the name of their parameter.
+#: Options that select the method without --method, the first that has them, by parameter.
 CHOOSING = {"hypothesis": "--hypothesis", "by_reviewer": "--hypotheses", "max_slope": "--max-slope", "ties": "--ties"}
 
 
 def settle_method(given: str | None, options: Mapping[str, Any], *, of_probabilities: Mapping[str, Any]) -> Method:
-    """Return the method: the one given, else the first that takes an option that chooses it, else the posterior."""
+    """Return the method: that of --method, else the first with one of the options of ``CHOOSING``, else the posterior.
+
+    Options in ``of_probabilities`` need a method with probabilities.
+    """
     asked = [name for name in CHOOSING if options[name] is not None]
     chosen = _takers(asked[0])[0] if asked else METHODS[DEFAULT]
     method = chosen if given is None else METHODS[given]
-    # Each option with the methods that it belongs to, options of probabilities last.
+    # Each option with its methods, options that need probabilities last.
     needed = [(CHOOSING[name], _takers(name)) for name in asked]
     needed += [("--weights", _takers("weights"))] if options["weights"] else []
     sure = [one for one in METHODS.values() if one.probabilities]
@@ -280,14 +280,14 @@ def settle_method(given: str | None, options: Mapping[str, Any], *, of_probabili
         raise InputError(message)
     if options["references"] and method not in _takers("references"):
         message = (
-            f"method: {method.name} knows no references; use {_names(_takers('references'))}, or leave --references out"
+            f"method: {method.name} has no references; use {_names(_takers('references'))}, or leave --references out"
         )
         raise InputError(message)
     return method
 
 
 def _takers(option: str) -> list[Method]:
-    """Return the methods that take an option, by the name of its parameter."""
+    """Return the methods with an option, by parameter."""
     parameter = "hypothesis" if option == "by_reviewer" else option
     return [method for method in METHODS.values() if parameter in method.options]
 
@@ -299,7 +299,7 @@ def _names(methods: Iterable[Method]) -> str:
 def options_of(
     method: Method, reviews: Reviews, options: Mapping[str, Any], progress: Callable[..., Any]
 ) -> dict[str, Any]:
-    """Return the options of a method as it takes them, side files read."""
+    """Return the options of a method, with the contents of side files."""
     from reviewgraph.formats.side import read_references, read_weights
 
     found: dict[str, Any] = {}
@@ -332,7 +332,7 @@ def _hypotheses(reviews: Reviews, default: str, path: str | None) -> HypothesisL
     return everyone | {label: name for label, name in given.items() if label in everyone}
 
 
-# ``calibrate --sheet DIR``: a page a paper that its authors may see.
+# ``--sheet DIR``: a page for the authors of each paper.
 
 
 def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Label]) -> list[str]:
@@ -346,9 +346,9 @@ def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Lab
     return ["", f"{counted(len(papers), 'sheet')} for authors in {folder}; {INDEX} lists them by paper."]
 
 
-# ``calibrate --stream``: tables larger than memory.
+# ``--stream``: tables larger than memory.
 
-#: Options that it knows; the second are the posterior's.
+#: Supported options; the second list is for the posterior only.
 KNOWN = ("method", "hypothesis", "max_slope", "output", "as_json")
 OF_POSTERIOR = ("select", "error_rate", "by_group_average", "lottery", "seed")
 LINES = " or ".join(kind.name for kind in classes() if kind.shape is Shape.LINEAR)
@@ -395,7 +395,7 @@ def _with_chances(result: StreamedPosterior, options: Mapping[str, Any]) -> None
 
 
 def _chosen_of_stream(result: StreamedPosterior, options: Mapping[str, Any]) -> Choice:
-    """Select the best papers where that is asked for."""
+    """Select the best papers, if requested."""
     from lsc.errors import Incomparable
 
     if options["select"] is None:
@@ -425,7 +425,7 @@ def _show(lines: list[str], output: str | None) -> None:
     show_files()
 
 
-#: Reviews that are offered to be planned for a selection, at most; one for each paper to discuss.
+#: Maximum number of reviews in the suggested plan, one for each paper to discuss.
 MORE = 100
 
 
@@ -580,8 +580,8 @@ def calibrate(
         result: Any = chosen(reviews, **options_of(chosen, reviews, options, tell))
         asked = Asked(select, error_rate, by_group_average, lottery, seed, explain, known, bool(options["references"]))
         choice, extras = asked.of(result)
-        tell(Progress(clock.elapsed(), "what the correction is worth, and the page"))
-        # One selection serves page, file and JSON. An account alone needs no page, and so no withheld scores.
+        tell(Progress(clock.elapsed(), "the benefit of the correction, and the page"))
+        # Page, file and JSON use one selection. With --explain there is no page, and no held-out prediction.
         short = bool(explain) and not as_json and not reporting.path
         page = Page([], [], []) if short else page_of(result, choice.selection)
     given = () if choice.selection is None else (choice.selection,)
@@ -628,7 +628,7 @@ def _tell(page: Page, extras: Extras, known: list[str]) -> None:
 
 
 def _report(result: Estimate, asked: Asked, output: str | None) -> Document:
-    """Return the report of a result, names as they stand in it."""
+    """Return the report of a result, under its names or codes."""
     from lsc.report import document
     from lsc.words.pages import page_of
 
@@ -647,7 +647,7 @@ def _report(result: Estimate, asked: Asked, output: str | None) -> Document:
 
 
 def _expect_scored(reviews: Reviews, paper: str) -> None:
-    """Refuse a paper that cannot be explained before the work begins."""
+    """Refuse a paper without a score before the work begins."""
     code = reviews.item_code.get(paper)
     if code is None or not (reviews.item[reviews.scored] == code).any():
         message = f"explain: expected a paper with a score, found {paper!r}; check its spelling"
@@ -655,7 +655,7 @@ def _expect_scored(reviews: Reviews, paper: str) -> None:
 
 
 def _known(result: Estimate, choice: Choice, known: list[str], output: str | None) -> list[str]:
-    """Say what is known now, and where it is."""
+    """Return the last lines of the page: the selected papers, and the file."""
     lines = []
     if choice.selected and choice.selection is None:
         lines += [f"Selected, best first: {', '.join(map(str, choice.selected))}", *_aside(result, choice), ""]
@@ -666,7 +666,7 @@ def _known(result: Estimate, choice: Choice, known: list[str], output: str | Non
 
 
 def _aside(result: Estimate, choice: Choice) -> list[str]:
-    """Name the papers that were set aside, if there are any."""
+    """List the papers that were set aside, if there are any."""
     from lsc.words.posterior_page import aside_lines
 
     codes = [result.reviews.item_code[label] for label in choice.aside]
@@ -675,13 +675,13 @@ def _aside(result: Estimate, choice: Choice) -> list[str]:
 
 
 def _next(result: Estimate, choice: Choice, share: Share | None) -> list[tuple[str, str]]:
-    """Return what to type next, and what for, where there is anything."""
+    """Return the next commands and their purposes."""
     table, found = given_table(), []
     if choice.aside:
         words = f"reviews that would connect the {counted(len(choice.aside), 'paper')} set aside"
         found.append((command_line("plan", table, "--target connected"), words))
     elif int(result.group.max(initial=0)) > 1:
-        found.append((command_line("plan", table), "reviews that would join what is apart"))
+        found.append((command_line("plan", table), "reviews that would connect the groups"))
     elif not choice.selected:
         found.append((command_line("calibrate", table, "--select 10% -o calibrated.csv"), "to choose"))
     if choice.selection is not None and choice.selection.discuss.size:

@@ -1,4 +1,4 @@
-"""The command ``reviewgraph reproduce``."""
+"""``reviewgraph reproduce``: the experiments of the paper on Least Square Calibration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reviewgraph.cli.output import Refusal, offer, refusing, say, show, telling
 
 SIMULATED = ("table1", "mixture", "mixed", "doubly-connected", "k", "ratio", "sigma", "rank")
 PEER_GRADING = "peer-grading"
-#: Libraries for processes and pictures, which come with the extra ``reproduce``.
+#: Libraries for processes and plots, installed by the extra ``reproduce``.
 NEEDED = ("joblib", "matplotlib")
 #: One thread in each process: two processes on two cores, and sums in one order whatever the number of processes.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -81,9 +81,9 @@ def reproduce(
     if name == PEER_GRADING or (name == "all" and (data["hamburg"] or data["reviews"])):
         cells += _peer_grading(data, output, as_json)
     elif name == "all":
-        say("peer-grading is left out: it needs data (--hamburg DIR, or --reviews FILE --truth FILE).")
+        say("peer-grading is skipped: it needs data (--hamburg DIR, or --reviews FILE --truth FILE).")
     elif data["hamburg"] or data["reviews"] or data["truth"]:
-        message = "--reviews, --truth and --hamburg go with peer-grading"
+        message = "--reviews, --truth and --hamburg are options of peer-grading only"
         raise click.UsageError(message)
     if name != PEER_GRADING:
         cells += _simulated(SIMULATED if name == "all" else [name], trials, jobs, papers, output, as_json)
@@ -92,13 +92,13 @@ def reproduce(
         return
     show_files()
     if output:
-        show(f"Tables and pictures are in {output}.")
+        show(f"Tables and plots are in {output}.")
     else:
-        offer(f"{_again(name)} -o results", "to keep tables and pictures")
+        offer(f"{_again(name)} -o results", "to write tables and plots")
 
 
 def _expect_installed() -> None:
-    """Refuse where a library is missing that nothing but this command needs."""
+    """Refuse if a library is missing that only this command needs."""
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         message = f"reproduce needs {' and '.join(missing)}; to install: python -m pip install 'reviewgraph[reproduce]'"
@@ -106,7 +106,7 @@ def _expect_installed() -> None:
 
 
 def _again(name: str) -> str:
-    """Return the running command with its options, as a shell would take them."""
+    """Return the running command with its options for the shell."""
     import shlex
 
     context = click.get_current_context()
@@ -129,7 +129,7 @@ def _simulated(
     chosen = [EXPERIMENTS[name] for name in names]
     if papers is not None:
         chosen = [experiment.scaled(papers) for experiment in chosen]
-    # One thread a process: the processes share the cores.
+    # One thread per process: the processes share the cores.
     folder = folder_of(output)
     with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1), telling() as tell:
         results = run(chosen, trials, folder=folder, progress=tell)
@@ -142,7 +142,7 @@ def _simulated(
         if not quiet:
             show("\n".join([*table(experiment, cells), ""]), whole=True)
     if not quiet and papers is None:
-        show("In brackets the paper's; = within two standard errors, + better, ! not reproduced.")
+        show("In brackets the figures of the paper; = within two standard errors, + better, ! not reproduced.")
     return found
 
 
@@ -150,7 +150,7 @@ def _peer_grading(data: dict[str, Any], output: str | None, quiet: bool) -> list
     from lsc.experiments import peer_grading
     from lsc.experiments.running import folder_of
 
-    # One task a homework, question or semester of the course; one for any other table.
+    # One task per homework, question or semester of the course; one for any other table.
     if data["hamburg"]:
         tasks = peer_grading.read_hamburg(data["hamburg"], data["by"])
     elif data["reviews"] and data["truth"]:
@@ -162,7 +162,7 @@ def _peer_grading(data: dict[str, Any], output: str | None, quiet: bool) -> list
     else:
         message = (
             "peer-grading needs data: --reviews FILE --truth FILE, or --hamburg DIR with the files of the course in "
-            "Hamburg, which its authors give on request"
+            "Hamburg, which its authors provide on request"
         )
         raise Refusal(message)
     cells = peer_grading.cells_of(tasks)

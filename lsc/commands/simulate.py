@@ -1,4 +1,4 @@
-"""The command ``reviewgraph simulate``."""
+"""``reviewgraph simulate``: scores with known truth, or the files of a conference before its reviews."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reviewgraph.cli.options import examples, keep_file, show_files
 from reviewgraph.cli.output import Refusal, offer, refusing, show
 
 PRESETS = (*(kind.name for kind in simulated()), "mixture", "mixed", "doubly-connected", "realistic")
-#: What is there before any review.
+#: The preset without reviews.
 CONFERENCE = "conference"
 N_PAPERS, N_REVIEWERS = 100, 80
 #: The options of ``assign`` that take its files.
@@ -26,7 +26,7 @@ OFFERED = (
 )
 
 
-#: What is simulated of hypothesis classes, by their name; of others their own words.
+#: Descriptions of hypothesis classes in help; others are described by their own words.
 SIMULATED = {
     "linear": "score = slope * quality + offset for each reviewer",
     "convex, concave": "sums of powers",
@@ -101,7 +101,7 @@ def simulate(
 ) -> None:
     """Simulate scores whose truth is known, or a conference before its reviews."""
     if gone and not assignment:
-        message = "--gone goes with --assignment"
+        message = "--gone: expected --assignment FILE with it, found none"
         raise click.UsageError(message)
     if assignment:
         changes["assignment"] = _read_assignment(assignment, gone)
@@ -142,7 +142,7 @@ def _make_up_conference(
 
     unknown = [name for name, value in others.items() if value is not None]
     if unknown:
-        message = f"--{unknown[0]} does not go with {CONFERENCE}"
+        message = f"--{unknown[0]} cannot be combined with {CONFERENCE}"
         raise click.UsageError(message)
     found = draw_conference(papers or N_PAPERS, reviewers or N_REVIEWERS, seed)
     paper, reviewer = (_numbered(letter, number) for letter, number in zip("PR", found.bid.shape, strict=True))
@@ -164,7 +164,7 @@ def _make_up_conference(
 
 
 def _read_assignment(paths: tuple[str, ...], gone: str | None) -> Any:
-    """Return who reviews what, in labels of files, without those who are gone; scores count as planned."""
+    """Return who reviews what, by the labels of the files, without reviewers who are gone; scores are ignored."""
     from reviewgraph.cli.duties import read_gone
     from reviewgraph.io.reading import read_reviews
     from reviewgraph.io.sides import without_gone
@@ -188,19 +188,19 @@ def _changed(preset: str, setting: Any, changes: dict[str, Any]) -> Any:
     given = {names.get(name, name): value for name, value in changes.items() if value is not None}
     unknown = [name for name in given if not hasattr(setting, name)]
     if unknown:
-        message = f"--{unknown[0]} does not go with {preset}"
+        message = f"--{unknown[0]} cannot be combined with {preset}"
         raise click.UsageError(message)
     return replace(setting, **given)
 
 
 def _write(folder: str, files: dict[str, str], overwrite: bool) -> None:
-    """Write files that belong together, in the place of others only where that is asked for."""
+    """Write all files or none; other files are replaced only with ``overwrite``."""
     from reviewgraph._base.storing import write_together
 
     for name, text in files.items():
         place = os.path.join(folder, name)
         if not overwrite and os.path.exists(place) and not _holds(place, text):
-            message = f"{place}: is there already and is something else; name another folder with -o, or --overwrite"
+            message = f"{place}: exists with other content; name another folder with -o, or use --overwrite"
             raise Refusal(message)
     write_together(folder, files)
 

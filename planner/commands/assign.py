@@ -84,7 +84,7 @@ authors_options = with_options(
 def read_who_wrote(
     authors: str | None, reviewers: Collection[str], author_distance: int, allow_cycles: bool, allow_coauthors: bool
 ) -> dict[str, Any]:
-    """Read the authors' file as arguments of :func:`planner.assign`; authors who do not review are counted on stderr."""
+    """Read the authors' file as arguments of :func:`planner.assign`, with a note on authors who do not review."""
     from reviewgraph.formats.side import read_authors
 
     rules = {"author_distance": author_distance, "allow_cycles": allow_cycles, "allow_coauthors": allow_coauthors}
@@ -238,9 +238,7 @@ AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
 
 @click.command(
     cls=Command,
-    renamed={
-        "--min-affinity": ("--avoid-below", "from the next release --min-affinity excludes such pairs, as in plan")
-    },
+    renamed={"--min-affinity": ("--avoid-below", "from the next release --min-affinity excludes such pairs")},
     epilog=examples(
         (
             "Three reviews per paper, at most six per reviewer:",

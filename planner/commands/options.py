@@ -451,7 +451,7 @@ class Destination:
             self._text(Outgoing({"reviewer": shown[0][:1], "item": shown[1][:1]}))
 
     def write(self, outgoing: Outgoing) -> bool:
-        """Write the reviews that the system accepts, if there is a file, and list the others; returns whether all were."""
+        """Write the reviews that the system accepts, if there is a file; returns whether none was left out."""
         if not self.output:
             return True
         taken, left = self.upload.parted(outgoing)

@@ -1,4 +1,4 @@
-"""``reviewgraph check``: will these reviews let us put every paper on one scale?"""
+"""``reviewgraph check``: do the reviews put all papers on one scale, and how precisely?"""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews
 
 
-# ``--like``, ``--noise``, ``--severity``, ``--stretch``: what is assumed of scores that nobody has given yet.
+# ``--like``, ``--noise``, ``--severity``, ``--stretch``: assumptions on future scores.
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -104,12 +104,12 @@ def assumption_options(command: Decorated) -> Decorated:
     return with_options(*_ASSUMPTION_PARAMETERS)(with_assumptions)  # type: ignore[no-any-return]
 
 
-# ``--fragile`` and ``--missing``: what would be lost with a reviewer or a review.
+# ``--fragile`` and ``--missing``: losses of reviewers and reviews.
 
 
 @refusing
 def _missing(ctx: click.Context, param: click.Parameter, value: str | None) -> float | dict[str, float] | None:
-    """Return the probability, or those by reviewer of a file."""
+    """Return the probability, or the probabilities by reviewer in a file."""
     if value is None:
         return None
     from reviewgraph.formats.side import read_missing
@@ -265,13 +265,13 @@ def check(
 
 
 def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[str]:
-    """Return whether a required level is reached, where one is required."""
+    """Return the line on the required level, if there is one."""
     going_by = ", going by the scores" if use_scores else ""
     return [f"Required level {required}{going_by}: {'reached' if reached else 'missed'}."] if required else []
 
 
 def _next(report: Report, missed: str | None, *, use_scores: bool) -> tuple[str, str]:
-    """Return the next command to type, and what for: a plan for what is missed or short, or else to calibrate."""
+    """Return the next command and its purpose: a plan if the level or reviews are missing, else a calibration."""
     context = click.get_current_context()
     table, gone, given = whole_table(report.reviews), gone_words(), context.params
     conflicts = None if is_shared(context, "conflicts") else given.get("conflicts")
@@ -290,7 +290,7 @@ def _next(report: Report, missed: str | None, *, use_scores: bool) -> tuple[str,
         return command_line("check", table), "with all papers"
     late = report.reviews.n_reviews - int(report.reviews.scored.sum())
     those = "the missing review is" if late == 1 else f"the {late:,} missing reviews are"
-    why = f"once {those} in; if some will not come, check --gone FILE"
+    why = f"once {those} in; if some will not arrive, check --gone FILE"
     if report.scored is None:
-        why = "when the scores are in, here or in a file beside"
+        why = "once the scores are in, in these files or in another one"
     return command_line("calibrate", table), why if late else ""

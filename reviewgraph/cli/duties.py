@@ -1,4 +1,4 @@
-"""Who is gone (``--gone``, ``--gone-after``), and what an assignment should keep to."""
+"""Options on reviewers who are gone, on the constraints of an assignment, and on the number of selected papers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ duty_options = with_options(
 
 
 def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse what is neither a date nor a time."""
+    """Refuse a value that is neither a date nor a time."""
     from reviewgraph.formats.values import A_MOMENT, parse_end
 
     if value is not None and parse_end(value) is None:
@@ -94,18 +94,18 @@ def read_gone(path: str | None) -> Gone | None:
 
 
 def read_gone_and_late(reviews: Reviews, path: str | None, after: str | None) -> Gone | None:
-    """Read who will not deliver; who is late by ``--gone-after`` is counted on stderr."""
+    """Read who will not deliver; reviewers who are late by ``--gone-after`` are counted on stderr."""
     from reviewgraph.io.sides import Gone
 
-    told = read_gone(path)
+    gone = read_gone(path)
     if after is None:
-        return told
+        return gone
     late = _late(reviews, after)
-    return Gone(tuple(dict.fromkeys([*told.reviewers, *late])), told.pairs) if told else Gone(tuple(late))
+    return Gone(tuple(dict.fromkeys([*gone.reviewers, *late])), gone.pairs) if gone else Gone(tuple(late))
 
 
 def _late(reviews: Reviews, after: str) -> list[Label]:
-    """Return who is late, and say how many that is, and of what nobody knows when."""
+    """Return the late reviewers, with notes on their number and on rows without times."""
     from reviewgraph.formats.values import parse_end
     from reviewgraph.io.reading import late_people
 
@@ -116,12 +116,12 @@ def _late(reviews: Reviews, after: str) -> list[Label]:
     say(f"--gone-after {after}: {who} submitted none after it; the last came on {last:%Y-%m-%d at %H:%M} UTC")
     if dates.silent:
         rows = counted(dates.silent, "row is", "rows are")
-        say(f"--gone-after {after}: {rows} of files that do not say when; nobody is late by them")
+        say(f"--gone-after {after}: {rows} in files without times, which make nobody late")
     return late
 
 
 def gone_words() -> list[str]:
-    """Return ``--gone`` and ``--gone-after`` as they were given, for the next command to type."""
+    """Return ``--gone`` and ``--gone-after`` for the next command."""
     context = click.get_current_context()
     given = {name: value for name, value in context.params.items() if value and not is_shared(context, name)}
     options = (("--gone", given.get("gone")), ("--gone-after", given.get("gone_after")))
@@ -131,7 +131,7 @@ def gone_words() -> list[str]:
 def read_duties(
     items: str | None, conflicts: str | None, reviewers: str | None, load: int | None, demand: int | None
 ) -> dict[str, Any]:
-    """Read the files, as arguments of :func:`reviewgraph.check`; what was not asked is left out."""
+    """Read the files as arguments of :func:`reviewgraph.check`, without those that were not passed."""
     from reviewgraph.formats import side
 
     asked: dict[str, Any] = {}
@@ -142,7 +142,7 @@ def read_duties(
         asked["load"] = {label: load if own is None else own for label, own in loads.items()}
     elif load is not None:
         asked["load"] = load
-    # Read for its papers before, and what is to be known of it was said then.
+    # The file was read for its papers before, with notes; now without.
     needs = (
         {label: one.demand for label, one in side.read_items(items, columns=given_columns()).items()} if items else {}
     )
@@ -151,7 +151,7 @@ def read_duties(
     return asked
 
 
-# ``--select``: how many papers, as a number or a percentage.
+# ``--select``: a number or a percentage of papers.
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class Share:
         return f"{self.number:g}%" if self.percent else f"{self.number:g}"
 
     def of(self, most: int) -> int:
-        """Return how many papers that is, of those with a score.
+        """Return the number of papers, of those with a score.
 
         >>> Share(10.0, percent=True).of(25), Share(3, percent=False).of(25)
         (3, 3)

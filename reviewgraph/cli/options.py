@@ -1,4 +1,4 @@
-"""The options that every command shares which reads REVIEWS."""
+"""Options of all commands that read REVIEWS, and what the running command has read."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def with_options(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class NamesOption(Option):
-    """An option that takes a name of a registry, and whose help lists them: also those registered later.
+    """An option that takes a name of a registry; its help lists all names, including those registered later.
+
+    ``names`` returns the names, ``text`` the help.
 
     >>> systems = ["cmt"]
     >>> words = lambda: f"Who takes it: {', '.join(systems)}."
@@ -69,18 +71,18 @@ class NamesOption(Option):
         self.type, self.help = click.Choice(list(self._names())), self._text()
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the names of the option and its help."""
+        """Return the names and the help of the option."""
         self._look()
         return super().get_help_record(ctx)
 
     def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
-        """Return the value of the option, and the arguments that remain."""
+        """Return the value of the option, and the remaining arguments."""
         self._look()
         return super().handle_parse_result(ctx, opts, args)
 
 
 def _columns(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> dict[str, str]:
-    """Return the name of the column by role; a comma that no role follows belongs to a name."""
+    """Return the name of the column by role; a comma without a role after it belongs to the name."""
     found: dict[str, str] = {}
     for given in value:
         role = ""
@@ -113,8 +115,8 @@ def _expect_roles(ctx: click.Context, param: click.Parameter, found: Iterable[st
 
 
 def columns_option(command: Decorated) -> Decorated:
-    """Add ``--columns`` to a command: which column is which, in every file that it reads."""
-    # Eager, for callbacks of other options read files.
+    """Add ``--columns`` to a command: the roles of columns, in every file that it reads."""
+    # Eager, because callbacks of other options read files.
     return option(
         "Input",
         "--columns",
@@ -128,24 +130,24 @@ def columns_option(command: Decorated) -> Decorated:
 
 
 def reviewers_option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
-    """Return ``--reviewers FILE``: one file for all commands, each of which uses the columns that it needs."""
+    """Return ``--reviewers FILE``: one file for all commands; each uses the columns that it needs."""
     text = "All reviewers (reviewer[,load,min_load]), with the columns that rules refer to."
     return option("Input", "--reviewers", *names, metavar="FILE", help=text, **settings)
 
 
 def given_columns() -> dict[str, str]:
-    """Return the names of columns that ``--columns`` gives."""
+    """Return the names of columns by role."""
     columns: dict[str, str] = click.get_current_context().meta.get(_COLUMNS, {})
     return columns
 
 
 def read_side(read: Callable[..., R], path: str, *more: Any) -> R:
-    """Read a side file with the columns that ``--columns`` names; what a person should know goes to stderr."""
+    """Read a side file with the columns of ``--columns``; notes go to stderr."""
     return read(path, *more, columns=given_columns(), note=say, read=keep_file, merge=given_spellings())
 
 
 def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Keep what becomes of labels that are alike, for :func:`given_spellings`."""
+    """Keep the rule for similar labels, for :func:`given_spellings`."""
     if value is not None:
         from reviewgraph.formats.side import read_merges
         from reviewgraph.formats.spellings import BY_OPTION, Spellings
@@ -161,8 +163,8 @@ def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str
 
 
 def merge_option(command: Decorated) -> Decorated:
-    """Add ``--merge`` to a command: what becomes of labels that differ in letter case, blanks and the like alone."""
-    # Eager, for callbacks of other options read files.
+    """Add ``--merge`` to a command: the rule for labels that differ only in letter case, blanks and the like."""
+    # Eager, because callbacks of other options read files.
     return option(
         "Input",
         "--merge",
@@ -175,7 +177,7 @@ def merge_option(command: Decorated) -> Decorated:
 
 
 def given_spellings() -> Spellings:
-    """Return how labels are spelled in the files that the running command has read."""
+    """Return the spellings of labels in the files that the running command has read."""
     from reviewgraph.formats.spellings import BY_OPTION, Spellings
 
     meta = click.get_current_context().meta
@@ -186,7 +188,7 @@ def given_spellings() -> Spellings:
 
 
 def _scale(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse one grade alone: without quotes a shell takes the rest for a file to write."""
+    """Refuse a single grade: without quotes a shell redirects output to the rest."""
     if value is not None and ">" not in value:
         message = f'expected all grades in quotes, best first, as in --scale "A>B>C"; found {value!r}'
         raise click.BadParameter(message, ctx, param)
@@ -231,10 +233,10 @@ _PARAMETERS = (
 
 
 def table_options(command: Decorated) -> Decorated:
-    """Add REVIEWS and its options to a command, and call it with ``reviews``, the table they describe.
+    """Add REVIEWS and its options to a command, and call it with the table ``reviews``.
 
-    What a person should know about the files goes to stderr; bad input ends the command with one message and exit
-    status 2. :func:`given_table` tells inside the command how the table was asked for.
+    Notes on the files go to stderr; bad input ends the command with one message and exit status 2.
+    :func:`given_table` returns these arguments for the next command.
     """
 
     @functools.wraps(command)
@@ -252,7 +254,7 @@ def table_options(command: Decorated) -> Decorated:
     ) -> Any:
         from reviewgraph.io.reading import read_reviews
 
-        # Kept for given_table, which offers the next command with the same words.
+        # Kept for given_table; options of a conference file are not repeated in the next command.
         given = (paths, columns, format, items, scale, lower_is_better, duplicates, merge)
         names = ("paths", "columns", "format", "items", "scale", "lower_is_better", "duplicates", "merge")
         context = click.get_current_context()
@@ -277,7 +279,7 @@ def table_options(command: Decorated) -> Decorated:
 
 
 def output_option(text: str) -> Callable[[Decorated], Decorated]:
-    """Return the option ``-o FILE``, which is refused at once where the file cannot be written."""
+    """Return the option ``-o FILE``; a file that cannot be written is refused at once."""
     return option("Result", "-o", "--output", everyday=True, callback=writable, metavar="FILE", help=text)
 
 
@@ -287,7 +289,7 @@ def json_option(command: Decorated) -> Decorated:
 
 
 def examples(*shown: tuple[str, str]) -> str:
-    r"""Return the end of a command's help: what one may ask, and the words that ask it.
+    r"""Return the examples at the end of a command's help: purposes and command lines.
 
     >>> examples(("Can all papers be compared?", "check reviews.csv"))
     '\x08\nExamples:\n  Can all papers be compared?\n    reviewgraph check reviews.csv'
@@ -296,9 +298,9 @@ def examples(*shown: tuple[str, str]) -> str:
 
 
 def given_table(*, whole: bool = False) -> str:
-    """Return REVIEWS and its options as a shell would take them, for the next command to type.
+    """Return REVIEWS and its options for the shell, for the next command.
 
-    What every command takes from the conference file is left out, unless the ``whole`` table is to be named.
+    Those that all commands take from the conference file are left out, unless ``whole``.
     """
     try:
         typed, everything = click.get_current_context().meta[_KEY]
@@ -309,25 +311,25 @@ def given_table(*, whole: bool = False) -> str:
 
 
 def whole_table(reviews: Reviews) -> str:
-    """Return :func:`given_table` with the download that lists all papers, where REVIEWS cannot hold them all."""
+    """Return :func:`given_table` with the download that lists all papers, if REVIEWS cannot contain them all."""
     items = ["--items", reviews.origin.unlisted.beside] if reviews.origin.unlisted else []
     return " ".join(filter(None, (given_table(), shlex.join(items))))
 
 
 def keep_file(file: FileRead) -> None:
-    """Remember a file that was read, for :func:`given_files`."""
+    """Record a file that was read, for :func:`given_files`."""
     click.get_current_context().meta.setdefault(_FILES, {})[file] = None
 
 
 def given_files() -> list[FileRead]:
-    """Return the files that the running command has read, in that order, each once however often it was read."""
+    """Return the files that the running command has read, in order, each once."""
     conference = given_conference()
     read = click.get_current_context().meta.get(_FILES, ())
     return [*([conference.file] if conference else []), *read]
 
 
 def show_files() -> None:
-    """Print the line that says what was read, where anything was."""
+    """Print the line on the files that were read, if there are any."""
     from reviewgraph._base.provenance import line_of
 
     if line := line_of(given_files()):
@@ -342,11 +344,11 @@ def print_result(found: Mapping[str, Any]) -> None:
 
 
 def expect_columns_used() -> None:
-    """Refuse a name of ``--columns`` that no column of the files read bears; to be called once all are read."""
+    """Refuse a name of ``--columns`` that is in none of the files; to be called after reading all."""
     from reviewgraph.formats.columns import named
     from reviewgraph.formats.files import quote
 
-    # A conference file names columns of files that other commands read.
+    # A conference file may name columns of files of other commands.
     names = {} if "columns" in taken_from_file(click.get_current_context()) else given_columns()
     for role, name in names.items():
         if name.strip() and not any(named(file.header, name.strip()) for file in given_files()):
@@ -355,12 +357,15 @@ def expect_columns_used() -> None:
 
 
 def given_system() -> str | None:
-    """Return the name of the conference system that the files given are from, the first that is known; None else."""
+    """Return the conference system of the files, the first that was detected, or None."""
     return next((file.system for file in given_files() if file.system), None)
 
 
 def given_options(left_out: Collection[str] = (), dropped: Collection[str] = ()) -> list[str]:
-    """Return the options of the running command as words of a command line, for the next command to type."""
+    """Return the options of the running command for the next one, without those ``left_out``, by name.
+
+    Values in ``dropped`` are left out of options that may be repeated.
+    """
     context = click.get_current_context()
     words = [] if "conference" in left_out else conference_words()
     for each in context.command.params:
@@ -378,7 +383,7 @@ def given_options(left_out: Collection[str] = (), dropped: Collection[str] = ())
 
 
 def command_line(*parts: str) -> str:
-    """Return a command to type, of parts that a shell takes as they are; empty ones are left out.
+    """Return a command line from its parts, without empty ones.
 
     >>> command_line("plan", "", "--target double")
     'reviewgraph plan --target double'
@@ -387,7 +392,7 @@ def command_line(*parts: str) -> str:
 
 
 def read_when() -> Dates:
-    """Read when the reviews of REVIEWS were asked for and submitted."""
+    """Read when the reviews of REVIEWS were requested and submitted."""
     from reviewgraph.io.reading import read_dates
 
     given = click.get_current_context().params
@@ -395,7 +400,7 @@ def read_when() -> Dates:
 
 
 def read_likewise(path: str) -> Reviews:
-    """Read another table with the columns, the scale and the direction that were given for REVIEWS."""
+    """Read another table with the columns, the scale and the direction of REVIEWS."""
     reviews: Reviews = click.get_current_context().meta[_READER](path)
     return reviews
 
@@ -422,16 +427,19 @@ def _as_typed(
     return shlex.join(words)
 
 
-# ``--stream``: a command on Parquet larger than memory, with the options that can be answered by batches.
+# ``--stream``: commands on Parquet larger than memory, with the options that do not need all reviews at once.
 
 Runner: TypeAlias = "Callable[[Stream, Mapping[str, Any], Callable[[Progress], None]], object]"
 
-#: Options of REVIEWS that a table read by batches knows.
+#: Options of REVIEWS that are supported in batches.
 TABLE = ("paths", "columns", "lower_is_better", "duplicates", "merge")
 
 
 def stream_option(run: Runner, known: Collection[str], text: str) -> Callable[[Decorated], Decorated]:
-    """Add ``--stream`` to a command that has the options of a table."""
+    """Add ``--stream`` to a command: call ``run`` instead, and refuse options that are not ``known``.
+
+    ``run`` takes the open table, the options by name, and a listener to progress.
+    """
 
     def decorate(command: Decorated) -> Decorated:
         @functools.wraps(command)
@@ -447,7 +455,7 @@ def stream_option(run: Runner, known: Collection[str], text: str) -> Callable[[D
 
 
 def expect_none_given(names: Collection[str], among: str = "") -> None:
-    """Refuse options, by name, that are not answered by batches (``among`` which, if not in general)."""
+    """Refuse options that are not supported in batches (``among`` which others, if not in general)."""
     ctx = click.get_current_context()
     for name in ctx.params:
         if is_typed(ctx, name) and name in names:

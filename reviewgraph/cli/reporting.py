@@ -1,4 +1,4 @@
-"""``--html FILE`` and ``--anonymous``: the result as a page that works offline, with codes for names where asked."""
+"""``--html FILE`` and ``--anonymous``: the result as a page that works offline, with codes for names on request."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Reporting:
-    """Where a report goes, and whether names become codes in it."""
+    """The file of a report, None without one, and whether codes replace names in it."""
 
     path: str | None
     anonymous: bool
@@ -44,7 +44,7 @@ class Reporting:
         return f"{self.path}.key.csv"
 
     def write(self, result: Result, reviews: Reviews, compose: Callable[[Result, Codes | None], Document]) -> None:
-        """Write the report of a result, where one was asked for."""
+        """Write the report that ``compose`` makes of a result, if requested; ``reviews`` has all its labels."""
         if self.path is None:
             return
         from reviewgraph._base.provenance import line_of
@@ -55,19 +55,19 @@ class Reporting:
             codes = Codes(reviews.reviewers, reviews.items, read_key(self.key_path))
             result = codes.applied(result)
             write_whole(self.key_path, csv_text(codes.key(reviews.titles)), private=True)
-            say(f"{self.key_path}: the key to the codes; keep it, and do not pass it on")
+            say(f"{self.key_path}: the key to the codes; keep it private")
         write_whole(self.path, html(replace(compose(result, codes), files=line_of(given_files()))))
 
 
 def read_key(path: str) -> Mapping[tuple[str, str], str]:
-    """Return the codes of a key that is there already, so that the reports of a conference agree."""
+    """Return the codes of an existing key, so that the reports of a conference agree."""
     if not os.path.exists(path):
         return {}
     found: list[dict[str | Any, Any]] | None = None
     try:
         with open(path, encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file)
-            # A file that was not written here is not written over, even where it has some columns of a key.
+            # A file with other columns is not overwritten.
             found = list(rows) if tuple(rows.fieldnames or ()) == COLUMNS else None
     except (UnicodeDecodeError, csv.Error):
         pass
@@ -77,7 +77,7 @@ def read_key(path: str) -> Mapping[tuple[str, str], str]:
     if found is None or not all(map(_is_of_a_key, found)):
         message = f"{path}: expected a key with the columns {', '.join(COLUMNS)}, found none; move the file away"
         raise InputError(message)
-    # Labels come back as they were: one that begins like a formula stands there behind an apostrophe.
+    # Labels that begin like a formula have an apostrophe in the file.
     return {(row["kind"], unguarded(row["label"])): row["code"] for row in found}
 
 
@@ -88,7 +88,7 @@ def _is_of_a_key(row: Mapping[str | Any, Any]) -> bool:
 
 
 def load_igraph() -> None:
-    """Load igraph without Matplotlib: a command draws its maps itself, and that would take longer than a check."""
+    """Import igraph without Matplotlib, which maps do not use, and whose import takes longer than a check."""
     if not {"igraph", "matplotlib"} & set(sys.modules):
         with _missing("matplotlib"):
             import igraph  # noqa: F401
@@ -96,7 +96,7 @@ def load_igraph() -> None:
 
 @contextmanager
 def _missing(name: str) -> Iterator[None]:
-    """Let a module be found nowhere for a while."""
+    """Hide a module from imports."""
     sys.modules[name] = None  # type: ignore[assignment]
     try:
         yield

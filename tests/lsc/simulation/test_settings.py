@@ -177,7 +177,7 @@ def test_the_command_writes_both_files_or_none(tmp_path: Path) -> None:
 def test_the_command_refuses_what_does_not_go_together(tmp_path: Path) -> None:
     run = CliRunner().invoke(command, ["realistic", "--load", "4", "-o", str(tmp_path)])
     assert run.exit_code == 2
-    assert "--load does not go with realistic" in run.output
+    assert "--load cannot be combined with realistic" in run.output
     run = CliRunner().invoke(command, ["linear", "--papers", "4", "--load", "9", "-o", str(tmp_path)])
     assert run.exit_code == 2
     assert list(tmp_path.iterdir()) == []

@@ -188,4 +188,4 @@ def test_memory_that_ends_is_called_so_whoever_says_it(monkeypatch, capsys, erro
         raise error
     assert ended.value.code == output.FAILED
     told = capsys.readouterr().err
-    assert ("memory is at its end" in told, "this is an error in reviewgraph" in told) == (short, not short)
+    assert ("memory is exhausted" in told, "this is an error in reviewgraph" in told) == (short, not short)
