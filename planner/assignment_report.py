@@ -56,7 +56,7 @@ def document(found: Assignment, subject: str, closing: Sequence[str] = ()) -> Do
         _facts(found, found.reviews),
         [
             *([] if empty else _sections(found, found.reviews)),
-            Section("text", "As the terminal prints it", [_printed(found, closing)]),
+            Section("text", "As the terminal prints it", [Printed([*page(found).splitlines(), "", *closing])]),
         ],
     )
 
@@ -64,10 +64,6 @@ def document(found: Assignment, subject: str, closing: Sequence[str] = ()) -> Do
 def pictures(found: Assignment) -> list[Picture]:
     """Return the pictures of an assignment: loads, reviews per paper, affinities, sums per paper."""
     return pictures_among(_pictured(found, found.reviews)) if found.reviews.n_reviews else []
-
-
-def _printed(found: Assignment, closing: Sequence[str]) -> Printed:
-    return Printed([*page(found).splitlines(), "", *closing])
 
 
 def _facts(found: Assignment, table: Reviews) -> list[Fact]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from planner._plans.outcome import PlanStatus
 from planner._plans.targets import target_named
@@ -35,18 +35,11 @@ if TYPE_CHECKING:
     from planner._plans.plan import Plan
 
 
-class Growth(NamedTuple):
-    """Number of papers in the largest group, and of groups, before a plan and after each of its reviews."""
-
-    largest: list[int]
-    left: list[int]
-
-
-def growth(found: Plan) -> Growth:
-    """Return the growth of groups at the level of the target."""
+def growth(found: Plan) -> tuple[list[int], list[int]]:
+    """Return the number of papers in the largest group, and of groups, before a plan and after each of its reviews."""
     groups = target_named(found.target).groups(found.constraints.reviews, use_scores=found.use_scores)
     sizes = [int(cover.size) for cover in groups.covers]
-    return Growth(
+    return (
         [max(sizes, default=0), *(review.covers for review in found.reviews)],
         [sum(size > 0 for size in sizes), *(review.groups for review in found.reviews)],
     )
@@ -64,12 +57,16 @@ def document(found: Plan, subject: str, closing: Sequence[str] = ()) -> Document
         None if found.attained and other else found.attained,
         _headline(found, asked),
         lead,
-        [*([proof] if asked is not None else []), *map(_sentence, found.explanation), *short],
+        [
+            *([proof] if asked is not None else []),
+            *(f"{words[:1].upper()}{words[1:]}." for words in found.explanation),
+            *short,
+        ],
         closing,
         _facts(found, asked),
         [
             *(_sections(found, asked) if asked is not None else []),
-            Section("text", "As the terminal prints it", [_printed(found, closing)]),
+            Section("text", "As the terminal prints it", [Printed([*page(found).splitlines(), "", *closing])]),
         ],
     )
 
@@ -77,14 +74,6 @@ def document(found: Plan, subject: str, closing: Sequence[str] = ()) -> Document
 def pictures(found: Plan) -> list[Picture]:
     """Return the pictures of a plan: groups, steps and loads."""
     return pictures_among([*_pictured(found), Asked(found).loads()]) if found.reviews else []
-
-
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
-
-
-def _printed(found: Plan, closing: Sequence[str]) -> Printed:
-    return Printed([*page(found).splitlines(), "", *closing])
 
 
 def _headline(found: Plan, asked: Asked | None) -> str:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import FloatArray, IntArray
     from reviewgraph.io.rules import Rules
     from reviewgraph.io.sides import Numbered
-    from reviewgraph.table.reviews import Reviews, ReviewsLike
+    from reviewgraph.table.reviews import ReviewsLike
 
 
 # The arguments of planning: which of them go together. Each check names the argument and what was expected.
@@ -310,7 +310,9 @@ def plan_extra_reviews(
     with POLICY.within(whole.left):
         task = _task(known, whole, RESERVE * (time_limit or 0.0), use_scores=use_scores)
         budget = None if max_reviews is None else max_reviews - len(known.fixed)
-        ledger = Ledger(_for_whole_plan(whole, budget, missing), progress, budget)
+        part = 1.0 if budget is None else BEFORE_BUDGET
+        part = part if missing is None else BEFORE_KEEPING
+        ledger = Ledger(whole if part == 1.0 else whole.share(part), progress, budget)
         if aim is not None:
             expect_an_end(aim, budget)
         if too_many := words.fixed_too_many(task, budget):
@@ -326,8 +328,12 @@ def plan_extra_reviews(
             ledger.reasons.append("interrupted: this is the best found so far")
             whole.interrupted = True
             keeping = None if missing is None else Keeping(missing, keep, UNKNOWN, UNKNOWN)
-        plan = _finish(task, chosen, ledger, whole) if asked else _nothing_yet(task, chosen, ledger)
-        plan = plan if keeping is None else _told(plan, chosen, keeping)
+        # Without a level the plan begins with the fixed reviews alone.
+        none = PlanStatus.CHOSEN, no_pairs(), list[str]()
+        plan = _finish(task, chosen, ledger, whole) if asked else _plan(task, chosen, ledger, *none)
+        if keeping is not None:
+            said = (*plan.explanation, *words.how_kept(chosen, keeping))
+            plan = replace(plan, keeping=keeping, explanation=said)
         if best_effort and ledger.infeasible:
             plan = _most_of_it(task, chosen, ledger, plan.explanation, whole, rng)
         elif aim is not None and plan.status.may_grow:
@@ -335,23 +341,11 @@ def plan_extra_reviews(
         return _ended(plan, whole)
 
 
-def _for_whole_plan(whole: Clock, budget: int | None, missing: float | None) -> Clock:
-    """Return the clock of the search for a complete plan."""
-    if missing is not None:
-        return whole.share(BEFORE_KEEPING)
-    return whole if budget is None else whole.share(BEFORE_BUDGET)
-
-
 def _ended(plan: Plan, clock: Clock) -> Plan:
     """Record whether a time limit stopped the search; proved results stay proved."""
     proved = plan.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
     said = (TIMED_OUT,) if clock.timed_out and not proved else ()
     return replace(plan, timed_out=clock.timed_out, explanation=(*plan.explanation, *said))
-
-
-def _nothing_yet(task: Task, target: Target, ledger: Ledger) -> Plan:
-    """Make the plan of the fixed reviews alone."""
-    return _plan(task, target, ledger, PlanStatus.CHOSEN, no_pairs(), [])
 
 
 def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger, clock: Clock, rng: np.random.Generator) -> Plan:
@@ -375,22 +369,14 @@ def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger, clock: Clock
     return found
 
 
-def _told(plan: Plan, target: Target, keeping: Keeping) -> Plan:
-    """Add the probability that the level holds."""
-    return replace(plan, keeping=keeping, explanation=(*plan.explanation, *words.how_kept(target, keeping)))
-
-
 def _task(known: Constraints, clock: Clock, reserve: float, *, use_scores: bool) -> Task:
     """Return the task, and reserve the time that this took: the final description of the plan takes about as long."""
     begun = Clock(None)
-    task = new_task(known, _room_for(known.reviews), use_scores=use_scores)
+    # A plan has at most this number of reviews: joins, uncovered items, first reviews of new reviewers.
+    room = 3 * (known.reviews.n_items + known.reviews.n_reviewers) + 64
+    task = new_task(known, room, use_scores=use_scores)
     clock.keep_back(min(begun.elapsed(), reserve))
     return task
-
-
-def _room_for(reviews: Reviews) -> int:
-    """Return an upper bound on the reviews of a plan: joins, uncovered items, first reviews of new reviewers."""
-    return 3 * (reviews.n_items + reviews.n_reviewers) + 64
 
 
 def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:

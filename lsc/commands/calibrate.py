@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from lsc.posteriors import PosteriorEstimate
     from lsc.selection import Selection
     from lsc.streams import StreamedCalibration, StreamedPosterior
-    from lsc.words.pages import Page
     from reviewgraph._base.arrays import BoolArray
     from reviewgraph._base.labels import Label
     from reviewgraph.report.page import Codes, Document
@@ -170,13 +169,13 @@ class Extras:
             self.lines += [*([""] if self.lines else []), *account_lines(account.anonymous(), title, scale)]
         self.record["accounts"] = [account.to_dict() for account in accounts]
 
-    def scale(self, result: Estimate, known: Mapping[str, float], *, heard: bool) -> None:
-        """Map qualities to the scale of known ones by a line; the calibration may have used these (``heard``)."""
+    def scale(self, result: Estimate, known: Mapping[str, float], *, used: bool) -> None:
+        """Map qualities to the scale of known ones by a line; the calibration may have used these (``used``)."""
         from lsc.words.calibration_page import line_lines
 
         with _as_option():
             self.line = result.on_scale_of(known)
-        self.lines += ["", *line_lines(result, self.line, heard=heard)]
+        self.lines += ["", *line_lines(result, self.line, heard=used)]
         self.record["scale"] = self.line.to_dict()
 
     def columns(self, choice: Choice) -> dict[str, list[Any]]:
@@ -217,7 +216,7 @@ def _as_option() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Asked:
-    """Options that apply to a result, under names or codes; ``heard``: the calibration used references."""
+    """Options that apply to a result, under names or codes; ``used``: the calibration used references."""
 
     select: Share | None
     error_rate: float
@@ -226,7 +225,7 @@ class Asked:
     seed: int | None
     explain: Sequence[Label]
     known: Mapping[str, float] | None
-    heard: bool
+    used: bool
 
     def of(self, result: Any) -> tuple[Choice, Extras]:
         """Return the selection and the further results."""
@@ -239,7 +238,7 @@ class Asked:
         if self.explain:
             extras.explain(result, self.explain)
         if self.known is not None:
-            extras.scale(result, self.known, heard=self.heard)
+            extras.scale(result, self.known, used=self.used)
         return choice, extras
 
     def coded(self, codes: Codes | None) -> Asked:
@@ -611,20 +610,15 @@ def calibrate(
         print_result({**found, "items": extras.placed(found["items"])})
     else:
         page = Page([], [], []) if explain else page
-        _tell(page, extras, _known(result, choice, page.closing, output))
+        opening, known_lines = [*page.opening, ""], _known(result, choice, page.closing, output)
+        closing = ["", *known_lines] if known_lines else []
+        show("\n".join([*(opening if page.opening else []), *page.body, *extras.lines, *closing]))
         show_files()
         for following in _next(result, choice, select):
             offer(*following)
     if choice.refused:
         say(choice.refused)
         click.get_current_context().exit(1)
-
-
-def _tell(page: Page, extras: Extras, known: list[str]) -> None:
-    """Print a page."""
-    opening = [*page.opening, ""] if page.opening else []
-    closing = ["", *known] if known else []
-    show("\n".join([*opening, *page.body, *extras.lines, *closing]))
 
 
 def _report(result: Estimate, asked: Asked, output: str | None) -> Document:

@@ -226,12 +226,6 @@ def _cap(text: str | None) -> Any:
         return read_side(side.read_probabilities, text)
 
 
-def write_probabilities(chosen: Assignment, place: str | None) -> None:
-    """Write the probabilities of a randomised assignment."""
-    if place and chosen.randomised is not None:
-        write_table(place, chosen.randomised.to_columns())
-
-
 #: The options on authors by name.
 AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
 
@@ -381,7 +375,8 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
         destination = destination.settled([*asked["reviewers"]], [*asked["items"]])
         chosen = _assign(asked)
     empty = chosen.reviews.n_reviews == 0 and chosen.status is not AssignmentStatus.OPTIMAL
-    write_probabilities(chosen, options["probabilities"])
+    if options["probabilities"] and chosen.randomised is not None:
+        write_table(options["probabilities"], chosen.randomised.to_columns())
     if output and empty:
         say(f"{output}: not written, since there is no assignment")
     whole = empty or destination.write(chosen.outgoing())
@@ -482,27 +477,9 @@ def _design(
 
     # The algorithms would ignore these options.
     for name in (
-        *NAMES,
-        "conflicts",
-        "fixed",
-        "phase_one",
-        "demand",
-        "min_load",
-        "survive",
-        "allow_unscored",
-        "conditioning",
-        "like",
-        *AUTHORS,
-        "attributes",
-        "at_most",
-        "at_least",
-        "reward",
-        *FAIR_NAMES,
-        "max_probability",
-        "perturbation",
-        "draws",
-        "probabilities",
-        "best_effort",
+        *(*NAMES, "conflicts", "fixed", "phase_one", "demand", "min_load", "survive", "allow_unscored", "conditioning"),
+        *("like", *AUTHORS, "attributes", "at_most", "at_least", "reward", *FAIR_NAMES),
+        *("max_probability", "perturbation", "draws", "probabilities", "best_effort"),
     ):
         if is_given(ctx, name):
             taken = taken_from_file(ctx).get(name)

@@ -68,7 +68,7 @@ class Commands(click.Group):
             except (KeyboardInterrupt, ImportError, AttributeError) as error:
                 answers.end()
                 # A module whose import Ctrl-C interrupts stays incomplete, and later imports of it fail.
-                if not isinstance(error, KeyboardInterrupt) and not answers.heard.is_set():
+                if not isinstance(error, KeyboardInterrupt) and not answers.interrupted.is_set():
                     raise
                 say("Interrupted, no result.")
                 ctx.exit(INTERRUPTED)

@@ -110,18 +110,11 @@ def same_file(path: str, other: str) -> bool:
     """Whether two paths are the same file; ``other`` may name a part of it, after a ``#``."""
     if stream_of(path) is not None or (os.path.exists(path) and not os.path.isfile(path)):
         return False
-    return any(
-        os.path.realpath(path) == os.path.realpath(name) or (os.path.exists(path) and _samefile(path, name))
-        for name in (other, other.rpartition("#")[0])
-        if name
-    )
-
-
-def _samefile(path: str, other: str) -> bool:
-    try:
-        return os.path.samefile(path, other)
-    except OSError:
-        return False
+    for name in filter(None, (other, other.rpartition("#")[0])):
+        with contextlib.suppress(OSError):
+            if os.path.realpath(path) == os.path.realpath(name) or os.path.samefile(path, name):
+                return True
+    return False
 
 
 P = ParamSpec("P")
@@ -300,10 +293,10 @@ def discard_the_rest() -> None:
 
 
 class Answers(NamedTuple):
-    """The handler of Ctrl-C: ``end`` stops it, and ``heard`` is set after the first Ctrl-C."""
+    """The handler of Ctrl-C: ``end`` stops it, and ``interrupted`` is set after the first Ctrl-C."""
 
     end: Callable[[], None]
-    heard: threading.Event
+    interrupted: threading.Event
 
 
 @contextlib.contextmanager
@@ -318,8 +311,8 @@ def answered_interrupts() -> Iterator[Answers]:
         return
     receiver, sender = socket.socketpair()
     sender.setblocking(False)
-    over, heard, saying = threading.Event(), threading.Event(), threading.Lock()
-    watcher = threading.Thread(target=_answer, args=(receiver, over, heard, saying), daemon=True)
+    over, interrupted, saying = threading.Event(), threading.Event(), threading.Lock()
+    watcher = threading.Thread(target=_answer, args=(receiver, over, interrupted, saying), daemon=True)
 
     def end_answers() -> None:
         with saying:  # a message that is being printed is completed first
@@ -328,7 +321,7 @@ def answered_interrupts() -> Iterator[Answers]:
     before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
     watcher.start()
     try:
-        yield Answers(end_answers, heard)
+        yield Answers(end_answers, interrupted)
     finally:
         over.set()
         signal.set_wakeup_fd(before)
@@ -337,12 +330,14 @@ def answered_interrupts() -> Iterator[Answers]:
         receiver.close()
 
 
-def _answer(receiver: socket.socket, over: threading.Event, heard: threading.Event, saying: threading.Lock) -> None:
+def _answer(
+    receiver: socket.socket, over: threading.Event, interrupted: threading.Event, saying: threading.Lock
+) -> None:
     """Confirm the first Ctrl-C."""
     while numbers := receiver.recv(1):
         with saying:
             if signal.SIGINT in numbers:
-                heard.set()
+                interrupted.set()
             if signal.SIGINT in numbers and not over.is_set():
                 over.set()
                 say("Stopping ...")

@@ -121,13 +121,16 @@ def _findings(made: click.Context, answer: Answer) -> Findings:
     findings = verifier.run(made, answer)
     asks = findings.outcome == HOLDS and not answer.is_table
     compared = asks and compare_again(findings, answer, asked_again(made))
-    verify_files(findings, answer, [file.to_dict() for file in given_files()], given_words(made))
+    values = (value if isinstance(value, tuple) else (value,) for value in made.params.values())
+    words = [str(word) for listed in values for word in listed]
+    verify_files(findings, answer, [file.to_dict() for file in given_files()], words)
     if compared:
         return findings
     if answer.unseen:
         findings.trust(f"not checked: {', '.join(answer.unseen)}")
-    for option in left_aside(made, verifier.heeded):
-        findings.trust(f"{option}: its effect is not checked")
+    for option in made.command.params:
+        if is_given(made, option.name or "") and option.name not in verifier.heeded | TELLING:
+            findings.trust(f"{option.opts[0]}: its effect is not checked")
     return findings
 
 
@@ -192,18 +195,6 @@ class Verifier(NamedTuple):
     heeded: frozenset[str]
 
 
-def left_aside(made: click.Context, heeded: frozenset[str]) -> list[str]:
-    """Return the options whose effect is not checked."""
-    given = [option for option in made.command.params if is_given(made, option.name or "")]
-    return [option.opts[0] for option in given if option.name not in heeded | TELLING]
-
-
-def given_words(made: click.Context) -> list[str]:
-    """Return the values of all arguments and options, as texts."""
-    listed = (value if isinstance(value, tuple) else (value,) for value in made.params.values())
-    return [str(word) for words in listed for word in words]
-
-
 def _read(params: Mapping[str, Any]) -> Reviews:
     """Read REVIEWS as the command does."""
     options = {name: params[name] for name in TABLE - {"paths", "merge"}}
@@ -253,15 +244,11 @@ def _limits(given: Any, names: tuple[str, ...]) -> dict[str, int] | None:
 
 def _plan(made: click.Context, answer: Answer) -> Findings:
     params = made.params
-    levels = [name for name in params["goals"] if name in _targets(made)]
+    kind = next(option.type for option in made.command.params if option.name == "target")
+    levels = [name for name in params["goals"] if isinstance(kind, click.Choice) and name in kind.choices]
     target = levels[0] if levels and not _named(made, "target") else params["target"]
     asked = bool(levels) or _named(made, "target")
     return verify_plan(answer, _rules(params), target, named=asked)
-
-
-def _targets(made: click.Context) -> list[str]:
-    kind = next(option.type for option in made.command.params if option.name == "target")
-    return list(kind.choices) if isinstance(kind, click.Choice) else []
 
 
 def _rules(params: Mapping[str, Any]) -> PlainRules:
@@ -333,7 +320,8 @@ def _assign(made: click.Context, answer: Answer) -> Findings:
     affinity, conflicts, any_pair = _affinities(params, demand, loads)
     if params["conflicts"]:
         conflicts += pairs_in(read_side(side.read_conflicts, params["conflicts"]))
-    first = frozenset(_first_phase(params["phase_one"]))
+    phase_one, read = params["phase_one"], partial(read_reviews, duplicates="last")
+    first = frozenset(table_of(read_side(read, phase_one)).score if phase_one else ())
     fixed = dict.fromkeys(_pairs_of(side.read_assigned, params["fixed"]))
     market = Market(
         demand,
@@ -363,10 +351,6 @@ def _or(number: int | None, default: int) -> int:
 
 def _pairs_of(read: Callable[..., Columns], path: str | None) -> list[Pair]:
     return pairs_in(read_side(read, path)) if path else []
-
-
-def _first_phase(path: str | None) -> list[Pair]:
-    return list(table_of(read_side(partial(read_reviews, duplicates="last"), path)).score) if path else []
 
 
 def _affinities(
@@ -452,36 +436,15 @@ def _known(path: str | None) -> dict[str, float]:
     return {str(item): value for item, value in found.items()}
 
 
-PLAN = {
-    "target",
-    "goals",
-    "use_scores",
-    "conflicts",
-    "capacity",
-    "spare",
-    "fixed",
-    "cost",
-    "gone",
-    "gone_after",
-    "affinity",
-}
+GONE = {"gone", "gone_after"}
+PLAN = {"target", "goals", "use_scores", "conflicts", "capacity", "spare", "fixed", "cost", "affinity"} | GONE
 PEOPLE = {"min_affinity", "institutions", "senior", "willing", "min_reviews", "max_per_item", "max_reviews"}
 RULES = {"reviewers", "attributes", "at_most", "at_least"}
 
 ASSIGN = {"items_file", "reviewers_file", "columns", "affinity", "bids", "min_affinity", "previous", "allow_unscored"}
-MARKET = {
-    "conflicts",
-    "fixed",
-    "attributes",
-    "at_most",
-    "at_least",
-    "reward",
-    "demand",
-    "load",
-    "min_load",
-    "phase_one",
-}
+MARKET = {"conflicts", "fixed", "reward", "demand", "load", "min_load", "phase_one"} | (RULES - {"reviewers"})
 AIM = {"target", "survive", "floor", "floor_best", "conditioning", "fair"}
+CHECK = {"stream", "require", "use_scores", "fragile", "conflicts", "reviewers", "load", "demand"}
 CALIBRATE = {"method", "hypothesis", "by_reviewer", "max_slope", "ties", "references", "weights"}
 CHOOSE = {"select", "error_rate", "by_group_average", "on_scale_of", "lottery", "seed", "explain"}
 #: Further options on which the maximum affinity without a level depends.
@@ -491,21 +454,7 @@ BEYOND = ("authors", "max_probability", "perturbation", "design")
 VERIFIERS = {
     "check": Verifier(
         _check,
-        frozenset(
-            TABLE
-            | {
-                "stream",
-                "require",
-                "use_scores",
-                "fragile",
-                "gone",
-                "gone_after",
-                "conflicts",
-                "reviewers",
-                "load",
-                "demand",
-            }
-        ),
+        frozenset(TABLE | GONE | CHECK),
     ),
     "assign": Verifier(_assign, frozenset(ASSIGN | MARKET | AIM)),
     "calibrate": Verifier(_calibrate, frozenset(TABLE | CALIBRATE | CHOOSE)),
