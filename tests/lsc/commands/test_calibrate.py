@@ -444,7 +444,7 @@ def test_a_line_through_references_leads_to_their_scale_and_leaves_the_qualities
     ("rows", "message"),
     [
         ("p0,10\np4,52\n", "--on-scale-of {known}: expected 3 or more that have a score"),
-        ("p0,98\np4,52\np9,10\n", "--on-scale-of {known}: expected values that rise with quality"),
+        ("p0,98\np4,52\np9,10\n", "--on-scale-of {known}: expected values that increase with quality"),
         ("zebra,1\n", "--on-scale-of {known}: the paper is not in the reviews"),
     ],
 )
