@@ -213,7 +213,9 @@ class AdditiveModel:
             preconditioned = residual / self.diagonal
             before, energy = energy, np.einsum("ms,ms->s", residual, preconditioned)
             # Fletcher and Reeves: each new direction is conjugate to the earlier ones.
-            direction = preconditioned + np.divide(energy, before, out=np.zeros_like(energy), where=before > 0) * direction
+            direction = (
+                preconditioned + np.divide(energy, before, out=np.zeros_like(energy), where=before > 0) * direction
+            )
         return solution
 
 

@@ -404,9 +404,8 @@ def calibrate(
     reviews
         With scores, or a data frame of them; planned reviews are ignored.
     hypothesis
-        The class of scoring functions: ``"linear"`` (default), ``"monotone"``, ``"convex"``, ``"concave"``, ``"offset"``,
-        a :class:`~lsc._model.hypotheses.Hypothesis`, or a mapping from the label of each reviewer with a score to
-        either.
+        The class of scoring functions: ``"linear"`` (default), ``"monotone"``, ``"convex"``, ``"concave"``,
+        ``"offset"``, a :class:`~lsc._model.hypotheses.Hypothesis`, or a mapping from reviewers with a score to either.
     max_slope
         C, the maximum slope of a scoring function (10 by default), for hypotheses given by name; an error without one.
     references

@@ -111,7 +111,7 @@ def _known(quality: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArr
     """Return both for the items of known truth."""
     quality, truth = np.asarray(quality, np.float64), np.asarray(truth, np.float64)
     if quality.shape != truth.shape or truth.ndim != 1:
-        message = f"quality, truth: expected one number per item each, found shapes {quality.shape} and {truth.shape}"
+        message = f"quality, truth: expected one number per item, found shapes {quality.shape} and {truth.shape}"
         raise InputError(message)
     known = np.isfinite(truth)
     if not known.any():

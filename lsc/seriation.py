@@ -188,5 +188,5 @@ class _Search:
         best = min(range(len(gaps)), key=total.__getitem__)
         if total[best] >= total[now] - self.least_gain:
             return None
-        # Between two neighbouring places there may be items that share no reviewer; any place among them costs the same.
+        # Between two neighbouring places there may be items that share no reviewer; all places there cost the same.
         return gaps[best] if gaps[best] % 1 else gaps[best] + 0.25

@@ -42,7 +42,7 @@ Design: TypeAlias = Literal["random", "double"]
 
 
 class Conference(NamedTuple):
-    """Bids as indices of ``BIDS`` and conflicts, both shape (N, M), and the institution of each reviewer, shape (M,)."""
+    """Bids as indices of ``BIDS`` and conflicts, both shape (N, M), and institutions of reviewers, shape (M,)."""
 
     bid: IntArray
     conflict: BoolArray
@@ -292,8 +292,8 @@ class Setting:
 class Realistic:
     """Realistic scores of a conference.
 
-    Each item has 3 to 6 reviews from reviewers who differ in willingness, so loads are uneven. Reviewers have log-normal
-    slopes and normal offsets; scores have heavy-tailed noise, and are rounded and clipped to 1 to 10::
+    Each item has 3 to 6 reviews from reviewers who differ in willingness, so loads are uneven. Reviewers have
+    log-normal slopes and normal offsets; scores have heavy-tailed noise, and are rounded and clipped to 1 to 10::
 
         y_ij = clip(round(5.32 + a_j (x_i - 5.32) + b_j + noise * t_4), 1, 10)
 
@@ -334,15 +334,17 @@ class Realistic:
         reviews = self._drawn_assignment(rng) if self.assignment is None else self.assignment
         truth = true_qualities(reviews.n_items, rng)
         score = replace(self, n_reviewers=reviews.n_reviewers).scores(truth[reviews.item], reviews.reviewer, rng)
-        labels = {"reviewers": reviews.reviewers, "items": reviews.items}
-        return Simulation(Reviews.from_codes(reviews.reviewer, reviews.item, score, **labels), truth)
+        scored = Reviews.from_codes(
+            reviews.reviewer, reviews.item, score, reviewers=reviews.reviewers, items=reviews.items
+        )
+        return Simulation(scored, truth)
 
     def _drawn_assignment(self, rng: np.random.Generator) -> Reviews:
         least, most = self.reviews_per_item
         if not 0 <= least <= most <= self.n_reviewers:
             message = (
-                f"reviews_per_item: expected the minimum and the maximum number of reviews per item, from 0 to the number "
-                f"of reviewers, {self.n_reviewers}, found {self.reviews_per_item}"
+                f"reviews_per_item: expected the minimum and the maximum number of reviews per item, from 0 to the "
+                f"number of reviewers, {self.n_reviewers}, found {self.reviews_per_item}"
             )
             raise InputError(message)
         reviewer, item = _uneven(self.n_items, self.n_reviewers, self.reviews_per_item, rng)

@@ -73,7 +73,7 @@ class StreamedEstimate(Result):
 
     @checked
     def best(self, n: int) -> list[tuple[str, float, float]]:
-        """Return label, quality and average of the ``n`` best items of the largest group, in the direction of the scores."""
+        """Return label, quality and average of the ``n`` best items of the largest group, as printed."""
         order = self.best_of_largest(n)
         values = (self.stream.printed(given[order]).tolist() for given in (self.quality, self.average))
         return list(zip([self.items[i] for i in order.tolist()], *values, strict=True))

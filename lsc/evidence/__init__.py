@@ -1,1 +1,1 @@
-"""What the scores can say: optimality, uniqueness, support, errors."""
+"""What the scores determine: optimality, uniqueness, support, standard errors."""

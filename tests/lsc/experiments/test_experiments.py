@@ -192,7 +192,7 @@ def test_a_figure_that_is_not_reproduced_says_why() -> None:
     assert [found["average_l1_verdict"] for found in cells] == ["not reproduced"] * 2
     assert table(experiment, cells)[-2:] == [
         f"! noise 0.5 Average, avg. L1: {REASONS[0.5, 'average', 'average_l1']}",
-        "! noise 0.5 QP, avg. L1: beyond two standard errors, for no known reason",
+        "! noise 0.5 QP, avg. L1: differs by more than two standard errors, for an unknown reason",
     ]
 
 
