@@ -52,18 +52,10 @@ def known_values(reviews: Reviews, references: Valued, name: str = "references")
 
 @dataclass(frozen=True, eq=False)
 class ReferenceLine:
-    """``value = intercept + slope x quality``, least squares through the references.
+    """The least-squares line ``value = intercept + slope x quality`` through the references.
 
-    Parameters
-    ----------
-    slope, intercept
-        Coefficients of the line, for qualities in the direction of the scores.
-    error
-        Standard deviation of the residuals of the known values.
-    references
-        Number of references.
-    value
-        Shape (N,): the value of each item on the scale of the references, NaN outside the largest group.
+    Qualities are in the direction of the scores. ``error`` is the standard deviation of the residuals of the known
+    values, ``references`` their number, and ``value`` (N,) the value of each item, NaN outside the largest group.
     """
 
     slope: float

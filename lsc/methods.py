@@ -22,17 +22,7 @@ if TYPE_CHECKING:
 
 
 class Variant(NamedTuple):
-    """A method with fixed options, as experiments compare it.
-
-    Parameters
-    ----------
-    name, title
-        Its name in results of experiments, and in their tables.
-    options
-        Fixed options of the method.
-    graded
-        Whether it is compared on real scores, too.
-    """
+    """A method with fixed options, as experiments compare it; ``graded`` if they compare it on real scores, too."""
 
     name: str
     title: str

@@ -56,7 +56,7 @@ def posterior(
 
     ::
 
-        x      ~ N(0, K^-1)            items; K couples items of the same reviewers where the data ask for it
+        x      ~ N(0, K^-1)            items; K couples items of the same reviewers if the data support it
         y_ij   = b_j + a_j x_i + e_ij  offset (severity), slope (stretch) and noise of reviewer j, each partially
                                        pooled across reviewers; the data determine how strongly
 
@@ -66,7 +66,7 @@ def posterior(
     Parameters
     ----------
     reviews
-        With scores, or a data frame of them; planned reviews are left out.
+        With scores, or a data frame of them; planned reviews are ignored.
     weights
         Positive reliability weights of reviews, such as confidence or expertise; their effect is learned. By
         (reviewer, item) in a mapping, a Series or a data frame, or an array in the order of the rows of ``reviews`` as

@@ -139,16 +139,9 @@ def state(programme: Programme, row: IntArray | None = None) -> LeastSquaresProg
 
 @dataclass(frozen=True, eq=False)
 class FeasibilityProgram:
-    """Programme (3) of [Tan21]_: qualities that explain the scores without any noise.
+    """Programme (3) of [Tan21]_, feasible if and only if linear scoring functions explain all scores without noise.
 
-    Parameters
-    ----------
-    problem
-        Feasible if and only if linear scoring functions explain all scores.
-    merged
-        Variable ``quality``, one entry for each set of tied items.
-    quality
-        Shape (N,): the quality of every item.
+    ``merged`` is the variable ``quality``, one entry for each set of tied items; ``quality`` (N,) that of every item.
     """
 
     problem: cp.Problem
@@ -168,13 +161,6 @@ def feasibility_program(reviews: ReviewsLike) -> FeasibilityProgram:
     over the reviews r = 1, 2, ... of every reviewer in ascending order of score. Items with equal scores from a
     reviewer are merged first, transitively over the whole table.
 
-    Raises
-    ------
-    InputError
-        If no review has a score.
-
-    Examples
-    --------
     >>> from reviewgraph import Reviews
     >>> program = feasibility_program(Reviews.from_pairs([(0, "a", 1.0), (0, "b", 2.0), (0, "c", 4.0)]))
     >>> _ = program.problem.solve(solver="CLARABEL")

@@ -242,20 +242,20 @@ def stands_out(quantity: Quantity) -> BoolArray:
 
 def _severities(result: PosteriorEstimate) -> Picture:
     severity, reviews = result.reviewers.severity, result.reviews
-    who = np.flatnonzero(np.isfinite(severity.mean))
-    who = who[np.argsort(severity.mean[who], kind="stable")]
+    codes = np.flatnonzero(np.isfinite(severity.mean))
+    codes = codes[np.argsort(severity.mean[codes], kind="stable")]
     out = stands_out(severity)
     # A severity becomes a quality: that of a paper which gets an average score from this reviewer.
     middle = result.beliefs.location
-    value, low, high = (reviews.printed(middle + part[who]) for part in severity)
-    points = Ranked(value, np.minimum(low, high), np.maximum(low, high), *_marks(result, who, out))
+    value, low, high = (reviews.printed(middle + part[codes]) for part in severity)
+    points = Ranked(value, np.minimum(low, high), np.maximum(low, high), *_marks(result, codes, out))
     papers = reviews.printed(result.quality[np.isfinite(result.quality)])
     lenient, harsh = -float(np.nanmin(severity.mean)), float(np.nanmax(severity.mean))
     words = (
-        f"Papers by calibrated score, and {counted(who.size, 'reviewer')} on the same scale: a reviewer is at the "
+        f"Papers by calibrated score, and {counted(codes.size, 'reviewer')} on the same scale: a reviewer is at the "
         "quality of a paper that gets from them what an average paper gets from a typical reviewer, with a 90 % "
         f"interval. The most lenient gives {lenient:.2f} points more than a typical reviewer, the harshest {harsh:.2f} "
-        f"fewer; {_outside(out[who])}"
+        f"fewer; {_outside(out[codes])}"
     )
     return Picture(
         "wright",
@@ -267,14 +267,14 @@ def _severities(result: PosteriorEstimate) -> Picture:
 
 def _stretches(result: PosteriorEstimate) -> Picture:
     stretch = result.reviewers.stretch
-    who = np.flatnonzero(np.isfinite(stretch.mean) & (stretch.low > 0))
-    who = who[np.argsort(stretch.mean[who], kind="stable")]
+    codes = np.flatnonzero(np.isfinite(stretch.mean) & (stretch.low > 0))
+    codes = codes[np.argsort(stretch.mean[codes], kind="stable")]
     out = stands_out(stretch)
-    points = Ranked(stretch.mean[who], stretch.low[who], stretch.high[who], *_marks(result, who, out))
+    points = Ranked(stretch.mean[codes], stretch.low[codes], stretch.high[codes], *_marks(result, codes, out))
     words = (
         "The slope of each reviewer's scores, relative to a typical reviewer, with a 90 % interval: 2 spreads the same "
-        f"papers twice as far. From {stretch.mean[who].min():.2f} to {stretch.mean[who].max():.2f}; "
-        f"{_outside(out[who])}"
+        f"papers twice as far. From {stretch.mean[codes].min():.2f} to {stretch.mean[codes].max():.2f}; "
+        f"{_outside(out[codes])}"
     )
     meanings = [("dot", "reviewer"), ("diamond", "outside the interquartile range")]
     return Picture(
@@ -292,11 +292,11 @@ def _outside(out: BoolArray) -> str:
     return f"{reviewers} outside the interquartile range with probability 90 %."
 
 
-def _marks(result: PosteriorEstimate, who: IntArray, out: BoolArray) -> tuple[list[str], list[str], list[int]]:
+def _marks(result: PosteriorEstimate, codes: IntArray, out: BoolArray) -> tuple[list[str], list[str], list[int]]:
     """Return kinds and names of the marks, and those with labels: extremes outside the interquartile range."""
-    kinds = ["diamond" if out[j] else "dot" for j in who.tolist()]
-    names = [str(result.reviews.reviewers[j]) for j in who.tolist()]
-    ends = [*range(min(NAMED, who.size)), *range(max(who.size - NAMED, 0), who.size)]
+    kinds = ["diamond" if out[j] else "dot" for j in codes.tolist()]
+    names = [str(result.reviews.reviewers[j]) for j in codes.tolist()]
+    ends = [*range(min(NAMED, codes.size)), *range(max(codes.size - NAMED, 0), codes.size)]
     return kinds, names, [place for place in dict.fromkeys(ends) if kinds[place] == "diamond"]
 
 
@@ -377,8 +377,8 @@ def _score_lines(result: Estimate, papers: IntArray) -> Iterator[Sequence[str]]:
     item, score = reviews.item[order], reviews.printed(reviews.score)[order]
     for paper in papers.tolist():
         first, last = np.searchsorted(item, [paper, paper + 1]).tolist()
-        who = reviews.reviewer[order[first:last]].tolist()
-        yield [f"{reviews.reviewers[j]} gave {y:g}" for j, y in zip(who, score[first:last].tolist(), strict=True)]
+        codes = reviews.reviewer[order[first:last]].tolist()
+        yield [f"{reviews.reviewers[j]} gave {y:g}" for j, y in zip(codes, score[first:last].tolist(), strict=True)]
 
 
 # Tables.
@@ -455,23 +455,23 @@ def reviewer_table(result: PosteriorEstimate) -> Table:
     """Return a row for each reviewer with a score, the harshest first."""
     reviews, reviewers, misfit = result.reviews, result.reviewers, result.misfit
     loads = reviews.only_scored().loads
-    who = np.flatnonzero(loads > 0)
-    who = who[np.argsort(-reviewers.severity.mean[who], kind="stable")]
+    codes = np.flatnonzero(loads > 0)
+    codes = codes[np.argsort(-reviewers.severity.mean[codes], kind="stable")]
     columns = [
-        Column("reviewer", [reviews.reviewers[j] for j in who.tolist()]),
-        Column("scores", loads[who].tolist(), "number"),
+        Column("reviewer", [reviews.reviewers[j] for j in codes.tolist()]),
+        Column("scores", loads[codes].tolist(), "number"),
     ]
     quantities = {"severity": reviewers.severity, "stretch": reviewers.stretch, "noise": reviewers.noise}
     for name, quantity in quantities.items() if result.beliefs.signal else ():
         heads = (name, f"{name} from", f"{name} to")
         columns += [
-            Column(head, values[who].tolist(), "number", 2) for head, values in zip(heads, quantity, strict=True)
+            Column(head, values[codes].tolist(), "number", 2) for head, values in zip(heads, quantity, strict=True)
         ]
     words = _words(result)
     columns += [
-        Column("agreement", misfit.agreement[who].tolist(), "number", 2),
-        Column("mean square", misfit.mean_square[who].tolist(), "number", 2),
-        Column("stands out", [words[j] for j in who.tolist()], "choice"),
+        Column("agreement", misfit.agreement[codes].tolist(), "number", 2),
+        Column("mean square", misfit.mean_square[codes].tolist(), "number", 2),
+        Column("stands out", [words[j] for j in codes.tolist()], "choice"),
     ]
     caption = (
         "Reviewers, the harshest first; from and to are the ends of 90 % intervals"

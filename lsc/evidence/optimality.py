@@ -16,14 +16,9 @@ from reviewgraph.graph.kernels.compiling import kernel
 class Residuals(NamedTuple):
     """Violations of the Karush-Kuhn-Tucker conditions of a :class:`~lsc._model.formulation.Programme`.
 
-    Parameters
-    ----------
-    primal
-        The largest violation of a constraint, in units of quality.
-    dual
-        The largest component of the gradient that no multiplier of the right sign cancels, in units of quality.
-    gap
-        The sum of multiplier times slack, in units of the objective.
+    ``primal`` is the largest violation of a constraint and ``dual`` the largest component of the gradient that no
+    multiplier of the right sign cancels, in units of quality; ``gap`` the sum of multiplier times slack, in units of
+    the objective.
     """
 
     primal: float

@@ -30,18 +30,10 @@ MANY = 500_000
 class Support:
     """The blocks of the graph of scored reviews, at the level that the hypothesis classes need.
 
-    Parameters
-    ----------
-    level
-        The level.
-    degrees_of_freedom
-        Missing links of the whole table; 0 if it is at the level.
-    main_block
-        Shape (G,): the block that covers most items of each group, -1 if no reviewer links two items.
-    block
-        Shape (M,): the block of each reviewer, -1 for those with fewer than two scores.
-    determined
-        Shape (N,): whether the item is in the main block of its group, or its only item; False without a score.
+    ``degrees_of_freedom`` is the number of missing links, 0 at the level; ``main_block`` (G,) the block that covers
+    most items of each group, -1 if no reviewer links two items; ``block`` (M,) that of each reviewer, -1 for those with
+    fewer than two scores; ``determined`` (N,) whether an item has a score and is in the main block of its group, or its
+    only item.
     """
 
     level: Level
@@ -406,8 +398,10 @@ def _pieces(directions: Directions) -> int:
     import scipy.sparse as sp
 
     rows = sp.vstack([directions.equal, directions.rising], format="csr")
-    known = np.flatnonzero(directions.fixed)
-    together = sp.csr_array((np.ones(known.size), (np.zeros(known.size, np.int64), known)), shape=(1, rows.shape[1]))
+    references = np.flatnonzero(directions.fixed)
+    together = sp.csr_array(
+        (np.ones(references.size), (np.zeros(references.size, np.int64), references)), shape=(1, rows.shape[1])
+    )
     return _parts(sp.vstack([rows, together], format="csr"), directions.size)
 
 
@@ -432,9 +426,9 @@ def _orders_fix_all(directions: Directions, trivial: list[FloatArray]) -> bool:
     high, low = np.empty((2, rows.shape[0]), np.int64)
     high[rows.coords[0][up]], low[rows.coords[0][down]] = rows.coords[1][up], rows.coords[1][down]
     # The d of references are 0: a cycle through all of them.
-    known = np.flatnonzero(directions.fixed)
-    ring = np.roll(known, 1)
-    tails, heads = np.concatenate([low, known]), np.concatenate([high, ring])
+    references = np.flatnonzero(directions.fixed)
+    ring = np.roll(references, 1)
+    tails, heads = np.concatenate([low, references]), np.concatenate([high, ring])
     graph = sp.csr_array((np.ones(tails.size), (tails, heads)), shape=(rows.shape[1],) * 2)
     count, part = connected_components(graph, connection="strong")
     part = part[: directions.size]

@@ -175,18 +175,9 @@ RATIOS = ("1:1", "3:2", "2:1")
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting of an experiment, all methods in it.
+    """One setting of an experiment, with its methods and published figures.
 
-    Parameters
-    ----------
-    at
-        The values of what the paper varies, by name.
-    setting
-        The setting.
-    methods
-        Names of methods.
-    published
-        Published figures, by method and measure.
+    ``at`` has the values of what the paper varies, by name.
     """
 
     at: Mapping[str, float | str]
@@ -199,20 +190,8 @@ class Cell:
 class Experiment:
     """A table or figure of the paper.
 
-    Parameters
-    ----------
-    name, title
-        Its name in commands, and its title.
-    axis
-        The key of :attr:`Cell.at` on the horizontal axis; empty for a table of methods.
-    panel
-        The key of :attr:`Cell.at` that differs between panels; empty for one panel.
-    cells
-        The settings.
-    measures
-        Names of the measures; the first one is drawn.
-    label
-        Label of the axis.
+    ``axis`` is the key of :attr:`Cell.at` on the horizontal axis (empty for a table of methods), ``label`` its label,
+    ``panel`` the key that differs between panels (empty for one panel). The first of the ``measures`` is drawn.
     """
 
     name: str

@@ -253,11 +253,8 @@ def report(calibration: Calibration) -> list[str]:
 def _move(calibration: Calibration, of_reviewers: Habits, paper: int) -> str:
     before, after = int(calibration.average_rank[paper]), int(calibration.rank[paper])
     reviews = calibration.reviews.only_scored()
-    names = []
-    for reviewer in reviews.reviewers_of(paper).tolist():
-        words = of_reviewers.words(reviewer)
-        if words:
-            names.append(f"{reviews.reviewers[reviewer]} ({', '.join(words)})")
+    habits_of = {reviewer: of_reviewers.words(reviewer) for reviewer in reviews.reviewers_of(paper).tolist()}
+    names = [f"{reviews.reviewers[j]} ({', '.join(words)})" for j, words in habits_of.items() if words]
     count = int(reviews.reviews_per_item[paper])
     its = "its one reviewer" if count == 1 else f"of its {count} reviewers"
     because = f"{its}: {'; '.join(names)}" if names else "its reviewers' other scores differ"
@@ -266,12 +263,9 @@ def _move(calibration: Calibration, of_reviewers: Habits, paper: int) -> str:
 
 def _reviewer_lines(calibration: Calibration, of_reviewers: Habits) -> list[str]:
     reviews = calibration.reviews
-    loads = reviews.only_scored().loads
-    kinds: dict[str, list[int]] = {}
-    for reviewer in np.flatnonzero(loads >= 2).tolist():
-        for word in of_reviewers.words(reviewer):
-            kinds.setdefault(word, []).append(reviewer)
-    if not kinds:
+    judged = np.flatnonzero(reviews.only_scored().loads >= 2).tolist()
+    words = {reviewer: of_reviewers.words(reviewer) for reviewer in judged}
+    if not any(words.values()):
         return []
     strength = {
         "harsh": -of_reviewers.leniency,
@@ -280,11 +274,13 @@ def _reviewer_lines(calibration: Calibration, of_reviewers: Habits) -> list[str]
         "stretches the scale": of_reviewers.stretch,
     }
     # A severity or slope fitted to a few noisy scores may be extreme by chance; this method has no interval for it.
-    judged = int((loads >= 2).sum())
-    lines = ["", f"Reviewers with extreme fitted lines, of {judged} with two scores or more; some of them by chance"]
-    lines.append("(--method posterior has intervals, and names the significant ones):")
+    lines = [
+        "",
+        f"Reviewers with extreme fitted lines, of {len(judged)} with two scores or more; some are extreme by chance "
+        "(--method posterior has intervals):",
+    ]
     for word, value in strength.items():
-        if who := sorted(kinds.get(word, []), key=lambda j: -value[j]):
+        if who := sorted((j for j in judged if word in words[j]), key=lambda j: -value[j]):
             names = ", ".join(str(reviews.reviewers[j]) for j in who[:MOVED])
             lines.append(f"  {word}: {len(who)}, most of all {names}")
     return lines

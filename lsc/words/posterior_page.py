@@ -213,7 +213,7 @@ def decision(result: PosteriorEstimate, selection: Selection) -> tuple[str, str]
     n, inside, discuss = selection.n, selection.certain.size, selection.discuss.size
     head = f"{counted(inside, 'paper is', 'papers are')} in, {discuss:,} to discuss, {selection.out.size:,} out"
     of = f"{n:,} of {counted(selection.ranked.size, 'paper')} are to be selected."
-    sure = f"Papers are in or out with a probability of at least {percent(1.0 - selection.error_rate)}"
+    sure = f"Lists in and out have probability {percent(1.0 - selection.error_rate)} or more"
     rest = f"; {counted(n - inside, 'place remains', 'places remain')} for those to discuss" if discuss else ""
     line = line_of(result, selection)
     if line is None:
@@ -254,15 +254,15 @@ def reviewer_lines(result: PosteriorEstimate) -> list[str]:
 def misfit_lines(result: PosteriorEstimate) -> list[str]:
     """Name the reviewers whose scores contradict those of the others beyond noise, by p-value, if there are any."""
     misfit = result.misfit
-    who = np.flatnonzero(misfit.contradicts)
-    if not who.size:
+    codes = np.flatnonzero(misfit.contradicts)
+    if not codes.size:
         return []
-    who = who[np.argsort(misfit.p_value[who], kind="stable")]
-    numbers = zip(who.tolist(), misfit.agreement[who].tolist(), misfit.mean_square[who].tolist(), strict=True)
+    codes = codes[np.argsort(misfit.p_value[codes], kind="stable")]
+    numbers = zip(codes.tolist(), misfit.agreement[codes].tolist(), misfit.mean_square[codes].tolist(), strict=True)
     labels = result.reviews.reviewers
     named = [f"{labels[j]} (agreement {agree:.1f}, mean square {square:.1f})" for j, agree, square in numbers]
     return [
-        f"{counted(who.size, 'reviewer contradicts', 'reviewers contradict')} the others beyond noise: "
+        f"{counted(codes.size, 'reviewer contradicts', 'reviewers contradict')} the others beyond noise: "
         f"{listed(named, NAMED)}. Both numbers have the expected value 1; a negative agreement means reversed scores."
     ]
 
@@ -292,10 +292,10 @@ def standing_out(beliefs: Beliefs, labels: Sequence[Label], loads: IntArray) -> 
 
 
 def _named(labels: Sequence[Label], word: str, stands_out: BoolArray, order: FloatArray) -> list[str]:
-    who = np.flatnonzero(stands_out)
-    first = who[np.argsort(order[who], kind="stable")][:NAMED].tolist()
-    most = f"{who.size}, most of all " if who.size > NAMED else ""
-    return [f"  {word}: {most}{listed([labels[j] for j in first])}"] if who.size else []
+    codes = np.flatnonzero(stands_out)
+    first = codes[np.argsort(order[codes], kind="stable")][:NAMED].tolist()
+    most = f"{codes.size}, most of all " if codes.size > NAMED else ""
+    return [f"  {word}: {most}{listed([labels[j] for j in first])}"] if codes.size else []
 
 
 def lottery_lines(
@@ -329,8 +329,8 @@ def percent(chance: float) -> str:
     return "> 99 %" if chance > 0.995 else "< 1 %" if chance < 0.005 else f"{100.0 * chance:.0f} %"
 
 
-def _names(result: PosteriorEstimate, who: IntArray) -> str:
-    return listed([str(result.items[i]) for i in who.tolist()], DISCUSSED) if who.size else "none"
+def _names(result: PosteriorEstimate, codes: IntArray) -> str:
+    return listed([str(result.items[i]) for i in codes.tolist()], DISCUSSED) if codes.size else "none"
 
 
 def _probabilities(result: PosteriorEstimate, selection: Selection) -> list[str]:
