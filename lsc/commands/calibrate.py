@@ -175,7 +175,7 @@ class Extras:
 
         with _as_option():
             self.line = result.on_scale_of(known)
-        self.lines += ["", *line_lines(result, self.line, heard=used)]
+        self.lines += ["", *line_lines(result, self.line, in_calibration=used)]
         self.record["scale"] = self.line.to_dict()
 
     def columns(self, choice: Choice) -> dict[str, list[Any]]:
