@@ -222,30 +222,7 @@ def locate(
     *,
     prefix: str | None = "",
 ) -> dict[str, int]:
-    """Return the position of each role's column, for those the table has.
-
-    Parameters
-    ----------
-    header
-        The names of the columns.
-    roles
-        What to look for.
-    columns
-        Names given by the user; an empty one means "there is none". One the table lacks is looked up by synonyms
-        (:func:`require_named` has seen to it that some other file has it).
-    name
-        The file, for messages.
-    note
-        Told when one of several columns was chosen.
-    prefix
-        What stands before a role where the user names columns, for messages: nothing by default, ``file:`` where files
-        of several kinds are read; None where there is no such option and the file has to be changed.
-
-    Raises
-    ------
-    InputError
-        If a required column is missing, or it is not clear which one is meant.
-    """
+    """Return the position of each role's column, for those the table has."""
     # The user's name for a column goes before its synonyms; an empty one says that there is none.
     found: dict[str, int] = {}
     for role in roles:
@@ -273,22 +250,7 @@ def locate(
 def require_named(
     headers: Sequence[Sequence[str]], roles: Sequence[Role], columns: Mapping[str, str], others: Sequence[Role] = ()
 ) -> None:
-    """Refuse names given by the user for all files that none has, and roles that do not exist.
-
-    Parameters
-    ----------
-    headers, roles
-        Of the files, and what is looked for in them.
-    columns
-        The names by role; those for one file alone are passed over.
-    others
-        Roles of columns in files of other kinds, which are passed over too.
-
-    Raises
-    ------
-    InputError
-        Listing the columns found.
-    """
+    """Refuse names given by the user for all files that none has, and roles that do not exist."""
     known, elsewhere = [role.name for role in roles], {role.name for role in others}
     for given, wanted in columns.items():
         file, _, role = given.rpartition(FILE)
@@ -312,15 +274,6 @@ def recognised(header: Sequence[str], roles: Sequence[Role], columns: Mapping[st
 def columns_of(columns: Mapping[str, str], path: object) -> dict[str, str]:
     """Return the names that the user gave for the columns of one file: those of all files, and its own before them.
 
-    Parameters
-    ----------
-    columns
-        Name by role, or by ``file:role``, as ``--columns`` takes them.
-    path
-        The file.
-
-    Examples
-    --------
     >>> columns_of({"reviewer": "who", "fit.csv:reviewer": "person", "bid.csv:bid": "wish"}, "fit.csv")
     {'reviewer': 'person'}
     """
@@ -393,26 +346,7 @@ def refuse_row_numbers(
     name: str,
     prefix: str = "",
 ) -> None:
-    """Refuse items from a column of an unspecific name that numbers the rows, beside one that may be the item.
-
-    Parameters
-    ----------
-    header, name, prefix
-        As :func:`reviewgraph.formats.columns.locate` takes them.
-    found
-        The positions of the columns by role.
-    chosen
-        Names of columns by role that are known or given by the user, who may mean the numbers.
-    labels
-        The distinct items.
-    size
-        How many rows there are.
-
-    Raises
-    ------
-    InputError
-        If nobody has chosen the column, and one stands beside it, those of reviewers and scores aside.
-    """
+    """Refuse items from a column of an unspecific name that numbers the rows, beside one that may be the item."""
     place = found[ITEM.name]
     if chosen.get(ITEM.name) or normalise(header[place]) not in ROW_NUMBERS or not number_rows(labels, size):
         return

@@ -38,13 +38,7 @@ CHUNK = 50_000
 
 
 class Delimited(Table):
-    """A text file with one row a line, its delimiter found from the header.
-
-    Raises
-    ------
-    InputError
-        If the file is not text, its header cannot be read, or it has more columns than a table may have.
-    """
+    """A text file with one row a line, its delimiter found from the header."""
 
     def __init__(
         self,
@@ -178,19 +172,7 @@ _ENCODED = pa.dictionary(pa.int32(), pa.large_string())
 def read_plain(
     data: bytes, delimiter: str, width: int, positions: Sequence[int], header_lines: int
 ) -> list[Column] | None:
-    """Return columns of delimited text that has no quotes, or None where a line is ragged, blank or otherwise odd.
-
-    Parameters
-    ----------
-    data
-        The file in UTF-8.
-    delimiter, width
-        What stands between cells, and how many a row has.
-    positions
-        Which columns to return.
-    header_lines
-        Lines to pass over.
-    """
+    """Return columns of delimited text that has no quotes, or None where a line is ragged, blank or otherwise odd."""
     ends = islice(_NEWLINE.finditer(data), header_lines - 1, None) if header_lines else iter(())
     start = next((end.end() for end in ends), len(data) if header_lines else 0)
     if header_lines and data.startswith(codecs.BOM_UTF8, start):
@@ -269,13 +251,7 @@ def _texts(values: Any) -> list[str]:
 
 
 class Parquet(Table):
-    """A Parquet file; numbers become text, whole ones without a point, nulls empty cells.
-
-    Raises
-    ------
-    InputError
-        If Arrow cannot read the file, or it has more columns than a table may have.
-    """
+    """A Parquet file; numbers become text, whole ones without a point, nulls empty cells."""
 
     decimal_comma = False
 

@@ -28,13 +28,7 @@ class Limit(NamedTuple):
     advice: str
 
     def expect(self, name: str, found: int) -> None:
-        """Refuse a file beyond the limit.
-
-        Raises
-        ------
-        InputError
-            Naming the file, the limit and what was found.
-        """
+        """Refuse a file beyond the limit."""
         if found > self.most:
             message = f"{name}: the limit is {self.most:,} {self.what}, found {found:,} or more; {self.advice}"
             raise InputError(message)
@@ -153,15 +147,7 @@ _LITTER = ("__MACOSX", ".", "~$")
 
 
 class Members(Mapping[str, bytes]):
-    """The files of an archive or a folder.
-
-    Parameters
-    ----------
-    name
-        How messages name it.
-    reads
-        What reads each file, by its name inside.
-    """
+    """The files of an archive or a folder."""
 
     def __init__(self, name: str, reads: Mapping[str, Callable[[], bytes]]) -> None:
         MEMBERS.expect(name, len(reads))
@@ -200,13 +186,7 @@ def is_zip(data: bytes) -> bool:
 
 
 def open_zip(name: str, data: bytes) -> Members:
-    """Return the files of a zip archive.
-
-    Raises
-    ------
-    InputError
-        If the archive is damaged, unpacks to more than a file may, or has several files of one name.
-    """
+    """Return the files of a zip archive."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         entries = [entry for entry in archive.infolist() if not entry.is_dir()]
@@ -236,13 +216,7 @@ def open_zip(name: str, data: bytes) -> Members:
 
 
 def open_folder(path: str | os.PathLike[str]) -> Members:
-    """Return the files of a folder, those in folders inside it left out.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be read.
-    """
+    """Return the files of a folder, those in folders inside it left out."""
     name = os.fspath(path)
     try:
         files = sorted(entry for entry in Path(path).iterdir() if entry.is_file())
@@ -268,13 +242,7 @@ _LOOKED_AT = 1 << 16
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a file.
-
-    Raises
-    ------
-    InputError
-        If it is missing, a folder, unreadable or empty; or no plain file and endless.
-    """
+    """Return the bytes of a file."""
     try:
         with open(path, "rb") as file:
             plain = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
@@ -301,11 +269,6 @@ def find_encoding(data: bytes, name: str, note: Callable[[str], object]) -> str:
 
     The guess is Windows-1252, in which spreadsheets of Western Europe save; Latin-1, which any bytes are, where the
     file has one of the five bytes that mean nothing there.
-
-    Raises
-    ------
-    InputError
-        If the file is not text.
     """
     for start, advice in _NO_TEXT.items():
         if data.startswith(start):

@@ -31,22 +31,6 @@ class Line(NamedTuple):
 class Grid(Table):
     """A table of rows of text.
 
-    Parameters
-    ----------
-    name
-        How messages name it: the file, and perhaps the sheet.
-    header
-        The names of the columns.
-    lines
-        The rows below it. One that is short has empty cells at its end; blank ones are left out.
-
-    Raises
-    ------
-    InputError
-        If there are more columns than a table may have.
-
-    Examples
-    --------
     >>> from reviewgraph.formats.files import Problems
     >>> grid = Grid("a.xlsx", ["paper", "score"], [Line(["7"], "a.xlsx, row 2"), Line([""], "a.xlsx, row 3")])
     >>> [column.values for column in grid.read([0, 1], Problems()).columns]
@@ -85,13 +69,7 @@ class Grid(Table):
         return Rows([self._column(place, kept) for place in positions], kept, self.left_out)
 
     def position(self, name: str) -> int | None:
-        """Return the position of the column of a name, up to normalisation; None where there is none.
-
-        Raises
-        ------
-        InputError
-            If several columns have the name.
-        """
+        """Return the position of the column of a name, up to normalisation; None where there is none."""
         places = [place for place, text in enumerate(self.header) if normalise(text) == normalise(name)]
         if len(places) > 1:
             message = f"{self.name}: {len(places)} columns are called {quote(name)}; rename all but the one that counts"
@@ -99,13 +77,7 @@ class Grid(Table):
         return places[0] if places else None
 
     def column(self, column: str | int) -> list[str]:
-        """Return the cells of a column by position or name, empty ones where there is none of the name.
-
-        Raises
-        ------
-        InputError
-            If several columns have the name.
-        """
+        """Return the cells of a column by position or name, empty ones where there is none of the name."""
         place = self.position(column) if isinstance(column, str) else column
         if place is None:
             return [""] * len(self.lines)
@@ -135,17 +107,7 @@ class Grid(Table):
 
 
 class Changed(Table):
-    """A table in some of whose columns each cell is another, which depends on what stands there.
-
-    Parameters
-    ----------
-    table
-        The table.
-    places
-        The positions of the columns.
-    change
-        Returns the new cell.
-    """
+    """A table in some of whose columns each cell is another, which depends on what stands there."""
 
     def __init__(self, table: Table, places: Collection[int], change: Callable[[str], str]) -> None:
         self.table, self.places, self.change = table, places, change
@@ -166,19 +128,7 @@ class Changed(Table):
 
 
 class Combined(Table):
-    """A table with a further column, made of two others cell by cell; as quick for millions of rows as the table is.
-
-    Parameters
-    ----------
-    table
-        The table.
-    name
-        What the new column is called; it is the last.
-    sources
-        The positions of the two columns.
-    combine
-        Returns the new cell from the two.
-    """
+    """A table with a further column, made of two others cell by cell; as quick for millions of rows as the table is."""
 
     def __init__(self, table: Table, name: str, sources: tuple[int, int], combine: Callable[[str, str], str]) -> None:
         self.table, self.sources, self.combine = table, sources, combine
@@ -207,13 +157,7 @@ class Combined(Table):
 
 
 def to_grid(table: Table) -> Grid:
-    """Return any table as one in memory, all rows of one width.
-
-    Raises
-    ------
-    InputError
-        If rows are ragged.
-    """
+    """Return any table as one in memory, all rows of one width."""
     problems = Problems()
     rows = table.read(range(len(table.header)), problems)
     problems.raise_any()
@@ -283,13 +227,7 @@ def _encoding(data: bytes) -> str:
 
 
 def read_json(name: str, data: bytes) -> Any:
-    """Return what a file of JSON holds; one object a line is a list of them.
-
-    Raises
-    ------
-    InputError
-        If it is damaged, not UTF-8, or nested too deeply.
-    """
+    """Return what a file of JSON holds; one object a line is a list of them."""
     try:
         text = data.decode(_encoding(data))
         try:
@@ -355,13 +293,7 @@ def objects(found: Any) -> list[dict[str, Any]]:
 
 
 def read_xml(name: str, data: bytes) -> Element:
-    """Return the root of a file of XML.
-
-    Raises
-    ------
-    InputError
-        If it is damaged, or declares entities or a document type, which no system's export does.
-    """
+    """Return the root of a file of XML."""
     from xml.etree.ElementTree import ParseError
 
     from defusedxml import DefusedXmlException

@@ -49,34 +49,6 @@ def from_frame(
 ) -> Columns:
     """Read reviews from a data frame that narwhals knows.
 
-    Parameters
-    ----------
-    frame
-        A pandas, polars, pyarrow or other eager data frame. Columns are found by name as in a file.
-    columns
-        Names of columns we do not know, such as ``{"score": "OveMer"}``.
-    reviewers, items
-        Labels that exist whether or not a row names them.
-    scale
-        Grades, best first, such as ``"A>B>C"``; they count N, ..., 1.
-    lower_is_better
-        1 is the best score; false by default.
-    note
-        Called with each thing a person should know; by default nothing is said.
-
-    Returns
-    -------
-    Columns
-        Labels are the Python values of the frame: 7 and "7" differ. A null score is a planned review; NaN is a null
-        in pandas, which has no other, and refused elsewhere.
-
-    Raises
-    ------
-    InputError
-        If it is not a data frame, a column is missing or ambiguous, or a row has no reviewer, no item or a bad score.
-
-    Examples
-    --------
     >>> import polars
     >>> from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
     <Columns: 1 reviewer, 2 items, 2 rows>
@@ -185,29 +157,8 @@ SIDES = ("reviewer", "item")
 def from_networkx(graph: nx.Graph, *, score: str = "score", lower_is_better: bool | None = None) -> Columns:
     """Read reviews from a bipartite graph of networkx.
 
-    Parameters
-    ----------
-    graph
-        Every node has the attribute ``bipartite``: 0 for a reviewer, 1 for an item. Its label is the node itself,
-        or ``label`` where the node is ``("reviewer", label)`` or ``("item", label)``. Edges are reviews, in either
-        direction; the attribute ``title`` of items is kept.
-    score
-        Name of the edge attribute that holds the score. An edge without it, or with None, is a planned review.
-    lower_is_better
-        1 is the best score; by default the graph's attribute of that name, false where it has none.
-
-    Raises
-    ------
-    InputError
-        If a node has no side, an edge joins two nodes of one side, two nodes have one label or a score is no
-        number.
-
-    Notes
-    -----
     Running time O(M log M + N log N + E log E).
 
-    Examples
-    --------
     >>> import networkx as nx
     >>> graph = nx.Graph([("ann", "p1"), ("ann", "p2")])
     >>> nx.set_node_attributes(graph, {"ann": 0, "p1": 1, "p2": 1}, "bipartite")
@@ -231,28 +182,8 @@ def from_networkx(graph: nx.Graph, *, score: str = "score", lower_is_better: boo
 def from_igraph(graph: igraph.Graph, *, score: str = "score", lower_is_better: bool | None = None) -> Columns:
     """Read reviews from a bipartite graph of igraph.
 
-    Parameters
-    ----------
-    graph
-        Every vertex has the attribute ``type``: False for a reviewer, True for an item. Its label is its ``name``,
-        or its index where vertices have no names. Edges are reviews, in either direction.
-    score
-        Name of the edge attribute that holds the score. An edge without it, or with None, is a planned review.
-    lower_is_better
-        1 is the best score; by default the graph's attribute of that name, false where it has none.
-
-    Raises
-    ------
-    InputError
-        If a vertex has no type, an edge joins two vertices of one type, two vertices of one type have one name
-        or a score is no number.
-
-    Notes
-    -----
     Running time O(M log M + N log N + E log E).
 
-    Examples
-    --------
     >>> import igraph
     >>> from_igraph(igraph.Graph.Full_Bipartite(2, 3))
     <Columns: 2 reviewers, 3 items, 6 rows>
@@ -347,34 +278,8 @@ def from_biadjacency(
 ) -> Columns:
     """Read reviews from a reviewers x items matrix.
 
-    Parameters
-    ----------
-    matrix
-        Shape (M, N). Sparse: the stored entries are the reviews, stored zeros included. Dense: the entries that
-        are not NaN, or with ``scored=False`` those that are not 0.
-    scored
-        Whether values are scores (default). Otherwise only where they stand counts, and all reviews are planned.
-    nan_is_planned
-        Whether NaN marks a planned review. By default a stored NaN is refused.
-    reviewers, items
-        Labels of the rows and columns, kept in this order; 0, 1, ... by default.
-    titles
-        Title by item, where known; none by default.
-    lower_is_better
-        1 is the best score; false by default.
-
-    Raises
-    ------
-    InputError
-        If the matrix has not two dimensions or holds no real numbers, or the labels do not fit its shape. Scores that
-        are infinite or, without ``nan_is_planned``, a stored NaN are refused by :meth:`Reviews.from_columns`.
-
-    Notes
-    -----
     Running time O(E log E) for a sparse matrix.
 
-    Examples
-    --------
     >>> from_biadjacency(np.array([[5.0, np.nan], [7.0, 0.0]]), items=["p1", "p2"])
     <Columns: 2 reviewers, 2 items, 3 rows>
     """

@@ -37,22 +37,7 @@ class Format:
         raise NotImplementedError
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        """Return the table in a file.
-
-        Parameters
-        ----------
-        name, data
-            The file as messages name it, and its bytes.
-        part
-            The sheet of a spreadsheet, or the file of an archive, that is meant; empty where its content says it.
-        wanted
-            What is looked for.
-
-        Raises
-        ------
-        InputError
-            If the file is damaged, holds no table, or serves for something else.
-        """
+        """Return the table in a file."""
         raise NotImplementedError
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> str | bytes:
@@ -194,29 +179,7 @@ def open_table(
     kind: str | None = None,
     format: str | None = None,  # noqa: A002 (as the option is called)
 ) -> Table:
-    """Open a file and read its header.
-
-    Parameters
-    ----------
-    path
-        A file of any format that is known, a zip archive or a folder, told apart by what is in it; ``file#part`` is
-        one sheet of a spreadsheet or one file of an archive.
-    roles, columns
-        What will be looked for, and the user's names for it: they help to find the delimiter, the header and the sheet.
-    note
-        Told what a person should know about the file.
-    kind
-        What the file is to serve for, one of :data:`reviewgraph.formats.systems.system.ACCEPTED`; by default any will
-        do. A file known to serve for other things only is refused.
-    format
-        The system that it is from, one of :func:`reviewgraph.formats.systems.known.sources`; by default its content
-        says it.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, empty or not a table, or serves for something else.
-    """
+    """Open a file and read its header."""
     check_format(format)
     wanted = Wanted(SYSTEMS.values(), roles, columns, kind, format, note)
     name, part = os.fspath(path), ""

@@ -69,24 +69,12 @@ KEY = ("reviewer", "item")
 
 
 def read_affinity(path: Path, **options: Unpack[Options]) -> Columns:
-    """Return affinities as codes, from a file ``item,reviewer,affinity``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a pair stands twice.
-    """
+    """Return affinities as codes, from a file ``item,reviewer,affinity``."""
     return _scored_pairs(path, AFFINITY, "affinities", **options)
 
 
 def read_probabilities(path: Path, **options: Unpack[Options]) -> Columns:
-    """Return probabilities as codes, from a file ``item,reviewer,probability``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a pair stands twice.
-    """
+    """Return probabilities as codes, from a file ``item,reviewer,probability``."""
     return _scored_pairs(path, PROBABILITY, **options)
 
 
@@ -101,11 +89,6 @@ def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
     """Return the bids of a file ``item,reviewer,bid``, in the words of :data:`reviewgraph.formats.values.BIDS`.
 
     A row whose bid is empty says nothing.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a pair stands twice, or nobody bids.
     """
     columns = read_coded(path, (PERSON, PAPER, BID), key=KEY, kind="bids", **options)
     bid, pairs = columns["bid"], _pairs(columns)
@@ -119,57 +102,27 @@ def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
 
 
 def read_cost(path: Path, **options: Unpack[Options]) -> Columns:
-    """Return costs as codes, from a file ``item,reviewer,cost``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a pair stands twice.
-    """
+    """Return costs as codes, from a file ``item,reviewer,cost``."""
     return _scored_pairs(path, COST, **options)
 
 
 def read_weights(path: Path, **options: Unpack[Options]) -> Columns:
-    """Return what a review may be worth (a confidence, an expertise) as codes, from a file ``item,reviewer,weight``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a pair stands twice.
-    """
+    """Return what a review may be worth (a confidence, an expertise) as codes, from a file ``item,reviewer,weight``."""
     return _scored_pairs(path, WEIGHT, **options)
 
 
 def read_conflicts(path: Path, **options: Unpack[Options]) -> Columns:
-    """Return the distinct pairs of a file ``item,reviewer`` of conflicts as codes.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`.
-    """
+    """Return the distinct pairs of a file ``item,reviewer`` of conflicts as codes."""
     return _pairs(read_coded(path, (PERSON, PAPER), key=KEY, kind="conflicts", unique=False, **options))
 
 
 def read_assigned(path: Path, **options: Unpack[Options]) -> Columns:
-    """Return the distinct pairs of a file ``item,reviewer`` of reviews, or of the export of an assignment, as codes.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`.
-    """
+    """Return the distinct pairs of a file ``item,reviewer`` of reviews, or of the export of an assignment, as codes."""
     return _pairs(read_coded(path, (PERSON, PAPER), key=KEY, kind="assignments", unique=False, **options))
 
 
 def read_gone(path: Path, **options: Unpack[Options]) -> tuple[tuple[str, ...], Columns | None]:
-    """Return who will not deliver: reviewers of rows without an item, and the pairs of the others.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if there is nobody.
-    """
+    """Return who will not deliver: reviewers of rows without an item, and the pairs of the others."""
     may = PAPER._replace(role=replace(PAPER.role, required=False))
     columns = read_coded(path, (PERSON, may), key=("reviewer",), kind=None, unique=None, **options)
     reviewer, item = columns["reviewer"], columns["item"]
@@ -207,11 +160,6 @@ def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
 
     A cell of ``author`` may name several, separated by semicolons; an item may stand in several rows. Exports that list
     authors do as well.
-
-    Raises
-    ------
-    InputError
-        As :func:`reviewgraph.formats.side_reading.read_columns`; also if nobody is named.
     """
     fields = (PAPER, Field(AUTHOR, str, "one author, or several separated by semicolons"))
     rows = read_columns(path, fields, key=("item", "author"), kind="authors", unique=False, **options)
@@ -255,11 +203,6 @@ def read_items(path: Path, **options: Unpack[Options]) -> dict[str, Item]:
 
     A paper may stand in many rows, as in an export of reviews; of several titles the first in the alphabet counts.
     What the export of a system says of papers decides: those that are withdrawn are no items.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if rows of an item disagree on its demand, or there is no item.
     """
     items, aside, _ = read_listing(path, **options)
     say = options.get("note")
@@ -308,35 +251,17 @@ def _first(row: tuple[str, int | None, str | None]) -> tuple[str, bool, int, boo
 
 
 def read_merges(path: Path, **options: Unpack[Options]) -> dict[str, str]:
-    """Return which label becomes which, from a file ``label,as``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a label stands twice.
-    """
+    """Return which label becomes which, from a file ``label,as``."""
     return by_label(path, _LABEL, _AS, **options)
 
 
 def read_references(path: Path, **options: Unpack[Options]) -> dict[str, float]:
-    """Return known quality by item, from a file ``item,quality``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if an item stands twice.
-    """
+    """Return known quality by item, from a file ``item,quality``."""
     return by_label(path, PAPER, QUALITY, **options)
 
 
 def read_truth(path: Path, **options: Unpack[Options]) -> dict[str, float]:
-    """Return true quality by item, from a file ``item,truth``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if an item stands twice.
-    """
+    """Return true quality by item, from a file ``item,truth``."""
     return by_label(path, PAPER, TRUTH, **options)
 
 
@@ -364,26 +289,13 @@ class Roster(NamedTuple):
 
 
 def read_reviewers(path: Path, **options: Unpack[Options]) -> dict[str, Reviewer]:
-    """Return the reviewers of a file ``reviewer[,load,min_load,institution,senior]``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a reviewer stands twice or has a ``min_load`` above the ``load``, or there is
-        none.
-    """
+    """Return the reviewers of a file ``reviewer[,load,min_load,institution,senior]``."""
     table, places = open_side(path, [field.role for field in _FIELDS], "reviewers", options)
     return _reviewers(path, table, places, options)
 
 
 def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
-    """Return the reviewers of a file and what it says of each, read once.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_reviewers` and :func:`read_attributes`.
-    """
+    """Return the reviewers of a file and what it says of each, read once."""
     table, places = open_side(path, [field.role for field in _FIELDS], "reviewers", options)
     return Roster(_reviewers(path, table, places, options), _attributes(path, table, places[REVIEWER.name], options))
 
@@ -408,11 +320,6 @@ def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[st
     A column of nothing but yes and no gives True and False. Empty cells are left out. Columns are named as in the file,
     and ``institution`` and ``senior`` by these names, too, where the file has a synonym. Of an export with many rows a
     reviewer, such as one of bids, columns in which these differ say nothing of reviewers.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a reviewer stands twice, or there is none.
     """
     table, places = open_side(path, [REVIEWER], "reviewers", options)
     return _attributes(path, table, places[REVIEWER.name], options)
@@ -456,13 +363,7 @@ def _meanings(cells: Sequence[str], *, flag: bool) -> list[Any]:
 
 
 def read_institutions(path: Path, **options: Unpack[Options]) -> dict[str, str]:
-    """Return institution by reviewer, from a file ``reviewer,institution``; who has none is left out.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a reviewer stands twice, or nobody has an institution.
-    """
+    """Return institution by reviewer, from a file ``reviewer,institution``; who has none is left out."""
     found = by_label(path, PERSON, INSTITUTION, kind="reviewers", **options)
     known = {label: institution for label, institution in found.items() if institution}
     if not known:
@@ -475,11 +376,6 @@ def read_chosen(path: Path, name: str, **options: Unpack[Options]) -> list[str]:
     """Return some reviewers, from a file ``reviewer[,senior]`` or ``reviewer[,willing]``.
 
     Those with a yes in the column ``name``; all that are listed, where no cell of it says yes or no.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a reviewer stands twice, or there is none.
     """
     found = by_label(path, PERSON, _CHOSEN[name], kind="reviewers", **options)
     expect_rows(path, list(found), "reviewer")
@@ -488,33 +384,15 @@ def read_chosen(path: Path, name: str, **options: Unpack[Options]) -> list[str]:
 
 
 def read_capacity(path: Path, **options: Unpack[Options]) -> dict[str, int]:
-    """Return spare load by reviewer, from a file ``reviewer,spare``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a reviewer stands twice.
-    """
+    """Return spare load by reviewer, from a file ``reviewer,spare``."""
     return by_label(path, PERSON, SPARE, kind="reviewers", **options)
 
 
 def read_missing(path: Path, **options: Unpack[Options]) -> dict[str, float]:
-    """Return how likely each review of a reviewer fails to arrive, from a file ``reviewer,probability``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a reviewer stands twice.
-    """
+    """Return how likely each review of a reviewer fails to arrive, from a file ``reviewer,probability``."""
     return by_label(path, PERSON, PROBABILITY, **options)
 
 
 def read_hypotheses(path: Path, **options: Unpack[Options]) -> dict[str, str]:
-    """Return the name of a hypothesis by reviewer, from a file ``reviewer,hypothesis``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a reviewer stands twice.
-    """
+    """Return the name of a hypothesis by reviewer, from a file ``reviewer,hypothesis``."""
     return by_label(path, PERSON, HYPOTHESIS, **options)

@@ -123,29 +123,7 @@ def read_columns(
     unique: bool | None = True,
     **options: Unpack[Options],
 ) -> dict[str, list[Any]]:
-    """Return the columns of a side file, as values.
-
-    Parameters
-    ----------
-    path
-        The file.
-    fields
-        Its columns; an empty cell of an optional one, and a missing one, gives None.
-    key
-        The label columns that make a row.
-    kind
-        What the file serves for, as :func:`reviewgraph.formats.opening.open_table` takes it.
-    unique
-        Refuse a key that stands twice (by default), keep its first row (False), or keep all rows (None). Reviewers may
-        stand in many rows that say the same of them.
-    options
-        As :class:`Options` has them.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a required column is missing, or rows are malformed; up to ten are named.
-    """
+    """Return the columns of a side file, as values."""
     return decoded(read_coded(path, fields, key=key, kind=kind, unique=unique, **options))
 
 
@@ -183,11 +161,6 @@ def coded_of(
     """Return the columns of a table that :func:`open_side` has opened, as :func:`read_coded` does.
 
     ``check`` is given the columns and the number of rows, and may refuse them.
-
-    Raises
-    ------
-    InputError
-        If rows are malformed; up to ten are named.
     """
     problems = Problems()
     rows = read_rows(table, list(found.values()), problems, options)
@@ -216,13 +189,7 @@ def read_rows(table: Table, positions: Sequence[int], problems: Problems, option
 
 
 def open_side(path: Path, roles: Sequence[Role], kind: str | None, options: Options) -> tuple[Table, dict[str, int]]:
-    """Open a side file; returns it, and the positions of the columns that it has of these roles.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, serves for something else, or lacks a column that is required or was named.
-    """
+    """Open a side file; returns it, and the positions of the columns that it has of these roles."""
     say = options.get("note") or _say_nothing
     given = columns_of(options.get("columns") or {}, path)
     table = open_table(path, roles, given, say, kind=kind)

@@ -44,23 +44,6 @@ class Spellings:
     are a number and its digits as text. Addresses that are alike are one, and a note counts them. Other labels may be
     two people or papers all the same.
 
-    Parameters
-    ----------
-    merge
-        What becomes of others that are alike: ``"all"`` makes them one, ``"none"`` keeps them apart, a mapping says
-        which label becomes which. By default, and where a mapping says nothing of them, they are refused.
-    known
-        Labels known beforehand, by role, in anything that finds them quickly; none by default.
-    ask
-        How to answer the question whether labels are one.
-
-    Raises
-    ------
-    InputError
-        If ``merge`` is something else.
-
-    Examples
-    --------
     >>> known, notes = Spellings(), []
     >>> known.respelled(["Ann@x.org"], "reviewer", "reviews.csv", notes.append)
     ['Ann@x.org']
@@ -110,26 +93,7 @@ class Spellings:
         note: Note | None = None,
         place: Callable[[int], str] = "row {}".format,
     ) -> list[Any]:
-        """Return labels as they were first spelled, those that are alike joined.
-
-        Parameters
-        ----------
-        labels
-            One a row, or each once.
-        role
-            ``"reviewer"`` or ``"paper"``.
-        name
-            The file or argument, for messages.
-        note
-            Told what was changed; by default that is a :class:`~reviewgraph._base.errors.LabelWarning`.
-        place
-            Says where the label at a place stands, for messages.
-
-        Raises
-        ------
-        InputError
-            If a label is null, or labels are alike and nobody said whether they are one.
-        """
+        """Return labels as they were first spelled, those that are alike joined."""
         known = self._known.get(role, ())
         texts, named = set(map(type, labels)) == {str}, self.merge if isinstance(self.merge, Mapping) else {}
         if known and not texts:  # equal numbers are one label, whatever their type
@@ -206,11 +170,6 @@ def joined(columns: Columns, merge: Merge | None, name: str, note: Note | None =
     >>> joined(Columns(reviewer, item, reviewers, items), "all", "pairs", print)
     pairs: 1 label is spelled as before, which differs in letter case alone ('ann' as 'Ann')
     <Columns: 1 reviewer, 2 items, 2 rows>
-
-    Raises
-    ------
-    InputError
-        As :meth:`Spellings.respelled`; also if a label is null or empty.
     """
     spellings = Spellings.of(merge)
 
@@ -269,19 +228,7 @@ def _how(label: Label, other: Label) -> str:
 
 
 class Respelled(Table):
-    """A table whose reviewers and papers are spelled as files before it spelled them.
-
-    Parameters
-    ----------
-    table
-        The table.
-    places
-        The position of the column of each role, ``"reviewer"`` and ``"paper"``.
-    spellings
-        What is known of spellings.
-    note
-        Told what was changed; by default that is a warning.
-    """
+    """A table whose reviewers and papers are spelled as files before it spelled them."""
 
     def __init__(self, table: Table, places: Mapping[str, int], spellings: Spellings, note: Note | None) -> None:
         self.table, self.spellings, self.note = table, spellings, note

@@ -174,13 +174,7 @@ def may_hold_scores(name: str) -> bool:
 
 
 def ask_score(table: Table) -> None:
-    """Refuse reviews of a known system whose score may be any of several columns.
-
-    Raises
-    ------
-    InputError
-        Naming them.
-    """
+    """Refuse reviews of a known system whose score may be any of several columns."""
     unused = unused_columns([table])
     if table.source and table.source.explained:
         unused = list(table.source.explained)
@@ -190,20 +184,7 @@ def ask_score(table: Table) -> None:
 
 
 def ask_criteria(table: Table, columns: Mapping[str, str]) -> None:
-    """Refuse a table without a score column that has several columns of numbers: each may be the score.
-
-    Parameters
-    ----------
-    table
-        The table.
-    columns
-        Names of its columns by role that were given: these are no scores.
-
-    Raises
-    ------
-    InputError
-        Naming the columns.
-    """
+    """Refuse a table without a score column that has several columns of numbers: each may be the score."""
     unused = unused_columns([table])
     taken = {place for name in columns.values() for place in named(table.header, name)}
     places = [place for place, name in enumerate(table.header) if name in unused and place not in taken]

@@ -88,17 +88,7 @@ class Scores(NamedTuple):
 
 
 def read_scores(values: Sequence[str], scale: Sequence[str] = (), decimal_comma: bool = False) -> Scores:
-    """Return the meaning of distinct score cells.
-
-    Parameters
-    ----------
-    values
-        The distinct cells.
-    scale
-        Grades, best first; they count N, ..., 1. Numbers are read where there is none.
-    decimal_comma
-        ``4,5`` is four and a half.
-    """
+    """Return the meaning of distinct score cells."""
     size = len(values)
     number, state = np.full(size, np.nan), np.zeros((3, size), np.bool_)
     scored, bad, spelled = state
@@ -132,11 +122,6 @@ def parse_scale(scale: str | Sequence[str] | None, *, lower_is_better: bool = Fa
 
     >>> parse_scale("A > B > C")
     ('A', 'B', 'C')
-
-    Raises
-    ------
-    InputError
-        If it has fewer than two grades, or one twice, or ``lower_is_better`` speaks of the direction as well.
     """
     if scale is None:
         return ()

@@ -74,13 +74,7 @@ def is_xlsx(data: bytes) -> bool:
 
 
 def read_xlsx(name: str, data: bytes) -> list[Sheet]:
-    """Return the sheets of a workbook of Excel, formulas as the values they had when it was saved.
-
-    Raises
-    ------
-    InputError
-        If the workbook is damaged, has a formula without its value, or is beyond a limit.
-    """
+    """Return the sheets of a workbook of Excel, formulas as the values they had when it was saved."""
     import openpyxl
 
     try:
@@ -167,13 +161,7 @@ def is_workbook(root: Element) -> bool:
 
 
 def read_spreadsheet_xml(name: str, root: Element) -> list[Sheet]:
-    """Return the sheets of a workbook in the XML of 2003.
-
-    Raises
-    ------
-    InputError
-        If it is damaged or beyond a limit.
-    """
+    """Return the sheets of a workbook in the XML of 2003."""
     return [
         Sheet(title, list(_xml_rows(f"{name}, sheet {title}", sheet)), _visible(sheet) in _SHOWN)
         for sheet in children(root, "worksheet")
@@ -229,22 +217,6 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
     """Return the table of the one sheet that has the columns looked for, or of all tracks of an export.
 
     Sheets that are hidden are read where they are named, and otherwise left out with a note.
-
-    Parameters
-    ----------
-    name
-        The file.
-    sheets
-        All its sheets.
-    part
-        The title of the one that is meant; empty where its columns say it.
-    wanted
-        What is looked for.
-
-    Raises
-    ------
-    InputError
-        If there is no such sheet, none that holds anything, or it is not clear which one is meant.
     """
     titles = [sheet.title for sheet in sheets]
     meant = [sheet for sheet in sheets if sheet.rows and (sheet.title == part if part else sheet.shown)]

@@ -103,15 +103,7 @@ class Texts:
 
 
 class Joined:
-    """Codes of labels of which some are one: those of another coder, translated.
-
-    Parameters
-    ----------
-    coder
-        The other.
-    code
-        The code that replaces each of its codes.
-    """
+    """Codes of labels of which some are one: those of another coder, translated."""
 
     def __init__(self, coder: Coder, code: CodeArray) -> None:
         self.coder, self.code, self.together = coder, code, coder.together
@@ -130,15 +122,7 @@ class Joined:
 
 
 class Numbers:
-    """Codes of whole numbers: by a table where they lie close together, and else by bisection.
-
-    Parameters
-    ----------
-    n_rows
-        How many rows there are.
-    signed
-        Whether numbers may be negative; these come after the others.
-    """
+    """Codes of whole numbers: by a table where they lie close together, and else by bisection."""
 
     def __init__(self, n_rows: int, *, signed: bool) -> None:
         self.room, self.signed, self.together = max(LEAST_ROOM, ROOM * n_rows), signed, 1
@@ -198,15 +182,7 @@ class Numbers:
 
 
 def joined(coder: Coder, labels: Labels, spelled: Callable[[list[str]], list[str]]) -> tuple[Coder, Labels]:
-    """Return a coder and its labels, those that are alike put through a gate; numbers never are.
-
-    Parameters
-    ----------
-    coder, labels
-        A coder that is settled, and what it returned.
-    spelled
-        Returns labels as they are to be spelled; called with those that may be alike.
-    """
+    """Return a coder and its labels, those that are alike put through a gate; numbers never are."""
     if not isinstance(coder, Texts):
         return coder, labels
     # Three numbers a label, wherever nothing is alike.
@@ -236,13 +212,6 @@ class Spill:
 
     Where the system allows, the file has no name, so that nothing is left of it even where the process is killed.
 
-    Parameters
-    ----------
-    dtype
-        Of an entry.
-
-    Examples
-    --------
     >>> with Spill(np.dtype("f8")) as spill:
     ...     spill.append(np.array([1.0, 2.0]))
     ...     spill.write(1, np.array([3.0, 4.0]))
@@ -281,13 +250,7 @@ class Spill:
         self.write(self.size, entries)
 
     def write(self, at: int, entries: npt.NDArray[Any]) -> None:
-        """Write entries from a place on.
-
-        Raises
-        ------
-        InputError
-            If the disk is full.
-        """
+        """Write entries from a place on."""
         try:
             self.file.seek(at * self.dtype.itemsize)
             self.file.write(np.ascontiguousarray(entries, self.dtype).view(np.uint8).data)

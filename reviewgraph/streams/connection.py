@@ -76,13 +76,7 @@ class Connection(Result):
         return [name for name, holds in self.known.items() if holds is None]
 
     def reaches(self, level: str) -> bool:
-        """Whether a level is known to hold.
-
-        Raises
-        ------
-        InputError
-            If that is not decided, or no level has the name.
-        """
+        """Whether a level is known to hold."""
         asked = level_named(level)
         holds = self.known.get(asked.name, False if self.known[LEVELS[0].name] is False else None)
         if holds is None:

@@ -56,28 +56,7 @@ def sort_rows(
     say: Callable[[int, int, int, int], str],
     into: tuple[Spill, Spill],
 ) -> Sorted:
-    """Sort rows by pair, and merge those of one pair as :func:`reviewgraph.table.rows.merge_duplicates` does.
-
-    Parameters
-    ----------
-    rows
-        Of :data:`ROW`, as they came.
-    load
-        Shape (M,): rows of each reviewer.
-    batch
-        Rows held at once, unless one reviewer has more.
-    duplicates
-        What to do when a pair has two scores.
-    say
-        Returns the message on a reviewer and an item, codes, and the numbers of the two rows that score them.
-    into
-        Where items and scores go.
-
-    Raises
-    ------
-    DuplicateReview
-        If a pair has two scores and ``duplicates`` is ``"error"``.
-    """
+    """Sort rows by pair, and merge those of one pair as :func:`reviewgraph.table.rows.merge_duplicates` does."""
     start = np.concatenate([[0], np.cumsum(load)])
     (item, score), found = into, np.zeros(load.size, np.int64)
     with Spill(ROW) as parted:
@@ -143,22 +122,7 @@ class Batch(NamedTuple):
 
 
 class Source:
-    """Parquet files that are read batch by batch, as often as is needed.
-
-    Parameters
-    ----------
-    paths
-        The files.
-    columns
-        Names of columns by role, as :func:`reviewgraph.read_reviews` takes them.
-    note
-        Told what a person should know about the files.
-
-    Raises
-    ------
-    InputError
-        If a file is no Parquet file, or a column is missing, ambiguous or of a type that is not read by batches.
-    """
+    """Parquet files that are read batch by batch, as often as is needed."""
 
     def __init__(self, paths: Sequence[Path], columns: Mapping[str, str], note: Callable[[str], object]) -> None:
         self.names = list(map(str, paths))
@@ -197,11 +161,6 @@ class Source:
         """Return the files as they were read, given how many rows of each have a score.
 
         Arrow reads pieces of a file in an order of its own, so SHA-256 takes a pass over its bytes.
-
-        Raises
-        ------
-        InputError
-            If a file was written to since it was opened.
         """
         found = []
         for name, file, count in zip(self.names, self.files, scored, strict=True):
@@ -217,13 +176,7 @@ class Source:
         return tuple(found)
 
     def batches(self, rows: int) -> Iterator[Batch]:
-        """Read all files, so many rows at a time.
-
-        Raises
-        ------
-        InputError
-            If Arrow cannot read on.
-        """
+        """Read all files, so many rows at a time."""
         for name, file, places in zip(self.names, self.files, self.places, strict=True):
             names = {role: file.schema_arrow.names[place] for role, place in places.items()}
             with refused(name):

@@ -66,13 +66,7 @@ def _listed(column: str, becomes: str, table: Table) -> Grid:
 
 
 def _suggested(table: Table) -> Grid:
-    """Return suggestions with an affinity of 1, 1/2, 1/3, ... by rank; of several for a pair the best counts.
-
-    Raises
-    ------
-    InputError
-        If a rank is no whole number from 1.
-    """
+    """Return suggestions with an affinity of 1, 1/2, 1/3, ... by rank; of several for a pair the best counts."""
     grid, best = to_grid(table), dict[tuple[str, str], tuple[int, str]]()
     cells = zip(grid.lines, *map(grid.column, ("Paper ID", "Reviewer Email", "Rank")), strict=True)
     for line, paper, reviewer, cell in cells:
@@ -196,13 +190,6 @@ class CMT(System):
     def write(self, outgoing: Outgoing) -> str:
         """Return one ``submission`` a paper with one ``user`` a reviewer.
 
-        Raises
-        ------
-        InputError
-            If a reviewer is no email.
-
-        Examples
-        --------
         >>> print(CMT().write(Outgoing({"item": [4, 4], "reviewer": ["ann@example.org", "bob@example.org"]})), end="")
         <assignments>
           <submission submissionId="4">

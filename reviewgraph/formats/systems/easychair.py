@@ -73,13 +73,7 @@ def _rows(grid: Grid, *names: str) -> Iterator[tuple[Any, ...]]:
 
 
 def _member(members: Members, base: str) -> Grid | None:
-    """Return a table of the download, with its usual header where it has none; None where it is not there.
-
-    Raises
-    ------
-    InputError
-        If it lacks a column, or has no header and not as many columns as it should.
-    """
+    """Return a table of the download, with its usual header where it has none; None where it is not there."""
     inside = members.find(base)
     if inside is None:
         return None
@@ -120,13 +114,7 @@ def _titles(members: Members) -> dict[str, str]:
 
 
 def _last_versions(grid: Grid) -> Grid:
-    """Return the reviews in their last versions.
-
-    Raises
-    ------
-    InputError
-        If a version is no whole number.
-    """
+    """Return the reviews in their last versions."""
     versions = []
     for line, (version,) in zip(grid.lines, _rows(grid, "version"), strict=True):
         value = parse_whole(version) if version.strip() else 0

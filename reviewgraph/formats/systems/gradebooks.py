@@ -56,13 +56,7 @@ def _numbered(header: Sequence[str]) -> dict[str, dict[str, int]]:
 
 
 def _melted(name: str, table: Table) -> Table:
-    """Return a row a review of a table with one row a student and numbered columns.
-
-    Raises
-    ------
-    InputError
-        If a number has no reviewer, or some have a score and others none.
-    """
+    """Return a row a review of a table with one row a student and numbered columns."""
     reviews = _numbered(table.header)
     odd = [number for number, columns in reviews.items() if REVIEWER.name not in columns]
     scored = [number for number, columns in reviews.items() if SCORE.name in columns]
@@ -109,13 +103,7 @@ def _matrix(name: str, table: Table) -> Table | None:
 
 
 def _labels(grid: Grid) -> tuple[int, int | None]:
-    """Return the columns of the student and of a title.
-
-    Raises
-    ------
-    InputError
-        If it is not clear which column is the student.
-    """
+    """Return the columns of the student and of a title."""
     places = locate(grid.header, [STUDENT, TITLE], {}, grid.name, grid.notes.append, prefix=None)
     return places[STUDENT.name], places.get(TITLE.name)
 

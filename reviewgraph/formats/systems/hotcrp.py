@@ -126,13 +126,7 @@ def _of_submitted(table: Table) -> Grid:
 
 
 def _widened(table: Table) -> Grid:
-    """Return the narrow table of reviews, one row a field, as one row a review.
-
-    Raises
-    ------
-    InputError
-        If a field stands twice in a review, or two columns have one name.
-    """
+    """Return the narrow table of reviews, one row a field, as one row a review."""
     grid = to_grid(table)
     narrow = {grid.position(name) for name in ("field", "format", "data")}
     kept = [number for number in range(len(grid.header)) if number not in narrow]
@@ -448,14 +442,6 @@ class HotCRP(System):
 
         Reviews are primary reviews; external ones where the reviewer is known not to be in the PC.
 
-        Raises
-        ------
-        InputError
-            If a paper is no number, a reviewer no address that HotCRP takes, or the label cannot be the name of a
-            round.
-
-        Examples
-        --------
         >>> print(HotCRP().write(Outgoing({"item": [7], "reviewer": ["ann@example.org"]}, label="R2")), end="")
         paper,action,email,reviewtype,round
         7 -re:ann@example.org,review,ann@example.org,primary,R2
@@ -487,18 +473,6 @@ class HotCRP(System):
 
         A paper without a quality, or on no list, loses the tag that it may have had.
 
-        Parameters
-        ----------
-        columns
-            ``item``, ``quality``, and perhaps ``list``, one of :data:`LISTS`.
-
-        Raises
-        ------
-        InputError
-            If a paper is no number.
-
-        Examples
-        --------
         >>> print(HotCRP().write_results({"item": [7, 9], "quality": [4.4, None], "list": ["in", "out"]}), end="")
         paper,action,tag
         7,tag,~~calibrated#4.400

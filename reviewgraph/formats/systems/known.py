@@ -51,13 +51,7 @@ def rated() -> dict[str, System]:
 
 
 def check_format(name: str | None) -> None:
-    """Raise unless the name is one of :func:`sources`.
-
-    Raises
-    ------
-    InputError
-        Listing those there are.
-    """
+    """Raise unless the name is one of :func:`sources`."""
     if name is not None and name not in sources():
         message = f"format: expected one of {', '.join(sources())}, found {name!r}"
         raise InputError(message)

@@ -331,13 +331,6 @@ class OpenReview(System):
         A run is told apart by its label, and only proposed edges belong to one: the invitation of those that are
         assigned has no place for it.
 
-        Raises
-        ------
-        InputError
-            If a label is given for edges that cannot have one.
-
-        Examples
-        --------
         >>> edges = Outgoing({"item": ["n1"], "reviewer": ["~Ann_Bo1"]}, weights=[0.5], label="run-2")
         >>> print(OpenReview().write(edges), end="")
         [

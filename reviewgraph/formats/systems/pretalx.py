@@ -311,13 +311,6 @@ class Pretalx(System):
     def write(self, outgoing: Outgoing) -> str:
         r"""Return an object of lists, the codes of proposals by the address or the code of a reviewer.
 
-        Raises
-        ------
-        InputError
-            If a paper is no code of a proposal, or a reviewer neither a code nor an address.
-
-        Examples
-        --------
         >>> print(Pretalx().write(Outgoing({"item": ["FCTN9J", "KEKMUV"], "reviewer": ["ann@x.org"] * 2})), end="")
         {
         "ann@x.org": ["FCTN9J", "KEKMUV"]

@@ -93,13 +93,6 @@ class START(System):
     def write(self, outgoing: Outgoing) -> str:
         r"""Return lines ``submission:user:user``.
 
-        Raises
-        ------
-        InputError
-            If a name holds a colon or a space.
-
-        Examples
-        --------
         >>> START().write(Outgoing({"item": [4, 7, 4], "reviewer": ["ann", "ann", "bob"]}))
         '4:ann:bob\n7:ann\n'
         """

@@ -266,13 +266,7 @@ class System:
         cls.exports = tuple(replace(export, system=cls.name) for export in cls.exports)
 
     def write(self, outgoing: Outgoing) -> str:
-        """Return the text of the file that it takes.
-
-        Raises
-        ------
-        InputError
-            If it would not take a label, or take it for something else.
-        """
+        """Return the text of the file that it takes."""
         raise NotImplementedError
 
     def write_results(self, columns: Mapping[str, Sequence[Any]]) -> str:
@@ -286,13 +280,7 @@ class System:
         return outgoing.part([row for row, here in enumerate(taken) if here]) if left else outgoing, left
 
     def expect_taken(self, outgoing: Outgoing) -> None:
-        """Refuse labels that the system would not take, or take for something else.
-
-        Raises
-        ------
-        InputError
-            With how many they are and the first of them.
-        """
+        """Refuse labels that the system would not take, or take for something else."""
         for role, accepted in (("reviewer", self.reviewers), ("item", self.items)):
             expect(accepted.fits, outgoing.columns[role], self.name, accepted.words, accepted.remedy)
 
@@ -300,13 +288,6 @@ class System:
 def expect(fits: Callable[[str], object], labels: Iterable[Label], system: str, wanted: str, remedy: str) -> None:
     """Refuse labels that a system would not take, or take for something else.
 
-    Raises
-    ------
-    InputError
-        With how many they are and the first of them.
-
-    Examples
-    --------
     >>> expect(EMAIL.fullmatch, ["ann@example.org"], "HotCRP", "email addresses", "")
     """
     unfit = [label for label in dict.fromkeys(map(str, labels)) if not fits(label)]
@@ -345,13 +326,7 @@ def is_alias(label: str) -> bool:
 
 
 def read_names(tables: Sequence[Table]) -> tuple[list[Table], dict[str, str], list[FileRead]]:
-    """Return the tables that are no lists of names, person by alias from those that are, and these as they were read.
-
-    Raises
-    ------
-    InputError
-        If an alias has two people behind it.
-    """
+    """Return the tables that are not lists of names, the person by alias from those that are, and their files."""
     names: dict[str, str] = {}
     files: list[FileRead] = []
     for table in tables:
@@ -377,18 +352,7 @@ def resolved(column: Column, names: Mapping[str, str]) -> Column:
 
 
 def refuse_aliases(columns: Sequence[tuple[str, Column]]) -> None:
-    """Refuse reviewers who are signatures of one paper each: who reviewed several papers cannot be told.
-
-    Parameters
-    ----------
-    columns
-        The name of each file, and its reviewers.
-
-    Raises
-    ------
-    InputError
-        Saying which file would tell who they are.
-    """
+    """Refuse reviewers who are signatures of one paper each: who reviewed several papers cannot be told."""
     for name, column in columns:
         found = [value for value in column.values if is_alias(value)]
         bare = [value for value in column.values if _BARE.fullmatch(value.strip())]
@@ -477,11 +441,6 @@ def recognise(table: Table, wanted: Wanted) -> Table:
     """Return a table as what its system means by it; as it is where it is of no known system.
 
     A table without a column that has to be there may have no header: then its first row is one of the others.
-
-    Raises
-    ------
-    InputError
-        If it is known and serves for something else than is wanted, or it is not of the system that was named.
     """
     found: dict[Export, Table] = {}
     if wanted.format is not None and tuple(table.header[:2]) == WRITTEN:
@@ -514,13 +473,7 @@ def _lines(table: Table) -> list[Line] | None:
 
 
 def extract(container: str, name: str, content: Any, wanted: Wanted) -> Table | None:
-    """Return the table inside content that is none itself, such as JSON; None where nothing is known in it.
-
-    Raises
-    ------
-    InputError
-        As :func:`recognise`.
-    """
+    """Return the table inside content that is none itself, such as JSON; None where nothing is known in it."""
     found = {}
     for export in wanted.exports(container):
         grid = export.extract(name, content) if export.extract else None
@@ -559,24 +512,7 @@ def _refuse_format(name: str, wanted: Wanted, found: str) -> NoReturn:
 
 
 class Recognised(Table):
-    """A table of a known system: its columns by role are known, and only rows that count are read.
-
-    Parameters
-    ----------
-    table
-        The table as it stands in the file.
-    export, use
-        What it was taken for.
-    note
-        Told what it was taken for and how many rows were left out.
-    given
-        The user's names of columns by role.
-
-    Raises
-    ------
-    InputError
-        If a role may be any of several columns and the user has not said which.
-    """
+    """A table of a known system: its columns by role are known, and only rows that count are read."""
 
     def __init__(
         self, table: Table, export: Export, use: Use, note: Callable[[str], object], given: Mapping[str, str]
