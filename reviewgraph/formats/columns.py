@@ -19,24 +19,13 @@ from reviewgraph.formats.files import cut, quote, quote_all
 
 
 class Unlisted(NamedTuple):
-    """Papers that an export cannot hold, and the download of its system that lists all papers.
+    """Papers that an export cannot hold, and the download of its system that lists all papers."""
 
-    Parameters
-    ----------
-    which
-        "papers that nobody reviews".
-    download
-        The download that lists all, as messages call it.
-    names
-        How the name of the export ends, as a regular expression, and in its place that of the other download.
-    file
-        The export; nothing until it is read.
-    """
-
-    which: str
-    download: str
+    which: str  #: "papers that nobody reviews".
+    download: str  #: The download that lists all, as messages call it.
+    #: How the name of the export ends, as a regular expression, and in its place that of the other download.
     names: tuple[str, str]
-    file: str = ""
+    file: str = ""  #: The export; nothing until it is read.
 
     @property
     def beside(self) -> str:
@@ -59,22 +48,14 @@ class Unlisted(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What the files that reviews come from say beyond their rows.
+    """What the files that reviews come from say beyond their rows."""
 
-    Parameters
-    ----------
-    unlisted
-        Which papers cannot be among the items, since its export holds reviewed papers only; None where the items are
-        all there are, or nobody knows.
-    outsiders
-        Reviewers who are not of the committee; None where nobody knows who is.
-    files
-        What was read; nothing where the reviews come from no file.
-    """
-
+    #: Which papers cannot be among the items, since its export holds reviewed papers only; None where the items are
+    #: all there are, or nobody knows.
     unlisted: Unlisted | None = None
+    #: Reviewers who are not of the committee; None where nobody knows who is.
     outsiders: Collection[Label] | None = None
-    files: tuple[FileRead, ...] = ()
+    files: tuple[FileRead, ...] = ()  #: What was read; nothing where the reviews come from no file.
 
 
 #: Reviews that come from no system that is known.
@@ -83,37 +64,20 @@ UNKNOWN = Origin()
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The rows of a source in its own order, read by a format and made a table by :meth:`Reviews.from_columns`.
+    """The rows of a source in its own order, read by a format and made a table by :meth:`Reviews.from_columns`."""
 
-    Parameters
-    ----------
-    reviewer, item
-        Codes, shape (E,), in any order; a pair may stand twice.
-    reviewers, items
-        Their labels, shapes (M,) and (N,).
-    score
-        Shape (E,), as they came; None where the source has no scores.
-    scored
-        Shape (E,): which rows have a score; by default all of them, where there are scores.
-    titles
-        Title by the label of an item, where known; none by default.
-    lower_is_better
-        1 is the best score; false by default.
-    origin
-        What the system that they come from says beyond them; nothing by default.
-    row_name
-        Says where row number r (from 0) came from, for messages; by default "row r".
-    """
-
-    reviewer: IntArray
+    reviewer: IntArray  #: Codes, shape (E,), in any order; a pair may stand twice.
     item: IntArray
-    reviewers: Sequence[Label]
+    reviewers: Sequence[Label]  #: Their labels, shapes (M,) and (N,).
     items: Sequence[Label]
-    score: FloatArray | None = None
+    score: FloatArray | None = None  #: Shape (E,), as they came; None where the source has no scores.
+    #: Shape (E,): which rows have a score; by default all of them, where there are scores.
     scored: BoolArray | None = None
+    #: Title by the label of an item, where known; none by default.
     titles: Mapping[Label, str] = field(default_factory=dict)
-    lower_is_better: bool = False
-    origin: Origin = UNKNOWN
+    lower_is_better: bool = False  #: 1 is the best score; false by default.
+    origin: Origin = UNKNOWN  #: What the system that they come from says beyond them; nothing by default.
+    #: Says where row number r (from 0) came from, for messages; by default "row r".
     row_name: Callable[[int], str] = "row {}".format
 
     def __repr__(self) -> str:
@@ -128,27 +92,13 @@ _BETWEEN_WORDS = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True)
 class Role:
-    """What a column can be.
+    """What a column can be."""
 
-    Parameters
-    ----------
-    name
-        What we call it, and the first of its synonyms.
-    synonyms
-        Further names, normalised, the best first.
-    required
-        Refuse a table without it.
-    ranked
-        Where several synonyms are present take the best; otherwise ask which is meant.
-    label
-        Its cells name a reviewer or an item.
-    """
-
-    name: str
-    synonyms: tuple[str, ...] = ()
-    required: bool = True
-    ranked: bool = True
-    label: bool = False
+    name: str  #: What we call it, and the first of its synonyms.
+    synonyms: tuple[str, ...] = ()  #: Further names, normalised, the best first.
+    required: bool = True  #: Refuse a table without it.
+    ranked: bool = True  #: Where several synonyms are present take the best; otherwise ask which is meant.
+    label: bool = False  #: Its cells name a reviewer or an item.
 
     @property
     def names(self) -> tuple[str, ...]:

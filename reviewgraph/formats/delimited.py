@@ -56,11 +56,9 @@ class Delimited(Table):
         COLUMNS.expect(name, len(self.header))
 
     def place(self, line: int) -> str:
-        """Return how a message names a line."""
         return f"{self.name}:{line}"
 
     def leniently(self) -> Self:
-        """Return the table with empty cells at the end of rows that are too short, and no blanks before cells."""
         found = super().leniently()
         if found._has_blanks:
             with contextlib.suppress(csv.Error):
@@ -68,7 +66,6 @@ class Delimited(Table):
         return found
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        """Return the columns at these positions; ragged rows are left out and noted as problems."""
         if len(self.data) >= LARGE and not self._has_blanks and b'"' not in self.data and not _GUARD.search(self.data):
             data = self.data if self.encoding == "utf-8-sig" else self.data.decode(self.encoding).encode()
             columns = read_plain(data, self.delimiter, len(self.header), positions, self.header_lines)
@@ -269,11 +266,9 @@ class Parquet(Table):
         COLUMNS.expect(name, len(self.header))
 
     def place(self, line: int) -> str:
-        """Return how a message names a row."""
         return f"{self.name}: row {line}"
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        """Return the columns at these positions."""
         for place in positions:
             self._expect_text_or_number(self.schema.field(place))
         with refused(self.name):

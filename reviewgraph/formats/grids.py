@@ -52,11 +52,9 @@ class Grid(Table):
         self.explained: dict[str, str] = {}
 
     def place(self, line: int) -> str:
-        """Return how a message names a row."""
         return self.lines[line - 1].place
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        """Return the columns at these positions; rows that are too long are left out and noted as problems."""
         width = len(self.header)
         longer = [number for number, line in enumerate(self.lines, 1) if any(map(str.strip, line.cells[width:]))]
         problems.add_rows(
@@ -114,11 +112,9 @@ class Changed(Table):
         self.name, self.header, self.decimal_comma = table.name, table.header, table.decimal_comma
 
     def place(self, line: int) -> str:
-        """Return how a message names a line."""
         return self.table.place(line)
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        """Return the columns at these positions, the changed ones among them; each distinct cell is changed once."""
         rows = self.table.read(positions, problems, file)
         columns = [
             recoded(column, list(map(self.change, column.values))) if place in self.places else column
@@ -135,11 +131,9 @@ class Combined(Table):
         self.name, self.header, self.decimal_comma = table.name, [*table.header, name], table.decimal_comma
 
     def place(self, line: int) -> str:
-        """Return how a message names a line."""
         return self.table.place(line)
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        """Return the columns at these positions, the new one among them if it is asked for."""
         new = len(self.header) - 1
         own = [position for position in positions if position != new]
         rows = self.table.read([*own, *self.sources], problems, file)

@@ -51,17 +51,14 @@ class Text(Format):
     name, suffix = "csv", ".csv"
 
     def fits(self, data: bytes) -> bool:
-        """Return that any file may be text; what is none is refused when it is opened."""
         return True
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        """Return the table of a text with a row on each line."""
         from reviewgraph.formats.delimited import Delimited
 
         return recognise(Delimited(name, data, wanted.roles, wanted.columns, wanted.note), wanted)
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> str:
-        """Return columns as CSV."""
         return csv_text(columns)
 
 
@@ -71,11 +68,9 @@ class Arrow(Format):
     name = "parquet"
 
     def fits(self, data: bytes) -> bool:
-        """Return whether a file begins as Parquet does."""
         return data.startswith(b"PAR1")
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        """Return the table of a Parquet file."""
         from reviewgraph.formats.delimited import Parquet
 
         return recognise(Parquet(name, data), wanted)
@@ -87,11 +82,9 @@ class Json(Format):
     name = "json"
 
     def fits(self, data: bytes) -> bool:
-        """Return whether a file begins as JSON does."""
         return is_json(data)
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        """Return the table that a conference system means by its JSON."""
         content = read_json(name, data)
         found = "JSON of another shape" if content else "JSON without anything"
         return _extracted("json", name, content, wanted, found)
@@ -103,11 +96,9 @@ class Xml(Format):
     name = "xml"
 
     def fits(self, data: bytes) -> bool:
-        """Return whether a file begins as XML does."""
         return is_xml(data)
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        """Return the table of a spreadsheet, or what a conference system means by its XML."""
         root = read_xml(name, data)
         if is_workbook(root):
             return choose_sheet(name, read_spreadsheet_xml(name, root), part, wanted)
@@ -120,11 +111,9 @@ class Zip(Format):
     name = "zip"
 
     def fits(self, data: bytes) -> bool:
-        """Return whether a file begins as an archive does."""
         return is_zip(data)
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        """Return the table in an archive."""
         return _open_members(open_zip(name, data), part, wanted)
 
 
@@ -134,11 +123,9 @@ class Xlsx(Zip):
     name = "xlsx"
 
     def fits(self, data: bytes) -> bool:
-        """Return whether a file is an archive that says that it is a workbook."""
         return super().fits(data) and is_xlsx(data)
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        """Return the table of one of its sheets."""
         open_zip(name, data)  # which refuses one that would unpack to more than a file may
         return choose_sheet(name, read_xlsx(name, data), part, wanted)
 

@@ -86,24 +86,13 @@ SHARED = (PERSON.role.name, PAPER.role.name, TITLE.name)
 
 
 class Options(TypedDict, total=False):
-    """What every reader of a side file takes beside the file.
+    """What every reader of a side file takes beside the file."""
 
-    Parameters
-    ----------
-    columns
-        Names of columns by role, or by ``file:role``, as ``--columns`` takes them.
-    note
-        Told what a person should know; by default nothing is said.
-    read
-        Called with the file once it is read.
-    merge
-        What becomes of labels that are alike, as :class:`~reviewgraph.formats.spellings.Spellings` takes it, or how
-        they were spelled in files read before; by default there were none.
-    """
-
-    columns: Mapping[str, str]
-    note: Note | None
-    read: Callable[[FileRead], object]
+    columns: Mapping[str, str]  #: Names of columns by role, or by ``file:role``, as ``--columns`` takes them.
+    note: Note | None  #: Told what a person should know; by default nothing is said.
+    read: Callable[[FileRead], object]  #: Called with the file once it is read.
+    #: What becomes of labels that are alike, as :class:`~reviewgraph.formats.spellings.Spellings` takes it, or how
+    #: they were spelled in files read before; by default there were none.
     merge: Merge
 
 

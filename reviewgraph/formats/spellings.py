@@ -237,17 +237,14 @@ class Respelled(Table):
         self.columns, self.source, self.provenance = table.columns, table.source, table.provenance
 
     def place(self, line: int) -> str:
-        """Return how a message names a line."""
         return self.table.place(line)
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        """Return the columns at these positions."""
         rows = self.table.read(positions, problems, file)
         columns = zip(positions, rows.columns, strict=True)
         return rows._replace(columns=[self._spelled(one, self.roles.get(place)) for place, one in columns])
 
     def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
-        """Return what rows left out say of papers."""
         said = self.table.aside(reviewer, item, title)
         people, papers = ([pair[place] for pair in said.meta] for place in range(2))
         return said._replace(

@@ -53,57 +53,28 @@ class Rows(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What a table was taken for.
+    """What a table was taken for."""
 
-    Parameters
-    ----------
-    system
-        The name of the conference system, as ``--format`` takes it.
-    what
-        What messages call the file.
-    kind
-        What it serves for here, such as "reviews".
-    extras
-        Normalised names of its columns that hold no scores.
-    explained
-        What stands behind short names of columns that may hold scores; where there are any, no others do.
-    unlisted
-        Which papers cannot be in it, and which download holds them; nothing where it lists all papers, or nobody knows.
-    """
-
-    system: str
-    what: str
-    kind: str
-    extras: Collection[str] = ()
+    system: str  #: The name of the conference system, as ``--format`` takes it.
+    what: str  #: What messages call the file.
+    kind: str  #: What it serves for here, such as "reviews".
+    extras: Collection[str] = ()  #: Normalised names of its columns that hold no scores.
+    #: What stands behind short names of columns that may hold scores; where there are any, no others do.
     explained: Mapping[str, str] = MappingProxyType({})
+    #: Which papers cannot be in it, and which download holds them; nothing where it lists all papers, or nobody
+    #: knows.
     unlisted: Unlisted | None = None
 
 
 class Aside(NamedTuple):
-    """What a file says of papers in rows that are no reviews.
+    """What a file says of papers in rows that are no reviews."""
 
-    Parameters
-    ----------
-    listed
-        Papers that it lists, with their titles where it has any.
-    out
-        What is no paper any more, or not yet: withdrawn, a draft.
-    unseen
-        Papers that whoever downloaded the file may not see.
-    meta
-        Pairs of a reviewer and a paper that are meta reviews.
-    members
-        Who is known to be of the committee.
-    tells
-        Whether the others are known not to be.
-    """
-
-    listed: Mapping[str, str] = MappingProxyType({})
-    out: Collection[str] = ()
-    unseen: Collection[str] = ()
-    meta: Collection[tuple[str, str]] = ()
-    members: Collection[str] = ()
-    tells: bool = False
+    listed: Mapping[str, str] = MappingProxyType({})  #: Papers that it lists, with their titles where it has any.
+    out: Collection[str] = ()  #: What is no paper any more, or not yet: withdrawn, a draft.
+    unseen: Collection[str] = ()  #: Papers that whoever downloaded the file may not see.
+    meta: Collection[tuple[str, str]] = ()  #: Pairs of a reviewer and a paper that are meta reviews.
+    members: Collection[str] = ()  #: Who is known to be of the committee.
+    tells: bool = False  #: Whether the others are known not to be.
 
 
 class Table(Protocol):

@@ -31,7 +31,6 @@ class Labels(Sequence[str]):
         self.values = values
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return len(self.values)
 
     @overload
@@ -39,7 +38,6 @@ class Labels(Sequence[str]):
     @overload
     def __getitem__(self, place: slice) -> list[str]: ...
     def __getitem__(self, place: int | slice) -> str | list[str]:
-        """Return one label, or those of a slice, as text."""
         if isinstance(place, slice):
             return list(map(str, self.values[place].tolist()))
         found = self.values[place]
@@ -79,21 +77,18 @@ class Texts:
         self._pending: list[Any] = []
 
     def add(self, labels: Any) -> None:
-        """Collect the labels of a batch."""
         self._pending.append(pc.unique(labels))
         # Merged when they have grown by half, so that a label is looked at a logarithmic number of times.
         if sum(map(len, self._pending)) > len(self.distinct):
             self._merge()
 
     def settle(self) -> Labels:
-        """Return the distinct labels in natural order."""
         self._merge()
         self.distinct = self.distinct.take(pa.array(natural_order(self.distinct.to_pylist())))
         self.together = max(1, len(self.distinct))
         return Labels(self.distinct)
 
     def codes(self, labels: Any) -> CodeArray:
-        """Look them up."""
         return np.asarray(pc.index_in(labels, value_set=self.distinct).to_numpy(), np.uint32)
 
     def _merge(self) -> None:
@@ -109,15 +104,12 @@ class Joined:
         self.coder, self.code, self.together = coder, code, coder.together
 
     def add(self, labels: Any) -> None:
-        """Collect the labels of a batch."""
         self.coder.add(labels)
 
     def settle(self) -> Labels:
-        """Return the distinct labels of the other coder."""
         return self.coder.settle()
 
     def codes(self, labels: Any) -> CodeArray:
-        """Look them up."""
         return self.code[self.coder.codes(labels)]
 
 
@@ -132,7 +124,6 @@ class Numbers:
         self._table: CodeArray = np.zeros(0, np.uint32)
 
     def add(self, labels: Any) -> None:
-        """Collect the labels of a batch."""
         keys = self._keys(labels)
         most = int(keys.max(initial=0)) + 1
         if self.seen is not None and most <= self.room:
@@ -147,7 +138,6 @@ class Numbers:
             self._merge()
 
     def settle(self) -> Labels:
-        """Return the distinct labels, in the order in which their digits stand as text."""
         if self.seen is not None:
             self.distinct = np.flatnonzero(self.seen).astype(np.uint64)
             self._table = (np.cumsum(self.seen, dtype=np.uint32) - np.uint32(1)).astype(np.uint32)
@@ -155,7 +145,6 @@ class Numbers:
         return Labels(self._numbers(self.distinct))
 
     def codes(self, labels: Any) -> CodeArray:
-        """Look them up."""
         keys = self._keys(labels)
         if self.seen is not None:
             return self._table[keys]
@@ -227,11 +216,9 @@ class Spill:
             raise _no_room(error) from error
 
     def __enter__(self) -> Spill:
-        """Return the file."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close and so delete the file."""
         self.close()
 
     def close(self) -> None:
@@ -242,7 +229,6 @@ class Spill:
             self.file.close()
 
     def __len__(self) -> int:
-        """Return the number of entries."""
         return self.size
 
     def append(self, entries: npt.NDArray[Any]) -> None:
@@ -250,7 +236,6 @@ class Spill:
         self.write(self.size, entries)
 
     def write(self, at: int, entries: npt.NDArray[Any]) -> None:
-        """Write entries from a place on."""
         try:
             self.file.seek(at * self.dtype.itemsize)
             self.file.write(np.ascontiguousarray(entries, self.dtype).view(np.uint8).data)
@@ -259,7 +244,6 @@ class Spill:
         self.size = max(self.size, at + len(entries))
 
     def read(self, first: int, last: int, into: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """Return the entries from ``first`` to before ``last``, in the beginning of an array that is given, if any."""
         size = max(0, last - first)
         found = np.empty(size, self.dtype) if into is None else into[:size]
         if size:

@@ -65,7 +65,6 @@ class Csv(System):
     words = "a table with all columns"
 
     def write(self, outgoing: Outgoing) -> str:
-        """Return the columns."""
         return csv_text(outgoing.columns)
 
 

@@ -40,112 +40,63 @@ ACCEPTED = {
 
 
 class Rule(NamedTuple):
-    """Which rows count: those whose cell in the first column of a name passes.
+    """Which rows count: those whose cell in the first column of a name passes."""
 
-    Parameters
-    ----------
-    column
-        The name of the column; a table without it keeps all its rows.
-    keeps
-        Whether a cell lets its row count.
-    why
-        What is said of the rows left out: "rows left out, whose action assigns no review". By default nothing: they
-        are no odd ones, but what else the file is for.
-    means
-        What a row left out says of its paper, a field of :class:`~reviewgraph.formats.tables.Aside`: by default that
-        it is one, where its export lists papers.
-    """
-
-    column: str
-    keeps: Callable[[str], bool]
+    column: str  #: The name of the column; a table without it keeps all its rows.
+    keeps: Callable[[str], bool]  #: Whether a cell lets its row count.
+    #: What is said of the rows left out: "rows left out, whose action assigns no review". By default nothing: they
+    #: are no odd ones, but what else the file is for.
     why: str = ""
+    #: What a row left out says of its paper, a field of :class:`~reviewgraph.formats.tables.Aside`: by default that
+    #: it is one, where its export lists papers.
     means: Literal["listed", "out", "unseen", "meta"] = "listed"
 
 
 @dataclass(frozen=True, eq=False)
 class Use:
-    """Something a file serves for.
+    """Something a file serves for."""
 
-    Parameters
-    ----------
-    kind
-        One of :data:`ACCEPTED`.
-    columns
-        The name of the column by role, where the usual names would not find it; the first that is there counts.
-    rules
-        Which rows count.
-    choices
-        Names of columns by role of which a person has to choose one, where several are there.
-    find
-        Returns such names for one table, where they are not always the same.
-    reshape
-        Makes the table that is read of the one in the file, where they are not the same.
-    members
-        The rows whose reviewers are of the committee, where it says of some.
-    tells
-        Whether reviewers without such a row are not of it.
-    """
-
-    kind: str
+    kind: str  #: One of :data:`ACCEPTED`.
+    #: The name of the column by role, where the usual names would not find it; the first that is there counts.
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    rules: Sequence[Rule] = ()
+    rules: Sequence[Rule] = ()  #: Which rows count.
+    #: Names of columns by role of which a person has to choose one, where several are there.
     choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: Returns such names for one table, where they are not always the same.
     find: Callable[[Table], Mapping[str, Sequence[str]]] | None = None
+    #: Makes the table that is read of the one in the file, where they are not the same.
     reshape: Callable[[Table], Table] | None = None
-    members: Rule | None = None
-    tells: bool = False
+    members: Rule | None = None  #: The rows whose reviewers are of the committee, where it says of some.
+    tells: bool = False  #: Whether reviewers without such a row are not of it.
 
 
 @dataclass(frozen=True, eq=False)
 class Export:
-    """One kind of file that a system hands out.
+    """One kind of file that a system hands out."""
 
-    Parameters
-    ----------
-    what
-        What messages call it.
-    uses
-        What it serves for, its own purpose first; nothing where it is known only to be told from others.
-    needs
-        Normalised names of columns by which a table is recognised, as regular expressions: each stands in its header.
-    lacks
-        Names that it does not have.
-    container
-        What it is found in: "table", "json", "xml", "folder", or "lines", a text without a header.
-    extract
-        Makes a table of the container, or returns None where it is something else; a table with a header serves as it
-        is by default.
-    say
-        What a person should know about it.
-    extras
-        Normalised names of columns that hold no score, beside those of the roles.
-    lists
-        The papers that it lists in rows that are no reviews, as a regular expression; they are papers all the same. By
-        default it lists none.
-    unlisted
-        Which papers cannot be in it; None by default.
-    lenient
-        Whether its rows leave out empty cells at their ends, or have blanks before cells.
-    shy
-        Other tables look like it, so that it is recognised only where its system is named, or, if this is "kind",
-        where just what it serves for is wanted; "" where nothing else looks like it.
-    system
-        The name of the system, which its class fills in.
-    """
-
-    what: str
+    what: str  #: What messages call it.
+    #: What it serves for, its own purpose first; nothing where it is known only to be told from others.
     uses: Sequence[Use]
+    #: Normalised names of columns by which a table is recognised, as regular expressions: each stands in its
+    #: header.
     needs: Collection[str] = ()
-    lacks: Collection[str] = ()
+    lacks: Collection[str] = ()  #: Names that it does not have.
+    #: What it is found in: "table", "json", "xml", "folder", or "lines", a text without a header.
     container: str = "table"
+    #: Makes a table of the container, or returns None where it is something else; a table with a header serves as
+    #: it is by default.
     extract: Callable[[str, Any], Table | None] | None = None
-    say: str = ""
-    extras: Collection[str] = ()
+    say: str = ""  #: What a person should know about it.
+    extras: Collection[str] = ()  #: Normalised names of columns that hold no score, beside those of the roles.
+    #: The papers that it lists in rows that are no reviews, as a regular expression; they are papers all the same.
+    #: By default it lists none.
     lists: str = ""
-    unlisted: Unlisted | None = None
-    lenient: bool = False
+    unlisted: Unlisted | None = None  #: Which papers cannot be in it; None by default.
+    lenient: bool = False  #: Whether its rows leave out empty cells at their ends, or have blanks before cells.
+    #: Other tables look like it, so that it is recognised only where its system is named, or, if this is "kind",
+    #: where just what it serves for is wanted; "" where nothing else looks like it.
     shy: Literal["", "kind", "name"] = ""
-    system: str = ""
+    system: str = ""  #: The name of the system, which its class fills in.
 
     def fits(self, header: Sequence[str]) -> bool:
         """Return whether a header has all that it needs and nothing that it lacks."""
@@ -167,39 +118,22 @@ EMAIL = re.compile(r"[^\s@,;:<>\"'*#]+@[^\s@,;:<>\"'*#]+")
 
 @dataclass(frozen=True)
 class Outgoing:
-    """Reviews to be written for a conference system.
+    """Reviews to be written for a conference system."""
 
-    Parameters
-    ----------
-    columns
-        The reviews as a table: ``item``, ``reviewer`` and what else is known of each.
-    titles
-        Titles of items, where they are known.
-    weights
-        A number for each review, such as an affinity; None where there is none.
-    helps
-        What the reviews help to do, where their reviewers are asked for them; None where they are assigned.
-    settled
-        Pairs of a reviewer and an item about which nobody has to be written to.
-    label
-        Name of this run: the label of OpenReview's edges, the round of HotCRP's reviews; None for the system's own.
-    invitation
-        Of OpenReview's edges; left out where it is None.
-    people
-        Everybody who is known, for systems that find people by a search; by default those of the reviews.
-    outsiders
-        Those of them who are known not to be of the committee.
-    """
-
+    #: The reviews as a table: ``item``, ``reviewer`` and what else is known of each.
     columns: Mapping[str, Sequence[Any]]
-    titles: Mapping[Label, str] = field(default_factory=dict)
-    weights: Sequence[float] | None = None
+    titles: Mapping[Label, str] = field(default_factory=dict)  #: Titles of items, where they are known.
+    weights: Sequence[float] | None = None  #: A number for each review, such as an affinity; None where there is none.
+    #: What the reviews help to do, where their reviewers are asked for them; None where they are assigned.
     helps: str | None = None
+    #: Pairs of a reviewer and an item about which nobody has to be written to.
     settled: Collection[tuple[Label, Label]] = ()
+    #: Name of this run: the label of OpenReview's edges, the round of HotCRP's reviews; None for the system's own.
     label: str | None = None
-    invitation: str | None = None
+    invitation: str | None = None  #: Of OpenReview's edges; left out where it is None.
+    #: Everybody who is known, for systems that find people by a search; by default those of the reviews.
     people: Collection[Label] = ()
-    outsiders: Collection[Label] = ()
+    outsiders: Collection[Label] = ()  #: Those of them who are known not to be of the committee.
 
     @property
     def pairs(self) -> list[tuple[Label, Label]]:
@@ -399,30 +333,15 @@ _WHY = {
 
 
 class Wanted(NamedTuple):
-    """What someone who opens a file looks for.
+    """What someone who opens a file looks for."""
 
-    Parameters
-    ----------
-    systems
-        The systems that it may be from.
-    roles
-        The columns.
-    columns
-        The user's names for them.
-    kind
-        What the file is to serve for; None where any will do.
-    format
-        The name of the system that it is from, or :data:`PLAIN`; None where the file's content says it.
-    note
-        Told what a person should know about the file.
-    """
-
-    systems: Collection[System]
-    roles: Sequence[Role]
-    columns: Mapping[str, str]
-    kind: str | None
+    systems: Collection[System]  #: The systems that it may be from.
+    roles: Sequence[Role]  #: The columns.
+    columns: Mapping[str, str]  #: The user's names for them.
+    kind: str | None  #: What the file is to serve for; None where any will do.
+    #: The name of the system that it is from, or :data:`PLAIN`; None where the file's content says it.
     format: str | None
-    note: Callable[[str], object]
+    note: Callable[[str], object]  #: Told what a person should know about the file.
 
     def exports(self, container: str) -> Iterator[Export]:
         """Return the exports that may be in a container of this sort."""
@@ -539,11 +458,9 @@ class Recognised(Table):
         self.found = [f"the {role} is read from {_explained(name, explained)}" for role, name in chosen.items()]
 
     def place(self, line: int) -> str:
-        """Return how a message names a line."""
         return self.table.place(line)
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        """Return the columns at these positions, in the rows that count."""
         asked = [*self.use.rules, *([self.use.members] if self.use.members else [])]
         rules = [(rule, places[0]) for rule in asked if (places := named(self.header, rule.column))]
         rows = self.table.read([*positions, *(place for _, place in rules)], problems, file)
@@ -559,7 +476,6 @@ class Recognised(Table):
         return rows._replace(columns=rows.columns[: len(positions)])
 
     def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
-        """Return what rows left out say of papers, given the places of the columns among those that were read."""
         said: dict[str, dict[tuple[str, ...], None]] = {}
         for means, columns in self.left:
             wanted = [columns[place] for place in (reviewer, item, item if title is None else title)]
