@@ -26,7 +26,7 @@ from reviewgraph.cli.reporting import read_key
 from reviewgraph.formats import delimited, side
 from reviewgraph.io.reading import read_dates, read_reviews
 from tests.reviewgraph.formats.exports import EVERY, SCORES, as_csv
-from tests.reviewgraph.formats.test_damaged_sides import SIDES
+from tests.reviewgraph.formats.test_damaged_sides import SIDES, name_of
 
 #: Characters of the longest message that anyone would read.
 LONGEST = 5_000
@@ -254,7 +254,7 @@ def _sided() -> list[Case]:
     found = []
     for one in SIDES:
         reader, name, data = one.values
-        found.append(Case(f"side, {reader.__name__[5:]}", name, data))
+        found.append(Case(f"side, {name_of(reader)[5:]}", name, data))
     return found
 
 

@@ -1,4 +1,4 @@
-"""What every way in returns: reviews as codes and labels, not yet checked, sorted or freed of repeated pairs."""
+"""Reviews as every reader returns them, not yet checked or sorted, and how the columns of a table are found by name."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import Label
-from reviewgraph._base.provenance import FileRead
 from reviewgraph._base.text import counted
 from reviewgraph.formats.files import cut, quote, quote_all
+
+if TYPE_CHECKING:
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.labels import Label
+    from reviewgraph._base.provenance import FileRead
 
 
 class Unlisted(NamedTuple):
@@ -40,7 +42,7 @@ class Unlisted(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What a chair has to know first."""
+        """Return what chairs have to know first."""
         return (
             f"{self.file} cannot hold {self.which}. {self.download} lists all papers: add --items "
             f"{shlex.quote(self.beside)}"
@@ -48,7 +50,7 @@ class Unlisted(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What the files that reviews come from say beyond their rows."""
+    """Information of the files of the reviews beyond their rows."""
 
     #: Which papers cannot be among the items, since its export holds reviewed papers only; None where the items are
     #: all there are, or nobody knows.
@@ -58,7 +60,7 @@ class Origin(NamedTuple):
     files: tuple[FileRead, ...] = ()  #: What was read; nothing where the reviews come from no file.
 
 
-#: Reviews that come from no system that is known.
+#: Reviews of no recognised system.
 UNKNOWN = Origin()
 
 
@@ -76,8 +78,8 @@ class Columns:
     #: Title by the label of an item, where known; none by default.
     titles: Mapping[Label, str] = field(default_factory=dict)
     lower_is_better: bool = False  #: 1 is the best score; false by default.
-    origin: Origin = UNKNOWN  #: What the system that they come from says beyond them; nothing by default.
-    #: Says where row number r (from 0) came from, for messages; by default "row r".
+    origin: Origin = UNKNOWN  #: Further information of their system.
+    #: The name of row r (from 0) in messages; by default "row r".
     row_name: Callable[[int], str] = "row {}".format
 
     def __repr__(self) -> str:
@@ -85,16 +87,16 @@ class Columns:
         return f"<Columns: {', '.join(counted(size, noun) for size, noun in sizes)}>"
 
 
-# Which column is which: by name, under the names that conference systems and people use.
+# Columns by name, under the names that conference systems and people use.
 
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True)
 class Role:
-    """What a column can be."""
+    """The role of a column."""
 
-    name: str  #: What we call it, and the first of its synonyms.
+    name: str  #: Our name, and the first of its synonyms.
     synonyms: tuple[str, ...] = ()  #: Further names, normalised, the best first.
     required: bool = True  #: Refuse a table without it.
     ranked: bool = True  #: Where several synonyms are present take the best; otherwise ask which is meant.
@@ -140,10 +142,10 @@ SCORE = Role(
 TITLE = Role("title", ("paper_title", "item_title", "submission_title"), required=False)
 
 
-#: Between a file and the role of one of its columns, where the user names columns; and between a file and a part of it.
+#: Separators in FILE:ROLE, where the user names columns, and in FILE#PART.
 FILE, PART = ":", "#"
 
-#: Names of columns that may just as well number the rows: they are taken only where there is nothing better.
+#: Names of columns that may merely number the rows: used only if there is nothing better.
 ROW_NUMBERS = ("id", "#")
 
 
@@ -158,7 +160,7 @@ def normalise(header: str) -> str:
 
 
 def named(header: Sequence[str], wanted: str) -> list[int]:
-    """Return the positions of the columns of this name: exactly so, or else up to normalisation."""
+    """Return the positions of the columns of a name: exact matches, otherwise matches up to normalisation."""
     exact = [place for place, text in enumerate(header) if text.strip() == wanted.strip()]
     return exact or [place for place, text in enumerate(header) if normalise(text) == normalise(wanted)]
 
@@ -173,7 +175,7 @@ def locate(
     prefix: str | None = "",
 ) -> dict[str, int]:
     """Return the position of each role's column, for those the table has."""
-    # The user's name for a column goes before its synonyms; an empty one says that there is none.
+    # The user's name for a column precedes its synonyms; an empty one means that there is no such column.
     found: dict[str, int] = {}
     for role in roles:
         wanted = columns.get(role.name)
@@ -200,7 +202,7 @@ def locate(
 def require_named(
     headers: Sequence[Sequence[str]], roles: Sequence[Role], columns: Mapping[str, str], others: Sequence[Role] = ()
 ) -> None:
-    """Refuse names given by the user for all files that none has, and roles that do not exist."""
+    """Refuse column names of the user that no file has, and roles that do not exist."""
     known, elsewhere = [role.name for role in roles], {role.name for role in others}
     for given, wanted in columns.items():
         file, _, role = given.rpartition(FILE)
@@ -216,13 +218,13 @@ def require_named(
 
 
 def recognised(header: Sequence[str], roles: Sequence[Role], columns: Mapping[str, str]) -> int:
-    """Return how many of the roles have a column in this header."""
+    """Return the number of roles that have a column in this header."""
     present = set(map(normalise, header)) - {""}
     return sum(bool(present & {*role.names, normalise(columns.get(role.name, ""))}) for role in roles)
 
 
 def columns_of(columns: Mapping[str, str], path: object) -> dict[str, str]:
-    """Return the names that the user gave for the columns of one file: those of all files, and its own before them.
+    """Return the user's column names for one file: those for all files, overridden by its own.
 
     >>> columns_of({"reviewer": "who", "fit.csv:reviewer": "person", "bid.csv:bid": "wish"}, "fit.csv")
     {'reviewer': 'person'}
@@ -234,7 +236,7 @@ def columns_of(columns: Mapping[str, str], path: object) -> dict[str, str]:
 
 
 def naming(prefix: str | None, role: Role, name: str = "NAME") -> str:
-    """Return the option that names the column of a role, as a shell takes it.
+    """Return the option that names the column of a role, quoted for a shell.
 
     >>> naming("", ITEM), naming("fit.csv:", ITEM, "#")
     ('--columns item=NAME', "--columns 'fit.csv:item=#'")
@@ -296,7 +298,7 @@ def refuse_row_numbers(
     name: str,
     prefix: str = "",
 ) -> None:
-    """Refuse items from a column of an unspecific name that numbers the rows, beside one that may be the item."""
+    """Refuse an unspecific column ("id", "#") as items if it numbers the rows and another column may be the item."""
     place = found[ITEM.name]
     if chosen.get(ITEM.name) or normalise(header[place]) not in ROW_NUMBERS or not number_rows(labels, size):
         return

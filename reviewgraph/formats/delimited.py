@@ -31,14 +31,14 @@ DELIMITERS = (",", "\t", ";", "|")
 
 #: Bytes from which loading Arrow (half a second) is repaid; the csv module reads about 10 MB a second.
 LARGE = 1_500_000
-#: What may be a cell that :func:`~reviewgraph._base.storing.guarded` has written.
+#: Start of a cell that :func:`~reviewgraph._base.storing.guarded` may have written.
 _GUARD = re.compile(rb"'[=+\-@\t\r]")
-#: Rows that are held as text at a time.
+#: Rows held as text at a time.
 CHUNK = 50_000
 
 
 class Delimited(Table):
-    """A text file with one row a line, its delimiter found from the header."""
+    """A text file with one row per line, its delimiter inferred from the header."""
 
     def __init__(
         self,
@@ -69,14 +69,14 @@ class Delimited(Table):
         if len(self.data) >= LARGE and not self._has_blanks and b'"' not in self.data and not _GUARD.search(self.data):
             data = self.data if self.encoding == "utf-8-sig" else self.data.decode(self.encoding).encode()
             columns = read_plain(data, self.delimiter, len(self.header), positions, self.header_lines)
-            if columns is not None:  # every row stands on a line of its own and has the right width
+            if columns is not None:  # every row is on a line of its own and has the right width
                 first = self.header_lines + 1
                 return Rows(columns, range(first, first + columns[0].codes.size))
         return self._read_lines(positions, problems, file)
 
     def _read_lines(self, positions: Sequence[int], problems: Problems, file: int) -> Rows:
         width, numbered = len(self.header), self._rows_after_header(problems, file)
-        # One dictionary a column turns cells into codes, a chunk of rows at a time; no row is kept.
+        # One dictionary per column turns cells into codes, chunk by chunk; no row is kept.
         lines: array[int] = array("q")
         seen: list[dict[str, int]] = [{} for _ in positions]
         codes: list[list[IntArray]] = [[] for _ in positions]
@@ -117,7 +117,7 @@ class Delimited(Table):
             problems.add(file, last + 1, f"{self.place(last + 1)}: {_say_quoting(error)}")
 
     def _find_header(self, roles: Sequence[Role], columns: Mapping[str, str]) -> tuple[str, list[str], int]:
-        # The delimiter under which most columns have names that we know wins; among equals, the one with most columns.
+        # The delimiter that gives most recognised columns wins; among equals, the one with most columns.
         best: tuple[tuple[int, int], str, list[str], int] | None = None
         failure = ""
         for delimiter in DELIMITERS:
@@ -137,7 +137,7 @@ class Delimited(Table):
 
     @property
     def _has_blanks(self) -> bool:
-        """Whether blanks stand before cells where they do not count."""
+        """Whether there are blanks to ignore before cells."""
         return self.lenient and f"{self.delimiter} ".encode() in self.data
 
     def _reader(self) -> Any:
@@ -169,11 +169,14 @@ _ENCODED = pa.dictionary(pa.int32(), pa.large_string())
 def read_plain(
     data: bytes, delimiter: str, width: int, positions: Sequence[int], header_lines: int
 ) -> list[Column] | None:
-    """Return columns of delimited text that has no quotes, or None where a line is ragged, blank or otherwise odd."""
+    """Return the columns at ``positions`` of delimited UTF-8 text without quotes, whose rows have ``width`` cells.
+
+    None if a line is ragged, blank or otherwise unusual.
+    """
     ends = islice(_NEWLINE.finditer(data), header_lines - 1, None) if header_lines else iter(())
     start = next((end.end() for end in ends), len(data) if header_lines else 0)
     if header_lines and data.startswith(codecs.BOM_UTF8, start):
-        return None  # Arrow would take it for the mark of the file; it is part of the first label
+        return None  # Arrow would skip the byte order mark, which is part of the first label
     names = [f"c{place}" for place in range(width)]
     wanted = [names[place] for place in positions]
     try:
@@ -187,14 +190,14 @@ def read_plain(
         )
     except pa.ArrowException:
         return None
-    # Arrow passes over blank lines; where it did, its rows do not tell their lines, which messages need.
+    # Arrow skips blank lines; then the line numbers, which messages need, are lost.
     if table.num_rows != _count_lines(data, start):
         return None
     return [_column(table.column(name).unify_dictionaries()) for name in wanted]
 
 
 def _count_lines(data: bytes, start: int) -> int:
-    """Count the lines from ``start`` on, blank ones at the end left out; -1 where line ends are of several kinds."""
+    """Count the lines from ``start`` on without blank ones at the end; -1 if line ends are of several kinds."""
     end = len(data)
     while end > start and data[end - 1] in b"\r\n":
         end -= 1
@@ -202,12 +205,6 @@ def _count_lines(data: bytes, start: int) -> int:
     if returns and returns != data.count(b"\r\n", start, end):
         return -1
     return feeds + 1 if end > start else 0
-
-
-def _encoded(column: Any) -> Column:
-    """Return a column of a file in dictionary form, nulls as empty text."""
-    stored = pa.types.is_dictionary(column.type)
-    return _column(column.unify_dictionaries() if stored else column.dictionary_encode(), compact=stored)
 
 
 def _column(encoded: Any, *, compact: bool = False) -> Column:
@@ -274,17 +271,12 @@ class Parquet(Table):
         with refused(self.name):
             self._expect_bounded(positions)
             table = self.file.read(columns=[self.header[place] for place in positions])
-            columns = [_encoded(_plain(table.column(self.header[place]))) for place in positions]
+            columns = [_encoded(table.column(self.header[place])) for place in positions]
         return Rows(columns, range(1, table.num_rows + 1))
 
     def _expect_text_or_number(self, field: Any) -> None:
-        if _is_text(field.type) or any(
-            is_kind(field.type)
-            for is_kind in (
-                *(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean),
-                pa.types.is_null,
-            )
-        ):
+        kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
+        if _is_text(field.type) or any(is_kind(field.type) for is_kind in kinds):
             return
         message = f"{self.name}: column {quote(field.name)}: expected text or numbers, found {field.type}"
         raise InputError(message)
@@ -304,17 +296,20 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _plain(column: Any) -> Any:
-    """Return a column without a dictionary of numbers, and one of nothing as text."""
+def _encoded(column: Any) -> Column:
+    """Return a column of a file, dictionaries of numbers decoded, nulls as empty text."""
     kind = column.type
     if pa.types.is_dictionary(kind) and not _is_text(kind):
-        return column.cast(kind.value_type)
-    return column.cast(pa.large_string()) if pa.types.is_null(kind) else column
+        column = column.cast(kind.value_type)
+    elif pa.types.is_null(kind):
+        column = column.cast(pa.large_string())
+    stored = pa.types.is_dictionary(column.type)
+    return _column(column.unify_dictionaries() if stored else column.dictionary_encode(), compact=stored)
 
 
 @contextlib.contextmanager
 def refused(name: str) -> Iterator[None]:
-    """Refuse a damaged file, which surfaces as whatever the code that meets it raises."""
+    """Refuse a damaged file, whatever the library raises."""
     try:
         yield
     except InputError:

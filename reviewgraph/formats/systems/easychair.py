@@ -1,4 +1,4 @@
-"""EasyChair: the tables of its data download, in the zip archive, a folder, or one by one; with a header or without."""
+"""EasyChair: the tables of its data download in the zip archive, a folder, or single files, with or without headers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.provenance import LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import normalise
-from reviewgraph.formats.delimited import Delimited
 from reviewgraph.formats.files import Members, quote, quote_all
 from reviewgraph.formats.grids import Grid, Line, to_grid
 from reviewgraph.formats.systems.system import Export, Rule, System, Use
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.values import parse_whole
 
-#: Columns that are made of others: who answers for a review, and who wrote it.
+#: Derived columns: the person responsible for a review, and its writer.
 MEMBER, WRITER = "PC member", "sub-reviewer"
 
 #: The columns of each table, for downloads without a header.
@@ -41,7 +40,7 @@ _HEADERS = {
     ),
 }
 _FEWEST = {"review.csv": 9, "submission.csv": 12, "committee.csv": 9, "bidding.csv": 4, "author.csv": 8}
-#: What each table with a header has to have.
+#: The required columns of tables with a header.
 _NEEDED = {
     "review.csv": ("submission #", "member #", "version", "total score"),
     "submission.csv": ("#", "title", "decision", "deleted?"),
@@ -56,7 +55,7 @@ _EXTRAS = (
 
 
 class _Person(NamedTuple):
-    """A member of the committee: the address by which tables are joined, and the name."""
+    """A member of the committee: the address, by which tables are joined, and the name."""
 
     label: str
     name: str
@@ -68,12 +67,14 @@ def _is_out(decision: str, deleted: str) -> bool:
 
 
 def _rows(grid: Grid, *names: str) -> Iterator[tuple[Any, ...]]:
-    """Return the cells of some columns row by row, empty ones for columns that are missing."""
+    """Return the cells of some columns row by row, empty ones for missing columns."""
     return zip(*map(grid.column, names), strict=True)
 
 
 def _member(members: Members, base: str) -> Grid | None:
-    """Return a table of the download, with its usual header where it has none; None where it is not there."""
+    """Return a table of the download, with its usual header if it has none; None if it is missing."""
+    from reviewgraph.formats.delimited import Delimited  # loads Arrow
+
     inside = members.find(base)
     if inside is None:
         return None
@@ -114,7 +115,6 @@ def _titles(members: Members) -> dict[str, str]:
 
 
 def _last_versions(grid: Grid) -> Grid:
-    """Return the reviews in their last versions."""
     versions = []
     for line, (version,) in zip(grid.lines, _rows(grid, "version"), strict=True):
         value = parse_whole(version) if version.strip() else 0
@@ -135,7 +135,7 @@ def _last_versions(grid: Grid) -> Grid:
 
 
 def _with_raters(grid: Grid, people: Mapping[str, _Person]) -> Grid:
-    """Return reviews with the columns of who answers for them and who wrote them, and one for each criterion."""
+    """Return reviews with columns of the person responsible, the writer, and each criterion."""
     member, writer = [], []
     rows = _rows(grid, "member #", "member name", "reviewer first name", "reviewer last name", "reviewer email")
     for number, name, first, last, email in rows:
@@ -151,7 +151,7 @@ def _with_raters(grid: Grid, people: Mapping[str, _Person]) -> Grid:
 
 
 def _criteria(grid: Grid) -> dict[str, list[str]]:
-    """Return the values of each criterion from the cells ``Overall evaluation: 2``, a criterion a line."""
+    """Return the values of each criterion from cells with a line per criterion such as ``Overall evaluation: 2``."""
     parts = [
         {
             label.strip(): value.strip()
@@ -170,7 +170,7 @@ def _reviews(name: str, table: Table) -> Grid:
 
 
 def _raters(table: Table) -> Mapping[str, Sequence[str]]:
-    """Return who may count as the reviewer: the PC member, and the writer where that is somebody else."""
+    """Return the possible reviewers: the PC member, and the writer if it is another person."""
     rows = _rows(table, MEMBER, WRITER) if isinstance(table, Grid) else iter(())
     return {"reviewer": [MEMBER, WRITER] if any(member != writer for member, writer in rows) else [MEMBER]}
 
@@ -188,7 +188,7 @@ def _without(grid: Grid, column: str, out: set[str]) -> Grid:
 
 
 def _folder_reviews(name: str, members: Members) -> Grid | None:
-    """Return the reviews, and a row without a member for each submission that nobody reviews."""
+    """Return the reviews, and a row without a member for each submission without a review."""
     grid = _member(members, "review.csv")
     if grid is None:
         return None
@@ -215,7 +215,7 @@ def _folder_bids(name: str, members: Members) -> Grid | None:
 
 
 def _folder_authors(name: str, members: Members) -> Grid | None:
-    """Return authors, those in the committee by the address that they have there, whatever they wrote under."""
+    """Return authors, those in the committee by their address there."""
     grid, committee = _member(members, "author.csv"), _member(members, "committee.csv")
     if grid is None:
         return None
@@ -233,7 +233,7 @@ def _folder_table(base: str, name: str, members: Members) -> Grid | None:
 
 
 def _authors(label: str) -> tuple[Use, Use]:
-    """Return that authors are authors, and that nobody reviews an own paper."""
+    """Return the uses of authors: authors, and conflicts with their own papers."""
     item = {"item": ("submission #",)}
     return Use("authors", {**item, "author": (label,)}), Use("conflicts", {**item, "reviewer": (label,)})
 
@@ -242,7 +242,7 @@ def _in_folder(what: str, extract: Callable[[str, Members], Grid | None], *uses:
     return Export(what, uses, container="folder", extract=extract, extras=_EXTRAS, lists=lists)
 
 
-#: A submission without a member is one that nobody reviews.
+#: A submission without a member has no reviews.
 _WRITTEN = Rule(MEMBER, bool)
 _SCORED = Use("reviews", {"item": ("submission #",), "score": ("total score",)}, rules=(_WRITTEN,), find=_raters)
 _ALIVE = (

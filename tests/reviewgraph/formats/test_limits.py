@@ -144,7 +144,7 @@ def test_a_formula_whose_value_nobody_knows_is_no_missing_score(write):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b'[{"pid": 1, "pid": 2}]', "the name 'pid' stands twice in one object"),
+        (b'[{"pid": 1, "pid": 2}]', "the name 'pid' occurs twice in one object"),
         (b'[{"pid": NaN}]', "NaN is not a number"),
         (b'[{"pid": 1', "reviews.csv:1: the JSON is damaged"),
         (b'[{"pid": "\xff"}]', "the JSON is damaged"),
