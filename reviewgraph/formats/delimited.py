@@ -282,11 +282,11 @@ class Parquet(Table):
         raise InputError(message)
 
     def _expect_bounded(self, positions: Sequence[int]) -> None:
-        """Refuse what would take far more memory than the file has bytes: by what it says of itself, undecoded."""
-        # What it says of each column is looked at by Arrow alone: asked for it from here, damaged ones end the process.
+        """Refuse a file that would take far more memory than it has bytes, by its metadata."""
+        # Only totals are read: reading the metadata of single columns from here crashes the process if it is damaged.
         found = self.file.metadata
         unpacked = sum(found.row_group(number).total_byte_size for number in range(found.num_row_groups))
-        # A cell takes eight bytes here, however few it has in the file.
+        # A cell takes eight bytes in memory, however few in the file.
         most = max(PARQUET.most, TIMES * len(self.data))
         PARQUET._replace(most=most).expect(self.name, max(unpacked, 8 * len(positions) * found.num_rows))
 

@@ -77,7 +77,7 @@ class Aside(NamedTuple):
     out: Collection[str] = ()  #: What is no paper any more, or not yet: withdrawn, a draft.
     unseen: Collection[str] = ()  #: Papers that whoever downloaded the file may not see.
     meta: Collection[tuple[str, str]] = ()  #: Pairs of a reviewer and a paper that are meta reviews.
-    members: Collection[str] = ()  #: Who is known to be of the committee.
+    members: Collection[str] = ()  #: People known to be of the committee.
     tells: bool = False  #: Whether the others are known not to be.
 
 

@@ -18,14 +18,14 @@ from reviewgraph._base.labels import encode, identity, natural_order
 
 KeyArray: TypeAlias = npt.NDArray[np.uint64]
 
-#: Whole numbers are looked up in a table of this many places a row of the file at most, beyond by bisection.
+#: Whole numbers are looked up in a table of at most ``ROOM`` places per row of the file, larger ones by bisection.
 ROOM, LEAST_ROOM = 2, 1 << 20
-#: Labels that are made text at once where all are looked at.
+#: Labels converted to text at once.
 AT_ONCE = 1 << 14
 
 
 class Labels(Sequence[str]):
-    """Labels in their natural order, held by Arrow or NumPy, and made text one by one as they are asked for."""
+    """Labels in natural order, held by Arrow or NumPy and converted to text on access."""
 
     def __init__(self, values: Any) -> None:
         self.values = values
@@ -44,7 +44,7 @@ class Labels(Sequence[str]):
         return str(found.as_py() if isinstance(found, pa.Scalar) else found)
 
     def texts(self) -> Iterator[str]:
-        """Pass over all of them, a few at a time made text at once."""
+        """Iterate over all labels as text."""
         return chain.from_iterable(self[first : first + AT_ONCE] for first in range(0, len(self), AT_ONCE))
 
 
@@ -78,7 +78,7 @@ class Texts:
 
     def add(self, labels: Any) -> None:
         self._pending.append(pc.unique(labels))
-        # Merged when they have grown by half, so that a label is looked at a logarithmic number of times.
+        # Merged when they have grown by half, so that each label is processed a logarithmic number of times.
         if sum(map(len, self._pending)) > len(self.distinct):
             self._merge()
 
@@ -98,7 +98,7 @@ class Texts:
 
 
 class Joined:
-    """Codes of labels of which some are one: those of another coder, translated."""
+    """Codes of joined labels: those of another coder, translated."""
 
     def __init__(self, coder: Coder, code: CodeArray) -> None:
         self.coder, self.code, self.together = coder, code, coder.together
@@ -114,7 +114,7 @@ class Joined:
 
 
 class Numbers:
-    """Codes of whole numbers: by a table where they lie close together, and else by bisection."""
+    """Codes of whole numbers: by a table if they are dense, otherwise by bisection."""
 
     def __init__(self, n_rows: int, *, signed: bool) -> None:
         self.room, self.signed, self.together = max(LEAST_ROOM, ROOM * n_rows), signed, 1
@@ -160,7 +160,7 @@ class Numbers:
         values = labels.to_numpy()
         if not self.signed:
             return np.asarray(values, np.uint64)
-        # The highest bit stands for the sign; below it, the bits of a negative number turned over.
+        # The highest bit is the sign; below it, the inverted bits of a negative number.
         return np.asarray(np.where(values < 0, ~values | np.int64(-(2**63)), values).view(np.uint64))
 
     def _numbers(self, keys: KeyArray) -> npt.NDArray[Any]:
@@ -171,10 +171,10 @@ class Numbers:
 
 
 def joined(coder: Coder, labels: Labels, spelled: Callable[[list[str]], list[str]]) -> tuple[Coder, Labels]:
-    """Return a coder and its labels, those that are alike put through a gate; numbers never are."""
+    """Return a coder and its labels, similar text labels joined by ``spelled``."""
     if not isinstance(coder, Texts):
         return coder, labels
-    # Three numbers a label, wherever nothing is alike.
+    # Only labels with equal hashes are converted to text: three numbers per label suffice if none are similar.
     key = np.fromiter((hash(identity(label)) for label in labels.texts()), np.int64, len(labels))
     order = np.argsort(key)
     same = np.flatnonzero(key[order][1:] == key[order][:-1])
@@ -187,13 +187,10 @@ def joined(coder: Coder, labels: Labels, spelled: Callable[[list[str]], list[str
 
 
 def coder_of(kind: Any, n_rows: int) -> Coder:
-    """Return what codes labels of an Arrow type."""
+    """Return the coder for labels of an Arrow type."""
     if pa.types.is_integer(kind):
         return Numbers(n_rows, signed=pa.types.is_signed_integer(kind))
     return Texts()
-
-
-# Temporary files of rows: written in any order, read in pieces, gone when they are closed, whatever happens.
 
 
 class Spill:
@@ -222,10 +219,9 @@ class Spill:
         self.close()
 
     def close(self) -> None:
-        """Delete the file."""
         try:
             self.file.close()
-        except OSError:  # what was not written yet has no room, and is not wanted any more
+        except OSError:  # unwritten data has no room and is no longer needed
             self.file.close()
 
     def __len__(self) -> int:
@@ -255,7 +251,7 @@ class Spill:
         return found
 
     def parts(self, rows: int) -> Iterator[npt.NDArray[Any]]:
-        """Read all entries, so many at a time."""
+        """Read all entries in parts of ``rows``."""
         for first in range(0, self.size, rows):
             yield self.read(first, min(first + rows, self.size))
 
@@ -263,12 +259,12 @@ class Spill:
 def _no_room(error: OSError) -> InputError:
     return InputError(
         f"{tempfile.gettempdir()}: the temporary file cannot be written ({error.strerror or error}); a table read by "
-        "batches needs about 45 bytes a row on disk, its posterior 300: set TMPDIR to a folder with room"
+        "batches needs about 45 bytes per row on disk, its posterior 300: set TMPDIR to a folder with room"
     )
 
 
 def ranges(start: IntArray, rows: int) -> Iterator[tuple[int, int]]:
-    """Cut sorted rows into ranges of whole reviewers, of at most so many rows unless one reviewer has more.
+    """Split sorted rows into ranges of whole reviewers with at most ``rows`` rows, more only for a single reviewer.
 
     >>> list(ranges(np.array([0, 2, 3, 9, 9]), 3))
     [(0, 2), (2, 3), (3, 4)]

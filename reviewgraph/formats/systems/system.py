@@ -312,7 +312,7 @@ class Wanted(NamedTuple):
     roles: Sequence[Role]  #: The columns.
     columns: Mapping[str, str]  #: The user's names for them.
     kind: str | None  #: What the file is to serve for; None where any will do.
-    #: The name of the system that it is from, or :data:`PLAIN`; None where the file's content says it.
+    #: The name of the system that it is from, or :data:`PLAIN`; None to recognise it by content.
     format: str | None
     note: Callable[[str], object]  #: Called with notes on the file for the user.
 

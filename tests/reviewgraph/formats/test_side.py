@@ -163,7 +163,7 @@ def test_reviewers_of_an_export_of_pairs_stand_in_many_rows(write):
     assert side.read_chosen(name, "willing") == ["a", "b"]
     assert side.read_reviewers(name) == dict.fromkeys("ab", Reviewer(None, None, "", False))
     assert side.read_attributes(name)["a"] == {"given_name": "A", "family_name": "A", "preference": True}
-    with pytest.raises(InputError, match="'a' stood in"):
+    with pytest.raises(InputError, match="'a' occurred in"):
         side.read_reviewers(write("reviewer,load\na,1\na,2\n"))
 
 
