@@ -47,7 +47,7 @@ def from_frame(
     lower_is_better: bool = False,
     note: Callable[[str], object] | None = None,
 ) -> Columns:
-    """Read reviews from an eager data frame that narwhals supports (pandas, polars, pyarrow ...); columns are found by name.
+    """Read reviews from an eager data frame (pandas, polars, pyarrow or others); columns are found by name.
 
     ``columns`` gives unusual names, such as ``{"score": "OveMer"}``; ``reviewers`` and ``items`` exist even without
     rows; ``scale`` lists grades, best first. Labels are the Python values of the frame: 7 and "7" differ. A null score
