@@ -222,7 +222,14 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
         what = f"there is no sheet {quote(part)}" if part and part not in titles else "the sheet holds nothing"
         message = f"{name}: {what}; found the sheets {quote_all(titles) or 'none'}"
         raise InputError(message)
-    fitting = [grid for grid in grids if _fits(grid, wanted)] if len(grids) > 1 else grids
+    required = [role for role in wanted.roles if role.required]
+    fitting = [
+        grid
+        for grid in grids
+        if len(grids) == 1
+        or _merit(grid.header, wanted)[0]
+        or recognised(grid.header, required, wanted.columns) == len(required)
+    ]
     alike = len({tuple(map(normalise, grid.header)) for grid in fitting}) == 1
     # Sheets with the same recognised header are tracks of one export; other sheets are ambiguous.
     tracks = alike and all(_merit(grid.header, wanted)[0] for grid in fitting)
@@ -257,9 +264,3 @@ def _merit(cells: Sequence[str], wanted: Wanted) -> tuple[bool, int, bool]:
     known = any(export.fits(cells) for export in wanted.exports("table"))
     # A title above the table is the only cell of its row.
     return known, recognised(cells, wanted.roles, wanted.columns), sum(bool(cell.strip()) for cell in cells) > 1
-
-
-def _fits(grid: Grid, wanted: Wanted) -> bool:
-    required = [role for role in wanted.roles if role.required]
-    known, *_ = _merit(grid.header, wanted)
-    return known or recognised(grid.header, required, wanted.columns) == len(required)

@@ -143,11 +143,6 @@ class Source:
         """Rows of all files."""
         return int(self.starts[-1])
 
-    @property
-    def has_scores(self) -> bool:
-        """Whether some file has a score column."""
-        return any(SCORE.name in places for places in self.places)
-
     def file_of(self, row: int) -> int:
         """Return the number of the file that holds a row."""
         return bisect_right(self.starts, row) - 1

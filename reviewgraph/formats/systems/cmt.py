@@ -116,11 +116,10 @@ def _xml_bids(name: str, root: Element) -> Grid | None:
     return from_records(name, records, "bid") if records else None
 
 
-def _is_kept(status: str) -> bool:
-    return not any(word in status.casefold() for word in ("desk reject", "withdrawn"))
-
-
-_KEPT = Rule("Status", _is_kept, "status says they are out", means="out")
+_OUT = ("desk reject", "withdrawn")
+_KEPT = Rule(
+    "Status", lambda status: not any(map(status.casefold().__contains__, _OUT)), "status says they are out", means="out"
+)
 
 
 class CMT(System):

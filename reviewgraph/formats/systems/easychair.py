@@ -109,11 +109,6 @@ def _out(members: Members) -> set[str]:
     return {number for number, decision, deleted in rows if _is_out(decision, deleted)}
 
 
-def _titles(members: Members) -> dict[str, str]:
-    submissions = _member(members, "submission.csv")
-    return dict(_rows(submissions, "#", "title")) if submissions else {}
-
-
 def _last_versions(grid: Grid) -> Grid:
     versions = []
     for line, (version,) in zip(grid.lines, _rows(grid, "version"), strict=True):
@@ -165,10 +160,6 @@ def _criteria(grid: Grid) -> dict[str, list[str]]:
     return {label: [part.get(label, "") for part in parts] for label in labels}
 
 
-def _reviews(name: str, table: Table) -> Grid:
-    return _with_raters(_last_versions(to_grid(table)), {})
-
-
 def _raters(table: Table) -> Mapping[str, Sequence[str]]:
     """Return the possible reviewers: the PC member, and the writer if it is another person."""
     rows = _rows(table, MEMBER, WRITER) if isinstance(table, Grid) else iter(())
@@ -192,7 +183,8 @@ def _folder_reviews(name: str, members: Members) -> Grid | None:
     grid = _member(members, "review.csv")
     if grid is None:
         return None
-    titles, out = _titles(members), _out(members)
+    submissions, out = _member(members, "submission.csv"), _out(members)
+    titles = dict(_rows(submissions, "#", "title")) if submissions else {}
     kept = _last_versions(_without(grid, "submission #", out))
     reviewed = {number for (number,) in _rows(kept, "submission #")}
     idle = [Line([number], f"{name}: submission {number}") for number in titles if number not in reviewed | out]
@@ -277,7 +269,7 @@ class EasyChair(System):
             "EasyChair's reviews",
             (_SCORED,),
             ("submission", "member", "member_name", "total_score"),
-            extract=_reviews,
+            extract=lambda name, table: _with_raters(_last_versions(to_grid(table)), {}),
             extras=_EXTRAS,
             say="members by their numbers; the whole download knows addresses and desk rejects",
             lenient=True,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from reviewgraph._base.errors import InputError
@@ -59,10 +60,6 @@ def _is_no_review(action: str) -> bool:
     [False, False, True, True]
     """
     return bool(_NO_REVIEW.fullmatch(action.strip()))
-
-
-def _is_conflict(cell: str) -> bool:
-    return cell.strip().casefold() == "conflict"
 
 
 def _says_conflict(cell: str) -> bool:
@@ -148,7 +145,8 @@ def _from_json(name: str, content: Any) -> Grid | None:
     if _papers_in(content) is not None:
         return None
     reviews = objects(content.get("reviews") if isinstance(content, dict) else content)
-    if not reviews or not all("pid" in one and _is_review(one) for one in reviews):
+    marks = {"reviewer_email", "reviewer", "rid"}
+    if not reviews or not all("pid" in one and (one.get("object") == "review" or marks & set(one)) for one in reviews):
         return None
     return _of_submitted(from_records(name, [_record(review, {}) for review in reviews], "review"))
 
@@ -177,25 +175,17 @@ def _papers_from_json(name: str, content: Any) -> Grid | None:
     return None if papers is None else _noting_state(from_records(name, list(map(_paper, papers)), "paper"), papers)
 
 
-def _conflicts_from_json(name: str, content: Any) -> Grid | None:
-    """Return a row for each conflict of a paper with a member of the PC."""
-    return _people(name, content, lambda paper: paper.get("pc_conflicts") or {})
+def _authors(paper: Mapping[str, Any]) -> list[str]:
+    """Return the authors of a paper, named by their address or else by their name."""
+    names = ("given_name", "family_name")
+    return [
+        as_text(one.get("email")) or " ".join(filter(None, (as_text(one.get(part)) for part in names)))
+        for one in objects(paper.get("authors"))
+    ]
 
 
-def _authors_from_json(name: str, content: Any) -> Grid | None:
-    """Return a row for each author of a paper, named by the address or else by the name."""
-
-    def authors(paper: Mapping[str, Any]) -> list[str]:
-        names = ("given_name", "family_name")
-        return [
-            as_text(one.get("email")) or " ".join(filter(None, (as_text(one.get(part)) for part in names)))
-            for one in objects(paper.get("authors"))
-        ]
-
-    return _people(name, content, authors)
-
-
-def _people(name: str, content: Any, of: Callable[[Mapping[str, Any]], Iterable[str]]) -> Grid | None:
+def _people(of: Callable[[Mapping[str, Any]], Iterable[str]], name: str, content: Any) -> Grid | None:
+    """Return a row for each person of a paper."""
     papers = _papers_in(content)
     records = [{**_paper(paper), "email": who} for paper in papers or () for who in of(paper)]
     return from_records(name, records, "entry") if records else None
@@ -230,10 +220,6 @@ def _record(review: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, An
     return record | {"submitted_at": review.get("modified_at") if submitted else None}
 
 
-def _is_review(one: Mapping[str, Any]) -> bool:
-    return one.get("object") == "review" or bool({"reviewer_email", "reviewer", "rid"} & set(one))
-
-
 def _unlisted(which: str) -> Unlisted:
     names = r"(pcassignments|scores|reviews)[.]csv", "data.csv"
     return Unlisted(which, 'HotCRP\'s download "Paper information, CSV"', names)
@@ -254,7 +240,7 @@ def _before_any(name: str, table: Table) -> Table | None:
 
 _EMAIL = {"reviewer": ("email",)}
 _PAPERS, _REVIEWERS = Use("papers"), Use("reviewers")
-_CONFLICTED = Rule("action", _is_conflict)
+_CONFLICTED = Rule("action", lambda action: action.strip().casefold() == "conflict")
 _BARRED = Rule("conflict", _says_conflict)
 _ACTIONS = ("action", _PAPER_CELL, "email|user|name|reviewer|reviewer_email")
 #: Papers that the person who downloaded pcassignments may not see have the action none.
@@ -407,8 +393,12 @@ class HotCRP(System):
             lists=_NUMBER,
         ),
         _json("HotCRP's papers", _papers_from_json, Use("papers", rules=(_THERE, _SHOWN))),
-        _json("HotCRP's conflicts", _conflicts_from_json, Use("conflicts", _EMAIL)),
-        _json("HotCRP's authors", _authors_from_json, Use("authors", {"author": ("email",)})),
+        _json(
+            "HotCRP's conflicts",
+            partial(_people, lambda paper: paper.get("pc_conflicts") or {}),
+            Use("conflicts", _EMAIL),
+        ),
+        _json("HotCRP's authors", partial(_people, _authors), Use("authors", {"author": ("email",)})),
     )
     words = "HotCRP's bulk assignment, which only adds"
     options = ("label",)
