@@ -68,7 +68,7 @@ UNKNOWN = Origin()
 class Columns:
     """The rows of a source in its own order, read by a format and made a table by :meth:`Reviews.from_columns`."""
 
-    reviewer: IntArray  #: Codes, shape (E,), in any order; a pair may stand twice.
+    reviewer: IntArray  #: Codes, shape (E,), in any order; a pair may occur twice.
     item: IntArray
     reviewers: Sequence[Label]  #: Their labels, shapes (M,) and (N,).
     items: Sequence[Label]
@@ -176,7 +176,7 @@ def locate(
 ) -> dict[str, int]:
     """Return the position of each role's column, for those the table has."""
     # The user's name for a column precedes its synonyms; an empty one means that there is no such column.
-    found: dict[str, int] = {}
+    places_by_role: dict[str, int] = {}
     for role in roles:
         wanted = columns.get(role.name)
         if wanted is not None and not wanted.strip() and not role.required:
@@ -187,7 +187,7 @@ def locate(
         if len(places) > 1:
             raise InputError(_say_ambiguous(header, role, places, name, prefix))
         if places:
-            found[role.name] = places[0]
+            places_by_role[role.name] = places[0]
         elif role.required:
             chosen = f"say which one it is with {naming(prefix, role)}"
             advice = "rename the one it is" if prefix is None else chosen
@@ -196,7 +196,7 @@ def locate(
                 f"{quote_all(header)}; {advice}"
             )
             raise InputError(message)
-    return found
+    return places_by_role
 
 
 def require_named(

@@ -59,11 +59,11 @@ class Delimited(Table):
         return f"{self.name}:{line}"
 
     def leniently(self) -> Self:
-        found = super().leniently()
-        if found._has_blanks:
+        table = super().leniently()
+        if table._has_blanks:
             with contextlib.suppress(csv.Error):
-                found.header = next(row for row in found._reader() if row)
-        return found
+                table.header = next(row for row in table._reader() if row)
+        return table
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         if len(self.data) >= LARGE and not self._has_blanks and b'"' not in self.data and not _GUARD.search(self.data):
@@ -219,7 +219,7 @@ def _column(encoded: Any, *, compact: bool = False) -> Column:
 
 
 def _compact(indices: Any, values: Sequence[str]) -> Column:
-    """Return a column whose values are distinct and each in use, which those that stand in a file need not be."""
+    """Return a column whose values are distinct and used, which need not hold in a file."""
     codes = _numbers(indices)
     used = np.flatnonzero(np.bincount(codes, minlength=len(values))).tolist()
     index: dict[str, int] = {}
@@ -232,8 +232,8 @@ def _numbers(indices: Any) -> IntArray:
     # Not to_numpy, which imports pandas where it is installed and so would triple the time of a small table.
     if not len(indices):
         return np.empty(0, np.int64)
-    found = np.frombuffer(indices.buffers()[1], np.int32, len(indices), 4 * indices.offset)
-    return found.astype(np.int64)
+    codes = np.frombuffer(indices.buffers()[1], np.int32, len(indices), 4 * indices.offset)
+    return codes.astype(np.int64)
 
 
 def _texts(values: Any) -> list[str]:
@@ -257,7 +257,7 @@ class Parquet(Table):
             file = ParquetFile(pa.BufferReader(pa.py_buffer(data)))
             self.schema = file.schema_arrow
             self.header: list[str] = list(self.schema.names)
-            # Texts stay in the dictionaries that the file has: a long one that stands in many rows is held once.
+            # Texts keep the dictionaries of the file: a long one in many rows is held once.
             texts = [field.name for field in self.schema if _is_text(field.type)]
             self.file = ParquetFile(pa.BufferReader(pa.py_buffer(data)), metadata=file.metadata, read_dictionary=texts)
         COLUMNS.expect(name, len(self.header))
@@ -284,11 +284,11 @@ class Parquet(Table):
     def _expect_bounded(self, positions: Sequence[int]) -> None:
         """Refuse a file that would take far more memory than it has bytes, by its metadata."""
         # Only totals are read: reading the metadata of single columns from here crashes the process if it is damaged.
-        found = self.file.metadata
-        unpacked = sum(found.row_group(number).total_byte_size for number in range(found.num_row_groups))
+        metadata = self.file.metadata
+        unpacked = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
         # A cell takes eight bytes in memory, however few in the file.
         most = max(PARQUET.most, TIMES * len(self.data))
-        PARQUET._replace(most=most).expect(self.name, max(unpacked, 8 * len(positions) * found.num_rows))
+        PARQUET._replace(most=most).expect(self.name, max(unpacked, 8 * len(positions) * metadata.num_rows))
 
 
 def _is_text(kind: Any) -> bool:

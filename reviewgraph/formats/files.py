@@ -167,8 +167,8 @@ class Members(Mapping[str, bytes]):
 
     def find(self, base: str) -> str | None:
         """Return the only file of this name, in any folder and letter case; None if there is none or several."""
-        found = [inside for inside in self if inside.rpartition("/")[2].casefold() == base.casefold()]
-        return found[0] if len(found) == 1 else None
+        matches = [inside for inside in self if inside.rpartition("/")[2].casefold() == base.casefold()]
+        return matches[0] if len(matches) == 1 else None
 
 
 def open_zip(name: str, data: bytes) -> Members:

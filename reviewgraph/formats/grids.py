@@ -220,13 +220,13 @@ def read_json(name: str, data: bytes) -> Any:
     try:
         text = data.decode(_encoding(data))
         try:
-            found = _loads(text)
+            content = _loads(text)
         except json.JSONDecodeError as error:
             if error.msg != "Extra data":
                 raise
-            found = [_loads(line) for line in text.split("\n") if line.strip()]
+            content = [_loads(line) for line in text.split("\n") if line.strip()]
         if _HALF.search(text):
-            json.dumps(found, ensure_ascii=False).encode()
+            json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         message = f"{name}: the JSON is damaged (a surrogate without its other half); export the file again"
         raise InputError(message) from error
@@ -240,12 +240,12 @@ def read_json(name: str, data: bytes) -> Any:
         message = f"{name}: the JSON is damaged ({cut(error)}); export the file again"
         raise InputError(message) from error
     # The depth, level by level.
-    level, depth = [found], 0
+    level, depth = [content], 0
     while level := [one for one in level if isinstance(one, dict | list)]:
         depth += 1
         DEPTH.expect(name, depth)
         level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
-    return found
+    return content
 
 
 def _loads(text: str) -> Any:
@@ -299,8 +299,8 @@ def plain_tag(element: Element) -> str:
 
 def attribute(element: Element, name: str) -> str:
     """Return an attribute by its name without namespace and case; empty if there is none."""
-    found = (value for key, value in element.attrib.items() if key.rpartition("}")[2].casefold() == name.casefold())
-    return next(found, "")
+    values = (value for key, value in element.attrib.items() if key.rpartition("}")[2].casefold() == name.casefold())
+    return next(values, "")
 
 
 def children(element: Element, tag: str) -> Iterator[Element]:

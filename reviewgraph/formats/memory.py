@@ -102,11 +102,11 @@ def _ask_criteria(table: Any, taken: Collection[int], note: Callable[[str], obje
     """Refuse a frame if several columns may be the scores; note it if one may be."""
     columns = enumerate(table.columns)
     unused = [name for place, name in columns if place not in taken and may_hold_scores(str(name))]
-    found = [str(name) for name in unused if _may_be_scores(table.get_column(name))]
-    if len(found) > 1:
-        raise InputError(_in_python(say_which_score("frame", found)))
-    if found and note:
-        note(_in_python(f"frame: all reviews count as planned; to read scores say {naming('', SCORE, found[0])}"))
+    candidates = [str(name) for name in unused if _may_be_scores(table.get_column(name))]
+    if len(candidates) > 1:
+        raise InputError(_in_python(say_which_score("frame", candidates)))
+    if candidates and note:
+        note(_in_python(f"frame: all reviews count as planned; to read scores say {naming('', SCORE, candidates[0])}"))
 
 
 def _may_be_scores(column: Any) -> bool:

@@ -216,17 +216,17 @@ def read_listing(path: Path, **options: Unpack[Options]) -> Listing:
 
 def _items(path: Path, rows: Mapping[str, list[Any]]) -> dict[str, Item]:
     expect_rows(path, rows["item"], "item")
-    found: dict[str, Item] = {}
+    items: dict[str, Item] = {}
     # Of an item's rows those with a demand come first, then those with a title.
     for item, demand, title in sorted(
         set(zip(*rows.values(), strict=True)),
         key=lambda row: (row[0], row[1] is None, row[1] or 0, not row[2], row[2] or ""),
     ):
-        before = found.setdefault(item, Item(demand, title or ""))
+        before = items.setdefault(item, Item(demand, title or ""))
         if before.demand != demand and demand is not None:
             message = f"{path}: item {quote(item)}: demand {before.demand} in one row and {demand} in another"
             raise InputError(message)
-    return {item: found[item] for item in dict.fromkeys(rows["item"])}
+    return {item: items[item] for item in dict.fromkeys(rows["item"])}
 
 
 # Side files on reviewers.
@@ -267,15 +267,15 @@ def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
 def _reviewers(path: Path, table: Table, places: Mapping[str, int], options: Options) -> dict[str, Reviewer]:
     rows = decoded(coded_of(table, places, _FIELDS, options, key=("reviewer",), kind="reviewers"))
     expect_rows(path, rows["reviewer"], "reviewer")
-    found = {
+    reviewers = {
         label: Reviewer(load, least, institution or "", bool(senior))
         for label, load, least, institution, senior in zip(*(rows[field.role.name] for field in _FIELDS), strict=True)
     }
-    for label, entry in found.items():
+    for label, entry in reviewers.items():
         if entry.load is not None and entry.min_load is not None and entry.min_load > entry.load:
             message = f"{path}: reviewer {quote(label)}: min_load {entry.min_load} is above load {entry.load}"
             raise InputError(message)
-    return found
+    return reviewers
 
 
 def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[str, Any]]:
@@ -297,7 +297,7 @@ def _attributes(path: Path, table: Table, place: int, options: Options) -> dict[
     problems.raise_any()
     labels = [rows.columns[place].values[code] for code in rows.columns[place].codes[kept].tolist()]
     expect_rows(path, labels, "reviewer")
-    found: dict[str, dict[str, Any]] = {label: {} for label in labels}
+    attributes: dict[str, dict[str, Any]] = {label: {} for label in labels}
     for number, header in enumerate(table.header):
         if number == place or (table.source and not _settled(rows.columns[place], rows.columns[number])):
             continue
@@ -305,8 +305,8 @@ def _attributes(path: Path, table: Table, place: int, options: Options) -> dict[
         meaning, names = _meanings(rows.columns[number].values, flag="senior" in same), [header.strip(), *same]
         for label, code in zip(labels, rows.columns[number].codes[kept].tolist(), strict=True):
             if meaning[code] is not None:
-                found[label].update(dict.fromkeys(names, meaning[code]))
-    return found
+                attributes[label].update(dict.fromkeys(names, meaning[code]))
+    return attributes
 
 
 def _settled(key: Column, column: Column) -> bool:
@@ -328,8 +328,8 @@ def _meanings(cells: Sequence[str], *, flag: bool) -> list[Any]:
 
 def read_institutions(path: Path, **options: Unpack[Options]) -> dict[str, str]:
     """Return institution by reviewer, from a file ``reviewer,institution``; reviewers without one are left out."""
-    found = by_label(path, PERSON, INSTITUTION, kind="reviewers", **options)
-    known = {label: institution for label, institution in found.items() if institution}
+    institutions = by_label(path, PERSON, INSTITUTION, kind="reviewers", **options)
+    known = {label: institution for label, institution in institutions.items() if institution}
     if not known:
         message = f"{path}: expected a column institution with names in it, found none"
         raise InputError(message)
@@ -338,7 +338,7 @@ def read_institutions(path: Path, **options: Unpack[Options]) -> dict[str, str]:
 
 def read_chosen(path: Path, name: str, **options: Unpack[Options]) -> list[str]:
     """Return the reviewers with a yes in the column ``name`` (senior or willing); all if it has no yes or no."""
-    found = by_label(path, PERSON, _CHOSEN[name], kind="reviewers", **options)
-    expect_rows(path, list(found), "reviewer")
-    said = any(flag is not None for flag in found.values())
-    return [label for label, flag in found.items() if flag or not said]
+    chosen = by_label(path, PERSON, _CHOSEN[name], kind="reviewers", **options)
+    expect_rows(path, list(chosen), "reviewer")
+    said = any(flag is not None for flag in chosen.values())
+    return [label for label, flag in chosen.items() if flag or not said]

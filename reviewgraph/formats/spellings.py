@@ -185,8 +185,8 @@ def joined(columns: Columns, merge: Merge | None, name: str, note: Note | None =
             rows = np.flatnonzero(codes == code)
             return columns.row_name(int(rows[0])) if rows.size else "the labels beside the rows"
 
-        found = spellings.respelled(labels, role, name, note, place)
-        return labels if found == list(labels) else found
+        respelled = spellings.respelled(labels, role, name, note, place)
+        return labels if respelled == list(labels) else respelled
 
     people = spelled(columns.reviewers, columns.reviewer, PERSON)
     papers = spelled(columns.items, columns.item, PAPER)
@@ -203,7 +203,7 @@ def joined(columns: Columns, merge: Merge | None, name: str, note: Note | None =
 
 
 def _typed(label: Any) -> Any:
-    """Return a key that tells 1, 1.0 and True apart."""
+    """Return a key that distinguishes 1, 1.0 and True."""
     return label if isinstance(label, str) else (type(label), label)
 
 

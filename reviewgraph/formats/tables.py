@@ -63,7 +63,7 @@ class Source(NamedTuple):
     what: str  #: What messages call the file.
     kind: str  #: What it serves for here, such as "reviews".
     extras: Collection[str] = ()  #: Normalised names of its columns that hold no scores.
-    #: What stands behind short names of columns that may hold scores; where there are any, no others do.
+    #: The full text of short names of columns; if there are any, no other columns may hold scores.
     explained: Mapping[str, str] = MappingProxyType({})
     #: Which papers cannot be in it, and which download holds them; nothing where it lists all papers, or nobody
     #: knows.
@@ -75,7 +75,7 @@ class Aside(NamedTuple):
 
     listed: Mapping[str, str] = MappingProxyType({})  #: Papers that it lists, with their titles where it has any.
     out: Collection[str] = ()  #: What is no paper any more, or not yet: withdrawn, a draft.
-    unseen: Collection[str] = ()  #: Papers that whoever downloaded the file may not see.
+    unseen: Collection[str] = ()  #: Papers hidden from the person who downloaded the file.
     meta: Collection[tuple[str, str]] = ()  #: Pairs of a reviewer and a paper that are meta reviews.
     members: Collection[str] = ()  #: People known to be of the committee.
     tells: bool = False  #: Whether the others are known not to be.
@@ -106,9 +106,9 @@ class Table(Protocol):
 
     def leniently(self) -> Self:
         """Return the table with empty cells at the end of rows that are too short, and no blanks before cells."""
-        found = copy.copy(self)
-        found.lenient = True
-        return found
+        table = copy.copy(self)
+        table.lenient = True
+        return table
 
     def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
         """Return papers and people of rows left out, given the places of the columns among those that were read."""
@@ -164,9 +164,9 @@ def ask_criteria(table: Table, columns: Mapping[str, str]) -> None:
     if len(places) < 2:
         return
     read = zip(places, table.read(places, Problems()).columns, strict=True)
-    found = [table.header[place] for place, column in read if are_scores(column.values, table.decimal_comma)]
-    if len(found) > 1:
-        raise InputError(say_which_score(table.name, found))
+    candidates = [table.header[place] for place, column in read if are_scores(column.values, table.decimal_comma)]
+    if len(candidates) > 1:
+        raise InputError(say_which_score(table.name, candidates))
 
 
 def unused_columns(tables: Sequence[Table]) -> list[str]:

@@ -159,9 +159,9 @@ def ask_direction(bad: Sequence[str]) -> str | None:
     # The example must be safe to copy: not shortened, no quotes.
     if not 2 <= len(ordered) <= 6 or cut(example) != example or '"' in example:
         example = "A>B>C"
-    found = quote_all(ordered, 6)
+    grades_listed = quote_all(ordered, 6)
     return (
-        f"Scores that are letters or words do not say which is better. If {found} are grades, "
+        f"Scores that are letters or words do not say which is better. If {grades_listed} are grades, "
         f'give all grades in order, best first, for example --scale "{example}" (in Python scale="{example}")'
     )
 

@@ -114,17 +114,17 @@ def _xlsx_rows(name: str, sheet: Any, cells: Limit) -> Iterator[tuple[int, list[
         for _, element in iterparse(source):
             if element.tag != ROW_TAG:
                 continue
-            number, found = parser.parse_row(element)
-            _expect_values(f"{place}, row {number}", element, found)
+            number, row_cells = parser.parse_row(element)
+            _expect_values(f"{place}, row {number}", element, row_cells)
             element.clear()
             if number <= before:
                 message = f"row {number} follows row {before}"
                 raise ValueError(message)
             # Gaps between cells count as well: a cell far to the right makes the row wide.
-            row = {cell["column"]: text for cell in found if (text := _cell(cell["value"])).strip()}
+            row = {cell["column"]: text for cell in row_cells if (text := _cell(cell["value"])).strip()}
             width = max(row, default=0)
             COLUMNS.expect(place, width)
-            budget.spend(max(width, len(found)), number - before)
+            budget.spend(max(width, len(row_cells)), number - before)
             before = number
             if row:
                 yield number, [row.get(column, "") for column in range(1, width + 1)]

@@ -40,8 +40,8 @@ class Labels(Sequence[str]):
     def __getitem__(self, place: int | slice) -> str | list[str]:
         if isinstance(place, slice):
             return list(map(str, self.values[place].tolist()))
-        found = self.values[place]
-        return str(found.as_py() if isinstance(found, pa.Scalar) else found)
+        label = self.values[place]
+        return str(label.as_py() if isinstance(label, pa.Scalar) else label)
 
     def texts(self) -> Iterator[str]:
         """Iterate over all labels as text."""
@@ -241,14 +241,14 @@ class Spill:
 
     def read(self, first: int, last: int, into: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         size = max(0, last - first)
-        found = np.empty(size, self.dtype) if into is None else into[:size]
+        entries = np.empty(size, self.dtype) if into is None else into[:size]
         if size:
             try:
                 self.file.seek(first * self.dtype.itemsize)
-                self.file.readinto(found.view(np.uint8).data)
+                self.file.readinto(entries.view(np.uint8).data)
             except OSError as error:
                 raise _no_room(error) from error
-        return found
+        return entries
 
     def parts(self, rows: int) -> Iterator[npt.NDArray[Any]]:
         """Read all entries in parts of ``rows``."""

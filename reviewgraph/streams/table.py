@@ -58,7 +58,7 @@ def sort_rows(
 ) -> Sorted:
     """Sort rows by pair, and merge those of one pair as :func:`reviewgraph.table.rows.merge_duplicates` does."""
     start = np.concatenate([[0], np.cumsum(load)])
-    (item, score), found = into, np.zeros(load.size, np.int64)
+    (item, score), sizes = into, np.zeros(load.size, np.int64)
     with Spill(ROW) as parted:
         cuts = list(ranges(start, batch))
         _part(rows, parted, np.array([first for first, _ in cuts], np.int64), start, batch)
@@ -76,8 +76,8 @@ def sort_rows(
             )
             item.append(items)
             score.append(scores)
-            found[first:last] = np.bincount(reviewer - np.uint32(first), minlength=last - first)
-    return Sorted(np.concatenate([[0], np.cumsum(found)]), item, score)
+            sizes[first:last] = np.bincount(reviewer - np.uint32(first), minlength=last - first)
+    return Sorted(np.concatenate([[0], np.cumsum(sizes)]), item, score)
 
 
 def _part(rows: Spill, parted: Spill, firsts: IntArray, start: IntArray, batch: int) -> None:
@@ -95,11 +95,11 @@ def _part(rows: Spill, parted: Spill, firsts: IntArray, start: IntArray, batch: 
 
 def _rows_of(rows: Spill, pair: np.void, batch: int) -> tuple[int, int]:
     """Return the numbers of the first two rows that score a pair."""
-    found: list[int] = []
+    scored: list[int] = []
     for first, part in zip(range(0, len(rows), batch), rows.parts(batch), strict=True):
         same = (part["reviewer"] == pair["reviewer"]) & (part["item"] == pair["item"]) & ~np.isnan(part["score"])
-        found += (first + np.flatnonzero(same)).tolist()
-    return found[0], found[1]
+        scored += (first + np.flatnonzero(same)).tolist()
+    return scored[0], scored[1]
 
 
 # Parquet files as batches of three columns: reviewer, item and score; rows are numbered through all files.
@@ -157,18 +157,18 @@ class Source:
 
         Arrow reads a file out of order, so SHA-256 takes another pass over its bytes.
         """
-        found = []
+        read = []
         for name, file, count in zip(self.names, self.files, scored, strict=True):
             with refused(name), open(name, "rb") as opened:
                 digest = hashlib.file_digest(opened, "sha256").hexdigest()
             header = tuple(file.schema_arrow.names)
-            found.append(FileRead(name, (), file.metadata.num_rows, int(count), (), digest, None, header))
+            read.append(FileRead(name, (), file.metadata.num_rows, int(count), (), digest, None, header))
         for name, stamp in zip(self.names, self.stamps, strict=True):
             if _stamp(name) != stamp:
                 message = f"{name}: expected a file that stays unchanged, found it changed while it was read; read it "
                 message += "again once it is complete"
                 raise InputError(message)
-        return tuple(found)
+        return tuple(read)
 
     def batches(self, rows: int) -> Iterator[Batch]:
         """Read all files in batches of ``rows``."""
@@ -239,8 +239,8 @@ class Source:
 def _stamp(name: str) -> tuple[int, int, int]:
     """Return values that change if a file is written to or replaced."""
     with refused(name):
-        found = os.stat(name)
-    return found.st_ino, found.st_size, found.st_mtime_ns
+        status = os.stat(name)
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _opened(name: str) -> Any:
@@ -265,11 +265,11 @@ def _scores(part: Any, name: str | None) -> tuple[FloatArray, IntArray]:
     if name is None:
         return np.full(part.num_rows, np.nan), np.empty(0, np.int64)
     column = part.column(name).cast(pa.float64())
-    found = np.array(column.to_numpy(zero_copy_only=False), np.float64)
+    scores = np.array(column.to_numpy(zero_copy_only=False), np.float64)
     missing = column.is_null().to_numpy(zero_copy_only=False)
-    no_number = np.flatnonzero(np.isnan(found) & ~missing)
-    found[missing] = np.nan
-    return found, no_number
+    no_number = np.flatnonzero(np.isnan(scores) & ~missing)
+    scores[missing] = np.nan
+    return scores, no_number
 
 
 #: Called with a step and its number of rows.

@@ -26,8 +26,8 @@ _QUESTION = re.compile(r"\s*(?P<number>Q[0-9]+)\s*\((?P<text>.*?)(?P<value>\s*-\
 
 def _questions(header: Sequence[str]) -> dict[int, tuple[str, str]]:
     """Return number and text by position of the questions with values, or of all if none has."""
-    found = {place: match for place, name in enumerate(header) if (match := _QUESTION.fullmatch(name))}
-    valued = {place: match for place, match in found.items() if match["value"]} or found
+    questions = {place: match for place, name in enumerate(header) if (match := _QUESTION.fullmatch(name))}
+    valued = {place: match for place, match in questions.items() if match["value"]} or questions
     return {place: (match["number"].upper(), " ".join(match["text"].split())) for place, match in valued.items()}
 
 

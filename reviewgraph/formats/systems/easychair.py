@@ -99,8 +99,8 @@ def _member(members: Members, base: str) -> Grid | None:
 def _people(members: Members) -> dict[str, _Person]:
     committee = _member(members, "committee.csv")
     rows = _rows(committee, "#", "first name", "last name", "email") if committee else iter(())
-    found = {number: _Person(email.strip(), f"{first} {last}".strip()) for number, first, last, email in rows}
-    return {number: person for number, person in found.items() if person.label}
+    people = {number: _Person(email.strip(), f"{first} {last}".strip()) for number, first, last, email in rows}
+    return {number: person for number, person in people.items() if person.label}
 
 
 def _out(members: Members) -> set[str]:
@@ -122,11 +122,11 @@ def _last_versions(grid: Grid) -> Grid:
     for key, value in zip(keys, versions, strict=True):
         last[key] = max(value, last.get(key, 0))
     kept = [line for line, key, value in zip(grid.lines, keys, versions, strict=True) if value == last[key]]
-    found = grid.with_lines(kept)
+    latest = grid.with_lines(kept)
     if len(kept) < len(grid.lines):
-        found.notes.append(f"{counted(len(grid.lines) - len(kept), 'earlier version')} of reviews left out")
-        found.left_out.append(LeftOut(len(grid.lines) - len(kept), "of earlier versions of reviews"))
-    return found
+        latest.notes.append(f"{counted(len(grid.lines) - len(kept), 'earlier version')} of reviews left out")
+        latest.left_out.append(LeftOut(len(grid.lines) - len(kept), "of earlier versions of reviews"))
+    return latest
 
 
 def _with_raters(grid: Grid, people: Mapping[str, _Person]) -> Grid:
@@ -169,13 +169,13 @@ def _raters(table: Table) -> Mapping[str, Sequence[str]]:
 def _without(grid: Grid, column: str, out: set[str]) -> Grid:
     """Return the rows of submissions that are not out."""
     kept = [line for line, (number,) in zip(grid.lines, _rows(grid, column), strict=True) if number not in out]
-    found = grid.with_lines(kept)
+    remaining = grid.with_lines(kept)
     if len(kept) < len(grid.lines):
         count = counted(len(grid.lines) - len(kept), "row")
         why = "of submissions that are deleted, withdrawn or rejected without review"
-        found.notes.append(f"{count} left out, {why}")
-        found.left_out.append(LeftOut(len(grid.lines) - len(kept), why))
-    return found
+        remaining.notes.append(f"{count} left out, {why}")
+        remaining.left_out.append(LeftOut(len(grid.lines) - len(kept), why))
+    return remaining
 
 
 def _folder_reviews(name: str, members: Members) -> Grid | None:
@@ -188,13 +188,13 @@ def _folder_reviews(name: str, members: Members) -> Grid | None:
     kept = _last_versions(_without(grid, "submission #", out))
     reviewed = {number for (number,) in _rows(kept, "submission #")}
     idle = [Line([number], f"{name}: submission {number}") for number in titles if number not in reviewed | out]
-    found = _with_raters(kept, _people(members))
+    reviews = _with_raters(kept, _people(members))
     further = Grid(name, ["submission #"], idle)
-    rows = zip(*(further.column(text) for text in found.header), strict=True)
-    found = found.with_lines([*found.lines, *map(Line, map(list, rows), (line.place for line in idle))])
+    rows = zip(*(further.column(text) for text in reviews.header), strict=True)
+    reviews = reviews.with_lines([*reviews.lines, *map(Line, map(list, rows), (line.place for line in idle))])
     if titles:
-        found = found.with_column("title", (titles.get(number, "") for (number,) in _rows(found, "submission #")))
-    return found
+        reviews = reviews.with_column("title", (titles.get(number, "") for (number,) in _rows(reviews, "submission #")))
+    return reviews
 
 
 def _folder_bids(name: str, members: Members) -> Grid | None:

@@ -31,28 +31,28 @@ _NUMBERED = re.compile(r"\s*(?P<name>.*?\D)[\s(#_.-]*(?P<number>[0-9]{1,3})[\s)]
 def _questions(table: Table) -> Mapping[str, Sequence[str]]:
     """Return the questions by role, for roles without a usual column; the user has to choose among several."""
     normal = {name: normalise(name) for name in table.header}
-    found: dict[str, list[str]] = {}
+    questions: dict[str, list[str]] = {}
     for role, words in _ASKS.items():
         if not (set(role.names) - set(ROW_NUMBERS)) & set(normal.values()):
             stems = [normalise(word) for word in words]
-            found[role.name] = [
+            questions[role.name] = [
                 name
                 for name, text in normal.items()
                 if any(re.search(rf"(?:^|_){stem}s?(?:_|$)", text) for stem in stems)
             ]
-    taken = [name for names in found.values() for name in names]
-    return {role: [name for name in names if taken.count(name) == 1] or names for role, names in found.items()}
+    taken = [name for names in questions.values() for name in names]
+    return {role: [name for name in names if taken.count(name) == 1] or names for role, names in questions.items()}
 
 
 def _numbered(header: Sequence[str]) -> dict[str, dict[str, int]]:
     """Return the columns by number and role of headers such as ``Grader 1, Score 1, Grader 2, Score 2``."""
-    found: dict[str, dict[str, int]] = {}
+    columns: dict[str, dict[str, int]] = {}
     for place, text in enumerate(header):
         match = _NUMBERED.fullmatch(text)
         role = match and next((role for role in (REVIEWER, SCORE) if normalise(match["name"]) in role.names), None)
         if match and role:
-            found.setdefault(match["number"], {})[role.name] = place
-    return found
+            columns.setdefault(match["number"], {})[role.name] = place
+    return columns
 
 
 def _melted(name: str, table: Table) -> Table:
@@ -97,9 +97,9 @@ def _matrix(name: str, table: Table) -> Table | None:
         for place in scores
         if cells[place].strip()
     ]
-    found = Grid(grid.name, [ITEM.name, TITLE.name, REVIEWER.name, SCORE.name], lines)
-    found.notes = [f"the reviewers are the columns {quote_all([grid.header[place] for place in scores])}"]
-    return found
+    reviews = Grid(grid.name, [ITEM.name, TITLE.name, REVIEWER.name, SCORE.name], lines)
+    reviews.notes = [f"the reviewers are the columns {quote_all([grid.header[place] for place in scores])}"]
+    return reviews
 
 
 def _labels(grid: Grid) -> tuple[int, int | None]:

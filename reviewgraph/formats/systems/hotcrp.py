@@ -114,11 +114,11 @@ def _of_submitted(table: Table) -> Grid:
         Line([cell if number in own else "" for number, cell in enumerate(line.cells)], line.place) if blank else line
         for line, blank in zip(grid.lines, draft, strict=True)
     ]
-    found = grid.with_lines(lines)
-    found.notes = list(getattr(table, "notes", ()))
+    reviews = grid.with_lines(lines)
+    reviews.notes = list(getattr(table, "notes", ()))
     if any(counted_ones):
-        found.notes.append(f"{counted(sum(counted_ones), 'review')} not submitted, read as planned")
-    return found
+        reviews.notes.append(f"{counted(sum(counted_ones), 'review')} not submitted, read as planned")
+    return reviews
 
 
 def _widened(table: Table) -> Grid:
@@ -474,9 +474,9 @@ class HotCRP(System):
         papers, qualities = columns["item"], columns["quality"]
         expect(_PAPER_NUMBER.fullmatch, papers, self.name, self.items.words, self.items.remedy)
         known = [None if quality is None or quality != quality else f"#{quality:.{DIGITS}f}" for quality in qualities]
-        found = columns.get("list", [None] * len(papers))
+        lists = columns.get("list", [None] * len(papers))
         # The value of each tag on each paper, None if the paper must not have it.
-        values = {TAG: known} | {f"{TAG}-{name}": ["" if one == name else None for one in found] for name in LISTS}
+        values = {TAG: known} | {f"{TAG}-{name}": ["" if one == name else None for one in lists] for name in LISTS}
         rows = [
             (paper, "cleartag" if value is None else "tag", f"{tag}{value or ''}")
             for tag, column in values.items()

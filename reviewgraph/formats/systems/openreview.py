@@ -75,12 +75,12 @@ def _stands(venue: str) -> bool:
 
 def _notes(content: Any) -> list[dict[str, Any]]:
     """Return all notes that are not deleted, including the replies inside others."""
-    found = [note for note in _listed(content, "notes") if isinstance(note.get("content"), dict)]
-    for note in list(found):
+    notes = [note for note in _listed(content, "notes") if isinstance(note.get("content"), dict)]
+    for note in list(notes):
         details = note.get("details")
         for replies in ("directReplies", "replies"):
-            found += objects(details.get(replies)) if isinstance(details, dict) else []
-    return [note for note in found if not note.get("ddate") and isinstance(note.get("content"), dict)]
+            notes += objects(details.get(replies)) if isinstance(details, dict) else []
+    return [note for note in notes if not note.get("ddate") and isinstance(note.get("content"), dict)]
 
 
 def _name(entry: Any) -> str | None:
@@ -120,12 +120,12 @@ def _reviews(name: str, content: Any) -> Grid | None:
         for forum in submissions
         if forum not in reviewed
     ]
-    found = from_records(name, [*records, *idle], "review")
+    grid = from_records(name, [*records, *idle], "review")
     metas = {_name(note.get("id")) or number for number, note in enumerate(notes) if _is_meta_review(note)}
     if metas:
-        found.notes.append(f"{counted(len(metas), 'meta review')} left out")
-        found.left_out.append(LeftOut(len(metas), META))
-    return found
+        grid.notes.append(f"{counted(len(metas), 'meta review')} left out")
+        grid.left_out.append(LeftOut(len(metas), META))
+    return grid
 
 
 def _may_score(key: str, entry: Any) -> bool:
@@ -138,10 +138,10 @@ def _may_score(key: str, entry: Any) -> bool:
 
 
 def _papers(name: str, content: Any) -> Grid | None:
-    found = [note for note in _notes(content) if _is_submission(note)]
+    submissions = [note for note in _notes(content) if _is_submission(note)]
     records = [
         {"forum": note.get("id"), "title": _value(note["content"].get("title")), "venueid": _venue(note)}
-        for note in found
+        for note in submissions
     ]
     return from_records(name, records, "submission") if records else None
 
@@ -157,10 +157,10 @@ def _edges(content: Any) -> list[dict[str, Any]]:
 
 def _edges_of(names: Collection[str], head: str, tail: str, name: str, content: Any) -> Grid | None:
     """Return the edges of some invitations; None if there are none."""
-    found = [edge for edge in _edges(content) if set(names) & set(_invitations(edge) or ())]
-    if not found:
+    edges = [edge for edge in _edges(content) if set(names) & set(_invitations(edge) or ())]
+    if not edges:
         return None
-    runs = sorted({str(edge.get("label")) for edge in found if "proposed_assignment" in _invitations(edge)})
+    runs = sorted({str(edge.get("label")) for edge in edges if "proposed_assignment" in _invitations(edge)})
     if len(runs) > 1:
         message = (
             f"{name}: proposed assignments of {len(runs)} runs of the matcher ({quote_all(runs, 6)}); keep the edges "
@@ -175,15 +175,15 @@ def _edges_of(names: Collection[str], head: str, tail: str, name: str, content: 
             "label": edge.get("label"),
             **({"asked_at": asked} if (asked := edge.get("cdate") or edge.get("tcdate")) else {}),
         }
-        for edge in found
+        for edge in edges
     ]
     return from_records(name, records, "edge")
 
 
 def _bare_edges(name: str, content: Any) -> Grid | None:
-    found = [edge for edge in _edges(content) if not list(_invitations(edge))]
+    edges = [edge for edge in _edges(content) if not list(_invitations(edge))]
     keys = ("head", "tail", "weight", "label")
-    return from_records(name, [{key: edge.get(key) for key in keys} for edge in found], "edge") if found else None
+    return from_records(name, [{key: edge.get(key) for key in keys} for edge in edges], "edge") if edges else None
 
 
 def _matched(name: str, content: Any) -> Grid | None:

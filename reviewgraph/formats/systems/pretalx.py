@@ -48,14 +48,14 @@ def _page_reviews(name: str, table: Table) -> Grid | None:
         return None
     kept = [place for place, text in enumerate(grid.header) if not normalise(text).startswith(_EMPTY)]
     lines = (Line([line.cells[place] for place in kept], line.place) for line in grid.lines)
-    found = Grid(name, [grid.header[place] for place in kept], lines)
-    further = [text for text in found.header if normalise(text) not in _FIXED]
-    if further and found.position("Score") is not None:
-        found.notes.append(
+    reviews = Grid(name, [grid.header[place] for place in kept], lines)
+    further = [text for text in reviews.header if normalise(text) not in _FIXED]
+    if further and reviews.position("Score") is not None:
+        reviews.notes.append(
             f"Score is the category of this name where there is one, and otherwise the total; {quote_all(further)} "
             "may be named instead, as in --columns score=NAME"
         )
-    return found
+    return reviews
 
 
 def _page_proposals(name: str, table: Table) -> Grid | None:
@@ -138,8 +138,8 @@ def _api_proposals(name: str, content: Any) -> Grid | None:
     return _paged(from_records(name, records, "submission"), content)
 
 
-def _listed(found: Any) -> list[Any]:
-    return found if isinstance(found, list) else []
+def _listed(content: Any) -> list[Any]:
+    return content if isinstance(content, list) else []
 
 
 def _each(column: str, becomes: str, table: Table) -> Grid:
@@ -148,9 +148,9 @@ def _each(column: str, becomes: str, table: Table) -> Grid:
     names = ("submission", "title", "state")
     cells = zip(grid.lines, grid.column(column), *map(grid.column, names), strict=True)
     lines = (Line([*others, who], line.place) for line, several, *others in cells for who in several.split(";"))
-    found = Grid(grid.name, [*names, becomes], lines)
-    found.notes = list(grid.notes)
-    return _with_decided(found)
+    people = Grid(grid.name, [*names, becomes], lines)
+    people.notes = list(grid.notes)
+    return _with_decided(people)
 
 
 def _with_decided(table: Table) -> Grid:

@@ -95,8 +95,8 @@ class Export:
     def fits(self, header: Sequence[str]) -> bool:
         """Return whether a header has all that it needs and nothing that it lacks."""
         present = set(map(normalise, header))
-        found = (any(map(re.compile(name).fullmatch, present)) for name in self.needs)
-        return all(found) and not present & set(self.lacks)
+        matches = (any(map(re.compile(name).fullmatch, present)) for name in self.needs)
+        return all(matches) and not present & set(self.lacks)
 
     def use(self, kind: str | None) -> Use | None:
         """Return the best use for a kind, the main purpose if no kind is given."""
@@ -271,18 +271,18 @@ def resolved(column: Column, names: Mapping[str, str]) -> Column:
 def refuse_aliases(columns: Sequence[tuple[str, Column]]) -> None:
     """Refuse reviewers who are signatures for one paper each: the reviewers of several papers are unknown."""
     for name, column in columns:
-        found = [value for value in column.values if is_alias(value)]
+        aliases = [value for value in column.values if is_alias(value)]
         bare = [value for value in column.values if _BARE.fullmatch(value.strip())]
         # Labels without a paper are aliases if they are numbered anew for each paper, or never occur twice.
         numbered = any(value.strip().startswith("Anon") for value in bare)
         once = column.codes.size > 1 and column.codes.size == len(column.values)
-        if bare and not found and len(bare) == len(column.values) and (numbered or once):
-            found = bare
-        if found:
-            ends = listed(("/".join(label.strip().split("/")[-2:]) for label in found), 3)
+        if bare and not aliases and len(bare) == len(column.values) and (numbered or once):
+            aliases = bare
+        if aliases:
+            ends = listed(("/".join(label.strip().split("/")[-2:]) for label in aliases), 3)
             message = (
-                f"{name}: {counted(len(found), 'reviewer is a signature', 'reviewers are signatures')} that "
-                f"{'changes' if len(found) == 1 else 'change'} from paper to paper ({ends}), so who "
+                f"{name}: {counted(len(aliases), 'reviewer is a signature', 'reviewers are signatures')} that "
+                f"{'changes' if len(aliases) == 1 else 'change'} from paper to paper ({ends}), so who "
                 "reviewed several papers cannot be told. Give the groups as well, which say who stands behind them "
                 '(a JSON file of client.get_all_groups(prefix="VENUE/Submission")), or check the file of assignments '
                 "instead; to count each signature as a reviewer, name its column with --columns reviewer=NAME"
@@ -334,7 +334,7 @@ def recognise(table: Table, wanted: Wanted) -> Table:
 
     If a required column is missing, the table may have no header: then its first row is a row like the others.
     """
-    found: dict[Export, Table] = {}
+    tables: dict[Export, Table] = {}
     if wanted.format is not None and tuple(table.header[:2]) == WRITTEN:
         return table
     for export in wanted.exports("table"):
@@ -342,10 +342,10 @@ def recognise(table: Table, wanted: Wanted) -> Table:
             whole = table.leniently() if export.lenient else table
             changed = export.extract(whole.name, whole) if export.extract else whole
             if changed is not None:
-                found[export] = changed
-    if found:
-        export, use = _chosen(table.name, list(found), wanted)
-        return _taken(found[export], export, use, wanted)
+                tables[export] = changed
+    if tables:
+        export, use = _chosen(table.name, list(tables), wanted)
+        return _taken(tables[export], export, use, wanted)
     required = [role for role in wanted.roles if role.required]
     complete = recognised(table.header, required, wanted.columns) == len(required)
     lines = _lines(table) if wanted.format not in (None, PLAIN) or not complete else None
@@ -370,17 +370,17 @@ def _lines(table: Table) -> list[Line] | None:
 
 def extract(container: str, name: str, content: Any, wanted: Wanted) -> Table | None:
     """Return the table in content that is not a table itself, such as JSON; None if it is of no recognised system."""
-    found = {}
+    tables = {}
     for export in wanted.exports(container):
         grid = export.extract(name, content) if export.extract else None
         if grid is not None:
-            found[export] = grid
+            tables[export] = grid
             if export.use(wanted.kind):
                 break
-    if not found:
+    if not tables:
         return None
-    export, use = _chosen(name, list(found), wanted)
-    return _taken(found[export], export, use, wanted)
+    export, use = _chosen(name, list(tables), wanted)
+    return _taken(tables[export], export, use, wanted)
 
 
 def _chosen(name: str, fitting: Sequence[Export], wanted: Wanted) -> tuple[Export, Use]:
@@ -412,17 +412,17 @@ class Recognised(Wrapped):
         self.source = Source(export.system, export.what, use.kind, export.extras, explained, export.unlisted)
         seen = use.find(table) if use.find else {}
         choices = {**use.choices, **seen}
-        found = {
+        present = {
             role: [self.header[places[0]] for name in names if (places := named(self.header, name))]
             for role, names in {**use.columns, **choices}.items()
         }
-        self.columns = {role: names[0] for role, names in found.items() if names}
+        self.columns = {role: names[0] for role, names in present.items() if names}
         for role in choices:
-            if len(found[role]) > 1 and role not in given:
-                names = ", ".join(_explained(name, explained) for name in found[role])
+            if len(present[role]) > 1 and role not in given:
+                names = ", ".join(_explained(name, explained) for name in present[role])
                 message = (
                     f"{self.name}: {export.what}: the {role} may be any of the columns {names}; "
-                    f'say which one, for example --columns "{role}={cut(found[role][0])}"'
+                    f'say which one, for example --columns "{role}={cut(present[role][0])}"'
                 )
                 raise InputError(message)
         chosen = {role: self.columns[role] for role in seen if role in self.columns and role not in given}
