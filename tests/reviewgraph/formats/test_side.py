@@ -151,7 +151,7 @@ def test_attributes_of_reviewers(write):
         "b": {"Senior": False, "senior": False},
         "c": {"affiliation": "Y", "institution": "Y", "region": "Asia", "load": "4"},
     }  # fmt: skip
-    with pytest.raises(InputError, match="stood in"):
+    with pytest.raises(InputError, match="occurred in"):
         side.read_attributes(write("reviewer,region\na,Asia\na,Europe\n"))
     with pytest.raises(InputError, match="no reviewers below it"):
         side.read_attributes(write("reviewer,region\n"))
