@@ -18,8 +18,10 @@ SOURCES = False
 #: Sources that are rewritten already.
 LSC = ("calibration", "posteriors", "estimate", "methods", "baselines", "metrics", "programs", "selection", "seriation")
 LSC += ("simulation", "streams", "report", "errors")
-ROOMS = ("reviewgraph/formats", "reviewgraph/streams", "lsc/evidence", "lsc/words", "lsc/experiments")
-ROOMS += tuple(f"lsc/{name}.py" for name in LSC)
+ROOMS = (
+    *("reviewgraph/formats", "reviewgraph/streams", "lsc/evidence", "lsc/words", "lsc/experiments"),
+    *(f"lsc/{name}.py" for name in LSC),
+)
 FOLDERS = ("docs", "README.md", "CONTRIBUTING.md", *ROOMS, *(("reviewgraph", "planner", "lsc") if SOURCES else ()))
 
 #: What is not written, as a pattern over the text with blanks for line breaks, and what is.
