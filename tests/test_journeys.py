@@ -155,7 +155,7 @@ def test_works_that_bear_the_names_of_reviewers_are_pointed_out(
     monkeypatch.chdir(tmp_path)
     export(Workshop())
     told = run("reviewgraph check workshop.csv")
-    assert "12 works bear the names of reviewers; --conflicts with this file, too, lets nobody review the own" in (
+    assert "12 works have the labels of reviewers; add --conflicts with this file to bar reviews of own works" in (
         told.stderr
     )
 

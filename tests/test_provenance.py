@@ -268,7 +268,7 @@ def test_a_file_that_changes_while_it_is_streamed_is_refused() -> None:
             file.write(b"\0")
 
     with (
-        pytest.raises(InputError, match=r"a\.parquet: expected a file that stays as it is, found it changed"),
+        pytest.raises(InputError, match=r"a\.parquet: expected a file that stays unchanged, found it changed"),
         stream_reviews("a.parquet", progress=grow),
     ):
         pass

@@ -1,4 +1,4 @@
-"""What every way in returns: reviews as codes and labels, not yet checked, sorted or freed of repeated pairs."""
+"""Reviews as every reader returns them, not yet checked or sorted, and how the columns of a table are found by name."""
 
 from __future__ import annotations
 
@@ -8,35 +8,26 @@ import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import Label
-from reviewgraph._base.provenance import FileRead
 from reviewgraph._base.text import counted
 from reviewgraph.formats.files import cut, quote, quote_all
 
+if TYPE_CHECKING:
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.labels import Label
+    from reviewgraph._base.provenance import FileRead
+
 
 class Unlisted(NamedTuple):
-    """Papers that an export cannot hold, and the download of its system that lists all papers.
+    """Papers that an export cannot hold, and the download of its system that lists all papers."""
 
-    Parameters
-    ----------
-    which
-        "papers that nobody reviews".
-    download
-        The download that lists all, as messages call it.
-    names
-        How the name of the export ends, as a regular expression, and in its place that of the other download.
-    file
-        The export; nothing until it is read.
-    """
-
-    which: str
-    download: str
+    which: str  #: "papers that nobody reviews".
+    download: str  #: The download that lists all, as messages call it.
+    #: How the name of the export ends, as a regular expression, and in its place that of the other download.
     names: tuple[str, str]
-    file: str = ""
+    file: str = ""  #: The export; nothing until it is read.
 
     @property
     def beside(self) -> str:
@@ -51,7 +42,7 @@ class Unlisted(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What a chair has to know first."""
+        """Return what chairs have to know first."""
         return (
             f"{self.file} cannot hold {self.which}. {self.download} lists all papers: add --items "
             f"{shlex.quote(self.beside)}"
@@ -59,61 +50,36 @@ class Unlisted(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What the files that reviews come from say beyond their rows.
+    """Information of the files of the reviews beyond their rows."""
 
-    Parameters
-    ----------
-    unlisted
-        Which papers cannot be among the items, since its export holds reviewed papers only; None where the items are
-        all there are, or nobody knows.
-    outsiders
-        Reviewers who are not of the committee; None where nobody knows who is.
-    files
-        What was read; nothing where the reviews come from no file.
-    """
-
+    #: Which papers cannot be among the items, since its export holds reviewed papers only; None where the items are
+    #: all there are, or nobody knows.
     unlisted: Unlisted | None = None
+    #: Reviewers who are not of the committee; None where nobody knows who is.
     outsiders: Collection[Label] | None = None
-    files: tuple[FileRead, ...] = ()
+    files: tuple[FileRead, ...] = ()  #: What was read; nothing where the reviews come from no file.
 
 
-#: Reviews that come from no system that is known.
+#: Reviews of no recognised system.
 UNKNOWN = Origin()
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The rows of a source in its own order, read by a format and made a table by :meth:`Reviews.from_columns`.
+    """The rows of a source in its own order, read by a format and made a table by :meth:`Reviews.from_columns`."""
 
-    Parameters
-    ----------
-    reviewer, item
-        Codes, shape (E,), in any order; a pair may stand twice.
-    reviewers, items
-        Their labels, shapes (M,) and (N,).
-    score
-        Shape (E,), as they came; None where the source has no scores.
-    scored
-        Shape (E,): which rows have a score; by default all of them, where there are scores.
-    titles
-        Title by the label of an item, where known; none by default.
-    lower_is_better
-        1 is the best score; false by default.
-    origin
-        What the system that they come from says beyond them; nothing by default.
-    row_name
-        Says where row number r (from 0) came from, for messages; by default "row r".
-    """
-
-    reviewer: IntArray
+    reviewer: IntArray  #: Codes, shape (E,), in any order; a pair may occur twice.
     item: IntArray
-    reviewers: Sequence[Label]
+    reviewers: Sequence[Label]  #: Their labels, shapes (M,) and (N,).
     items: Sequence[Label]
-    score: FloatArray | None = None
+    score: FloatArray | None = None  #: Shape (E,), as they came; None where the source has no scores.
+    #: Shape (E,): which rows have a score; by default all of them, where there are scores.
     scored: BoolArray | None = None
+    #: Title by the label of an item, where known; none by default.
     titles: Mapping[Label, str] = field(default_factory=dict)
-    lower_is_better: bool = False
-    origin: Origin = UNKNOWN
+    lower_is_better: bool = False  #: 1 is the best score; false by default.
+    origin: Origin = UNKNOWN  #: Further information of their system.
+    #: The name of row r (from 0) in messages; by default "row r".
     row_name: Callable[[int], str] = "row {}".format
 
     def __repr__(self) -> str:
@@ -121,34 +87,20 @@ class Columns:
         return f"<Columns: {', '.join(counted(size, noun) for size, noun in sizes)}>"
 
 
-# Which column is which: by name, under the names that conference systems and people use.
+# Columns by name, under the names that conference systems and people use.
 
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True)
 class Role:
-    """What a column can be.
+    """The role of a column."""
 
-    Parameters
-    ----------
-    name
-        What we call it, and the first of its synonyms.
-    synonyms
-        Further names, normalised, the best first.
-    required
-        Refuse a table without it.
-    ranked
-        Where several synonyms are present take the best; otherwise ask which is meant.
-    label
-        Its cells name a reviewer or an item.
-    """
-
-    name: str
-    synonyms: tuple[str, ...] = ()
-    required: bool = True
-    ranked: bool = True
-    label: bool = False
+    name: str  #: Our name, and the first of its synonyms.
+    synonyms: tuple[str, ...] = ()  #: Further names, normalised, the best first.
+    required: bool = True  #: Refuse a table without it.
+    ranked: bool = True  #: Where several synonyms are present take the best; otherwise ask which is meant.
+    label: bool = False  #: Its cells name a reviewer or an item.
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -190,10 +142,10 @@ SCORE = Role(
 TITLE = Role("title", ("paper_title", "item_title", "submission_title"), required=False)
 
 
-#: Between a file and the role of one of its columns, where the user names columns; and between a file and a part of it.
+#: Separators in FILE:ROLE, where the user names columns, and in FILE#PART.
 FILE, PART = ":", "#"
 
-#: Names of columns that may just as well number the rows: they are taken only where there is nothing better.
+#: Names of columns that may merely number the rows: used only if there is nothing better.
 ROW_NUMBERS = ("id", "#")
 
 
@@ -208,7 +160,7 @@ def normalise(header: str) -> str:
 
 
 def named(header: Sequence[str], wanted: str) -> list[int]:
-    """Return the positions of the columns of this name: exactly so, or else up to normalisation."""
+    """Return the positions of the columns of a name: exact matches, otherwise matches up to normalisation."""
     exact = [place for place, text in enumerate(header) if text.strip() == wanted.strip()]
     return exact or [place for place, text in enumerate(header) if normalise(text) == normalise(wanted)]
 
@@ -222,32 +174,9 @@ def locate(
     *,
     prefix: str | None = "",
 ) -> dict[str, int]:
-    """Return the position of each role's column, for those the table has.
-
-    Parameters
-    ----------
-    header
-        The names of the columns.
-    roles
-        What to look for.
-    columns
-        Names given by the user; an empty one means "there is none". One the table lacks is looked up by synonyms
-        (:func:`require_named` has seen to it that some other file has it).
-    name
-        The file, for messages.
-    note
-        Told when one of several columns was chosen.
-    prefix
-        What stands before a role where the user names columns, for messages: nothing by default, ``file:`` where files
-        of several kinds are read; None where there is no such option and the file has to be changed.
-
-    Raises
-    ------
-    InputError
-        If a required column is missing, or it is not clear which one is meant.
-    """
-    # The user's name for a column goes before its synonyms; an empty one says that there is none.
-    found: dict[str, int] = {}
+    """Return the position of each role's column, for those the table has."""
+    # The user's name for a column precedes its synonyms; an empty one means that there is no such column.
+    places_by_role: dict[str, int] = {}
     for role in roles:
         wanted = columns.get(role.name)
         if wanted is not None and not wanted.strip() and not role.required:
@@ -258,7 +187,7 @@ def locate(
         if len(places) > 1:
             raise InputError(_say_ambiguous(header, role, places, name, prefix))
         if places:
-            found[role.name] = places[0]
+            places_by_role[role.name] = places[0]
         elif role.required:
             chosen = f"say which one it is with {naming(prefix, role)}"
             advice = "rename the one it is" if prefix is None else chosen
@@ -267,28 +196,13 @@ def locate(
                 f"{quote_all(header)}; {advice}"
             )
             raise InputError(message)
-    return found
+    return places_by_role
 
 
 def require_named(
     headers: Sequence[Sequence[str]], roles: Sequence[Role], columns: Mapping[str, str], others: Sequence[Role] = ()
 ) -> None:
-    """Refuse names given by the user for all files that none has, and roles that do not exist.
-
-    Parameters
-    ----------
-    headers, roles
-        Of the files, and what is looked for in them.
-    columns
-        The names by role; those for one file alone are passed over.
-    others
-        Roles of columns in files of other kinds, which are passed over too.
-
-    Raises
-    ------
-    InputError
-        Listing the columns found.
-    """
+    """Refuse column names of the user that no file has, and roles that do not exist."""
     known, elsewhere = [role.name for role in roles], {role.name for role in others}
     for given, wanted in columns.items():
         file, _, role = given.rpartition(FILE)
@@ -304,23 +218,14 @@ def require_named(
 
 
 def recognised(header: Sequence[str], roles: Sequence[Role], columns: Mapping[str, str]) -> int:
-    """Return how many of the roles have a column in this header."""
+    """Return the number of roles that have a column in this header."""
     present = set(map(normalise, header)) - {""}
     return sum(bool(present & {*role.names, normalise(columns.get(role.name, ""))}) for role in roles)
 
 
 def columns_of(columns: Mapping[str, str], path: object) -> dict[str, str]:
-    """Return the names that the user gave for the columns of one file: those of all files, and its own before them.
+    """Return the user's column names for one file: those for all files, overridden by its own.
 
-    Parameters
-    ----------
-    columns
-        Name by role, or by ``file:role``, as ``--columns`` takes them.
-    path
-        The file.
-
-    Examples
-    --------
     >>> columns_of({"reviewer": "who", "fit.csv:reviewer": "person", "bid.csv:bid": "wish"}, "fit.csv")
     {'reviewer': 'person'}
     """
@@ -331,7 +236,7 @@ def columns_of(columns: Mapping[str, str], path: object) -> dict[str, str]:
 
 
 def naming(prefix: str | None, role: Role, name: str = "NAME") -> str:
-    """Return the option that names the column of a role, as a shell takes it.
+    """Return the option that names the column of a role, quoted for a shell.
 
     >>> naming("", ITEM), naming("fit.csv:", ITEM, "#")
     ('--columns item=NAME', "--columns 'fit.csv:item=#'")
@@ -393,26 +298,7 @@ def refuse_row_numbers(
     name: str,
     prefix: str = "",
 ) -> None:
-    """Refuse items from a column of an unspecific name that numbers the rows, beside one that may be the item.
-
-    Parameters
-    ----------
-    header, name, prefix
-        As :func:`reviewgraph.formats.columns.locate` takes them.
-    found
-        The positions of the columns by role.
-    chosen
-        Names of columns by role that are known or given by the user, who may mean the numbers.
-    labels
-        The distinct items.
-    size
-        How many rows there are.
-
-    Raises
-    ------
-    InputError
-        If nobody has chosen the column, and one stands beside it, those of reviewers and scores aside.
-    """
+    """Refuse an unspecific column ("id", "#") as items if it numbers the rows and another column may be the item."""
     place = found[ITEM.name]
     if chosen.get(ITEM.name) or normalise(header[place]) not in ROW_NUMBERS or not number_rows(labels, size):
         return

@@ -31,20 +31,14 @@ DELIMITERS = (",", "\t", ";", "|")
 
 #: Bytes from which loading Arrow (half a second) is repaid; the csv module reads about 10 MB a second.
 LARGE = 1_500_000
-#: What may be a cell that :func:`~reviewgraph._base.storing.guarded` has written.
+#: Start of a cell that :func:`~reviewgraph._base.storing.guarded` may have written.
 _GUARD = re.compile(rb"'[=+\-@\t\r]")
-#: Rows that are held as text at a time.
+#: Rows held as text at a time.
 CHUNK = 50_000
 
 
 class Delimited(Table):
-    """A text file with one row a line, its delimiter found from the header.
-
-    Raises
-    ------
-    InputError
-        If the file is not text, its header cannot be read, or it has more columns than a table may have.
-    """
+    """A text file with one row per line, its delimiter inferred from the header."""
 
     def __init__(
         self,
@@ -62,30 +56,27 @@ class Delimited(Table):
         COLUMNS.expect(name, len(self.header))
 
     def place(self, line: int) -> str:
-        """Return how a message names a line."""
         return f"{self.name}:{line}"
 
     def leniently(self) -> Self:
-        """Return the table with empty cells at the end of rows that are too short, and no blanks before cells."""
-        found = super().leniently()
-        if found._has_blanks:
+        table = super().leniently()
+        if table._has_blanks:
             with contextlib.suppress(csv.Error):
-                found.header = next(row for row in found._reader() if row)
-        return found
+                table.header = next(row for row in table._reader() if row)
+        return table
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        """Return the columns at these positions; ragged rows are left out and noted as problems."""
         if len(self.data) >= LARGE and not self._has_blanks and b'"' not in self.data and not _GUARD.search(self.data):
             data = self.data if self.encoding == "utf-8-sig" else self.data.decode(self.encoding).encode()
             columns = read_plain(data, self.delimiter, len(self.header), positions, self.header_lines)
-            if columns is not None:  # every row stands on a line of its own and has the right width
+            if columns is not None:  # every row is on a line of its own and has the right width
                 first = self.header_lines + 1
                 return Rows(columns, range(first, first + columns[0].codes.size))
         return self._read_lines(positions, problems, file)
 
     def _read_lines(self, positions: Sequence[int], problems: Problems, file: int) -> Rows:
         width, numbered = len(self.header), self._rows_after_header(problems, file)
-        # One dictionary a column turns cells into codes, a chunk of rows at a time; no row is kept.
+        # One dictionary per column turns cells into codes, chunk by chunk; no row is kept.
         lines: array[int] = array("q")
         seen: list[dict[str, int]] = [{} for _ in positions]
         codes: list[list[IntArray]] = [[] for _ in positions]
@@ -126,7 +117,7 @@ class Delimited(Table):
             problems.add(file, last + 1, f"{self.place(last + 1)}: {_say_quoting(error)}")
 
     def _find_header(self, roles: Sequence[Role], columns: Mapping[str, str]) -> tuple[str, list[str], int]:
-        # The delimiter under which most columns have names that we know wins; among equals, the one with most columns.
+        # The delimiter that gives most recognised columns wins; among equals, the one with most columns.
         best: tuple[tuple[int, int], str, list[str], int] | None = None
         failure = ""
         for delimiter in DELIMITERS:
@@ -146,7 +137,7 @@ class Delimited(Table):
 
     @property
     def _has_blanks(self) -> bool:
-        """Whether blanks stand before cells where they do not count."""
+        """Whether there are blanks to ignore before cells."""
         return self.lenient and f"{self.delimiter} ".encode() in self.data
 
     def _reader(self) -> Any:
@@ -178,23 +169,14 @@ _ENCODED = pa.dictionary(pa.int32(), pa.large_string())
 def read_plain(
     data: bytes, delimiter: str, width: int, positions: Sequence[int], header_lines: int
 ) -> list[Column] | None:
-    """Return columns of delimited text that has no quotes, or None where a line is ragged, blank or otherwise odd.
+    """Return the columns at ``positions`` of delimited UTF-8 text without quotes, whose rows have ``width`` cells.
 
-    Parameters
-    ----------
-    data
-        The file in UTF-8.
-    delimiter, width
-        What stands between cells, and how many a row has.
-    positions
-        Which columns to return.
-    header_lines
-        Lines to pass over.
+    None if a line is ragged, blank or otherwise unusual.
     """
     ends = islice(_NEWLINE.finditer(data), header_lines - 1, None) if header_lines else iter(())
     start = next((end.end() for end in ends), len(data) if header_lines else 0)
     if header_lines and data.startswith(codecs.BOM_UTF8, start):
-        return None  # Arrow would take it for the mark of the file; it is part of the first label
+        return None  # Arrow would skip the byte order mark, which is part of the first label
     names = [f"c{place}" for place in range(width)]
     wanted = [names[place] for place in positions]
     try:
@@ -208,14 +190,14 @@ def read_plain(
         )
     except pa.ArrowException:
         return None
-    # Arrow passes over blank lines; where it did, its rows do not tell their lines, which messages need.
+    # Arrow skips blank lines; then the line numbers, which messages need, are lost.
     if table.num_rows != _count_lines(data, start):
         return None
     return [_column(table.column(name).unify_dictionaries()) for name in wanted]
 
 
 def _count_lines(data: bytes, start: int) -> int:
-    """Count the lines from ``start`` on, blank ones at the end left out; -1 where line ends are of several kinds."""
+    """Count the lines from ``start`` on without blank ones at the end; -1 if line ends are of several kinds."""
     end = len(data)
     while end > start and data[end - 1] in b"\r\n":
         end -= 1
@@ -223,12 +205,6 @@ def _count_lines(data: bytes, start: int) -> int:
     if returns and returns != data.count(b"\r\n", start, end):
         return -1
     return feeds + 1 if end > start else 0
-
-
-def _encoded(column: Any) -> Column:
-    """Return a column of a file in dictionary form, nulls as empty text."""
-    stored = pa.types.is_dictionary(column.type)
-    return _column(column.unify_dictionaries() if stored else column.dictionary_encode(), compact=stored)
 
 
 def _column(encoded: Any, *, compact: bool = False) -> Column:
@@ -243,7 +219,7 @@ def _column(encoded: Any, *, compact: bool = False) -> Column:
 
 
 def _compact(indices: Any, values: Sequence[str]) -> Column:
-    """Return a column whose values are distinct and each in use, which those that stand in a file need not be."""
+    """Return a column whose values are distinct and used, which need not hold in a file."""
     codes = _numbers(indices)
     used = np.flatnonzero(np.bincount(codes, minlength=len(values))).tolist()
     index: dict[str, int] = {}
@@ -256,8 +232,8 @@ def _numbers(indices: Any) -> IntArray:
     # Not to_numpy, which imports pandas where it is installed and so would triple the time of a small table.
     if not len(indices):
         return np.empty(0, np.int64)
-    found = np.frombuffer(indices.buffers()[1], np.int32, len(indices), 4 * indices.offset)
-    return found.astype(np.int64)
+    codes = np.frombuffer(indices.buffers()[1], np.int32, len(indices), 4 * indices.offset)
+    return codes.astype(np.int64)
 
 
 def _texts(values: Any) -> list[str]:
@@ -269,13 +245,7 @@ def _texts(values: Any) -> list[str]:
 
 
 class Parquet(Table):
-    """A Parquet file; numbers become text, whole ones without a point, nulls empty cells.
-
-    Raises
-    ------
-    InputError
-        If Arrow cannot read the file, or it has more columns than a table may have.
-    """
+    """A Parquet file; numbers become text, whole ones without a point, nulls empty cells."""
 
     decimal_comma = False
 
@@ -287,45 +257,38 @@ class Parquet(Table):
             file = ParquetFile(pa.BufferReader(pa.py_buffer(data)))
             self.schema = file.schema_arrow
             self.header: list[str] = list(self.schema.names)
-            # Texts stay in the dictionaries that the file has: a long one that stands in many rows is held once.
+            # Texts keep the dictionaries of the file: a long one in many rows is held once.
             texts = [field.name for field in self.schema if _is_text(field.type)]
             self.file = ParquetFile(pa.BufferReader(pa.py_buffer(data)), metadata=file.metadata, read_dictionary=texts)
         COLUMNS.expect(name, len(self.header))
 
     def place(self, line: int) -> str:
-        """Return how a message names a row."""
         return f"{self.name}: row {line}"
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        """Return the columns at these positions."""
         for place in positions:
             self._expect_text_or_number(self.schema.field(place))
         with refused(self.name):
             self._expect_bounded(positions)
             table = self.file.read(columns=[self.header[place] for place in positions])
-            columns = [_encoded(_plain(table.column(self.header[place]))) for place in positions]
+            columns = [_encoded(table.column(self.header[place])) for place in positions]
         return Rows(columns, range(1, table.num_rows + 1))
 
     def _expect_text_or_number(self, field: Any) -> None:
-        if _is_text(field.type) or any(
-            is_kind(field.type)
-            for is_kind in (
-                *(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean),
-                pa.types.is_null,
-            )
-        ):
+        kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
+        if _is_text(field.type) or any(is_kind(field.type) for is_kind in kinds):
             return
         message = f"{self.name}: column {quote(field.name)}: expected text or numbers, found {field.type}"
         raise InputError(message)
 
     def _expect_bounded(self, positions: Sequence[int]) -> None:
-        """Refuse what would take far more memory than the file has bytes: by what it says of itself, undecoded."""
-        # What it says of each column is looked at by Arrow alone: asked for it from here, damaged ones end the process.
-        found = self.file.metadata
-        unpacked = sum(found.row_group(number).total_byte_size for number in range(found.num_row_groups))
-        # A cell takes eight bytes here, however few it has in the file.
+        """Refuse a file that would take far more memory than it has bytes, by its metadata."""
+        # Only totals are read: reading the metadata of single columns from here crashes the process if it is damaged.
+        metadata = self.file.metadata
+        unpacked = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+        # A cell takes eight bytes in memory, however few in the file.
         most = max(PARQUET.most, TIMES * len(self.data))
-        PARQUET._replace(most=most).expect(self.name, max(unpacked, 8 * len(positions) * found.num_rows))
+        PARQUET._replace(most=most).expect(self.name, max(unpacked, 8 * len(positions) * metadata.num_rows))
 
 
 def _is_text(kind: Any) -> bool:
@@ -333,17 +296,20 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _plain(column: Any) -> Any:
-    """Return a column without a dictionary of numbers, and one of nothing as text."""
+def _encoded(column: Any) -> Column:
+    """Return a column of a file, dictionaries of numbers decoded, nulls as empty text."""
     kind = column.type
     if pa.types.is_dictionary(kind) and not _is_text(kind):
-        return column.cast(kind.value_type)
-    return column.cast(pa.large_string()) if pa.types.is_null(kind) else column
+        column = column.cast(kind.value_type)
+    elif pa.types.is_null(kind):
+        column = column.cast(pa.large_string())
+    stored = pa.types.is_dictionary(column.type)
+    return _column(column.unify_dictionaries() if stored else column.dictionary_encode(), compact=stored)
 
 
 @contextlib.contextmanager
 def refused(name: str) -> Iterator[None]:
-    """Refuse a damaged file, which surfaces as whatever the code that meets it raises."""
+    """Refuse a damaged file, whatever the library raises."""
     try:
         yield
     except InputError:

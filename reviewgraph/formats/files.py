@@ -1,4 +1,4 @@
-"""From a path to bytes: files, folders and zip archives, and the encoding of text."""
+"""Bytes of files, folders and zip archives, the encoding of text, and messages on malformed files."""
 
 from __future__ import annotations
 
@@ -17,24 +17,15 @@ from typing import NamedTuple
 
 from reviewgraph._base.errors import InputError
 
-# The most that one file may ask for: what is beyond is a bomb or a mistake, and is refused with the limit's name.
-
 
 class Limit(NamedTuple):
-    """A limit: what it counts, the most of it, and what to do about a file beyond it."""
+    """A limit on one file (what it counts, the maximum, what to do): beyond it the file is a bomb or a mistake."""
 
     what: str
     most: int
     advice: str
 
     def expect(self, name: str, found: int) -> None:
-        """Refuse a file beyond the limit.
-
-        Raises
-        ------
-        InputError
-            Naming the file, the limit and what was found.
-        """
         if found > self.most:
             message = f"{name}: the limit is {self.most:,} {self.what}, found {found:,} or more; {self.advice}"
             raise InputError(message)
@@ -42,44 +33,38 @@ class Limit(NamedTuple):
 
 _SHORTER = "delete what is empty or needless, or save the table as CSV"
 
-#: Columns of a table: of a sheet whose rows are students there may be hundreds.
-COLUMNS = Limit("columns of a table", 5_000, "give one row a review instead of one column a paper")
-#: Rows of a sheet, those that are empty included; no spreadsheet has more.
+#: Columns of a table: a sheet with one row per student may have hundreds.
+COLUMNS = Limit("columns of a table", 5_000, "use one row per review instead of one column per paper")
+#: Rows of a sheet, empty ones included; no spreadsheet has more.
 ROWS = Limit("rows of a sheet", 1_048_576, _SHORTER)
-#: Cells of a sheet, those that are empty included.
+#: Cells of a sheet, empty ones included.
 CELLS = Limit("cells of a sheet", 20_000_000, _SHORTER)
-#: Cells that a sheet may have however small its file is; beyond, :data:`TIMES` as many as the file has bytes.
+#: Cells that a sheet may have in a file of any size; beyond, :data:`TIMES` the bytes of the file.
 SPARSE = 1_000_000
-#: Elements of XML that a workbook may have however small it is; beyond, so many for each byte of the file.
+#: Elements of XML that a workbook of any size may have; beyond, this number per byte of the file.
 ELEMENTS, ELEMENTS_A_BYTE = Limit("elements in a workbook of its size", 50_000, _SHORTER), 10
 #: Characters of a text in a spreadsheet; Excel has 32,767.
 CHARACTERS = Limit("characters of a cell", 100_000, _SHORTER)
 #: Files of an archive or a folder.
 MEMBERS = Limit("files in an archive or a folder", 10_000, "give the one file that holds the table")
-#: What an archive or a spreadsheet, which is one, may unpack to.
+#: Unpacked size of an archive or a spreadsheet, which is one.
 UNPACKED = Limit("bytes unpacked", 256 << 20, "unpack it and give the one file that holds the table, or save it as CSV")
-#: What a Parquet file may unpack to: this, or so many times its own size.
+#: Unpacked size of a Parquet file: this, or this multiple of its own size.
 PARQUET, TIMES = Limit("bytes unpacked", 256 << 20, "write the table anew, or as CSV"), 100
 #: Objects within objects; the systems' own files have five.
 DEPTH = Limit("levels of objects within objects", 100, "give the file as the system exports it")
-#: Bytes of what is no plain file, such as a pipe: a device may have no end.
+#: Bytes of a pipe or a device, which may have no end.
 STREAMED = Limit("bytes of a pipe or a device", 256 << 20, "save it as a file and give that")
 
 
-# What is wrong in a file and where, gathered so that one message tells it all.
-
-#: Problems one message spells out; the rest are counted.
+#: Problems that one message lists; the rest are counted.
 LISTED = 10
-
-#: Characters of a cell that a message quotes.
-QUOTED = 40
-
-#: Characters of an error of others that a message says.
-SAID = 200
+#: Maximum characters of a cell, and of an error of a library, in a message.
+QUOTED, SAID = 40, 200
 
 
 def quote(label: object) -> str:
-    """Return text in quotes for a message, cut where it is long, and other labels as they are written in Python.
+    """Return text in quotes for a message, shortened if it is long, and other labels as Python writes them.
 
     >>> quote("p" * 10_000)
     "'pppppppppppppppppppppppppppppppppppppppp...' (10,000 characters)"
@@ -89,7 +74,7 @@ def quote(label: object) -> str:
 
 
 def cut(error: object) -> str:
-    r"""Return what the system or a library says of an error, in one line that is cut where it is long.
+    r"""Return the first line of an error, shortened if it is long.
 
     >>> cut(ValueError("no such thing\nin line 3")), len(cut("x" * 1_000))
     ('no such thing', 203)
@@ -99,7 +84,7 @@ def cut(error: object) -> str:
 
 
 def quote_all(texts: Iterable[str], most: int = 20) -> str:
-    """Return several texts in quotes, separated by commas, the first ones where there are many."""
+    """Return texts in quotes, separated by commas, only the first ones if there are many."""
     quoted = [quote(text) for text in texts]
     more = f" and {len(quoted) - most} more" if len(quoted) > most else ""
     return ", ".join(quoted[:most]) + more
@@ -122,18 +107,18 @@ class Problems:
         self._hints: dict[str, None] = {}
 
     def add(self, file: int, line: int, message: str) -> None:
-        """Note one problem; within a file and a kind of problem they must come in the order of lines."""
+        """Note one problem; those of one file and kind must come in the order of lines."""
         self.count += 1
         self._found.append((file, line, message))
 
     def add_rows(self, file: int, lines: Sequence[int], message: Callable[[int], str]) -> None:
-        """Note the same kind of problem for many rows; ``message(n)`` tells the n-th of them."""
+        """Note the same kind of problem for many rows; ``message(n)`` describes the n-th."""
         for number, line in enumerate(lines[:LISTED]):
             self.add(file, int(line), message(number))
         self.count += max(0, len(lines) - LISTED)
 
     def hint(self, message: str) -> None:
-        """Note what to do about it, once however often it is said."""
+        """Add advice, once however often it is given."""
         self._hints[message] = None
 
     def raise_any(self) -> None:
@@ -146,22 +131,14 @@ class Problems:
         raise InputError("\n".join([*listed, *self._hints]))
 
 
-#: What an archive begins with, and an empty one.
-_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
-#: Folders and files that systems of computers leave in archives.
+#: First bytes of archives and of empty archives.
+ARCHIVE = (b"PK\x03\x04", b"PK\x05\x06")
+#: Folders and files that operating systems leave in archives.
 _LITTER = ("__MACOSX", ".", "~$")
 
 
 class Members(Mapping[str, bytes]):
-    """The files of an archive or a folder.
-
-    Parameters
-    ----------
-    name
-        How messages name it.
-    reads
-        What reads each file, by its name inside.
-    """
+    """The files of an archive or a folder."""
 
     def __init__(self, name: str, reads: Mapping[str, Callable[[], bytes]]) -> None:
         MEMBERS.expect(name, len(reads))
@@ -182,50 +159,38 @@ class Members(Mapping[str, bytes]):
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of the one file that was read; of several, that of the lines that ``sha256sum`` prints of them."""
+        """SHA-256 of the file that was read; of several, that of the lines that ``sha256sum`` prints of them."""
         if len(self._digests) == 1:
             return next(iter(self._digests.values()))
         lines = [f"{digest}  {inside}\n" for inside, digest in sorted(self._digests.items())]
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def find(self, base: str) -> str | None:
-        """Return the one file of this name, in whatever folder and letter case; None where there is none or several."""
-        found = [inside for inside in self if inside.rpartition("/")[2].casefold() == base.casefold()]
-        return found[0] if len(found) == 1 else None
-
-
-def is_zip(data: bytes) -> bool:
-    """Return whether a file begins as a zip archive does."""
-    return data.startswith(_MAGIC)
+        """Return the only file of this name, in any folder and letter case; None if there is none or several."""
+        matches = [inside for inside in self if inside.rpartition("/")[2].casefold() == base.casefold()]
+        return matches[0] if len(matches) == 1 else None
 
 
 def open_zip(name: str, data: bytes) -> Members:
-    """Return the files of a zip archive.
-
-    Raises
-    ------
-    InputError
-        If the archive is damaged, unpacks to more than a file may, or has several files of one name.
-    """
+    """Return the files of a zip archive."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-    except Exception as error:  # a damaged directory surfaces as whatever the code that meets it raises
+    except Exception as error:  # a damaged directory can raise anything
         message = f"{name}: damaged ({cut(error)}), though it begins like a spreadsheet or a zip archive: save "
         message += "the sheet as CSV, or pack the archive anew"
         raise InputError(message) from error
     UNPACKED.expect(name, sum(entry.file_size for entry in entries))
     twice = [inside for inside, count in Counter(entry.filename for entry in entries).items() if count > 1]
     if twice:
-        message = f"{name}: {quote(twice[0])} stands in the archive twice, and nothing tells which one counts; pack it "
-        message += "anew with one file of each name"
+        message = f"{name}: {quote(twice[0])} occurs twice in the archive; pack it anew with one file of each name"
         raise InputError(message)
 
     def reading(entry: zipfile.ZipInfo) -> Callable[[], bytes]:
         def read() -> bytes:
             try:
                 return archive.read(entry)
-            except Exception as error:  # damaged, encrypted, or packed in a way that Python does not know
+            except Exception as error:  # damaged, encrypted, or packed by an unsupported method
                 why = f"{cut(entry.filename)} cannot be unpacked ({cut(error)})"
                 message = f"{name}: {why}; pack the archive anew"
                 raise InputError(message) from error
@@ -236,13 +201,7 @@ def open_zip(name: str, data: bytes) -> Members:
 
 
 def open_folder(path: str | os.PathLike[str]) -> Members:
-    """Return the files of a folder, those in folders inside it left out.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be read.
-    """
+    """Return the files of a folder, without its subfolders."""
     name = os.fspath(path)
     try:
         files = sorted(entry for entry in Path(path).iterdir() if entry.is_file())
@@ -257,7 +216,7 @@ def _is_litter(inside: str) -> bool:
     return any(part.startswith(_LITTER) for part in inside.split("/"))
 
 
-#: Bytes that no text file begins with, and what to do about the file.
+#: First bytes of files that are not text, and what to do about them.
 _NO_TEXT = {
     b"\xd0\xcf\x11\xe0": "an old spreadsheet: save the sheet as CSV (in UTF-8) and read that",
     b"\x1f\x8b": "compressed: unpack it first",
@@ -268,13 +227,7 @@ _LOOKED_AT = 1 << 16
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a file.
-
-    Raises
-    ------
-    InputError
-        If it is missing, a folder, unreadable or empty; or no plain file and endless.
-    """
+    """Return the bytes of a file."""
     try:
         with open(path, "rb") as file:
             plain = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
@@ -297,22 +250,19 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def find_encoding(data: bytes, name: str, note: Callable[[str], object]) -> str:
-    """Return the encoding of a text file: UTF-8, UTF-16 with its mark, or else a guess, which is said.
+    """Return the encoding of a text file: UTF-8, UTF-16 with a byte order mark, or a guess, which is noted.
 
-    The guess is Windows-1252, in which spreadsheets of Western Europe save; Latin-1, which any bytes are, where the
-    file has one of the five bytes that mean nothing there.
-
-    Raises
-    ------
-    InputError
-        If the file is not text.
+    The guess is Windows-1252, in which spreadsheets of Western Europe save, or Latin-1, which accepts any bytes, if the
+    file has one of the five bytes that Windows-1252 does not define.
     """
     for start, advice in _NO_TEXT.items():
         if data.startswith(start):
             message = f"{name}: expected a text or Parquet file, found {advice}"
             raise InputError(message)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return _checked_utf16(data, name)
+        if not _decodes(data, "utf-16") or "\0" in data.decode("utf-16"):
+            raise InputError(_say_binary(name))
+        return "utf-16"
     if _CONTROL.search(data, 0, _LOOKED_AT) or b"\0" in data:
         raise InputError(_say_binary(name))
     if data.isascii() or _decodes(data, "utf-8"):
@@ -320,12 +270,6 @@ def find_encoding(data: bytes, name: str, note: Callable[[str], object]) -> str:
     guess, known_as = ("cp1252", "Windows-1252") if _decodes(data, "cp1252") else ("latin-1", "Latin-1")
     note(f"{name}: the file is not UTF-8 and was read as {known_as}; if names look wrong, save it as UTF-8")
     return guess
-
-
-def _checked_utf16(data: bytes, name: str) -> str:
-    if not _decodes(data, "utf-16") or "\0" in data.decode("utf-16"):
-        raise InputError(_say_binary(name))
-    return "utf-16"
 
 
 def _decodes(data: bytes, encoding: str) -> bool:

@@ -9,13 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-import numpy as np
-
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.provenance import LeftOut
 from reviewgraph.formats.columns import normalise
 from reviewgraph.formats.files import COLUMNS, DEPTH, Problems, cut, quote
-from reviewgraph.formats.tables import Column, Rows, Table, recoded
+from reviewgraph.formats.tables import Column, Rows, Table, Wrapped, recoded
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -31,22 +29,6 @@ class Line(NamedTuple):
 class Grid(Table):
     """A table of rows of text.
 
-    Parameters
-    ----------
-    name
-        How messages name it: the file, and perhaps the sheet.
-    header
-        The names of the columns.
-    lines
-        The rows below it. One that is short has empty cells at its end; blank ones are left out.
-
-    Raises
-    ------
-    InputError
-        If there are more columns than a table may have.
-
-    Examples
-    --------
     >>> from reviewgraph.formats.files import Problems
     >>> grid = Grid("a.xlsx", ["paper", "score"], [Line(["7"], "a.xlsx, row 2"), Line([""], "a.xlsx, row 3")])
     >>> [column.values for column in grid.read([0, 1], Problems()).columns]
@@ -60,19 +42,17 @@ class Grid(Table):
         self.name = name
         self.header = list(header)
         self.lines = [line for line in lines if any(map(str.strip, line.cells))]
-        #: What a person should know about how it was made.
+        #: Notes for the user on how it was made.
         self.notes: list[str] = []
         #: Rows of the file that are not among the lines.
         self.left_out: list[LeftOut] = []
-        #: What stands behind short names of columns, for questions which one is meant.
+        #: The full text of short column names, for messages.
         self.explained: dict[str, str] = {}
 
     def place(self, line: int) -> str:
-        """Return how a message names a row."""
         return self.lines[line - 1].place
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        """Return the columns at these positions; rows that are too long are left out and noted as problems."""
         width = len(self.header)
         longer = [number for number, line in enumerate(self.lines, 1) if any(map(str.strip, line.cells[width:]))]
         problems.add_rows(
@@ -85,13 +65,7 @@ class Grid(Table):
         return Rows([self._column(place, kept) for place in positions], kept, self.left_out)
 
     def position(self, name: str) -> int | None:
-        """Return the position of the column of a name, up to normalisation; None where there is none.
-
-        Raises
-        ------
-        InputError
-            If several columns have the name.
-        """
+        """Return the position of the column of a name, up to normalisation; None if there is none."""
         places = [place for place, text in enumerate(self.header) if normalise(text) == normalise(name)]
         if len(places) > 1:
             message = f"{self.name}: {len(places)} columns are called {quote(name)}; rename all but the one that counts"
@@ -99,13 +73,7 @@ class Grid(Table):
         return places[0] if places else None
 
     def column(self, column: str | int) -> list[str]:
-        """Return the cells of a column by position or name, empty ones where there is none of the name.
-
-        Raises
-        ------
-        InputError
-            If several columns have the name.
-        """
+        """Return the cells of a column by position or name, empty ones if no column has the name."""
         place = self.position(column) if isinstance(column, str) else column
         if place is None:
             return [""] * len(self.lines)
@@ -127,6 +95,8 @@ class Grid(Table):
         return other
 
     def _column(self, place: int, kept: Sequence[int]) -> Column:
+        import numpy as np
+
         known: dict[str, int] = {}
         cells = (self.lines[number - 1].cells for number in kept)
         texts = (row[place] if place < len(row) else "" for row in cells)
@@ -134,29 +104,14 @@ class Grid(Table):
         return Column(codes, list(known))
 
 
-class Changed(Table):
-    """A table in some of whose columns each cell is another, which depends on what stands there.
-
-    Parameters
-    ----------
-    table
-        The table.
-    places
-        The positions of the columns.
-    change
-        Returns the new cell.
-    """
+class Changed(Wrapped):
+    """A table whose cells in the columns at some positions are replaced by ``change`` of them."""
 
     def __init__(self, table: Table, places: Collection[int], change: Callable[[str], str]) -> None:
-        self.table, self.places, self.change = table, places, change
-        self.name, self.header, self.decimal_comma = table.name, table.header, table.decimal_comma
-
-    def place(self, line: int) -> str:
-        """Return how a message names a line."""
-        return self.table.place(line)
+        super().__init__(table)
+        self.places, self.change = places, change
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        """Return the columns at these positions, the changed ones among them; each distinct cell is changed once."""
         rows = self.table.read(positions, problems, file)
         columns = [
             recoded(column, list(map(self.change, column.values))) if place in self.places else column
@@ -165,37 +120,21 @@ class Changed(Table):
         return rows._replace(columns=columns)
 
 
-class Combined(Table):
-    """A table with a further column, made of two others cell by cell; as quick for millions of rows as the table is.
-
-    Parameters
-    ----------
-    table
-        The table.
-    name
-        What the new column is called; it is the last.
-    sources
-        The positions of the two columns.
-    combine
-        Returns the new cell from the two.
-    """
+class Combined(Wrapped):
+    """A table with a further, last column: ``combine`` of two others cell by cell, called once per distinct pair."""
 
     def __init__(self, table: Table, name: str, sources: tuple[int, int], combine: Callable[[str, str], str]) -> None:
-        self.table, self.sources, self.combine = table, sources, combine
-        self.name, self.header, self.decimal_comma = table.name, [*table.header, name], table.decimal_comma
-
-    def place(self, line: int) -> str:
-        """Return how a message names a line."""
-        return self.table.place(line)
+        super().__init__(table)
+        self.header, self.sources, self.combine = [*table.header, name], sources, combine
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        """Return the columns at these positions, the new one among them if it is asked for."""
+        import numpy as np
+
         new = len(self.header) - 1
         own = [position for position in positions if position != new]
         rows = self.table.read([*own, *self.sources], problems, file)
         *columns, one, other = rows.columns
         if new in positions:
-            # Each pair of distinct cells is combined once.
             pairs, inverse = np.unique(one.codes * len(other.values) + other.codes, return_inverse=True)
             cells = [
                 self.combine(one.values[a], other.values[b]) for a, b in (divmod(p, len(other.values)) for p in pairs)
@@ -207,13 +146,7 @@ class Combined(Table):
 
 
 def to_grid(table: Table) -> Grid:
-    """Return any table as one in memory, all rows of one width.
-
-    Raises
-    ------
-    InputError
-        If rows are ragged.
-    """
+    """Return any table as one in memory, all rows of one width."""
     problems = Problems()
     rows = table.read(range(len(table.header)), problems)
     problems.raise_any()
@@ -223,7 +156,7 @@ def to_grid(table: Table) -> Grid:
 
 
 def from_records(name: str, records: Sequence[dict[str, Any]], noun: str = "record") -> Grid:
-    """Return objects as a table, with a column for each key in the order in which they first stand.
+    """Return objects as a table, with a column for each key in order of first occurrence.
 
     >>> from_records("a.json", [{"paper": 7}, {"score": 4.5, "done": None}]).header
     ['paper', 'score', 'done']
@@ -237,7 +170,7 @@ def from_records(name: str, records: Sequence[dict[str, Any]], noun: str = "reco
 
 
 def as_text(value: Any) -> str:
-    """Return a value of a spreadsheet or of JSON as the text of a cell; several are parted by semicolons.
+    """Return a value of a spreadsheet or of JSON as the text of a cell, the entries of a list separated by semicolons.
 
     >>> as_text(7.0), as_text(4.5), as_text(None), as_text(True), as_text(["a", "b"])
     ('7', '4.5', '', 'true', 'a;b')
@@ -253,14 +186,14 @@ def as_text(value: Any) -> str:
     return str(value)
 
 
-# JSON and XML as they are in files: read whole, and refused where they are damaged or would blow up.
+# JSON and XML, read whole and refused if they are damaged or would exhaust memory.
 
-# An object, or a list of objects, lists or texts; a header of CSV may begin with a bracket, but not so.
+# An object, or a list of objects, lists or texts; the header of a CSV file may begin with a bracket, but not like this.
 _JSON = re.compile(r'\ufeff?\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
 _XML = re.compile(r"\ufeff?\s*<[?!A-Za-z]")
-#: What may be half a character; there are others behind it, mostly.
+#: A surrogate, usually followed by its other half.
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
-#: Bytes in which the beginning is looked for.
+#: Bytes searched for the beginning.
 _LOOKED_AT = 1 << 12
 
 
@@ -283,23 +216,17 @@ def _encoding(data: bytes) -> str:
 
 
 def read_json(name: str, data: bytes) -> Any:
-    """Return what a file of JSON holds; one object a line is a list of them.
-
-    Raises
-    ------
-    InputError
-        If it is damaged, not UTF-8, or nested too deeply.
-    """
+    """Return the content of a JSON file; a file with one object per line is a list of them."""
     try:
         text = data.decode(_encoding(data))
         try:
-            found = _loads(text)
+            content = _loads(text)
         except json.JSONDecodeError as error:
             if error.msg != "Extra data":
                 raise
-            found = [_loads(line) for line in text.split("\n") if line.strip()]
+            content = [_loads(line) for line in text.split("\n") if line.strip()]
         if _HALF.search(text):
-            json.dumps(found, ensure_ascii=False).encode()
+            json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         message = f"{name}: the JSON is damaged (a surrogate without its other half); export the file again"
         raise InputError(message) from error
@@ -307,42 +234,34 @@ def read_json(name: str, data: bytes) -> Any:
         message = f"{name}:{error.lineno}: the JSON is damaged ({error.msg}); export the file again"
         raise InputError(message) from error
     except RecursionError as error:
-        raise InputError(_say_deep(name)) from error
+        message = f"{name}: the limit is {DEPTH.most} {DEPTH.what}, found more; {DEPTH.advice}"
+        raise InputError(message) from error
     except ValueError as error:
         message = f"{name}: the JSON is damaged ({cut(error)}); export the file again"
         raise InputError(message) from error
-    _expect_shallow(name, found)
-    return found
-
-
-def _loads(text: str) -> Any:
-    return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_object)
-
-
-def _refuse_constant(word: str) -> NoReturn:
-    message = f"{word} is not a number"
-    raise ValueError(message)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        message = f"the name {quote(twice)} stands twice in one object"
-        raise ValueError(message)
-    return found
-
-
-def _expect_shallow(name: str, found: Any) -> None:
-    level, depth = [found], 0
+    # The depth, level by level.
+    level, depth = [content], 0
     while level := [one for one in level if isinstance(one, dict | list)]:
         depth += 1
         DEPTH.expect(name, depth)
         level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
+    return content
 
 
-def _say_deep(name: str) -> str:
-    return f"{name}: the limit is {DEPTH.most} {DEPTH.what}, found more; {DEPTH.advice}"
+def _loads(text: str) -> Any:
+    def refuse(word: str) -> NoReturn:
+        message = f"{word} is not a number"
+        raise ValueError(message)
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        content = dict(pairs)
+        if len(content) < len(pairs):
+            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            message = f"the name {quote(twice)} occurs twice in one object"
+            raise ValueError(message)
+        return content
+
+    return json.loads(text, parse_constant=refuse, object_pairs_hook=distinct)
 
 
 def objects(found: Any) -> list[dict[str, Any]]:
@@ -355,13 +274,7 @@ def objects(found: Any) -> list[dict[str, Any]]:
 
 
 def read_xml(name: str, data: bytes) -> Element:
-    """Return the root of a file of XML.
-
-    Raises
-    ------
-    InputError
-        If it is damaged, or declares entities or a document type, which no system's export does.
-    """
+    """Return the root of a file of XML."""
     from xml.etree.ElementTree import ParseError
 
     from defusedxml import DefusedXmlException
@@ -385,9 +298,9 @@ def plain_tag(element: Element) -> str:
 
 
 def attribute(element: Element, name: str) -> str:
-    """Return an attribute by its name without namespace and whatever its case; empty where there is none."""
-    found = (value for key, value in element.attrib.items() if key.rpartition("}")[2].casefold() == name.casefold())
-    return next(found, "")
+    """Return an attribute by its name without namespace and case; empty if there is none."""
+    values = (value for key, value in element.attrib.items() if key.rpartition("}")[2].casefold() == name.casefold())
+    return next(values, "")
 
 
 def children(element: Element, tag: str) -> Iterator[Element]:

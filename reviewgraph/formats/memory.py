@@ -47,36 +47,12 @@ def from_frame(
     lower_is_better: bool = False,
     note: Callable[[str], object] | None = None,
 ) -> Columns:
-    """Read reviews from a data frame that narwhals knows.
+    """Read reviews from an eager data frame (pandas, polars, pyarrow or others); columns are found by name.
 
-    Parameters
-    ----------
-    frame
-        A pandas, polars, pyarrow or other eager data frame. Columns are found by name as in a file.
-    columns
-        Names of columns we do not know, such as ``{"score": "OveMer"}``.
-    reviewers, items
-        Labels that exist whether or not a row names them.
-    scale
-        Grades, best first, such as ``"A>B>C"``; they count N, ..., 1.
-    lower_is_better
-        1 is the best score; false by default.
-    note
-        Called with each thing a person should know; by default nothing is said.
+    ``columns`` gives unusual names, such as ``{"score": "OveMer"}``; ``reviewers`` and ``items`` exist even without
+    rows; ``scale`` lists grades, best first. Labels are the Python values of the frame: 7 and "7" differ. A null score
+    is a planned review; NaN is null in pandas and refused elsewhere.
 
-    Returns
-    -------
-    Columns
-        Labels are the Python values of the frame: 7 and "7" differ. A null score is a planned review; NaN is a null
-        in pandas, which has no other, and refused elsewhere.
-
-    Raises
-    ------
-    InputError
-        If it is not a data frame, a column is missing or ambiguous, or a row has no reviewer, no item or a bad score.
-
-    Examples
-    --------
     >>> import polars
     >>> from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
     <Columns: 1 reviewer, 2 items, 2 rows>
@@ -116,21 +92,21 @@ def from_frame(
 
 
 def _in_python(message: str) -> str:
-    """Return a message on columns with the argument of Python where it names the option of commands."""
+    """Return a message on columns with Python's argument instead of the option of commands."""
     said = re.sub(r"--columns ('?)(\w+)=(.*?)\1(?=[;:)]|$)", r'columns={"\2": "\3"}', message)
     said = said.replace("--columns: ", "columns: ").replace(" before '='", "")
     return re.sub(r"(?<=\})(?=\)?$)", " of Reviews.from_frame", said) if said.startswith("frame: ") else said
 
 
 def _ask_criteria(table: Any, taken: Collection[int], note: Callable[[str], object] | None) -> None:
-    """Refuse a frame of which several columns may be the scores; say so where one may be."""
+    """Refuse a frame if several columns may be the scores; note it if one may be."""
     columns = enumerate(table.columns)
     unused = [name for place, name in columns if place not in taken and may_hold_scores(str(name))]
-    found = [str(name) for name in unused if _may_be_scores(table.get_column(name))]
-    if len(found) > 1:
-        raise InputError(_in_python(say_which_score("frame", found)))
-    if found and note:
-        note(_in_python(f"frame: all reviews count as planned; to read scores say {naming('', SCORE, found[0])}"))
+    candidates = [str(name) for name in unused if _may_be_scores(table.get_column(name))]
+    if len(candidates) > 1:
+        raise InputError(_in_python(say_which_score("frame", candidates)))
+    if candidates and note:
+        note(_in_python(f"frame: all reviews count as planned; to read scores say {naming('', SCORE, candidates[0])}"))
 
 
 def _may_be_scores(column: Any) -> bool:
@@ -141,20 +117,19 @@ def _may_be_scores(column: Any) -> bool:
 
 
 def _note_null(column: Any, role: str, problems: Problems) -> None:
-    # NaN is a number to some frames, and no label.
+    # Some frames do not count NaN as null.
     missing = column.fill_nan(None) if column.dtype.is_float() else column
     rows = np.flatnonzero(missing.is_null().to_numpy()).tolist()
     problems.add_rows(0, rows, lambda n: f"row {rows[n]}: the {role} is null")
 
 
 def _scores(column: Any, scale: Sequence[str], problems: Problems) -> tuple[FloatArray, BoolArray]:
-    """Return numbers and which rows have one; text is read as in a file."""
+    """Return numbers and which rows have one; text is read as in a file, each distinct cell once."""
     known = ~np.asarray(column.is_null().to_numpy(), np.bool_)
     if column.dtype.is_numeric():
         score = np.full(known.size, np.nan)
         score[known] = column.filter(~column.is_null()).to_numpy()
         return score, known
-    # Text is read as in a file: each distinct cell once.
     cells = [value if there else "" for value, there in zip(column.to_list(), known.tolist(), strict=True)]
     code = {text: number for number, text in enumerate(dict.fromkeys(map(str, cells)))}
     codes, values = np.array([code[str(cell)] for cell in cells], np.int64), list(code)
@@ -168,46 +143,26 @@ def _scores(column: Any, scale: Sequence[str], problems: Problems) -> tuple[Floa
 
 
 def _titles(item: Any, title: Any) -> dict[Label, str]:
-    """Return title by item; where rows disagree the first in the alphabet."""
+    """Return title by item; if rows differ, the alphabetically first."""
     pairs = zip(item.to_list(), title.to_list(), strict=True)
     named = {(label, text.strip()) for label, text in pairs if isinstance(text, str) and text.strip()}
     return dict(sorted(named, key=lambda pair: pair[1], reverse=True))
 
 
 # Reviews from bipartite graphs of networkx and igraph.
-#
-# What comes back has its labels in natural order, whatever order the vertices stood in.
 
 #: The two sides of the graph, in the order of networkx's ``bipartite`` 0, 1 and igraph's ``type`` False, True.
 SIDES = ("reviewer", "item")
 
 
 def from_networkx(graph: nx.Graph, *, score: str = "score", lower_is_better: bool | None = None) -> Columns:
-    """Read reviews from a bipartite graph of networkx.
+    """Read reviews from a bipartite graph of networkx in O(M log M + N log N + E log E).
 
-    Parameters
-    ----------
-    graph
-        Every node has the attribute ``bipartite``: 0 for a reviewer, 1 for an item. Its label is the node itself,
-        or ``label`` where the node is ``("reviewer", label)`` or ``("item", label)``. Edges are reviews, in either
-        direction; the attribute ``title`` of items is kept.
-    score
-        Name of the edge attribute that holds the score. An edge without it, or with None, is a planned review.
-    lower_is_better
-        1 is the best score; by default the graph's attribute of that name, false where it has none.
+    Every node has the attribute ``bipartite``: 0 for a reviewer, 1 for an item. Its label is the node itself, or
+    ``label`` if the node is ``("reviewer", label)`` or ``("item", label)``. Edges are reviews, in either direction; one
+    whose attribute ``score`` is missing or None is planned. The attribute ``title`` of items is kept, and the graph's
+    attribute ``lower_is_better`` if none is passed.
 
-    Raises
-    ------
-    InputError
-        If a node has no side, an edge joins two nodes of one side, two nodes have one label or a score is no
-        number.
-
-    Notes
-    -----
-    Running time O(M log M + N log N + E log E).
-
-    Examples
-    --------
     >>> import networkx as nx
     >>> graph = nx.Graph([("ann", "p1"), ("ann", "p2")])
     >>> nx.set_node_attributes(graph, {"ann": 0, "p1": 1, "p2": 1}, "bipartite")
@@ -229,30 +184,11 @@ def from_networkx(graph: nx.Graph, *, score: str = "score", lower_is_better: boo
 
 
 def from_igraph(graph: igraph.Graph, *, score: str = "score", lower_is_better: bool | None = None) -> Columns:
-    """Read reviews from a bipartite graph of igraph.
+    """Read reviews from a bipartite graph of igraph, as :func:`from_networkx` does.
 
-    Parameters
-    ----------
-    graph
-        Every vertex has the attribute ``type``: False for a reviewer, True for an item. Its label is its ``name``,
-        or its index where vertices have no names. Edges are reviews, in either direction.
-    score
-        Name of the edge attribute that holds the score. An edge without it, or with None, is a planned review.
-    lower_is_better
-        1 is the best score; by default the graph's attribute of that name, false where it has none.
+    Every vertex has the attribute ``type``: False for a reviewer, True for an item. Its label is its ``name``, or its
+    index if vertices have no names.
 
-    Raises
-    ------
-    InputError
-        If a vertex has no type, an edge joins two vertices of one type, two vertices of one type have one name
-        or a score is no number.
-
-    Notes
-    -----
-    Running time O(M log M + N log N + E log E).
-
-    Examples
-    --------
     >>> import igraph
     >>> from_igraph(igraph.Graph.Full_Bipartite(2, 3))
     <Columns: 2 reviewers, 3 items, 6 rows>
@@ -296,16 +232,16 @@ def _from_vertices(
     which = np.array(side, np.int64)
     code = np.empty(which.size, np.int64)
     distinct: list[Sequence[Label]] = []
-    # Each side is numbered by itself: a reviewer and an item may bear the same label, two reviewers may not.
+    # Each side is numbered separately: a reviewer and an item may have the same label, two reviewers may not.
     for at, name in enumerate(SIDES):
         members = np.flatnonzero(which == at)
         code[members], found = encode([labels[vertex] for vertex in members.tolist()])
         distinct.append(found)
         if len(found) < members.size:
             twice = found[int(np.flatnonzero(np.bincount(code[members]) > 1)[0])]
-            message = f"{name}: expected one vertex a label, found two vertices with the label {twice!r}"
+            message = f"{name}: expected one vertex per label, found two vertices with the label {twice!r}"
             raise InputError(message)
-    # An edge must join the sides; it may be written in either direction.
+    # An edge must join the sides, in either direction.
     ends = np.array(edges, np.int64).reshape(-1, 2)
     alike = np.flatnonzero(which[ends[:, 0]] == which[ends[:, 1]])
     if alike.size:
@@ -345,36 +281,11 @@ def from_biadjacency(
     titles: Mapping[Label, str] | None = None,
     lower_is_better: bool = False,
 ) -> Columns:
-    """Read reviews from a reviewers x items matrix.
+    """Read reviews from a reviewers x items matrix in O(E log E).
 
-    Parameters
-    ----------
-    matrix
-        Shape (M, N). Sparse: the stored entries are the reviews, stored zeros included. Dense: the entries that
-        are not NaN, or with ``scored=False`` those that are not 0.
-    scored
-        Whether values are scores (default). Otherwise only where they stand counts, and all reviews are planned.
-    nan_is_planned
-        Whether NaN marks a planned review. By default a stored NaN is refused.
-    reviewers, items
-        Labels of the rows and columns, kept in this order; 0, 1, ... by default.
-    titles
-        Title by item, where known; none by default.
-    lower_is_better
-        1 is the best score; false by default.
+    The reviews are the stored entries of a sparse matrix, stored zeros included, or the entries of a dense one that are
+    not NaN (with ``scored=False``: not 0). With ``nan_is_planned`` NaN is a planned review.
 
-    Raises
-    ------
-    InputError
-        If the matrix has not two dimensions or holds no real numbers, or the labels do not fit its shape. Scores that
-        are infinite or, without ``nan_is_planned``, a stored NaN are refused by :meth:`Reviews.from_columns`.
-
-    Notes
-    -----
-    Running time O(E log E) for a sparse matrix.
-
-    Examples
-    --------
     >>> from_biadjacency(np.array([[5.0, np.nan], [7.0, 0.0]]), items=["p1", "p2"])
     <Columns: 2 reviewers, 2 items, 3 rows>
     """
@@ -393,7 +304,7 @@ def from_biadjacency(
     column_labels = range(table.shape[1]) if items is None else items
     if (len(row_labels), len(column_labels)) != table.shape:
         message = (
-            f"reviewers and items: expected {table.shape[0]} and {table.shape[1]} labels, one a row and one a column "
+            f"reviewers and items: expected {table.shape[0]} and {table.shape[1]} labels, one per row and column "
             f"of the matrix, found {len(row_labels)} and {len(column_labels)}"
         )
         raise InputError(message)

@@ -1,4 +1,4 @@
-"""The formats of files, one class each, and how a file is opened: told from what is in it, not from its name."""
+"""The formats of files, one class each. A file is opened by its content, not by its name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import csv_text
 from reviewgraph.formats.columns import PART, Role
-from reviewgraph.formats.files import Members, cut, is_zip, open_folder, open_zip, quote, quote_all, read_bytes
+from reviewgraph.formats.files import ARCHIVE, Members, cut, open_folder, open_zip, quote, quote_all, read_bytes
 from reviewgraph.formats.grids import is_json, is_xml, plain_tag, read_json, read_xml, to_grid
 from reviewgraph.formats.systems.known import SYSTEMS, check_format
 from reviewgraph.formats.systems.system import PLAIN, Wanted, extract, recognise
@@ -22,14 +22,10 @@ if TYPE_CHECKING:
 
 
 class Format:
-    """A format of files: how they begin, how the table in one is read and, where it can be, how one is written.
+    """A format of files; an instance of a subclass in :data:`FORMATS` is all that reading needs."""
 
-    An instance of a subclass in :data:`FORMATS` is all that reading needs.
-    """
-
-    #: What it is called.
     name: ClassVar[str]
-    #: How names of files end that are written in it; empty where none are.
+    #: The end of the names of files written in it; empty if tables are not written in it.
     suffix: ClassVar[str] = ""
 
     def fits(self, data: bytes) -> bool:
@@ -37,22 +33,7 @@ class Format:
         raise NotImplementedError
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        """Return the table in a file.
-
-        Parameters
-        ----------
-        name, data
-            The file as messages name it, and its bytes.
-        part
-            The sheet of a spreadsheet, or the file of an archive, that is meant; empty where its content says it.
-        wanted
-            What is looked for.
-
-        Raises
-        ------
-        InputError
-            If the file is damaged, holds no table, or serves for something else.
-        """
+        """Return the table in a file."""
         raise NotImplementedError
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> str | bytes:
@@ -61,22 +42,19 @@ class Format:
 
 
 class Text(Format):
-    """Delimited text: what no other format is."""
+    """Delimited text: any file that has no other format; binary files are refused when they are opened."""
 
     name, suffix = "csv", ".csv"
 
     def fits(self, data: bytes) -> bool:
-        """Return that any file may be text; what is none is refused when it is opened."""
         return True
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        """Return the table of a text with a row on each line."""
         from reviewgraph.formats.delimited import Delimited
 
         return recognise(Delimited(name, data, wanted.roles, wanted.columns, wanted.note), wanted)
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> str:
-        """Return columns as CSV."""
         return csv_text(columns)
 
 
@@ -86,43 +64,37 @@ class Arrow(Format):
     name = "parquet"
 
     def fits(self, data: bytes) -> bool:
-        """Return whether a file begins as Parquet does."""
         return data.startswith(b"PAR1")
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        """Return the table of a Parquet file."""
         from reviewgraph.formats.delimited import Parquet
 
         return recognise(Parquet(name, data), wanted)
 
 
 class Json(Format):
-    """JSON, as conference systems export it."""
+    """JSON as conference systems export it."""
 
     name = "json"
 
     def fits(self, data: bytes) -> bool:
-        """Return whether a file begins as JSON does."""
         return is_json(data)
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        """Return the table that a conference system means by its JSON."""
         content = read_json(name, data)
-        found = "JSON of another shape" if content else "JSON without anything"
+        found = "JSON of another shape" if content else "empty JSON"
         return _extracted("json", name, content, wanted, found)
 
 
 class Xml(Format):
-    """XML: a spreadsheet in the XML of 2003, or what a conference system exports."""
+    """XML: a spreadsheet in the XML of 2003, or the export of a conference system."""
 
     name = "xml"
 
     def fits(self, data: bytes) -> bool:
-        """Return whether a file begins as XML does."""
         return is_xml(data)
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        """Return the table of a spreadsheet, or what a conference system means by its XML."""
         root = read_xml(name, data)
         if is_workbook(root):
             return choose_sheet(name, read_spreadsheet_xml(name, root), part, wanted)
@@ -130,16 +102,14 @@ class Xml(Format):
 
 
 class Zip(Format):
-    """A zip archive: the download of a system, or one file that is opened as if it lay beside it."""
+    """A zip archive: the download of a system, or a single file, which is opened as if it were unpacked."""
 
     name = "zip"
 
     def fits(self, data: bytes) -> bool:
-        """Return whether a file begins as an archive does."""
-        return is_zip(data)
+        return data.startswith(ARCHIVE)
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        """Return the table in an archive."""
         return _open_members(open_zip(name, data), part, wanted)
 
 
@@ -149,21 +119,19 @@ class Xlsx(Zip):
     name = "xlsx"
 
     def fits(self, data: bytes) -> bool:
-        """Return whether a file is an archive that says that it is a workbook."""
-        return super().fits(data) and is_xlsx(data)
+        return data.startswith(ARCHIVE) and is_xlsx(data)
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-        """Return the table of one of its sheets."""
-        open_zip(name, data)  # which refuses one that would unpack to more than a file may
+        open_zip(name, data)  # refuses one that would unpack to more than the limit
         return choose_sheet(name, read_xlsx(name, data), part, wanted)
 
 
-#: All formats by name. Of those that a file fits the last counts.
+#: All formats by name; if a file fits several, the last counts.
 FORMATS: dict[str, Format] = {one.name: one for one in (Text(), Arrow(), Json(), Xml(), Zip(), Xlsx())}
 
 
 def format_to_write(path: Path) -> Format:
-    """Return the format that a table is written in: that of the end of its name, or else CSV.
+    """Return the format in which a table is written: by the end of its name, otherwise CSV.
 
     >>> format_to_write("plan.csv").name, format_to_write("plan").name
     ('csv', 'csv')
@@ -173,7 +141,7 @@ def format_to_write(path: Path) -> Format:
 
 
 def written_rows(name: str, data: bytes) -> list[list[str]] | None:
-    r"""Return header and rows of a file in a format that tables are written in; None of any other file, and of CSV.
+    r"""Return header and rows of a file in a format in which tables are written; None for other files and CSV.
 
     >>> written_rows("plan.csv", b"item,reviewer\n1,ann\n") is None
     True
@@ -194,29 +162,7 @@ def open_table(
     kind: str | None = None,
     format: str | None = None,  # noqa: A002 (as the option is called)
 ) -> Table:
-    """Open a file and read its header.
-
-    Parameters
-    ----------
-    path
-        A file of any format that is known, a zip archive or a folder, told apart by what is in it; ``file#part`` is
-        one sheet of a spreadsheet or one file of an archive.
-    roles, columns
-        What will be looked for, and the user's names for it: they help to find the delimiter, the header and the sheet.
-    note
-        Told what a person should know about the file.
-    kind
-        What the file is to serve for, one of :data:`reviewgraph.formats.systems.system.ACCEPTED`; by default any will
-        do. A file known to serve for other things only is refused.
-    format
-        The system that it is from, one of :func:`reviewgraph.formats.systems.known.sources`; by default its content
-        says it.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, empty or not a table, or serves for something else.
-    """
+    """Open a file and read its header."""
     check_format(format)
     wanted = Wanted(SYSTEMS.values(), roles, columns, kind, format, note)
     name, part = os.fspath(path), ""
@@ -272,7 +218,7 @@ def _open_members(members: Members, part: str, wanted: Wanted) -> Table:
 def _open_inside(members: Members, inside: str, wanted: Wanted) -> Table:
     """Open one file of an archive or a folder."""
     table = _open(f"{members.name}{PART}{cut(inside)}", members[inside], "", wanted)
-    # What lies in an archive inside an archive has a name already.
+    # A file in an archive inside an archive already has a name.
     found = table.provenance
     table.provenance = replace(found, file=found.file or f"{members.name}{PART}{inside}")
     return table

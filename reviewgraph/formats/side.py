@@ -1,9 +1,8 @@
-"""The tables that stand beside the reviews: items, reviewers, affinities, conflicts, capacities, costs and the like.
+"""Side files: tables of items, reviewers, affinities, conflicts, capacities, costs and the like.
 
-Every reader takes a file of any format that is known, or the export of a conference system, finds columns by name under
-the synonyms of :mod:`reviewgraph.formats.columns` or the names in ``columns=``, reports malformed rows as
-:func:`reviewgraph.read_reviews` does, and returns plain dictionaries keyed by label. Pairs are (reviewer, item), in the
-order of the rows; as there may be millions they stay codes, as :class:`~reviewgraph.formats.columns.Columns`.
+Every reader takes a file of any supported format or the export of a conference system, finds columns by name and
+reports malformed rows as :func:`reviewgraph.read_reviews` does. It returns dictionaries keyed by label; pairs of a
+reviewer and an item, of which there may be millions, remain codes (:class:`~reviewgraph.formats.columns.Columns`).
 """
 
 from __future__ import annotations
@@ -61,33 +60,46 @@ if TYPE_CHECKING:
     from reviewgraph.formats.tables import Column, Path, Table
 
 
-# Side files on pairs of a reviewer and a paper: affinities, bids, costs, conflicts, reviews that are assigned.
-#
-# There may be millions, so pairs stay codes, as :class:`~reviewgraph.formats.columns.Columns`.
+# Side files on pairs of a reviewer and a paper.
 
 KEY = ("reviewer", "item")
 
 
-def read_affinity(path: Path, **options: Unpack[Options]) -> Columns:
-    """Return affinities as codes, from a file ``item,reviewer,affinity``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a pair stands twice.
-    """
-    return _scored_pairs(path, AFFINITY, "affinities", **options)
+def _pairs(columns: dict[str, Coded]) -> Columns:
+    reviewer, item = columns["reviewer"], columns["item"]
+    return Columns(reviewer.codes, item.codes, reviewer.values, item.values)
 
 
-def read_probabilities(path: Path, **options: Unpack[Options]) -> Columns:
-    """Return probabilities as codes, from a file ``item,reviewer,probability``.
+def _distinct_pairs(path: Path, *, kind: str, **options: Unpack[Options]) -> Columns:
+    return _pairs(read_coded(path, (PERSON, PAPER), key=KEY, kind=kind, unique=False, **options))
 
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a pair stands twice.
-    """
-    return _scored_pairs(path, PROBABILITY, **options)
+
+def _scored_pairs(path: Path, *, field: Field, kind: str | None = None, **options: Unpack[Options]) -> Columns:
+    """Return pairs with a number each, NaN where its cell is empty."""
+    columns = read_coded(path, (PERSON, PAPER, field), key=KEY, kind=kind, **options)
+    value = columns[field.role.name]
+    numbers = np.array([np.nan if number is None else number for number in value.values], np.float64)
+    return replace(_pairs(columns), score=numbers[value.codes])
+
+
+#: The distinct pairs of a file ``item,reviewer``: conflicts; reviews, or the export of an assignment.
+read_conflicts = partial(_distinct_pairs, kind="conflicts")
+read_assigned = partial(_distinct_pairs, kind="assignments")
+#: Pairs with numbers of a file ``item,reviewer,affinity`` (probability, cost, weight: a confidence or an expertise).
+read_affinity = partial(_scored_pairs, field=AFFINITY, kind="affinities")
+read_probabilities = partial(_scored_pairs, field=PROBABILITY)
+read_cost = partial(_scored_pairs, field=COST)
+read_weights = partial(_scored_pairs, field=WEIGHT)
+
+#: Values by reviewer of a file ``reviewer,spare`` (probability that a review fails to arrive, hypothesis).
+read_capacity = partial(by_label, label=PERSON, value=SPARE, kind="reviewers")
+read_missing = partial(by_label, label=PERSON, value=PROBABILITY)
+read_hypotheses = partial(by_label, label=PERSON, value=HYPOTHESIS)
+#: Values by item of a file ``item,quality`` (known qualities) or ``item,truth``, and labels by label of ``label,as``.
+read_references = partial(by_label, label=PAPER, value=QUALITY)
+read_truth = partial(by_label, label=PAPER, value=TRUTH)
+_LABEL, _AS = (Field(Role(name), str, "a label") for name in ("label", "as"))
+read_merges = partial(by_label, label=_LABEL, value=_AS)
 
 
 class Bids(NamedTuple):
@@ -98,15 +110,7 @@ class Bids(NamedTuple):
 
 
 def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
-    """Return the bids of a file ``item,reviewer,bid``, in the words of :data:`reviewgraph.formats.values.BIDS`.
-
-    A row whose bid is empty says nothing.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a pair stands twice, or nobody bids.
-    """
+    """Return the bids of a file ``item,reviewer,bid`` in the words of :data:`reviewgraph.formats.values.BIDS`."""
     columns = read_coded(path, (PERSON, PAPER, BID), key=KEY, kind="bids", **options)
     bid, pairs = columns["bid"], _pairs(columns)
     if not any(bid.values):
@@ -118,58 +122,8 @@ def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
     return Bids(replace(pairs, score=value[bid.codes]), conflicts)
 
 
-def read_cost(path: Path, **options: Unpack[Options]) -> Columns:
-    """Return costs as codes, from a file ``item,reviewer,cost``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a pair stands twice.
-    """
-    return _scored_pairs(path, COST, **options)
-
-
-def read_weights(path: Path, **options: Unpack[Options]) -> Columns:
-    """Return what a review may be worth (a confidence, an expertise) as codes, from a file ``item,reviewer,weight``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a pair stands twice.
-    """
-    return _scored_pairs(path, WEIGHT, **options)
-
-
-def read_conflicts(path: Path, **options: Unpack[Options]) -> Columns:
-    """Return the distinct pairs of a file ``item,reviewer`` of conflicts as codes.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`.
-    """
-    return _pairs(read_coded(path, (PERSON, PAPER), key=KEY, kind="conflicts", unique=False, **options))
-
-
-def read_assigned(path: Path, **options: Unpack[Options]) -> Columns:
-    """Return the distinct pairs of a file ``item,reviewer`` of reviews, or of the export of an assignment, as codes.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`.
-    """
-    return _pairs(read_coded(path, (PERSON, PAPER), key=KEY, kind="assignments", unique=False, **options))
-
-
 def read_gone(path: Path, **options: Unpack[Options]) -> tuple[tuple[str, ...], Columns | None]:
-    """Return who will not deliver: reviewers of rows without an item, and the pairs of the others.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if there is nobody.
-    """
+    """Return who will not deliver: reviewers of rows without an item, and the pairs of the other rows."""
     may = PAPER._replace(role=replace(PAPER.role, required=False))
     columns = read_coded(path, (PERSON, may), key=("reviewer",), kind=None, unique=None, **options)
     reviewer, item = columns["reviewer"], columns["item"]
@@ -181,44 +135,22 @@ def read_gone(path: Path, **options: Unpack[Options]) -> tuple[tuple[str, ...], 
     return tuple(people), Columns(reviewer.codes[~alone], item.codes[~alone], reviewer.values, item.values)
 
 
-def _pairs(columns: dict[str, Coded]) -> Columns:
-    reviewer, item = columns["reviewer"], columns["item"]
-    return Columns(reviewer.codes, item.codes, reviewer.values, item.values)
-
-
-def _scored_pairs(path: Path, field: Field, kind: str | None = None, **options: Unpack[Options]) -> Columns:
-    """Return pairs with a number each, NaN where its cell is empty."""
-    columns = read_coded(path, (PERSON, PAPER, field), key=KEY, kind=kind, **options)
-    value = columns[field.role.name]
-    numbers = np.array([np.nan if number is None else number for number in value.values], np.float64)
-    return replace(_pairs(columns), score=numbers[value.codes])
-
-
 AUTHOR = Role(
     "author", ("authors", "author_id", "author_ids", "author_email", "authorids", "email", "e_mail", "person")
 )
 
-#: Between authors in one cell.
-SEPARATOR = ";"
-
 
 def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
-    """Return who wrote what, authors in the place of reviewers, from a file ``item,author``.
+    """Return authors, in the place of reviewers, and their items, from a file ``item,author`` or an export of authors.
 
-    A cell of ``author`` may name several, separated by semicolons; an item may stand in several rows. Exports that list
-    authors do as well.
-
-    Raises
-    ------
-    InputError
-        As :func:`reviewgraph.formats.side_reading.read_columns`; also if nobody is named.
+    A cell of ``author`` may name several, separated by semicolons; an item may occur in several rows.
     """
     fields = (PAPER, Field(AUTHOR, str, "one author, or several separated by semicolons"))
     rows = read_columns(path, fields, key=("item", "author"), kind="authors", unique=False, **options)
     named = [
         (author.strip(), item)
         for item, cell in zip(rows["item"], rows["author"], strict=True)
-        for author in cell.split(SEPARATOR)
+        for author in cell.split(";")
         if author.strip()
     ]
     if not named:
@@ -230,20 +162,18 @@ def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
     return Columns(author, item, authors, items)
 
 
-# Side files on papers: all of them with demand and title, known or true qualities.
-
-_LABEL, _AS = (Field(Role(name), str, "a label") for name in ("label", "as"))
+# Side files on papers.
 
 
 class Item(NamedTuple):
-    """An item: how many reviews it needs (None: as all others), and its title."""
+    """An item: its number of reviews (None: as all others) and its title."""
 
     demand: int | None
     title: str
 
 
 class Listing(NamedTuple):
-    """The items of a file, what it says of papers that are none, and which it cannot hold."""
+    """The items of a file, its other papers, and those that it cannot hold."""
 
     items: dict[str, Item]
     aside: Aside = Aside()
@@ -253,13 +183,8 @@ class Listing(NamedTuple):
 def read_items(path: Path, **options: Unpack[Options]) -> dict[str, Item]:
     """Return the items of a file ``item[,demand,title]``, or of any export that lists papers.
 
-    A paper may stand in many rows, as in an export of reviews; of several titles the first in the alphabet counts.
-    What the export of a system says of papers decides: those that are withdrawn are no items.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if rows of an item disagree on its demand, or there is no item.
+    A paper may occur in many rows, as in an export of reviews; of several titles the alphabetically first counts.
+    Papers that an export marks as withdrawn are no items.
     """
     items, aside, _ = read_listing(path, **options)
     say = options.get("note")
@@ -269,7 +194,7 @@ def read_items(path: Path, **options: Unpack[Options]) -> dict[str, Item]:
 
 
 def say_unseen(papers: Collection[str]) -> str:
-    """Say that papers are left out, since whoever downloaded the files may not see who reviews them.
+    """Report papers left out because the person who downloaded the files may not see their reviewers.
 
     >>> say_unseen(["9", "12"])
     '2 papers (9, 12) left out: whoever downloaded the files may not see who reviews them'
@@ -279,7 +204,7 @@ def say_unseen(papers: Collection[str]) -> str:
 
 
 def read_listing(path: Path, **options: Unpack[Options]) -> Listing:
-    """Return the items of :func:`read_items`, and what else the file says of papers."""
+    """Return the items of :func:`read_items`, and the other papers of the file."""
     fields = (PAPER, DEMAND, Field(TITLE, str.strip, "text"))
     table, found = open_side(path, [field.role for field in fields], "papers", options)
     check = partial(expect_papers, path, table, found, ("item",), options)
@@ -290,57 +215,21 @@ def read_listing(path: Path, **options: Unpack[Options]) -> Listing:
 
 
 def _items(path: Path, rows: Mapping[str, list[Any]]) -> dict[str, Item]:
-    """Return the item of each label."""
     expect_rows(path, rows["item"], "item")
-    found: dict[str, Item] = {}
-    for item, demand, title in sorted(set(zip(*rows.values(), strict=True)), key=_first):
-        before = found.setdefault(item, Item(demand, title or ""))
+    items: dict[str, Item] = {}
+    # Of an item's rows those with a demand come first, then those with a title.
+    for item, demand, title in sorted(
+        set(zip(*rows.values(), strict=True)),
+        key=lambda row: (row[0], row[1] is None, row[1] or 0, not row[2], row[2] or ""),
+    ):
+        before = items.setdefault(item, Item(demand, title or ""))
         if before.demand != demand and demand is not None:
             message = f"{path}: item {quote(item)}: demand {before.demand} in one row and {demand} in another"
             raise InputError(message)
-    return {item: found[item] for item in dict.fromkeys(rows["item"])}
+    return {item: items[item] for item in dict.fromkeys(rows["item"])}
 
 
-def _first(row: tuple[str, int | None, str | None]) -> tuple[str, bool, int, bool, str]:
-    """Order the rows of an item: those with a demand first, then those with a title."""
-    item, demand, title = row
-    return item, demand is None, demand or 0, not title, title or ""
-
-
-def read_merges(path: Path, **options: Unpack[Options]) -> dict[str, str]:
-    """Return which label becomes which, from a file ``label,as``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a label stands twice.
-    """
-    return by_label(path, _LABEL, _AS, **options)
-
-
-def read_references(path: Path, **options: Unpack[Options]) -> dict[str, float]:
-    """Return known quality by item, from a file ``item,quality``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if an item stands twice.
-    """
-    return by_label(path, PAPER, QUALITY, **options)
-
-
-def read_truth(path: Path, **options: Unpack[Options]) -> dict[str, float]:
-    """Return true quality by item, from a file ``item,truth``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if an item stands twice.
-    """
-    return by_label(path, PAPER, TRUTH, **options)
-
-
-# Side files on reviewers: loads, institutions, who is senior or willing, any attributes.
+# Side files on reviewers.
 
 _CHOSEN = {field.role.name: field for field in (SENIOR, WILLING)}
 _FIELDS = (PERSON, LOAD, MIN_LOAD, INSTITUTION, SENIOR)
@@ -348,7 +237,7 @@ _SYNONYMOUS = (INSTITUTION.role, SENIOR.role)
 
 
 class Reviewer(NamedTuple):
-    """A reviewer: most and fewest reviews (None: as all others), institution, senior or not."""
+    """A reviewer: maximum and minimum load (None: as all others), institution, senior or not."""
 
     load: int | None
     min_load: int | None
@@ -364,26 +253,13 @@ class Roster(NamedTuple):
 
 
 def read_reviewers(path: Path, **options: Unpack[Options]) -> dict[str, Reviewer]:
-    """Return the reviewers of a file ``reviewer[,load,min_load,institution,senior]``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a reviewer stands twice or has a ``min_load`` above the ``load``, or there is
-        none.
-    """
+    """Return the reviewers of a file ``reviewer[,load,min_load,institution,senior]``."""
     table, places = open_side(path, [field.role for field in _FIELDS], "reviewers", options)
     return _reviewers(path, table, places, options)
 
 
 def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
-    """Return the reviewers of a file and what it says of each, read once.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_reviewers` and :func:`read_attributes`.
-    """
+    """Return the reviewers of a file and their attributes, read once."""
     table, places = open_side(path, [field.role for field in _FIELDS], "reviewers", options)
     return Roster(_reviewers(path, table, places, options), _attributes(path, table, places[REVIEWER.name], options))
 
@@ -391,28 +267,23 @@ def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
 def _reviewers(path: Path, table: Table, places: Mapping[str, int], options: Options) -> dict[str, Reviewer]:
     rows = decoded(coded_of(table, places, _FIELDS, options, key=("reviewer",), kind="reviewers"))
     expect_rows(path, rows["reviewer"], "reviewer")
-    found = {
+    reviewers = {
         label: Reviewer(load, least, institution or "", bool(senior))
         for label, load, least, institution, senior in zip(*(rows[field.role.name] for field in _FIELDS), strict=True)
     }
-    for label, entry in found.items():
+    for label, entry in reviewers.items():
         if entry.load is not None and entry.min_load is not None and entry.min_load > entry.load:
             message = f"{path}: reviewer {quote(label)}: min_load {entry.min_load} is above load {entry.load}"
             raise InputError(message)
-    return found
+    return reviewers
 
 
 def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[str, Any]]:
-    """Return what a file says of each reviewer: for each column its text, or several in a list where ; parts them.
+    """Return the attributes of each reviewer: for each column the text, or several in a list if ; separates them.
 
-    A column of nothing but yes and no gives True and False. Empty cells are left out. Columns are named as in the file,
-    and ``institution`` and ``senior`` by these names, too, where the file has a synonym. Of an export with many rows a
-    reviewer, such as one of bids, columns in which these differ say nothing of reviewers.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a reviewer stands twice, or there is none.
+    A column with only yes and no gives True and False. Empty cells are left out. Columns are named as in the file, and
+    synonyms of ``institution`` and ``senior`` also by these names. In an export with many rows per reviewer, such as
+    one of bids, columns in which these rows differ are not attributes.
     """
     table, places = open_side(path, [REVIEWER], "reviewers", options)
     return _attributes(path, table, places[REVIEWER.name], options)
@@ -421,12 +292,12 @@ def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[st
 def _attributes(path: Path, table: Table, place: int, options: Options) -> dict[str, dict[str, Any]]:
     problems = Problems()
     rows = read_rows(table, range(len(table.header)), problems, options)
-    # A recognised export has rows for what it is about; in a table of one's own a second row is a slip.
+    # A recognised export may have many rows per reviewer; in any other table a second row is an error.
     kept = distinct_rows(table, rows.lines, [rows.columns[place]], not table.source, problems)
     problems.raise_any()
     labels = [rows.columns[place].values[code] for code in rows.columns[place].codes[kept].tolist()]
     expect_rows(path, labels, "reviewer")
-    found: dict[str, dict[str, Any]] = {label: {} for label in labels}
+    attributes: dict[str, dict[str, Any]] = {label: {} for label in labels}
     for number, header in enumerate(table.header):
         if number == place or (table.source and not _settled(rows.columns[place], rows.columns[number])):
             continue
@@ -434,18 +305,18 @@ def _attributes(path: Path, table: Table, place: int, options: Options) -> dict[
         meaning, names = _meanings(rows.columns[number].values, flag="senior" in same), [header.strip(), *same]
         for label, code in zip(labels, rows.columns[number].codes[kept].tolist(), strict=True):
             if meaning[code] is not None:
-                found[label].update(dict.fromkeys(names, meaning[code]))
-    return found
+                attributes[label].update(dict.fromkeys(names, meaning[code]))
+    return attributes
 
 
 def _settled(key: Column, column: Column) -> bool:
-    """Whether all rows of one key say the same in a column."""
+    """Whether the rows of each key are equal in a column."""
     pairs = np.unique(np.stack([key.codes, column.codes]), axis=1)
     return bool(pairs.shape[1] == np.unique(key.codes).size)
 
 
 def _meanings(cells: Sequence[str], *, flag: bool) -> list[Any]:
-    """Return what the cells of a column mean: yes and no where all do, else text, or several; None where empty."""
+    """Return the meanings of cells: booleans if all are yes or no, otherwise text or lists; None if empty."""
     cells = ["" if cell.strip() in BLANK else cell for cell in cells]
     words = {cell.strip().casefold() for cell in cells} - {""}
     # Letters alone may be names; only together they are yes and no.
@@ -456,15 +327,9 @@ def _meanings(cells: Sequence[str], *, flag: bool) -> list[Any]:
 
 
 def read_institutions(path: Path, **options: Unpack[Options]) -> dict[str, str]:
-    """Return institution by reviewer, from a file ``reviewer,institution``; who has none is left out.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a reviewer stands twice, or nobody has an institution.
-    """
-    found = by_label(path, PERSON, INSTITUTION, kind="reviewers", **options)
-    known = {label: institution for label, institution in found.items() if institution}
+    """Return institution by reviewer, from a file ``reviewer,institution``; reviewers without one are left out."""
+    institutions = by_label(path, PERSON, INSTITUTION, kind="reviewers", **options)
+    known = {label: institution for label, institution in institutions.items() if institution}
     if not known:
         message = f"{path}: expected a column institution with names in it, found none"
         raise InputError(message)
@@ -472,49 +337,8 @@ def read_institutions(path: Path, **options: Unpack[Options]) -> dict[str, str]:
 
 
 def read_chosen(path: Path, name: str, **options: Unpack[Options]) -> list[str]:
-    """Return some reviewers, from a file ``reviewer[,senior]`` or ``reviewer[,willing]``.
-
-    Those with a yes in the column ``name``; all that are listed, where no cell of it says yes or no.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a reviewer stands twice, or there is none.
-    """
-    found = by_label(path, PERSON, _CHOSEN[name], kind="reviewers", **options)
-    expect_rows(path, list(found), "reviewer")
-    said = any(flag is not None for flag in found.values())
-    return [label for label, flag in found.items() if flag or not said]
-
-
-def read_capacity(path: Path, **options: Unpack[Options]) -> dict[str, int]:
-    """Return spare load by reviewer, from a file ``reviewer,spare``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a reviewer stands twice.
-    """
-    return by_label(path, PERSON, SPARE, kind="reviewers", **options)
-
-
-def read_missing(path: Path, **options: Unpack[Options]) -> dict[str, float]:
-    """Return how likely each review of a reviewer fails to arrive, from a file ``reviewer,probability``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a reviewer stands twice.
-    """
-    return by_label(path, PERSON, PROBABILITY, **options)
-
-
-def read_hypotheses(path: Path, **options: Unpack[Options]) -> dict[str, str]:
-    """Return the name of a hypothesis by reviewer, from a file ``reviewer,hypothesis``.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`; also if a reviewer stands twice.
-    """
-    return by_label(path, PERSON, HYPOTHESIS, **options)
+    """Return the reviewers with a yes in the column ``name`` (senior or willing); all if it has no yes or no."""
+    chosen = by_label(path, PERSON, _CHOSEN[name], kind="reviewers", **options)
+    expect_rows(path, list(chosen), "reviewer")
+    said = any(flag is not None for flag in chosen.values())
+    return [label for label, flag in chosen.items() if flag or not said]

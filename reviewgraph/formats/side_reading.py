@@ -1,4 +1,4 @@
-"""A side file as columns: which of them is which, what its cells mean, and which rows repeat others."""
+"""The columns of side files: how they are recognised, what their cells mean, and which rows are duplicates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Note = Callable[[str], object]
 
 
 class Field(NamedTuple):
-    """A column of a side file: its role, what its cells mean, and what is expected, for messages."""
+    """A column of a side file: its role, the parser of its cells, and the valid cells, for messages."""
 
     role: Role
     parse: Callable[[str], Any]
@@ -45,7 +45,7 @@ def _text(role: Role) -> Field:
     return Field(role, str.strip, "text")
 
 
-#: The columns that side files have, beside labels.
+#: The columns of side files, in addition to labels.
 DEMAND = _whole("demand", "reviews_needed", "num_reviews", "user_demand")
 LOAD = _whole("load", "max_load", "max_papers", "max_reviews", "quota", "maximum")
 MIN_LOAD = _whole("min_load", "min_papers", "min_reviews", "minimum")
@@ -64,46 +64,25 @@ TRUTH = _number("truth", "true_quality", "quality")
 SENIOR, WILLING = (Field(Role(name, required=False), parse_flag, "yes or no") for name in ("senior", "willing"))
 PERSON, PAPER = Field(REVIEWER, str, "a label"), Field(ITEM, str, "a label")
 
-#: When a review was submitted, and when it was asked for.
+#: The times at which a review was submitted and requested.
 SUBMITTED_AT = Role("submitted_at", ("submission_date", "date_submitted"), required=False)
 ASKED_AT = Role("asked_at", ("assigned_at",), required=False)
 
-#: Roles of all side files, beside those of reviews.
-ROLES = (
-    *(
-        field.role
-        for field in (
-            *(DEMAND, LOAD, MIN_LOAD, INSTITUTION, SENIOR, WILLING, SPARE),
-            *(AFFINITY, BID, COST, PROBABILITY, WEIGHT, HYPOTHESIS, QUALITY, TRUTH),
-        )
-    ),
-    *(SUBMITTED_AT, ASKED_AT),
-)
-
-
-#: Roles that files of any kind have: a name for one of them need not be that of every file.
+_ON_REVIEWERS = (DEMAND, LOAD, MIN_LOAD, INSTITUTION, SENIOR, WILLING, SPARE)
+_NUMBERS = (AFFINITY, BID, COST, PROBABILITY, WEIGHT, HYPOTHESIS, QUALITY, TRUTH)
+#: Roles of all side files, in addition to those of reviews.
+ROLES = (*(field.role for field in (*_ON_REVIEWERS, *_NUMBERS)), SUBMITTED_AT, ASKED_AT)
+#: Roles of files of any kind: a column name given for one of them need not occur in every file.
 SHARED = (PERSON.role.name, PAPER.role.name, TITLE.name)
 
 
 class Options(TypedDict, total=False):
-    """What every reader of a side file takes beside the file.
+    """Options of every reader of a side file."""
 
-    Parameters
-    ----------
-    columns
-        Names of columns by role, or by ``file:role``, as ``--columns`` takes them.
-    note
-        Told what a person should know; by default nothing is said.
-    read
-        Called with the file once it is read.
-    merge
-        What becomes of labels that are alike, as :class:`~reviewgraph.formats.spellings.Spellings` takes it, or how
-        they were spelled in files read before; by default there were none.
-    """
-
-    columns: Mapping[str, str]
-    note: Note | None
-    read: Callable[[FileRead], object]
+    columns: Mapping[str, str]  #: Names of columns by role, or by ``file:role``, as ``--columns`` takes them.
+    note: Note | None  #: Called with notes for the user.
+    read: Callable[[FileRead], object]  #: Called with the file once it is read.
+    #: Whether similar labels are one, or the spellings of files read before.
     merge: Merge
 
 
@@ -123,34 +102,16 @@ def read_columns(
     unique: bool | None = True,
     **options: Unpack[Options],
 ) -> dict[str, list[Any]]:
-    """Return the columns of a side file, as values.
+    """Return the columns of a side file as values, None for empty cells of optional columns and for missing columns.
 
-    Parameters
-    ----------
-    path
-        The file.
-    fields
-        Its columns; an empty cell of an optional one, and a missing one, gives None.
-    key
-        The label columns that make a row.
-    kind
-        What the file serves for, as :func:`reviewgraph.formats.opening.open_table` takes it.
-    unique
-        Refuse a key that stands twice (by default), keep its first row (False), or keep all rows (None). Reviewers may
-        stand in many rows that say the same of them.
-    options
-        As :class:`Options` has them.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a required column is missing, or rows are malformed; up to ten are named.
+    ``key`` names the label columns that identify a row. A key that occurs twice is refused (``unique``), reduced to its
+    first row (False), or kept (None); reviewers may have several equal rows. ``kind`` is the purpose of the file, see
+    :func:`reviewgraph.formats.opening.open_table`. Up to ten malformed rows are listed in one error.
     """
     return decoded(read_coded(path, fields, key=key, kind=kind, unique=unique, **options))
 
 
 def decoded(coded: Mapping[str, Coded]) -> dict[str, list[Any]]:
-    """Return columns of values from columns of codes."""
     return {name: list(map(column.values.__getitem__, column.codes.tolist())) for name, column in coded.items()}
 
 
@@ -180,15 +141,7 @@ def coded_of(
     unique: bool | None = True,
     check: Callable[[Mapping[str, Column], int], None] = lambda columns, size: None,
 ) -> dict[str, Coded]:
-    """Return the columns of a table that :func:`open_side` has opened, as :func:`read_coded` does.
-
-    ``check`` is given the columns and the number of rows, and may refuse them.
-
-    Raises
-    ------
-    InputError
-        If rows are malformed; up to ten are named.
-    """
+    """Return the columns of a table opened by :func:`open_side`; ``check`` may refuse columns of n rows."""
     problems = Problems()
     rows = read_rows(table, list(found.values()), problems, options)
     columns = dict(zip(found, rows.columns, strict=True))
@@ -197,8 +150,8 @@ def coded_of(
         field.role.name: _values(table, rows.lines, columns[field.role.name], field, problems) for field in present
     }
     check(columns, len(rows.lines))
-    said = rows.columns if kind == "reviewers" else ()
-    kept = distinct_rows(table, rows.lines, [columns[name] for name in key], unique, problems, said)
+    same = rows.columns if kind == "reviewers" else ()
+    kept = distinct_rows(table, rows.lines, [columns[name] for name in key], unique, problems, same)
     problems.raise_any()
     nothing = Coded(np.zeros(kept.size, np.int64), [None])
     return {
@@ -208,7 +161,7 @@ def coded_of(
 
 
 def read_rows(table: Table, positions: Sequence[int], problems: Problems, options: Options) -> Rows:
-    """Return the columns of a table at these positions, and tell what was read of its file."""
+    """Return the columns of a table at these positions, and report the file as read."""
     rows = table.read(positions, problems)
     if read := options.get("read"):
         read(table.provenance.with_rows(len(rows.lines), rows.left_out))
@@ -216,21 +169,19 @@ def read_rows(table: Table, positions: Sequence[int], problems: Problems, option
 
 
 def open_side(path: Path, roles: Sequence[Role], kind: str | None, options: Options) -> tuple[Table, dict[str, int]]:
-    """Open a side file; returns it, and the positions of the columns that it has of these roles.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, serves for something else, or lacks a column that is required or was named.
-    """
-    say = options.get("note") or _say_nothing
+    """Open a side file; return it and the positions of its columns by role."""
+    say = options.get("note") or (lambda message: None)
     given = columns_of(options.get("columns") or {}, path)
     table = open_table(path, roles, given, say, kind=kind)
+    # A name given for this file, or for a role that only files of this kind have, must be that of a column.
     for role in roles:
-        _expect_named(table, role, given, own=f"{path}{FILE}{role.name}" in options.get("columns", {}))
+        name, own = given.get(role.name, "").strip(), f"{path}{FILE}{role.name}" in options.get("columns", {})
+        if name and (own or role.name not in SHARED) and not named(table.header, name):
+            message = f"{table.name}: there is no column {quote(name)} ({role.name}); found {quote_all(table.header)}"
+            raise InputError(message)
     found = locate(table.header, roles, {**table.columns, **given}, table.name, say, prefix=f"{path}{FILE}")
-    named = {PERSON.role.name: spellings.PERSON, PAPER.role.name: spellings.PAPER}
-    places = {named[role]: place for role, place in found.items() if role in named}
+    labels = {PERSON.role.name: spellings.PERSON, PAPER.role.name: spellings.PAPER}
+    places = {labels[role]: place for role, place in found.items() if role in labels}
     return Respelled(table, places, Spellings.of(options.get("merge")), options.get("note")), found
 
 
@@ -243,7 +194,7 @@ def expect_papers(
     columns: Mapping[str, Column],
     size: int,
 ) -> None:
-    """Refuse row numbers in the place of papers; a list of papers may number them, if it has each title once."""
+    """Refuse row numbers as papers; a list of papers may number them if it has each title once."""
     title = columns.get(TITLE.name)
     listed = PERSON.role.name not in key and (title is None or len(title.values) == size)
     if PAPER.role.name in found and not listed:
@@ -252,17 +203,8 @@ def expect_papers(
         refuse_row_numbers(table.header, found, chosen, labels, size, table.name, f"{path}{FILE}")
 
 
-def _expect_named(table: Table, role: Role, given: Mapping[str, str], *, own: bool) -> None:
-    """Refuse a name that no column has, if it was given for this file, or for a role of files of this kind alone."""
-    name = given.get(role.name, "").strip()
-    if name and (own or role.name not in SHARED) and not named(table.header, name):
-        message = f"{table.name}: there is no column {quote(name)} ({role.name}); found {quote_all(table.header)}"
-        raise InputError(message)
-
-
 def _values(table: Table, lines: Sequence[int], column: Column, field: Field, problems: Problems) -> list[Any]:
-    """Return what each distinct cell means, noting the rows whose cell means nothing."""
-    # Each distinct cell is parsed once; rows take the meaning of their cell.
+    """Return the meanings of the distinct cells, noting the rows of invalid ones."""
     absent = {""} if field.role.required else BLANK
     cells = column.values
     blank = missing_labels(cells) if field.role.label else [cell.strip() in absent for cell in cells]
@@ -287,11 +229,11 @@ def distinct_rows(
     key: Sequence[Column],
     unique: bool | None,
     problems: Problems,
-    said: Sequence[Column] = (),
+    same: Sequence[Column] = (),
 ) -> IntArray:
-    """Return the rows that are the first of their key, noting the others where keys must be unique.
+    """Return the first row of each key, noting the others as problems if keys must be unique.
 
-    A row that repeats the first in the columns ``said`` contradicts nothing: exports list reviewers once a paper.
+    A row that equals the first in the columns ``same`` is not a problem: exports list reviewers once per paper.
     """
     if unique is None:
         return np.arange(len(lines))
@@ -300,25 +242,20 @@ def distinct_rows(
         number = number * max(len(column.values), 1) + column.codes
     _, kept, group = np.unique(number, return_index=True, return_inverse=True)
     first = kept[group]
-    differs = [column.codes[first] != column.codes for column in said]
+    differs = [column.codes[first] != column.codes for column in same]
     again = np.flatnonzero(np.any(differs, axis=0) if differs else first != np.arange(first.size))
 
     def say(n: int) -> str:
         before, row = table.place(int(lines[int(first[again[n]])])), table.place(int(lines[int(again[n])]))
         labels = " and ".join(quote(column.values[int(column.codes[again[n]])]) for column in key)
-        return f"{row}: {labels} stood in {before} already; remove one of the two rows"
+        return f"{row}: {labels} occurred in {before} already; remove one of the two rows"
 
     if unique:
         problems.add_rows(0, [lines[row] for row in again.tolist()], say)
     return np.sort(kept)
 
 
-def _say_nothing(message: str) -> None:
-    pass
-
-
 def expect_rows(path: Path, labels: Sequence[str], role: str) -> None:
-    """Refuse a file without rows."""
     if not labels:
         message = f"{path}: a header but no {role}s below it; expected one row for each {role}"
         raise InputError(message)
@@ -327,6 +264,6 @@ def expect_rows(path: Path, labels: Sequence[str], role: str) -> None:
 def by_label(
     path: Path, label: Field, value: Field, *, kind: str | None = None, **options: Unpack[Options]
 ) -> dict[str, Any]:
-    """Return the values of a file by label; a label that stands twice is refused."""
+    """Return the values of a file by label; duplicate labels are refused."""
     rows = read_columns(path, (label, value), key=(label.role.name,), kind=kind, **options)
     return dict(zip(rows[label.role.name], rows[value.role.name], strict=True))

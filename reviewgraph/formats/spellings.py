@@ -1,4 +1,4 @@
-"""One spelling for each person and paper: labels that people take for one are joined, or asked about."""
+"""One spelling per person and paper: similar labels are joined, or refused with a question."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from reviewgraph._base.labels import Label, Whole, encode, identity, is_null, na
 from reviewgraph._base.text import counted, shortened
 from reviewgraph.formats.columns import Columns
 from reviewgraph.formats.files import LISTED, quote
-from reviewgraph.formats.tables import Aside, Column, Rows, Table, recoded
+from reviewgraph.formats.tables import Aside, Column, Rows, Table, Wrapped, recoded
 
 if TYPE_CHECKING:
     from reviewgraph.formats.files import Problems
 
 
 Note = Callable[[str], object]
-#: What becomes of labels that are alike.
+#: Whether similar labels are one.
 Merge: TypeAlias = "Literal['all', 'none'] | Mapping[Any, Any] | Spellings"
 
-#: The roles of labels.
 PERSON, PAPER = "reviewer", "paper"
-#: What answers the question whether labels are one: in Python, and on the command line.
+#: How to decide whether labels are one: in Python, and on the command line.
 BY_ARGUMENT = (
     'The argument merge of read_reviews, Reviews.from_frame and its siblings, and assign decides: "all" makes such '
     'labels one, spelled as the second; "none" keeps them apart; {label: as} says which become which'
@@ -38,29 +37,13 @@ BY_OPTION = (
 
 
 class Spellings:
-    """How each reviewer and paper was spelled first; all tables of one command or call share it.
+    """The first spelling of each reviewer and paper, shared by all tables of one command or call.
 
-    Labels are alike where they differ in letter case, blanks, characters that nobody sees or Unicode form alone, or
-    are a number and its digits as text. Addresses that are alike are one, and a note counts them. Other labels may be
-    two people or papers all the same.
+    Labels are similar if they differ only in letter case, blanks, invisible characters or Unicode form, or are a number
+    and its digits as text. Similar addresses are one, and a note counts them. Other similar labels may still be two
+    people or papers: ``merge`` decides (``"all"`` joins them, ``"none"`` keeps them apart, a mapping gives the label
+    that each becomes), otherwise they are refused with the advice ``ask``. ``known`` are earlier labels by role.
 
-    Parameters
-    ----------
-    merge
-        What becomes of others that are alike: ``"all"`` makes them one, ``"none"`` keeps them apart, a mapping says
-        which label becomes which. By default, and where a mapping says nothing of them, they are refused.
-    known
-        Labels known beforehand, by role, in anything that finds them quickly; none by default.
-    ask
-        How to answer the question whether labels are one.
-
-    Raises
-    ------
-    InputError
-        If ``merge`` is something else.
-
-    Examples
-    --------
     >>> known, notes = Spellings(), []
     >>> known.respelled(["Ann@x.org"], "reviewer", "reviews.csv", notes.append)
     ['Ann@x.org']
@@ -99,7 +82,7 @@ class Spellings:
 
     @classmethod
     def of(cls, merge: Merge | None) -> Spellings:
-        """Return spellings as they are, and new ones for another answer."""
+        """Return spellings unchanged, and new ones for another ``merge``."""
         return merge if isinstance(merge, Spellings) else cls(merge)
 
     def respelled(
@@ -110,25 +93,9 @@ class Spellings:
         note: Note | None = None,
         place: Callable[[int], str] = "row {}".format,
     ) -> list[Any]:
-        """Return labels as they were first spelled, those that are alike joined.
+        """Return labels in their first spellings, similar ones joined; null labels and undecided ones raise InputError.
 
-        Parameters
-        ----------
-        labels
-            One a row, or each once.
-        role
-            ``"reviewer"`` or ``"paper"``.
-        name
-            The file or argument, for messages.
-        note
-            Told what was changed; by default that is a :class:`~reviewgraph._base.errors.LabelWarning`.
-        place
-            Says where the label at a place stands, for messages.
-
-        Raises
-        ------
-        InputError
-            If a label is null, or labels are alike and nobody said whether they are one.
+        ``place`` names the row of a label in messages; ``note`` is called with the changes, by default it warns.
         """
         known = self._known.get(role, ())
         texts, named = set(map(type, labels)) == {str}, self.merge if isinstance(self.merge, Mapping) else {}
@@ -147,18 +114,18 @@ class Spellings:
         spelled = {key: joined.get(_typed(label), label) for key, label in meant.items()}
         changed = [(label, spelled[key]) for key, label in distinct.items() if _typed(spelled[key]) != key]
         if changed:
-            self._judge(changed, role, name, note or _warn)
+            self._judge(changed, role, name, note or (lambda message: warn(message, LabelWarning)))
         self._known[role] = {*known, *spelled.values()}
         return [spelled[_typed(label)] for label in labels] if changed else list(labels)
 
     def _index(self, role: str) -> dict[str, Label]:
-        """Return the labels of a role by what they have in common with those that are alike."""
+        """Return the labels of a role by what similar labels have in common."""
         if role not in self._first:
             self._first[role] = {identity(label): label for label in reversed([*self._known.get(role, ())])}
         return self._first[role]
 
     def _all_new(self, texts: Sequence[str], role: str) -> bool:
-        """Whether no two labels are alike, nor one like a known one; if so all are known. The usual case, fast."""
+        """Whether no two labels are similar, nor one to a known label; then all become known. The usual case, fast."""
         first, new = self._index(role), dict(zip(map(identity, texts), texts, strict=True))
         fresh = len(new) == len(set(texts)) and "" not in new and first.keys().isdisjoint(new)
         if fresh:
@@ -167,7 +134,7 @@ class Spellings:
         return fresh
 
     def _joined(self, labels: Mapping[Any, Label], role: str) -> dict[Any, Label]:
-        """Return how labels that are alike were spelled first, but for those that are to be kept apart."""
+        """Return the first spelling of similar labels, except of those to be kept apart."""
         known = self._known.get(role, ())
         first, alike = self._index(role), dict[str, list[Label]]()
         for label in labels.values():
@@ -181,7 +148,7 @@ class Spellings:
         return joined
 
     def _judge(self, changed: Sequence[tuple[Label, Label]], role: str, name: str, note: Note) -> None:
-        """Refuse labels of which nobody said that they are one; count the others."""
+        """Refuse labels that nobody has decided to join; count the others in a note."""
         pairs = sorted(changed, key=lambda pair: natural_key(pair[0]))
         named = self.merge if isinstance(self.merge, Mapping) else {}
         asked = [pair for pair in pairs if not _is_address(pair[0]) and pair[0] not in named]
@@ -199,18 +166,13 @@ class Spellings:
 
 
 def joined(columns: Columns, merge: Merge | None, name: str, note: Note | None = None) -> Columns:
-    """Return pairs whose labels are spelled as they were first, those that are alike joined.
+    """Return pairs whose labels have their first spellings, similar ones joined.
 
     >>> from reviewgraph._base.labels import encode
     >>> (reviewer, reviewers), (item, items) = encode(["ann", "Ann"]), encode([1, 2])
     >>> joined(Columns(reviewer, item, reviewers, items), "all", "pairs", print)
     pairs: 1 label is spelled as before, which differs in letter case alone ('ann' as 'Ann')
     <Columns: 1 reviewer, 2 items, 2 rows>
-
-    Raises
-    ------
-    InputError
-        As :meth:`Spellings.respelled`; also if a label is null or empty.
     """
     spellings = Spellings.of(merge)
 
@@ -223,8 +185,8 @@ def joined(columns: Columns, merge: Merge | None, name: str, note: Note | None =
             rows = np.flatnonzero(codes == code)
             return columns.row_name(int(rows[0])) if rows.size else "the labels beside the rows"
 
-        found = spellings.respelled(labels, role, name, note, place)
-        return labels if found == list(labels) else found
+        respelled = spellings.respelled(labels, role, name, note, place)
+        return labels if respelled == list(labels) else respelled
 
     people = spelled(columns.reviewers, columns.reviewer, PERSON)
     papers = spelled(columns.items, columns.item, PAPER)
@@ -241,7 +203,7 @@ def joined(columns: Columns, merge: Merge | None, name: str, note: Note | None =
 
 
 def _typed(label: Any) -> Any:
-    """Return a key that tells 1, 1.0 and True apart."""
+    """Return a key that distinguishes 1, 1.0 and True."""
     return label if isinstance(label, str) else (type(label), label)
 
 
@@ -249,12 +211,8 @@ def _is_address(label: Any) -> bool:
     return isinstance(label, str) and "@" in label
 
 
-def _warn(message: str) -> None:
-    warn(message, LabelWarning)
-
-
 def _how(label: Label, other: Label) -> str:
-    """Return in what two labels that are alike differ."""
+    """Return the difference between two similar labels."""
     if not (isinstance(label, str) and isinstance(other, str)):
         return "type alone"
     if identity(label) != identity(other):
@@ -268,39 +226,21 @@ def _how(label: Label, other: Label) -> str:
     return "characters that look alike or are not seen alone"
 
 
-class Respelled(Table):
-    """A table whose reviewers and papers are spelled as files before it spelled them.
-
-    Parameters
-    ----------
-    table
-        The table.
-    places
-        The position of the column of each role, ``"reviewer"`` and ``"paper"``.
-    spellings
-        What is known of spellings.
-    note
-        Told what was changed; by default that is a warning.
-    """
+class Respelled(Wrapped):
+    """A table whose reviewers and papers are spelled as in files before it."""
 
     def __init__(self, table: Table, places: Mapping[str, int], spellings: Spellings, note: Note | None) -> None:
-        self.table, self.spellings, self.note = table, spellings, note
+        super().__init__(table)
+        self.spellings, self.note = spellings, note
         self.roles = {place: role for role, place in places.items()}
-        self.name, self.header, self.decimal_comma = table.name, table.header, table.decimal_comma
         self.columns, self.source, self.provenance = table.columns, table.source, table.provenance
 
-    def place(self, line: int) -> str:
-        """Return how a message names a line."""
-        return self.table.place(line)
-
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        """Return the columns at these positions."""
         rows = self.table.read(positions, problems, file)
         columns = zip(positions, rows.columns, strict=True)
         return rows._replace(columns=[self._spelled(one, self.roles.get(place)) for place, one in columns])
 
     def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
-        """Return what rows left out say of papers."""
         said = self.table.aside(reviewer, item, title)
         people, papers = ([pair[place] for pair in said.meta] for place in range(2))
         return said._replace(
@@ -317,7 +257,7 @@ class Respelled(Table):
     def _spelled(self, column: Column, role: str | None) -> Column:
         if role is None:
             return column
-        # Whoever reads says which line is empty.
+        # Empty labels are left to the caller, who names their lines.
         plain = "".join(column.values).isascii()
         given = list(filter(str.strip, column.values)) if plain else [one for one in column.values if not is_null(one)]
         values = self.spellings.respelled(given, role, self.name, self.note)

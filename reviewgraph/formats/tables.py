@@ -1,4 +1,4 @@
-"""What a table in a file is, whatever its format: a header, and columns of text in dictionary form."""
+"""Tables in files of any format: a header, and columns of text in dictionary form."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import copy
 import os
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
-import numpy as np
-
-from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.provenance import FileRead, LeftOut
 from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, TITLE, Unlisted, named, naming, normalise
 from reviewgraph.formats.files import Problems, quote_all
 from reviewgraph.formats.values import are_scores
 
+if TYPE_CHECKING:
+    from reviewgraph._base.arrays import IntArray
 Path = str | os.PathLike[str]
 
 
@@ -30,16 +29,21 @@ class Column(NamedTuple):
 def recoded(column: Column, values: Sequence[str]) -> Column:
     """Return a column with other values in the places of its own; equal ones become one.
 
+    >>> import numpy as np
     >>> recoded(Column(np.array([0, 1, 0]), ["a", "b"]), ["c", "c"]).values
     ['c']
     """
+    import numpy as np
+
     known: dict[str, int] = {}
     codes = np.array([known.setdefault(value, len(known)) for value in values], np.int64)
     return Column(codes[column.codes], list(known))
 
 
 def of_rows(column: Column, rows: IntArray) -> Column:
-    """Return a column of some rows only, and of the cells that stand in them."""
+    """Return a column of some rows only, and of their cells."""
+    import numpy as np
+
     codes, inverse_codes = np.unique(column.codes[rows], return_inverse=True)
     return Column(inverse_codes.astype(np.int64), [column.values[code] for code in codes.tolist()])
 
@@ -53,66 +57,35 @@ class Rows(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What a table was taken for.
+    """The recognised system and file of a table."""
 
-    Parameters
-    ----------
-    system
-        The name of the conference system, as ``--format`` takes it.
-    what
-        What messages call the file.
-    kind
-        What it serves for here, such as "reviews".
-    extras
-        Normalised names of its columns that hold no scores.
-    explained
-        What stands behind short names of columns that may hold scores; where there are any, no others do.
-    unlisted
-        Which papers cannot be in it, and which download holds them; nothing where it lists all papers, or nobody knows.
-    """
-
-    system: str
-    what: str
-    kind: str
-    extras: Collection[str] = ()
+    system: str  #: The name of the conference system, as ``--format`` takes it.
+    what: str  #: What messages call the file.
+    kind: str  #: What it serves for here, such as "reviews".
+    extras: Collection[str] = ()  #: Normalised names of its columns that hold no scores.
+    #: The full text of short names of columns; if there are any, no other columns may hold scores.
     explained: Mapping[str, str] = MappingProxyType({})
+    #: Which papers cannot be in it, and which download holds them; nothing where it lists all papers, or nobody
+    #: knows.
     unlisted: Unlisted | None = None
 
 
 class Aside(NamedTuple):
-    """What a file says of papers in rows that are no reviews.
+    """Papers and people in the rows of a file that are not reviews."""
 
-    Parameters
-    ----------
-    listed
-        Papers that it lists, with their titles where it has any.
-    out
-        What is no paper any more, or not yet: withdrawn, a draft.
-    unseen
-        Papers that whoever downloaded the file may not see.
-    meta
-        Pairs of a reviewer and a paper that are meta reviews.
-    members
-        Who is known to be of the committee.
-    tells
-        Whether the others are known not to be.
-    """
-
-    listed: Mapping[str, str] = MappingProxyType({})
-    out: Collection[str] = ()
-    unseen: Collection[str] = ()
-    meta: Collection[tuple[str, str]] = ()
-    members: Collection[str] = ()
-    tells: bool = False
+    listed: Mapping[str, str] = MappingProxyType({})  #: Papers that it lists, with their titles where it has any.
+    out: Collection[str] = ()  #: What is no paper any more, or not yet: withdrawn, a draft.
+    unseen: Collection[str] = ()  #: Papers hidden from the person who downloaded the file.
+    meta: Collection[tuple[str, str]] = ()  #: Pairs of a reviewer and a paper that are meta reviews.
+    members: Collection[str] = ()  #: People known to be of the committee.
+    tells: bool = False  #: Whether the others are known not to be.
 
 
 class Table(Protocol):
-    """An open table; where its system is known, ``source`` says it and ``columns`` names columns by role.
+    """An open table; if its system is recognised, ``source`` names it and ``columns`` has the names of columns by role.
 
-    ``provenance`` is the file that it was read from, its rows not counted yet.
-
-    A row with fewer cells than the header is malformed, but for systems that leave out empty cells at the end of a row
-    or put blanks behind delimiters (``lenient``).
+    ``provenance`` is its file, the rows not yet counted. A row with fewer cells than the header is malformed, except in
+    files of systems that omit empty cells at the end of a row or write blanks after delimiters (``lenient``).
     """
 
     name: str
@@ -133,19 +106,19 @@ class Table(Protocol):
 
     def leniently(self) -> Self:
         """Return the table with empty cells at the end of rows that are too short, and no blanks before cells."""
-        found = copy.copy(self)
-        found.lenient = True
-        return found
+        table = copy.copy(self)
+        table.lenient = True
+        return table
 
     def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
-        """Return what rows left out say of papers, given the places of the columns among those that were read."""
+        """Return papers and people of rows left out, given the places of the columns among those that were read."""
         return Aside()
 
 
-# Which column holds the scores, where the name of none is known: a question, if several may be.
+# The column of scores, if none has a usual name: ask if several qualify.
 
 ROLES = (REVIEWER, ITEM, SCORE, TITLE)
-#: Columns that hold no scores: expertise, and what we write ourselves into plans and assignments.
+#: Columns without scores: expertise, and those that plans and assignments have.
 NO_SCORES = ("revexp", "affinity", "cost", "joins", "submitted_at", "asked_at")
 
 
@@ -174,13 +147,7 @@ def may_hold_scores(name: str) -> bool:
 
 
 def ask_score(table: Table) -> None:
-    """Refuse reviews of a known system whose score may be any of several columns.
-
-    Raises
-    ------
-    InputError
-        Naming them.
-    """
+    """Refuse reviews of a recognised system if several columns may be the score."""
     unused = unused_columns([table])
     if table.source and table.source.explained:
         unused = list(table.source.explained)
@@ -190,41 +157,39 @@ def ask_score(table: Table) -> None:
 
 
 def ask_criteria(table: Table, columns: Mapping[str, str]) -> None:
-    """Refuse a table without a score column that has several columns of numbers: each may be the score.
-
-    Parameters
-    ----------
-    table
-        The table.
-    columns
-        Names of its columns by role that were given: these are no scores.
-
-    Raises
-    ------
-    InputError
-        Naming the columns.
-    """
+    """Refuse a table without a score column if several columns of numbers may be the score."""
     unused = unused_columns([table])
     taken = {place for name in columns.values() for place in named(table.header, name)}
     places = [place for place, name in enumerate(table.header) if name in unused and place not in taken]
     if len(places) < 2:
         return
     read = zip(places, table.read(places, Problems()).columns, strict=True)
-    found = [table.header[place] for place, column in read if are_scores(column.values, table.decimal_comma)]
-    if len(found) > 1:
-        raise InputError(say_which_score(table.name, found))
+    candidates = [table.header[place] for place, column in read if are_scores(column.values, table.decimal_comma)]
+    if len(candidates) > 1:
+        raise InputError(say_which_score(table.name, candidates))
 
 
 def unused_columns(tables: Sequence[Table]) -> list[str]:
     """Return the names of the columns that may hold scores: those of no role, in files that may have any."""
-    mayhap = [table for table in tables if table.source is None or table.source.kind == "reviews"]
     return list(
         dict.fromkeys(
             text
-            for table in mayhap
+            for table in tables
+            if table.source is None or table.source.kind == "reviews"
             for text in table.header
             if may_hold_scores(text)
             and text not in table.columns.values()
             and not (table.source and normalise(text) in table.source.extras)
         )
     )
+
+
+class Wrapped(Table):
+    """A table that reads another and changes what it returns."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.name, self.header, self.decimal_comma = table.name, table.header, table.decimal_comma
+
+    def place(self, line: int) -> str:
+        return self.table.place(line)

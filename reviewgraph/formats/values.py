@@ -1,4 +1,4 @@
-"""What a cell means: scores as conference systems write them, numbers, yes and no, bids, dates and times."""
+"""The meaning of a cell: scores as conference systems write them, numbers, yes and no, bids, dates and times."""
 
 from __future__ import annotations
 
@@ -6,28 +6,27 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, NamedTuple
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import is_null
 from reviewgraph.formats.files import cut, quote, quote_all
 
-#: Cells that say there is no score, beside empty ones (HotCRP writes or accepts them; R writes NA).
+if TYPE_CHECKING:
+    from reviewgraph._base.arrays import BoolArray, FloatArray
+
+#: Cells that mean "no score", in addition to empty ones (HotCRP writes or accepts them; R writes NA).
 MISSING = frozenset({"n/a", "na", "none", "no entry", "-", "\N{EN DASH}"})
 
-# What goes on with a number, which is another one then: "7 or eight", "3 out of 5", "6 bis 7", "7 (or 8)", "7 and a
-# half", "7 point five", "7 half", "7 \N{VULGAR FRACTION ONE HALF}" are not 7.
+# Words after which a number is not the whole score: "7 or eight", "3 out of 5", "6 bis 7", "7 (or 8)", "7 and a half",
+# "7 point five", "7 half", "7 \N{VULGAR FRACTION ONE HALF}" are not 7.
 _GOES_ON = (
     r"(?:(?:or|to|and|of|out\s+of|oder|bis|und|von|aus|ou|et|sur|o|y|de|e|point|comma|komma|virgule|coma|plus|minus)\b"
     r"|(?:(?:an?|one|eine?|une?|una)\s+)?"
     r"(?:hal(?:f|b|be|ves)|quarters?|thirds?|viertel|drittel|demie?|quart|tiers|medi[oa]|mezz[oa]|mei[oa]|cuarto|tercio)"
     r"\b|[\xbc-\xbe\u2150-\u215e])"
 )
-# A number, and after it perhaps words: "8: accept, top 5%", "3 good", "4 (weak accept)", "5. Accept". Where no sign
-# parts the words from the number they have no digits: whatever "1 e5" means, it is not 1.
+# A number, optionally followed by words: "8: accept, top 5%", "3 good", "4 (weak accept)", "5. Accept". Without a sign
+# between them the words have no digits: whatever "1 e5" means, it is not 1.
 _SCORE = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+(?:[.][0-9]*)?|[.][0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"(?:\s*:(?![0-9]|\s*[+-]?[0-9.,]+\Z).*"
@@ -40,7 +39,7 @@ _NOT_FINITE = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 
 
 def parse_number(text: str, decimal_comma: bool = False) -> float | None:
-    """Return the number a score cell begins with, or None where that is none, not finite, or not the only one.
+    """Return the number at the start of a score cell; None if there is none, it is not finite, or not the only one.
 
     >>> [parse_number(text) for text in ("8: accept, good paper", "3 good", "+1", "-2", "4.5", "inf", "B", "8/10")]
     [8.0, 3.0, 1.0, -2.0, 4.5, None, None, None]
@@ -57,21 +56,23 @@ def parse_number(text: str, decimal_comma: bool = False) -> float | None:
     return value if math.isfinite(value) else None
 
 
-#: What an optional column holds where nothing is known: R writes NA.
+#: Cells of an optional column that mean "unknown": R writes NA.
 BLANK = frozenset({"", "NA"})
 
-#: How tables of numbers write one that is missing.
+#: Missing numbers in tables of numbers.
 _NANS = frozenset({"nan", "NaN", "NAN"})
 
 
 def missing_labels(values: Sequence[str]) -> list[bool]:
-    """Return which of the distinct cells of a column of labels name nobody and nothing.
+    """Return which distinct cells of a column of labels are missing.
 
-    Empty ones do; and what a table of numbers has where one is missing, among numbers only: a person may be called Nan.
+    Empty cells are, and in columns of numbers also NaN; elsewhere not, since a person may be called Nan.
 
     >>> missing_labels(["7", "nan", " "]), missing_labels(["ann", "nan"])
     ([False, True, True], [False, False])
     """
+    from reviewgraph._base.labels import is_null
+
     cells = [value.strip() for value in values]
     absent = {"", *_NANS}
     numbers = not _NANS.isdisjoint(cells) and all(cell in absent or parse_number(cell) is not None for cell in cells)
@@ -81,24 +82,16 @@ def missing_labels(values: Sequence[str]) -> list[bool]:
 class Scores(NamedTuple):
     """The meaning of distinct score cells: their numbers, which are planned reviews, and which are bad."""
 
-    number: npt.NDArray[np.float64]
-    scored: npt.NDArray[np.bool_]
-    bad: npt.NDArray[np.bool_]
-    spelled: npt.NDArray[np.bool_]  # planned, said in a word and not by an empty cell
+    number: FloatArray
+    scored: BoolArray
+    bad: BoolArray
+    spelled: BoolArray  # planned by a word such as "none", not by an empty cell
 
 
 def read_scores(values: Sequence[str], scale: Sequence[str] = (), decimal_comma: bool = False) -> Scores:
-    """Return the meaning of distinct score cells.
+    """Return the meaning of distinct score cells: numbers, or ranks N, ..., 1 on a ``scale`` of grades, best first."""
+    import numpy as np
 
-    Parameters
-    ----------
-    values
-        The distinct cells.
-    scale
-        Grades, best first; they count N, ..., 1. Numbers are read where there is none.
-    decimal_comma
-        ``4,5`` is four and a half.
-    """
     size = len(values)
     number, state = np.full(size, np.nan), np.zeros((3, size), np.bool_)
     scored, bad, spelled = state
@@ -118,11 +111,7 @@ def read_scores(values: Sequence[str], scale: Sequence[str] = (), decimal_comma:
 
 
 def are_scores(values: Sequence[str], decimal_comma: bool = False) -> bool:
-    """Whether all distinct cells of a column can be scores, and some are.
-
-    >>> are_scores(["7", "", "3 good"]), are_scores(["7", "MIT"]), are_scores([""])
-    (True, False, False)
-    """
+    """Whether all distinct cells of a column can be scores, and some are."""
     meaning = read_scores(values, decimal_comma=decimal_comma)
     return bool(meaning.scored.any() and not meaning.bad.any())
 
@@ -132,11 +121,6 @@ def parse_scale(scale: str | Sequence[str] | None, *, lower_is_better: bool = Fa
 
     >>> parse_scale("A > B > C")
     ('A', 'B', 'C')
-
-    Raises
-    ------
-    InputError
-        If it has fewer than two grades, or one twice, or ``lower_is_better`` speaks of the direction as well.
     """
     if scale is None:
         return ()
@@ -169,15 +153,15 @@ def ask_direction(bad: Sequence[str]) -> str | None:
     grades = [text.strip() for text in bad if text.strip()[:1].isalpha() and not _NOT_FINITE.fullmatch(text.strip())]
     if not grades:
         return None
-    # "A+" is better than "A", and that than "A-"; beyond that the order is an example.
+    # "A+" is better than "A", which is better than "A-"; otherwise the order is only an example.
     ordered = sorted(set(grades), key=lambda grade: (grade.rstrip("+-"), -grade.count("+"), grade.count("-")))
     example = ">".join(ordered)
-    # An example is something to be copied: whole, and without what ends it.
+    # The example must be safe to copy: not shortened, no quotes.
     if not 2 <= len(ordered) <= 6 or cut(example) != example or '"' in example:
         example = "A>B>C"
-    found = quote_all(ordered, 6)
+    grades_listed = quote_all(ordered, 6)
     return (
-        f"Scores that are letters or words do not say which is better. If {found} are grades, "
+        f"Scores that are letters or words do not say which is better. If {grades_listed} are grades, "
         f'give all grades in order, best first, for example --scale "{example}" (in Python scale="{example}")'
     )
 
@@ -193,27 +177,24 @@ def parse_whole(text: str) -> int | None:
 
 
 def parse_flag(text: str) -> bool | None:
-    """Return yes or no, or None where the cell is neither; an empty one is no."""
+    """Return yes or no, None if the cell is neither; an empty cell means no."""
     word = text.strip().casefold()
     if word in {"1", "yes", "y", "true", "senior", "x"}:
         return True
     return False if word in {"", "0", "no", "n", "false", "-"} else None
 
 
-#: What each word is worth, by the system that has it; case, blanks and the signs - and _ do not matter.
+#: Value of each word by system; case, blanks and the signs - and _ do not matter.
 BIDS = {
     "OpenReview": {"very high": 1.0, "high": 0.5, "neutral": 0.0, "no bid": 0.0, "low": -0.5, "very low": -1.0},
     "EasyChair": {"yes": 1.0, "maybe": 0.5, "no": -1.0},
     "CMT": {"eager": 1.0, "willing": 0.5, "in a pinch": -0.5, "not willing": -1.0, "not entered": 0.0},
 }
 
-#: The word for a pair that may not be.
 CONFLICT = "conflict"
-
-#: HotCRP: a preference that counts as much as the strongest word, and the one from which it is a conflict.
+#: HotCRP's preferences: the one equal to the strongest word, and the one from which it is a conflict.
 STRONGEST, BARRED = 20.0, -100.0
-
-#: What is expected of a cell, for messages.
+#: The valid cells, for messages.
 A_BID = (
     f"one of {', '.join(word for words in BIDS.values() for word in words)}, {CONFLICT}, or a preference "
     "(HotCRP's, such as -20 to 20)"
@@ -232,10 +213,10 @@ class Bid(NamedTuple):
 
 
 def parse_bid(text: str) -> Bid | None:
-    """Return what a cell bids; None where it is neither a word of :data:`BIDS` nor a number.
+    """Return the bid in a cell; None if it is neither a word of :data:`BIDS` nor a number.
 
-    A number is a preference as HotCRP has it: 20 and more is 1, -20 and less is -1, -100 and less a conflict; a letter
-    for expertise may follow it. CMT puts a number before its words, which is passed over.
+    A number is a HotCRP preference: 20 and more is 1, -20 and less is -1, -100 and less a conflict; a letter for
+    expertise may follow it. The number before CMT's words is ignored.
 
     >>> [parse_bid(text).value for text in ("Very High", "yes", "3 - Eager", "In a pinch", "-10", "7X")]
     [1.0, 1.0, 1.0, -0.5, -0.5, 0.35]
@@ -253,7 +234,7 @@ def parse_bid(text: str) -> Bid | None:
     return Bid(_VALUE[word]) if word in _VALUE else None
 
 
-#: What a message says is expected.
+#: The valid cells, for messages.
 A_MOMENT = (
     "a date such as 2026-03-01, a time such as 2026-03-01T17:00+01:00 (UTC where there is no zone), or seconds "
     "since 1970"
@@ -264,9 +245,7 @@ _BEFORE_ZONE = re.compile(r"\s+(?=[+-]\d{2}:?\d{2}$|Z$)")
 
 
 def parse_moment(text: str) -> datetime | None:
-    """Return what a date or a time says, a date at its beginning; None where it is neither.
-
-    ISO 8601, or seconds or milliseconds since 1970; UTC where there is no zone.
+    """Return a date (its beginning) or a time in ISO 8601 or seconds or milliseconds since 1970; None if it is neither.
 
     >>> parse_moment("2026-03-01 17:00:00 +0100").isoformat()
     '2026-03-01T16:00:00+00:00'
@@ -278,14 +257,14 @@ def parse_moment(text: str) -> datetime | None:
         seconds = int(plain) / (1000 if len(plain) in _MILLISECONDS else 1)
         return datetime.fromtimestamp(seconds, UTC)
     try:
-        found = datetime.fromisoformat(_BEFORE_ZONE.sub("", plain))
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        moment = datetime.fromisoformat(_BEFORE_ZONE.sub("", plain))
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
 
 def parse_end(text: str) -> datetime | None:
-    """Return the end of a date, or the time that is said; None where it is neither.
+    """Return the end of a date, or the given time; None if it is neither.
 
     >>> parse_end("2026-03-01").isoformat(), parse_end("2026-03-01T17:00").isoformat()
     ('2026-03-02T00:00:00+00:00', '2026-03-01T17:00:00+00:00')

@@ -1,4 +1,4 @@
-"""Spreadsheets: .xlsx by openpyxl, a row at a time, and the XML of 2003 that some systems call .xls."""
+"""Spreadsheets: .xlsx by openpyxl, row by row, and the XML of 2003 that some systems call .xls."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 
-#: The file that every .xlsx has inside.
+#: A file inside every .xlsx.
 INSIDE = "[Content_Types].xml"
-#: Rows in which a header is looked for; some systems write a title above it.
+#: Rows in which the header may be; some systems write a title above it.
 LOOKED_AT = 10
-#: How the XML of 2003 calls sheets that are shown.
+#: Visibility of shown sheets in the XML of 2003.
 _SHOWN = ("", "SheetVisible")
 
 
 class Sheet(NamedTuple):
-    """A sheet: its title, its rows that hold something, by their numbers, and whether a person who opens it sees it."""
+    """A sheet: its title, its non-empty rows by number, and whether it is visible."""
 
     title: str
     rows: list[tuple[int, list[str]]]
@@ -53,7 +53,7 @@ class Sheet(NamedTuple):
 
 
 class _Budget:
-    """What a sheet may still hold; cells are counted as they are declared, empty or not."""
+    """The size of a sheet so far; cells are counted as they are declared, empty or not."""
 
     def __init__(self, name: str, cells: Limit = CELLS) -> None:
         self.name, self.rows, self.cells, self.most = name, 0, 0, cells
@@ -66,25 +66,23 @@ class _Budget:
 
 
 def is_xlsx(data: bytes) -> bool:
-    """Return whether a zip archive is a workbook of Excel, as far as it can be read."""
+    """Return whether a zip archive is a workbook of Excel."""
     try:
         return INSIDE in zipfile.ZipFile(io.BytesIO(data)).namelist()
-    except Exception:  # a damaged directory surfaces as whatever the code that meets it raises
+    except Exception:  # a damaged directory can raise anything
         return False
 
 
 def read_xlsx(name: str, data: bytes) -> list[Sheet]:
-    """Return the sheets of a workbook of Excel, formulas as the values they had when it was saved.
-
-    Raises
-    ------
-    InputError
-        If the workbook is damaged, has a formula without its value, or is beyond a limit.
-    """
+    """Return the sheets of a workbook of Excel, with the stored values of formulas."""
     import openpyxl
 
     try:
-        _expect_small(name, data)
+        # Far more elements of XML than in a file of its size are refused before any is parsed.
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            parts = [inside for inside in archive.namelist() if inside.endswith(".xml")]
+            elements = sum(archive.read(inside).count(b"<") for inside in parts)
+        ELEMENTS._replace(most=max(ELEMENTS.most, ELEMENTS_A_BYTE * len(data))).expect(name, elements)
         # Warnings on styles and extensions do not touch the cells; one is printed where results go.
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
@@ -96,20 +94,13 @@ def read_xlsx(name: str, data: bytes) -> list[Sheet]:
             ]
     except InputError:
         raise
-    except Exception as error:  # a damaged part surfaces as whatever the code that meets it raises
+    except Exception as error:  # a damaged part can raise anything
         message = f"{name}: the spreadsheet is damaged ({type(error).__name__}: {cut(error)}); save it anew, or as CSV"
         raise InputError(message) from error
 
 
-def _expect_small(name: str, data: bytes) -> None:
-    """Refuse a workbook with far more elements of XML than a file of its size holds, before any is looked at."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        elements = sum(archive.read(inside).count(b"<") for inside in archive.namelist() if inside.endswith(".xml"))
-    ELEMENTS._replace(most=max(ELEMENTS.most, ELEMENTS_A_BYTE * len(data))).expect(name, elements)
-
-
 def _xlsx_rows(name: str, sheet: Any, cells: Limit) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a sheet that hold something; only rows are looked at, whatever else the sheet declares."""
+    """Yield the non-empty rows of a sheet; only rows are parsed, whatever else the sheet declares."""
     from openpyxl.worksheet._reader import ROW_TAG, WorkSheetParser
     from openpyxl.xml.functions import iterparse
 
@@ -123,24 +114,24 @@ def _xlsx_rows(name: str, sheet: Any, cells: Limit) -> Iterator[tuple[int, list[
         for _, element in iterparse(source):
             if element.tag != ROW_TAG:
                 continue
-            number, found = parser.parse_row(element)
-            _expect_values(f"{place}, row {number}", element, found)
+            number, row_cells = parser.parse_row(element)
+            _expect_values(f"{place}, row {number}", element, row_cells)
             element.clear()
             if number <= before:
-                message = f"row {number} stands behind row {before}"
+                message = f"row {number} follows row {before}"
                 raise ValueError(message)
-            # Places between cells count as well: what is far to the right makes the row wide.
-            row = {cell["column"]: text for cell in found if (text := _cell(cell["value"])).strip()}
+            # Gaps between cells count as well: a cell far to the right makes the row wide.
+            row = {cell["column"]: text for cell in row_cells if (text := _cell(cell["value"])).strip()}
             width = max(row, default=0)
             COLUMNS.expect(place, width)
-            budget.spend(max(width, len(found)), number - before)
+            budget.spend(max(width, len(row_cells)), number - before)
             before = number
             if row:
                 yield number, [row.get(column, "") for column in range(1, width + 1)]
 
 
 def _expect_values(place: str, row: Any, cells: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse a formula that nobody has computed; one whose value is an empty text is an empty cell."""
+    """Refuse a formula without a computed value; one whose value is an empty text is an empty cell."""
     for element, cell in zip(row, cells, strict=True):
         formula = element.find("{*}f") if cell["value"] is None else None
         if formula is not None and not (element.get("t") == "str" and element.find("{*}v") is not None):
@@ -155,25 +146,13 @@ def _cell(value: Any) -> str:
     return as_text(value)
 
 
-def _trimmed(cells: list[str]) -> list[str]:
-    while cells and not cells[-1].strip():
-        cells.pop()
-    return cells
-
-
 def is_workbook(root: Element) -> bool:
     """Return whether XML is a workbook in the XML of 2003."""
     return plain_tag(root) == "workbook"
 
 
 def read_spreadsheet_xml(name: str, root: Element) -> list[Sheet]:
-    """Return the sheets of a workbook in the XML of 2003.
-
-    Raises
-    ------
-    InputError
-        If it is damaged or beyond a limit.
-    """
+    """Return the sheets of a workbook in the XML of 2003."""
     return [
         Sheet(title, list(_xml_rows(f"{name}, sheet {title}", sheet)), _visible(sheet) in _SHOWN)
         for sheet in children(root, "worksheet")
@@ -194,7 +173,8 @@ def _xml_rows(place: str, sheet: Element) -> Iterator[tuple[int, list[str]]]:
             number += step
             cells = _xml_cells(place, row)
             budget.spend(len(cells), step)
-            cells = _trimmed(cells)
+            while cells and not cells[-1].strip():
+                cells.pop()
             COLUMNS.expect(place, len(cells))
             if cells:
                 yield number, cells
@@ -215,7 +195,7 @@ def _xml_cells(place: str, row: Element) -> list[str]:
 
 
 def _index(place: str, text: str, least: int) -> int:
-    """Return the number that a row or a cell declares, which may only leave places out."""
+    """Return the number that a row or a cell declares, which may only skip places."""
     if not text:
         return least
     value = int(text) if text.isdecimal() and text.isascii() and len(text) < 12 else 0
@@ -226,25 +206,9 @@ def _index(place: str, text: str, least: int) -> int:
 
 
 def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) -> Table:
-    """Return the table of the one sheet that has the columns looked for, or of all tracks of an export.
+    """Return the table of the only sheet with the required columns, or of all tracks of an export.
 
-    Sheets that are hidden are read where they are named, and otherwise left out with a note.
-
-    Parameters
-    ----------
-    name
-        The file.
-    sheets
-        All its sheets.
-    part
-        The title of the one that is meant; empty where its columns say it.
-    wanted
-        What is looked for.
-
-    Raises
-    ------
-    InputError
-        If there is no such sheet, none that holds anything, or it is not clear which one is meant.
+    Hidden sheets are read only if they are named; otherwise they are left out with a note.
     """
     titles = [sheet.title for sheet in sheets]
     meant = [sheet for sheet in sheets if sheet.rows and (sheet.title == part if part else sheet.shown)]
@@ -258,9 +222,16 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
         what = f"there is no sheet {quote(part)}" if part and part not in titles else "the sheet holds nothing"
         message = f"{name}: {what}; found the sheets {quote_all(titles) or 'none'}"
         raise InputError(message)
-    fitting = [grid for grid in grids if _fits(grid, wanted)] if len(grids) > 1 else grids
+    required = [role for role in wanted.roles if role.required]
+    fitting = [
+        grid
+        for grid in grids
+        if len(grids) == 1
+        or _merit(grid.header, wanted)[0]
+        or recognised(grid.header, required, wanted.columns) == len(required)
+    ]
     alike = len({tuple(map(normalise, grid.header)) for grid in fitting}) == 1
-    # A system that writes a sheet a track has the same header on each; of other sheets nobody knows what they are.
+    # Sheets with the same recognised header are tracks of one export; other sheets are ambiguous.
     tracks = alike and all(_merit(grid.header, wanted)[0] for grid in fitting)
     asked = [sheet.title for sheet, grid in zip(meant, grids, strict=True) if grid in (fitting or grids)]
     if len(fitting) != 1 and not tracks:
@@ -271,19 +242,14 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
         raise InputError(message)
     if len(fitting) > 1:
         wanted.note(f"{name}: {len(fitting)} sheets are read as one table: {quote_all(asked)}")
-    table = recognise(_joined(name, fitting), wanted)
-    table.provenance = FileRead(sheets=tuple(asked), left_out=_unread(name, hidden, grids, fitting, wanted))
-    return table
-
-
-def _unread(
-    name: str, hidden: Sequence[Sheet], grids: Sequence[Grid], fitting: Sequence[Grid], wanted: Wanted
-) -> tuple[LeftOut, ...]:
-    """Return the rows of sheets that are not read, those that are hidden and those that lack the columns."""
+    first = fitting[0]
+    lines = [line for grid in fitting for line in grid.lines]
+    table = recognise(Grid(name if len(fitting) > 1 else first.name, first.header, lines), wanted)
     unseen = sum(len(_grid(name, sheet, wanted).lines) for sheet in hidden)
     others = sum(len(grid.lines) for grid in grids if grid not in fitting)
-    those = (LeftOut(unseen, "in hidden sheets"), LeftOut(others, "in sheets without the columns looked for"))
-    return tuple(left for left in those if left.rows)
+    left = (LeftOut(unseen, "in hidden sheets"), LeftOut(others, "in sheets without the columns looked for"))
+    table.provenance = FileRead(sheets=tuple(asked), left_out=tuple(one for one in left if one.rows))
+    return table
 
 
 def _grid(name: str, sheet: Sheet, wanted: Wanted) -> Grid:
@@ -296,16 +262,5 @@ def _grid(name: str, sheet: Sheet, wanted: Wanted) -> Grid:
 
 def _merit(cells: Sequence[str], wanted: Wanted) -> tuple[bool, int, bool]:
     known = any(export.fits(cells) for export in wanted.exports("table"))
-    # A title above the table stands in a cell alone.
+    # A title above the table is the only cell of its row.
     return known, recognised(cells, wanted.roles, wanted.columns), sum(bool(cell.strip()) for cell in cells) > 1
-
-
-def _fits(grid: Grid, wanted: Wanted) -> bool:
-    required = [role for role in wanted.roles if role.required]
-    known, *_ = _merit(grid.header, wanted)
-    return known or recognised(grid.header, required, wanted.columns) == len(required)
-
-
-def _joined(name: str, grids: Sequence[Grid]) -> Grid:
-    first = grids[0]
-    return Grid(name if len(grids) > 1 else first.name, first.header, [line for grid in grids for line in grid.lines])

@@ -171,7 +171,7 @@ def read_reviews(
         refuse_aliases([(part.table.name, part.reviewer) for part in parts])
     parts, papers = _settled(parts, declared, say)
     if not sum(len(part.lines) for part in parts) and not papers:
-        message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row a review"
+        message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row per review"
         raise InputError(message)
     chosen = any(SCORE.name in own for own in given)
     if not chosen and not any(part.has_scores for part in parts):

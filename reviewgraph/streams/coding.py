@@ -18,20 +18,19 @@ from reviewgraph._base.labels import encode, identity, natural_order
 
 KeyArray: TypeAlias = npt.NDArray[np.uint64]
 
-#: Whole numbers are looked up in a table of this many places a row of the file at most, beyond by bisection.
+#: Whole numbers are looked up in a table of at most ``ROOM`` places per row of the file, larger ones by bisection.
 ROOM, LEAST_ROOM = 2, 1 << 20
-#: Labels that are made text at once where all are looked at.
+#: Labels converted to text at once.
 AT_ONCE = 1 << 14
 
 
 class Labels(Sequence[str]):
-    """Labels in their natural order, held by Arrow or NumPy, and made text one by one as they are asked for."""
+    """Labels in natural order, held by Arrow or NumPy and converted to text on access."""
 
     def __init__(self, values: Any) -> None:
         self.values = values
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return len(self.values)
 
     @overload
@@ -39,14 +38,13 @@ class Labels(Sequence[str]):
     @overload
     def __getitem__(self, place: slice) -> list[str]: ...
     def __getitem__(self, place: int | slice) -> str | list[str]:
-        """Return one label, or those of a slice, as text."""
         if isinstance(place, slice):
             return list(map(str, self.values[place].tolist()))
-        found = self.values[place]
-        return str(found.as_py() if isinstance(found, pa.Scalar) else found)
+        label = self.values[place]
+        return str(label.as_py() if isinstance(label, pa.Scalar) else label)
 
     def texts(self) -> Iterator[str]:
-        """Pass over all of them, a few at a time made text at once."""
+        """Iterate over all labels as text."""
         return chain.from_iterable(self[first : first + AT_ONCE] for first in range(0, len(self), AT_ONCE))
 
 
@@ -79,21 +77,18 @@ class Texts:
         self._pending: list[Any] = []
 
     def add(self, labels: Any) -> None:
-        """Collect the labels of a batch."""
         self._pending.append(pc.unique(labels))
-        # Merged when they have grown by half, so that a label is looked at a logarithmic number of times.
+        # Merged when they have grown by half, so that each label is processed a logarithmic number of times.
         if sum(map(len, self._pending)) > len(self.distinct):
             self._merge()
 
     def settle(self) -> Labels:
-        """Return the distinct labels in natural order."""
         self._merge()
         self.distinct = self.distinct.take(pa.array(natural_order(self.distinct.to_pylist())))
         self.together = max(1, len(self.distinct))
         return Labels(self.distinct)
 
     def codes(self, labels: Any) -> CodeArray:
-        """Look them up."""
         return np.asarray(pc.index_in(labels, value_set=self.distinct).to_numpy(), np.uint32)
 
     def _merge(self) -> None:
@@ -103,42 +98,23 @@ class Texts:
 
 
 class Joined:
-    """Codes of labels of which some are one: those of another coder, translated.
-
-    Parameters
-    ----------
-    coder
-        The other.
-    code
-        The code that replaces each of its codes.
-    """
+    """Codes of joined labels: those of another coder, translated."""
 
     def __init__(self, coder: Coder, code: CodeArray) -> None:
         self.coder, self.code, self.together = coder, code, coder.together
 
     def add(self, labels: Any) -> None:
-        """Collect the labels of a batch."""
         self.coder.add(labels)
 
     def settle(self) -> Labels:
-        """Return the distinct labels of the other coder."""
         return self.coder.settle()
 
     def codes(self, labels: Any) -> CodeArray:
-        """Look them up."""
         return self.code[self.coder.codes(labels)]
 
 
 class Numbers:
-    """Codes of whole numbers: by a table where they lie close together, and else by bisection.
-
-    Parameters
-    ----------
-    n_rows
-        How many rows there are.
-    signed
-        Whether numbers may be negative; these come after the others.
-    """
+    """Codes of whole numbers: by a table if they are dense, otherwise by bisection."""
 
     def __init__(self, n_rows: int, *, signed: bool) -> None:
         self.room, self.signed, self.together = max(LEAST_ROOM, ROOM * n_rows), signed, 1
@@ -148,7 +124,6 @@ class Numbers:
         self._table: CodeArray = np.zeros(0, np.uint32)
 
     def add(self, labels: Any) -> None:
-        """Collect the labels of a batch."""
         keys = self._keys(labels)
         most = int(keys.max(initial=0)) + 1
         if self.seen is not None and most <= self.room:
@@ -163,7 +138,6 @@ class Numbers:
             self._merge()
 
     def settle(self) -> Labels:
-        """Return the distinct labels, in the order in which their digits stand as text."""
         if self.seen is not None:
             self.distinct = np.flatnonzero(self.seen).astype(np.uint64)
             self._table = (np.cumsum(self.seen, dtype=np.uint32) - np.uint32(1)).astype(np.uint32)
@@ -171,7 +145,6 @@ class Numbers:
         return Labels(self._numbers(self.distinct))
 
     def codes(self, labels: Any) -> CodeArray:
-        """Look them up."""
         keys = self._keys(labels)
         if self.seen is not None:
             return self._table[keys]
@@ -187,7 +160,7 @@ class Numbers:
         values = labels.to_numpy()
         if not self.signed:
             return np.asarray(values, np.uint64)
-        # The highest bit stands for the sign; below it, the bits of a negative number turned over.
+        # The highest bit is the sign; below it, the inverted bits of a negative number.
         return np.asarray(np.where(values < 0, ~values | np.int64(-(2**63)), values).view(np.uint64))
 
     def _numbers(self, keys: KeyArray) -> npt.NDArray[Any]:
@@ -198,18 +171,10 @@ class Numbers:
 
 
 def joined(coder: Coder, labels: Labels, spelled: Callable[[list[str]], list[str]]) -> tuple[Coder, Labels]:
-    """Return a coder and its labels, those that are alike put through a gate; numbers never are.
-
-    Parameters
-    ----------
-    coder, labels
-        A coder that is settled, and what it returned.
-    spelled
-        Returns labels as they are to be spelled; called with those that may be alike.
-    """
+    """Return a coder and its labels, similar text labels joined by ``spelled``."""
     if not isinstance(coder, Texts):
         return coder, labels
-    # Three numbers a label, wherever nothing is alike.
+    # Only labels with equal hashes are converted to text: three numbers per label suffice if none are similar.
     key = np.fromiter((hash(identity(label)) for label in labels.texts()), np.int64, len(labels))
     order = np.argsort(key)
     same = np.flatnonzero(key[order][1:] == key[order][:-1])
@@ -222,13 +187,10 @@ def joined(coder: Coder, labels: Labels, spelled: Callable[[list[str]], list[str
 
 
 def coder_of(kind: Any, n_rows: int) -> Coder:
-    """Return what codes labels of an Arrow type."""
+    """Return the coder for labels of an Arrow type."""
     if pa.types.is_integer(kind):
         return Numbers(n_rows, signed=pa.types.is_signed_integer(kind))
     return Texts()
-
-
-# Temporary files of rows: written in any order, read in pieces, gone when they are closed, whatever happens.
 
 
 class Spill:
@@ -236,13 +198,6 @@ class Spill:
 
     Where the system allows, the file has no name, so that nothing is left of it even where the process is killed.
 
-    Parameters
-    ----------
-    dtype
-        Of an entry.
-
-    Examples
-    --------
     >>> with Spill(np.dtype("f8")) as spill:
     ...     spill.append(np.array([1.0, 2.0]))
     ...     spill.write(1, np.array([3.0, 4.0]))
@@ -258,22 +213,18 @@ class Spill:
             raise _no_room(error) from error
 
     def __enter__(self) -> Spill:
-        """Return the file."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close and so delete the file."""
         self.close()
 
     def close(self) -> None:
-        """Delete the file."""
         try:
             self.file.close()
-        except OSError:  # what was not written yet has no room, and is not wanted any more
+        except OSError:  # unwritten data has no room and is no longer needed
             self.file.close()
 
     def __len__(self) -> int:
-        """Return the number of entries."""
         return self.size
 
     def append(self, entries: npt.NDArray[Any]) -> None:
@@ -281,13 +232,6 @@ class Spill:
         self.write(self.size, entries)
 
     def write(self, at: int, entries: npt.NDArray[Any]) -> None:
-        """Write entries from a place on.
-
-        Raises
-        ------
-        InputError
-            If the disk is full.
-        """
         try:
             self.file.seek(at * self.dtype.itemsize)
             self.file.write(np.ascontiguousarray(entries, self.dtype).view(np.uint8).data)
@@ -296,19 +240,18 @@ class Spill:
         self.size = max(self.size, at + len(entries))
 
     def read(self, first: int, last: int, into: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """Return the entries from ``first`` to before ``last``, in the beginning of an array that is given, if any."""
         size = max(0, last - first)
-        found = np.empty(size, self.dtype) if into is None else into[:size]
+        entries = np.empty(size, self.dtype) if into is None else into[:size]
         if size:
             try:
                 self.file.seek(first * self.dtype.itemsize)
-                self.file.readinto(found.view(np.uint8).data)
+                self.file.readinto(entries.view(np.uint8).data)
             except OSError as error:
                 raise _no_room(error) from error
-        return found
+        return entries
 
     def parts(self, rows: int) -> Iterator[npt.NDArray[Any]]:
-        """Read all entries, so many at a time."""
+        """Read all entries in parts of ``rows``."""
         for first in range(0, self.size, rows):
             yield self.read(first, min(first + rows, self.size))
 
@@ -316,12 +259,12 @@ class Spill:
 def _no_room(error: OSError) -> InputError:
     return InputError(
         f"{tempfile.gettempdir()}: the temporary file cannot be written ({error.strerror or error}); a table read by "
-        "batches needs about 45 bytes a row on disk, its posterior 300: set TMPDIR to a folder with room"
+        "batches needs about 45 bytes per row on disk, its posterior 300: set TMPDIR to a folder with room"
     )
 
 
 def ranges(start: IntArray, rows: int) -> Iterator[tuple[int, int]]:
-    """Cut sorted rows into ranges of whole reviewers, of at most so many rows unless one reviewer has more.
+    """Split sorted rows into ranges of whole reviewers with at most ``rows`` rows, more only for a single reviewer.
 
     >>> list(ranges(np.array([0, 2, 3, 9, 9]), 3))
     [(0, 2), (2, 3), (3, 4)]

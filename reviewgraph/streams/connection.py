@@ -1,4 +1,4 @@
-"""What a table on disk connects: its pieces exactly, and of the levels above what a few passes can decide."""
+"""The check of a table on disk: its pieces exactly, and those higher levels that a few passes can decide."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from reviewgraph.graph.levels import LEVELS, NAMES, Double, Recoverable, level_n
 from reviewgraph.streams.coding import Labels
 from reviewgraph.streams.table import Stream
 
-#: Passes in which the cover of the busiest reviewer may grow.
+#: Maximum passes in which the cover of the busiest reviewer grows.
 PASSES = 30
-#: Rows of a table that are made text at once.
+#: Rows of a table converted to text at once.
 ROWS = 1 << 18
 
 
@@ -39,11 +39,11 @@ class Connection(Result):
         Shapes (M,) and (N,): the piece (connected component) of each reviewer and item, numbered from 1: most items
         first, then most reviewers, then the one whose first reviewer comes first.
     pieces
-        How many there are.
+        Their number.
     least_cover
         Items of one doubly connected component; the largest may have more.
     least_degrees_of_freedom
-        Missing links that counting finds; there may be more.
+        Missing links by counting; there may be more.
     """
 
     stream: Stream = field(repr=False)
@@ -55,13 +55,13 @@ class Connection(Result):
 
     @cached_property
     def known(self) -> dict[str, bool | None]:
-        """Whether each level holds, by name, the strongest first; None where the passes taken do not decide it."""
+        """Whether each level holds, by name, the strongest first; None if it is not decided."""
         covered = self.least_cover == self.stream.n_items
         missing = self.least_degrees_of_freedom
-        said = [level.decided(pieces=self.pieces, missing=missing, covered=covered) for level in LEVELS]
+        decided = [level.decided(pieces=self.pieces, missing=missing, covered=covered) for level in LEVELS]
         # Each level implies those after it.
         return {
-            name: True if any(said[: place + 1]) else False if False in said[place:] else None
+            name: True if any(decided[: place + 1]) else False if False in decided[place:] else None
             for place, name in enumerate(NAMES)
         }
 
@@ -72,17 +72,11 @@ class Connection(Result):
 
     @property
     def undecided(self) -> list[str]:
-        """The levels of which it is not known whether they hold."""
+        """The levels that are not decided."""
         return [name for name, holds in self.known.items() if holds is None]
 
     def reaches(self, level: str) -> bool:
-        """Whether a level is known to hold.
-
-        Raises
-        ------
-        InputError
-            If that is not decided, or no level has the name.
-        """
+        """Whether a level is known to hold."""
         asked = level_named(level)
         holds = self.known.get(asked.name, False if self.known[LEVELS[0].name] is False else None)
         if holds is None:
@@ -94,7 +88,7 @@ class Connection(Result):
         return holds
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the keys of a check; what is not known is None, and ``at_least`` holds what is known of it."""
+        """Return the keys of a check, None for unknown values, with their lower bounds under ``at_least``."""
         double, recoverable = self.known[Double.name], self.known[Recoverable.name]
         stream = self.stream
         return {
@@ -113,7 +107,7 @@ class Connection(Result):
         }
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return all of :meth:`parts` at once."""
+        """Return all :meth:`parts` at once."""
         columns: dict[str, list[Any]] = {"role": [], "label": [], "group": []}
         for part in self.parts():
             for name, values in part.items():
@@ -121,7 +115,7 @@ class Connection(Result):
         return columns
 
     def parts(self, rows: int = ROWS) -> Iterator[dict[str, list[Any]]]:
-        """Return a row for each reviewer and each item, so many at a time: role, label, group (the piece)."""
+        """Return a row for each reviewer and item (role, label, group: the piece), in parts of ``rows``."""
         sides: tuple[tuple[str, Labels, IntArray], ...] = (
             ("reviewer", self.stream.reviewers, self.labels),
             ("item", self.stream.items, self.item_labels),
@@ -138,11 +132,11 @@ class Connection(Result):
 
 @checked
 def check_stream(stream: Stream) -> Connection:
-    """Check a table larger than memory: the pieces exactly, and what counting and one growing cover say of the rest.
+    """Check a table larger than memory: the pieces exactly, and bounds for the levels above.
 
-    Doubly connected components and degrees of freedom take memory that grows with the reviews; here both have bounds.
-    The cover of the busiest reviewer grows by whoever shares two items with it, pass by pass: where it covers all
-    items, all are comparable for certain.
+    Doubly connected components and degrees of freedom take memory that grows with the reviews; here both have bounds,
+    one by counting, one by a growing cover. The cover of the busiest reviewer grows pass by pass by all reviewers who
+    share two items with it: if it covers all items, all are comparable for certain.
 
     Parameters
     ----------
@@ -151,7 +145,7 @@ def check_stream(stream: Stream) -> Connection:
 
     Notes
     -----
-    Takes near-linear time, and about 30 bytes a reviewer and item.
+    Takes near-linear time, and about 30 bytes per reviewer and item.
 
     Examples
     --------
@@ -168,16 +162,16 @@ def check_stream(stream: Stream) -> Connection:
     """
     reviewers, items, pieces = _pieces(stream)
     missing = _least_missing(stream, reviewers, items, pieces)
-    # A cover of all items needs one piece and no missing link: else the pass is in vain.
+    # A cover of all items needs one piece and no missing link.
     cover = _cover_of_busiest(stream) if pieces == 1 and not missing else int(stream.loads.max(initial=0))
     return Connection(stream, reviewers, items, pieces, cover, missing)
 
 
 def pieces_of(stream: Stream, *, scored: bool = False) -> tuple[CodeArray, int]:
-    """Return the piece of each reviewer and then of each item, shape (M + N,), and how many pieces there are.
+    """Return the piece of each reviewer and then of each item, shape (M + N,), and the number of pieces.
 
     They are numbered from 0 in the order of their first reviewers, unreviewed items after them; with ``scored`` only
-    reviews with a score join.
+    reviews with a score connect.
     """
     M, N = stream.n_reviewers, stream.n_items
     parent = np.arange(M + N, dtype=np.uint32)
@@ -194,7 +188,7 @@ def pieces_of(stream: Stream, *, scored: bool = False) -> tuple[CodeArray, int]:
 
 
 def _pieces(stream: Stream) -> tuple[IntArray, IntArray, int]:
-    """Return the piece of each reviewer and item, from 1, the largest first, and how many there are."""
+    """Return the piece of each reviewer and item, from 1, the largest first, and their number."""
     M = stream.n_reviewers
     piece, pieces = pieces_of(stream)
     covers, sizes = (np.bincount(part, minlength=pieces) for part in (piece[M:], piece[:M]))
@@ -204,10 +198,10 @@ def _pieces(stream: Stream) -> tuple[IntArray, IntArray, int]:
 
 
 def _least_missing(stream: Stream, reviewers: IntArray, items: IntArray, pieces: int) -> int:
-    """Return the degrees of freedom that counting finds, piece by piece.
+    """Return a lower bound on the degrees of freedom, piece by piece.
 
-    A piece of n items and m reviewers of two or more reviews has n + 2m unknowns, of which its reviews determine one
-    each at most, and all but two at most.
+    A piece of n items and m reviewers of two or more reviews has n + 2m unknowns; each review determines at most one,
+    and all together at most all but two.
     """
     loads = stream.loads
     linking = loads >= 2
@@ -232,11 +226,8 @@ def _cover_of_busiest(stream: Stream) -> int:
     return int(np.count_nonzero(covered))
 
 
-# The check of a table larger than memory as a page for people: the verdict first, then what is not known.
-
-
 def page(connection: Connection) -> str:
-    """Return the page."""
+    """Return the page for people: the verdict first, then what is not decided."""
     stream = connection.stream
     late = 0 < stream.n_scored < stream.n_reviews
     state = [f"{stream.n_scored:,} of {counted(stream.n_reviews, 'review')} are in."] if late else []
@@ -244,7 +235,7 @@ def page(connection: Connection) -> str:
 
 
 def opening(connection: Connection) -> list[str]:
-    """Return the verdict, and what is not decided, a line each."""
+    """Return the verdict and what is not decided, one line each."""
     n_items, missing = connection.stream.n_items, connection.least_degrees_of_freedom
     papers = f"All {n_items:,} papers are" if n_items != 1 else "The one paper is"
     links = f"at least {counted(missing, 'link')} missing (degrees of freedom)"
@@ -261,7 +252,7 @@ def opening(connection: Connection) -> list[str]:
     lines.append(PRECISE)
     if connection.undecided:
         lines.append(
-            f"Of {listed(connection.undecided)} it is not decided whether they hold: that takes memory that grows with "
-            f"the reviews. One group of {counted(connection.least_cover, 'paper')} is comparable for certain."
+            f"Whether {listed(connection.undecided)} hold is not decided: that takes memory that grows with the "
+            f"reviews. One group of {counted(connection.least_cover, 'paper')} is comparable for certain."
         )
     return lines

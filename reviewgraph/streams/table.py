@@ -1,4 +1,4 @@
-"""The table of reviews on disk: labels and what there is one of a reviewer or paper in memory, reviews in a file."""
+"""The table of reviews on disk: labels and values per reviewer or item in memory, reviews in a temporary file."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path
 
 
-# Rows by reviewer and item, one a pair, by a radix pass over files: ranges of reviewers, then each in memory.
+# External sort by reviewer and item: a radix pass splits the rows into ranges of reviewers, each sorted in memory.
 
-#: A row as it is spilled: codes of 32 bits, and NaN as the score of a planned review.
+#: A row on disk: codes of 32 bits, and NaN as the score of a planned review.
 ROW = np.dtype([("reviewer", "<u4"), ("item", "<u4"), ("score", "<f8")])
 
 
 class Sorted(NamedTuple):
-    """Rows sorted by reviewer and item: where each reviewer's begin, their items and scores."""
+    """Rows sorted by reviewer and item: the first row of each reviewer, items and scores."""
 
     start: IntArray
     item: Spill
@@ -56,30 +56,9 @@ def sort_rows(
     say: Callable[[int, int, int, int], str],
     into: tuple[Spill, Spill],
 ) -> Sorted:
-    """Sort rows by pair, and merge those of one pair as :func:`reviewgraph.table.rows.merge_duplicates` does.
-
-    Parameters
-    ----------
-    rows
-        Of :data:`ROW`, as they came.
-    load
-        Shape (M,): rows of each reviewer.
-    batch
-        Rows held at once, unless one reviewer has more.
-    duplicates
-        What to do when a pair has two scores.
-    say
-        Returns the message on a reviewer and an item, codes, and the numbers of the two rows that score them.
-    into
-        Where items and scores go.
-
-    Raises
-    ------
-    DuplicateReview
-        If a pair has two scores and ``duplicates`` is ``"error"``.
-    """
+    """Sort rows by pair, and merge those of one pair as :func:`reviewgraph.table.rows.merge_duplicates` does."""
     start = np.concatenate([[0], np.cumsum(load)])
-    (item, score), found = into, np.zeros(load.size, np.int64)
+    (item, score), sizes = into, np.zeros(load.size, np.int64)
     with Spill(ROW) as parted:
         cuts = list(ranges(start, batch))
         _part(rows, parted, np.array([first for first, _ in cuts], np.int64), start, batch)
@@ -97,12 +76,12 @@ def sort_rows(
             )
             item.append(items)
             score.append(scores)
-            found[first:last] = np.bincount(reviewer - np.uint32(first), minlength=last - first)
-    return Sorted(np.concatenate([[0], np.cumsum(found)]), item, score)
+            sizes[first:last] = np.bincount(reviewer - np.uint32(first), minlength=last - first)
+    return Sorted(np.concatenate([[0], np.cumsum(sizes)]), item, score)
 
 
 def _part(rows: Spill, parted: Spill, firsts: IntArray, start: IntArray, batch: int) -> None:
-    """Write rows to where their range of reviewers begins, those of a range in the order in which they came."""
+    """Write rows to the range of their reviewers, in their original order within a range."""
     place = start[firsts].copy()
     for part in rows.parts(batch):
         home = np.searchsorted(firsts, part["reviewer"], "right") - 1
@@ -116,25 +95,25 @@ def _part(rows: Spill, parted: Spill, firsts: IntArray, start: IntArray, batch: 
 
 def _rows_of(rows: Spill, pair: np.void, batch: int) -> tuple[int, int]:
     """Return the numbers of the first two rows that score a pair."""
-    found: list[int] = []
+    scored: list[int] = []
     for first, part in zip(range(0, len(rows), batch), rows.parts(batch), strict=True):
         same = (part["reviewer"] == pair["reviewer"]) & (part["item"] == pair["item"]) & ~np.isnan(part["score"])
-        found += (first + np.flatnonzero(same)).tolist()
-    return found[0], found[1]
+        scored += (first + np.flatnonzero(same)).tolist()
+    return scored[0], scored[1]
 
 
-# Parquet files as batches of three columns: reviewer, item and score, the rows numbered through.
+# Parquet files as batches of three columns: reviewer, item and score; rows are numbered through all files.
 
 ROLES = (REVIEWER, ITEM, SCORE)
 LABELS = (REVIEWER.name, ITEM.name)
-#: Bytes of a column that are read at once.
+#: Bytes of a column read at once.
 BUFFER = 1 << 20
 
 
 class Batch(NamedTuple):
-    """Rows that stand one after the other: labels as Arrow has them, scores with NaN where a review is planned.
+    """Consecutive rows: labels in Arrow's form, and scores, NaN for planned reviews.
 
-    ``no_number`` are the rows, from 0, whose score in the file is NaN, which is no way to say that there is none.
+    ``no_number`` are the rows, from 0, whose score in the file is NaN, which is invalid: planned reviews are null.
     """
 
     labels: Mapping[str, Any]
@@ -143,22 +122,7 @@ class Batch(NamedTuple):
 
 
 class Source:
-    """Parquet files that are read batch by batch, as often as is needed.
-
-    Parameters
-    ----------
-    paths
-        The files.
-    columns
-        Names of columns by role, as :func:`reviewgraph.read_reviews` takes them.
-    note
-        Told what a person should know about the files.
-
-    Raises
-    ------
-    InputError
-        If a file is no Parquet file, or a column is missing, ambiguous or of a type that is not read by batches.
-    """
+    """Parquet files, which can be read batch by batch several times."""
 
     def __init__(self, paths: Sequence[Path], columns: Mapping[str, str], note: Callable[[str], object]) -> None:
         self.names = list(map(str, paths))
@@ -179,62 +143,46 @@ class Source:
         """Rows of all files."""
         return int(self.starts[-1])
 
-    @property
-    def has_scores(self) -> bool:
-        """Whether some file has a score column."""
-        return any(SCORE.name in places for places in self.places)
-
     def file_of(self, row: int) -> int:
-        """Return the number of the file that holds a row; rows are counted from 0 through all files."""
+        """Return the number of the file that holds a row."""
         return bisect_right(self.starts, row) - 1
 
     def place(self, row: int) -> str:
-        """Return how a message names a row, counted from 0 through all files."""
+        """Return the name of a row in messages."""
         file = self.file_of(row)
         return f"{self.names[file]}: row {row - self.starts[file] + 1}"
 
     def files_read(self, scored: Sequence[int]) -> tuple[FileRead, ...]:
-        """Return the files as they were read, given how many rows of each have a score.
+        """Return the files as they were read, given the number of scored rows of each.
 
-        Arrow reads pieces of a file in an order of its own, so SHA-256 takes a pass over its bytes.
-
-        Raises
-        ------
-        InputError
-            If a file was written to since it was opened.
+        Arrow reads a file out of order, so SHA-256 takes another pass over its bytes.
         """
-        found = []
+        read = []
         for name, file, count in zip(self.names, self.files, scored, strict=True):
             with refused(name), open(name, "rb") as opened:
                 digest = hashlib.file_digest(opened, "sha256").hexdigest()
             header = tuple(file.schema_arrow.names)
-            found.append(FileRead(name, (), file.metadata.num_rows, int(count), (), digest, None, header))
+            read.append(FileRead(name, (), file.metadata.num_rows, int(count), (), digest, None, header))
         for name, stamp in zip(self.names, self.stamps, strict=True):
             if _stamp(name) != stamp:
-                message = f"{name}: expected a file that stays as it is, found it changed while it was read; read it "
+                message = f"{name}: expected a file that stays unchanged, found it changed while it was read; read it "
                 message += "again once it is complete"
                 raise InputError(message)
-        return tuple(found)
+        return tuple(read)
 
     def batches(self, rows: int) -> Iterator[Batch]:
-        """Read all files, so many rows at a time.
-
-        Raises
-        ------
-        InputError
-            If Arrow cannot read on.
-        """
+        """Read all files in batches of ``rows``."""
         for name, file, places in zip(self.names, self.files, self.places, strict=True):
             names = {role: file.schema_arrow.names[place] for role, place in places.items()}
             with refused(name):
                 for part in file.iter_batches(rows, columns=list(dict.fromkeys(names.values()))):
-                    part.validate(full=True)  # texts in UTF-8, among others, which nobody looks at later
+                    part.validate(full=True)  # UTF-8 of texts, among others, which is not checked later
                     labels = {role: _cast(part.column(names[role]), self.kinds[role]) for role in LABELS}
                     yield Batch(labels, *_scores(part, names.get(SCORE.name)))
         pa.default_memory_pool().release_unused()
 
     def expect_whole(self, batch: Batch, first: int, problems: Problems) -> None:
-        """Note the rows of a batch, which begins at a row, that lack a label or have a score that is none."""
+        """Note the rows of a batch, which begins at row ``first``, with a missing label or an invalid score."""
         for role, labels in batch.labels.items():
             empty = pc.is_null(labels)
             if self.kinds[role] == pa.large_string():
@@ -264,7 +212,7 @@ class Source:
                 yield name, column.name, kind.value_type if pa.types.is_dictionary(kind) else kind
 
     def _kind(self, role: str) -> Any:
-        """Return the type that the labels of a role are read as: whole numbers if all files have these, else text."""
+        """Return the type of the labels of a role: whole numbers if all files have them, otherwise text."""
         numbers = True
         for name, header, kind in self._types(role):
             text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
@@ -289,10 +237,10 @@ class Source:
 
 
 def _stamp(name: str) -> tuple[int, int, int]:
-    """Return what changes when a file is written to or replaced."""
+    """Return values that change if a file is written to or replaced."""
     with refused(name):
-        found = os.stat(name)
-    return found.st_ino, found.st_size, found.st_mtime_ns
+        status = os.stat(name)
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _opened(name: str) -> Any:
@@ -302,7 +250,7 @@ def _opened(name: str) -> Any:
         if magic != b"PAR1":
             message = f"{name}: expected a Parquet file, the one format that is read by batches; leave out --stream"
             raise InputError(message)
-        # As Arrow opens files, it holds all that it has read of one until the end.
+        # With the defaults Arrow would keep all that it has read in memory until the end.
         return pyarrow.parquet.ParquetFile(name, pre_buffer=False, buffer_size=BUFFER)
 
 
@@ -313,30 +261,30 @@ def _cast(column: Any, kind: Any) -> Any:
 
 
 def _scores(part: Any, name: str | None) -> tuple[FloatArray, IntArray]:
-    """Return scores, NaN where there is none, and the rows whose score is NaN in the file."""
+    """Return scores, NaN if missing, and the rows whose score is NaN in the file."""
     if name is None:
         return np.full(part.num_rows, np.nan), np.empty(0, np.int64)
     column = part.column(name).cast(pa.float64())
-    found = np.array(column.to_numpy(zero_copy_only=False), np.float64)
+    scores = np.array(column.to_numpy(zero_copy_only=False), np.float64)
     missing = column.is_null().to_numpy(zero_copy_only=False)
-    no_number = np.flatnonzero(np.isnan(found) & ~missing)
-    found[missing] = np.nan
-    return found, no_number
+    no_number = np.flatnonzero(np.isnan(scores) & ~missing)
+    scores[missing] = np.nan
+    return scores, no_number
 
 
-#: Takes what is being done, and to how many rows.
+#: Called with a step and its number of rows.
 Teller: TypeAlias = Callable[[str, int], None]
 
-#: Rows read, sorted and passed over at once: 64 MB of them.
+#: Rows read and sorted at once: 64 MB.
 BATCH = 1 << 22
 #: Reviewers and items are vertices of one graph, whose numbers take 32 bits.
 MOST_VERTICES = 2**32 - 1
 
 
 class Chunk(NamedTuple):
-    """The reviews of the reviewers from ``first`` on: hers of number j are ``start[j]:start[j + 1]``, by item.
+    """The reviews of the reviewers from ``first`` on: those of number j are ``start[j]:start[j + 1]``, by item.
 
-    Scores are NaN where a review is planned.
+    Scores of planned reviews are NaN.
     """
 
     first: int
@@ -363,7 +311,7 @@ class Stream:
     table
         The reviews on disk.
     batch
-        How many are held in memory at once.
+        Rows held in memory at once.
     lower_is_better
         The scores came with 1 as the best and were negated on the way in.
     files
@@ -393,33 +341,33 @@ class Stream:
 
     @property
     def n_reviewers(self) -> int:
-        """How many reviewers there are."""
+        """Number of reviewers."""
         return len(self.reviewers)
 
     @property
     def n_items(self) -> int:
-        """How many items there are."""
+        """Number of items."""
         return len(self.items)
 
     @property
     def n_reviews(self) -> int:
-        """How many reviews there are."""
+        """Number of reviews."""
         return len(self.table.item)
 
     @property
     def loads(self) -> IntArray:
-        """Shape (M,): reviews a reviewer."""
+        """Shape (M,): reviews per reviewer."""
         return np.diff(self.table.start)
 
     def chunks(self, most: int | None = None) -> Iterator[Chunk]:
-        """Pass over the reviews once, reviewer by reviewer; at most so many at a time, if fewer than the batch."""
+        """Iterate over the reviews by reviewer, in chunks of at most ``most`` rows if that is less than the batch."""
         start, item, score = self.table
         for first, last in ranges(start, min(self.batch, most or self.batch)):
             low, high = int(start[first]), int(start[last])
             yield Chunk(first, start[first : last + 1] - low, item.read(low, high), score.read(low, high))
 
     def printed(self, values: FloatArray) -> FloatArray:
-        """Return values of the scale of the scores in the direction in which they came."""
+        """Return values on the scale of the scores in the original direction."""
         return 0.0 - values if self.lower_is_better else values
 
 
@@ -437,27 +385,27 @@ def stream_reviews(
 ) -> Iterator[Stream]:
     r"""Read reviews from Parquet files that may be larger than memory.
 
-    Labels and what there is one of a reviewer or an item stay in memory; the reviews go to a temporary file, sorted by
-    reviewer, which is deleted at the end of the ``with``. ``TMPDIR`` says where; it takes about 45 bytes a row.
+    Labels and values per reviewer or item stay in memory; the reviews are sorted by reviewer in a temporary file in
+    ``TMPDIR``, about 45 bytes per row, which is deleted at the end of the ``with``.
 
     Parameters
     ----------
     paths
-        Parquet files, one row a review; columns are found by name as :func:`reviewgraph.read_reviews` finds them.
+        Parquet files, one row per review; columns are found by name as by :func:`reviewgraph.read_reviews`.
         Labels are text or whole numbers, scores numbers.
     columns
         Names of columns by role.
     lower_is_better
         1 is the best score; false by default.
     duplicates
-        What to do when a pair has two scores: ``"error"`` (default), ``"last"`` or ``"mean"``.
+        Treatment of pairs with two scores: ``"error"`` (default), ``"last"`` or ``"mean"``.
     merge
-        What becomes of labels that are alike: ``"all"``, ``"none"`` or Spellings, as for
-        :func:`reviewgraph.read_reviews`; a mapping is not taken.
+        Whether similar labels are one: ``"all"``, ``"none"`` or Spellings, as for :func:`reviewgraph.read_reviews`,
+        but no mapping.
     batch
-        How many rows are held at once; no answer depends on it.
+        Rows held in memory at once; results do not depend on it.
     note
-        Called with each thing a person should know; by default nothing is said.
+        Called with notes for the user; by default there are none.
     progress
         Called batch by batch as rows are read and sorted.
 
@@ -532,9 +480,9 @@ def _teller(total: int, progress: Callable[[Progress], object]) -> Teller:
 
 
 def _collected(source: Source, batch: int, tell: Teller) -> dict[str, Coder]:
-    """Look at every row once: collect the labels, and refuse what is malformed in one message."""
+    """Read every row once: collect the labels, and list malformed rows in one error."""
     if not source.n_rows:
-        message = f"{', '.join(source.names)}: a header but no reviews below it; expected one row a review"
+        message = f"{', '.join(source.names)}: a header but no reviews below it; expected one row per review"
         raise InputError(message)
     coders, problems, first = {role: coder_of(source.kinds[role], source.n_rows) for role in LABELS}, Problems(), 0
     for part in source.batches(batch):
@@ -558,7 +506,7 @@ def _spill(
     *,
     lower_is_better: bool,
 ) -> list[int]:
-    """Write all rows as codes, and count them by reviewer; returns how many of each file have a score."""
+    """Write all rows as codes, count them by reviewer in ``load``, and return the number of scored rows per file."""
     scored = [0] * len(source.files)
     for part in source.batches(max(batch, *(coder.together for coder in coders.values()))):
         spilled: Any = np.empty(part.score.size, ROW)

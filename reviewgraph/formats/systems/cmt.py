@@ -25,14 +25,14 @@ _QUESTION = re.compile(r"\s*(?P<number>Q[0-9]+)\s*\((?P<text>.*?)(?P<value>\s*-\
 
 
 def _questions(header: Sequence[str]) -> dict[int, tuple[str, str]]:
-    """Return number and text by position of the questions that have values, or of all where none has."""
-    found = {place: match for place, name in enumerate(header) if (match := _QUESTION.fullmatch(name))}
-    valued = {place: match for place, match in found.items() if match["value"]} or found
+    """Return number and text by position of the questions with values, or of all if none has."""
+    questions = {place: match for place, name in enumerate(header) if (match := _QUESTION.fullmatch(name))}
+    valued = {place: match for place, match in questions.items() if match["value"]} or questions
     return {place: (match["number"].upper(), " ".join(match["text"].split())) for place, match in valued.items()}
 
 
 def _reviews(name: str, table: Table) -> Grid:
-    """Return reviews with a further column for each question that has values, called by its number alone."""
+    """Return reviews with a further column for each question with values, named by its number."""
     grid = to_grid(table)
     questions = _questions(grid.header)
     for place, (number, _) in questions.items():
@@ -42,18 +42,18 @@ def _reviews(name: str, table: Table) -> Grid:
 
 
 def _scores(table: Table) -> Mapping[str, Sequence[str]]:
-    """Return the questions that may be the score."""
+    """Return the possible scores, for the user to choose."""
     numbers = [number for number, _ in _questions(table.header).values()]
     return {"score": numbers} if numbers else {}
 
 
 def _conflicts(name: str, table: Table) -> Table | None:
-    """Return the table if it is the list of conflicts, whose header begins as a comment does and has two columns."""
+    """Return the list of conflicts, recognised by two columns and a header that begins with #."""
     return table if len(table.header) == 2 and table.header[0].lstrip("\ufeff ").startswith("#") else None
 
 
 def _listed(column: str, becomes: str, table: Table) -> Grid:
-    """Return a row for each person whose address a column lists for a paper; the star of a contact is no part of it."""
+    """Return a row for each person whose address a column lists for a paper, without the star that marks contacts."""
     grid = to_grid(table)
     cells = zip(grid.lines, *map(grid.column, ("Paper ID", "Paper Title", column)), strict=True)
     records = (
@@ -66,13 +66,7 @@ def _listed(column: str, becomes: str, table: Table) -> Grid:
 
 
 def _suggested(table: Table) -> Grid:
-    """Return suggestions with an affinity of 1, 1/2, 1/3, ... by rank; of several for a pair the best counts.
-
-    Raises
-    ------
-    InputError
-        If a rank is no whole number from 1.
-    """
+    """Return suggestions with affinities 1, 1/2, 1/3, ... by rank; of several for a pair the best counts."""
     grid, best = to_grid(table), dict[tuple[str, str], tuple[int, str]]()
     cells = zip(grid.lines, *map(grid.column, ("Paper ID", "Reviewer Email", "Rank")), strict=True)
     for line, paper, reviewer, cell in cells:
@@ -85,13 +79,13 @@ def _suggested(table: Table) -> Grid:
     return Grid(grid.name, ["Paper ID", "Reviewer Email", "affinity"], lines)
 
 
-#: Stands in the place of a reviewer where a submission has none; an empty address is a mistake.
+#: The reviewer of a submission without reviewers; an empty address is an error.
 _NOBODY = "(nobody)"
 _USED = Rule("email", lambda email: email != _NOBODY)
 
 
 def _users(root: Element) -> Iterator[tuple[str, Element | None]]:
-    """Return the people that stand in submissions, with the submission's number; None where nobody does."""
+    """Return the people of submissions with the submission's number; None for a submission without people."""
     for submission in root.iter():
         if plain_tag(submission) == "submission":
             for user in [*submission] or [None]:
@@ -99,7 +93,7 @@ def _users(root: Element) -> Iterator[tuple[str, Element | None]]:
 
 
 def _xml_assignments(name: str, root: Element) -> Grid | None:
-    """Return the pairs of an assignment, those that stand twice once: some tools write a submission for each pair."""
+    """Return the distinct pairs of an assignment: some tools write a submission for each pair."""
     users = list(_users(root))
     bids = (user is not None and attribute(user, "bid") for _, user in users)
     if plain_tag(root) not in ("assignments", "assignment") or any(bids):
@@ -122,11 +116,10 @@ def _xml_bids(name: str, root: Element) -> Grid | None:
     return from_records(name, records, "bid") if records else None
 
 
-def _is_kept(status: str) -> bool:
-    return not any(word in status.casefold() for word in ("desk reject", "withdrawn"))
-
-
-_KEPT = Rule("Status", _is_kept, "status says they are out", means="out")
+_OUT = ("desk reject", "withdrawn")
+_KEPT = Rule(
+    "Status", lambda status: not any(map(status.casefold().__contains__, _OUT)), "status says they are out", means="out"
+)
 
 
 class CMT(System):
@@ -194,15 +187,8 @@ class CMT(System):
     reviewers = emails("cmt")
 
     def write(self, outgoing: Outgoing) -> str:
-        """Return one ``submission`` a paper with one ``user`` a reviewer.
+        """Return one ``submission`` per paper with one ``user`` per reviewer.
 
-        Raises
-        ------
-        InputError
-            If a reviewer is no email.
-
-        Examples
-        --------
         >>> print(CMT().write(Outgoing({"item": [4, 4], "reviewer": ["ann@example.org", "bob@example.org"]})), end="")
         <assignments>
           <submission submissionId="4">
@@ -211,7 +197,7 @@ class CMT(System):
           </submission>
         </assignments>
         """
-        from xml.sax.saxutils import quoteattr  # brings much of the network library along
+        from xml.sax.saxutils import quoteattr  # loads much of the network library
 
         self.expect_taken(outgoing)
         lines = ["<assignments>"]

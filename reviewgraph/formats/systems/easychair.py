@@ -1,4 +1,4 @@
-"""EasyChair: the tables of its data download, in the zip archive, a folder, or one by one; with a header or without."""
+"""EasyChair: the tables of its data download in the zip archive, a folder, or single files, with or without headers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.provenance import LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import normalise
-from reviewgraph.formats.delimited import Delimited
 from reviewgraph.formats.files import Members, quote, quote_all
 from reviewgraph.formats.grids import Grid, Line, to_grid
 from reviewgraph.formats.systems.system import Export, Rule, System, Use
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.values import parse_whole
 
-#: Columns that are made of others: who answers for a review, and who wrote it.
+#: Derived columns: the person responsible for a review, and its writer.
 MEMBER, WRITER = "PC member", "sub-reviewer"
 
 #: The columns of each table, for downloads without a header.
@@ -41,7 +40,7 @@ _HEADERS = {
     ),
 }
 _FEWEST = {"review.csv": 9, "submission.csv": 12, "committee.csv": 9, "bidding.csv": 4, "author.csv": 8}
-#: What each table with a header has to have.
+#: The required columns of tables with a header.
 _NEEDED = {
     "review.csv": ("submission #", "member #", "version", "total score"),
     "submission.csv": ("#", "title", "decision", "deleted?"),
@@ -56,7 +55,7 @@ _EXTRAS = (
 
 
 class _Person(NamedTuple):
-    """A member of the committee: the address by which tables are joined, and the name."""
+    """A member of the committee: the address, by which tables are joined, and the name."""
 
     label: str
     name: str
@@ -68,18 +67,14 @@ def _is_out(decision: str, deleted: str) -> bool:
 
 
 def _rows(grid: Grid, *names: str) -> Iterator[tuple[Any, ...]]:
-    """Return the cells of some columns row by row, empty ones for columns that are missing."""
+    """Return the cells of some columns row by row, empty ones for missing columns."""
     return zip(*map(grid.column, names), strict=True)
 
 
 def _member(members: Members, base: str) -> Grid | None:
-    """Return a table of the download, with its usual header where it has none; None where it is not there.
+    """Return a table of the download, with its usual header if it has none; None if it is missing."""
+    from reviewgraph.formats.delimited import Delimited  # loads Arrow
 
-    Raises
-    ------
-    InputError
-        If it lacks a column, or has no header and not as many columns as it should.
-    """
     inside = members.find(base)
     if inside is None:
         return None
@@ -104,8 +99,8 @@ def _member(members: Members, base: str) -> Grid | None:
 def _people(members: Members) -> dict[str, _Person]:
     committee = _member(members, "committee.csv")
     rows = _rows(committee, "#", "first name", "last name", "email") if committee else iter(())
-    found = {number: _Person(email.strip(), f"{first} {last}".strip()) for number, first, last, email in rows}
-    return {number: person for number, person in found.items() if person.label}
+    people = {number: _Person(email.strip(), f"{first} {last}".strip()) for number, first, last, email in rows}
+    return {number: person for number, person in people.items() if person.label}
 
 
 def _out(members: Members) -> set[str]:
@@ -114,19 +109,7 @@ def _out(members: Members) -> set[str]:
     return {number for number, decision, deleted in rows if _is_out(decision, deleted)}
 
 
-def _titles(members: Members) -> dict[str, str]:
-    submissions = _member(members, "submission.csv")
-    return dict(_rows(submissions, "#", "title")) if submissions else {}
-
-
 def _last_versions(grid: Grid) -> Grid:
-    """Return the reviews in their last versions.
-
-    Raises
-    ------
-    InputError
-        If a version is no whole number.
-    """
     versions = []
     for line, (version,) in zip(grid.lines, _rows(grid, "version"), strict=True):
         value = parse_whole(version) if version.strip() else 0
@@ -139,15 +122,15 @@ def _last_versions(grid: Grid) -> Grid:
     for key, value in zip(keys, versions, strict=True):
         last[key] = max(value, last.get(key, 0))
     kept = [line for line, key, value in zip(grid.lines, keys, versions, strict=True) if value == last[key]]
-    found = grid.with_lines(kept)
+    latest = grid.with_lines(kept)
     if len(kept) < len(grid.lines):
-        found.notes.append(f"{counted(len(grid.lines) - len(kept), 'earlier version')} of reviews left out")
-        found.left_out.append(LeftOut(len(grid.lines) - len(kept), "of earlier versions of reviews"))
-    return found
+        latest.notes.append(f"{counted(len(grid.lines) - len(kept), 'earlier version')} of reviews left out")
+        latest.left_out.append(LeftOut(len(grid.lines) - len(kept), "of earlier versions of reviews"))
+    return latest
 
 
 def _with_raters(grid: Grid, people: Mapping[str, _Person]) -> Grid:
-    """Return reviews with the columns of who answers for them and who wrote them, and one for each criterion."""
+    """Return reviews with columns of the person responsible, the writer, and each criterion."""
     member, writer = [], []
     rows = _rows(grid, "member #", "member name", "reviewer first name", "reviewer last name", "reviewer email")
     for number, name, first, last, email in rows:
@@ -163,7 +146,7 @@ def _with_raters(grid: Grid, people: Mapping[str, _Person]) -> Grid:
 
 
 def _criteria(grid: Grid) -> dict[str, list[str]]:
-    """Return the values of each criterion from the cells ``Overall evaluation: 2``, a criterion a line."""
+    """Return the values of each criterion from cells with a line per criterion such as ``Overall evaluation: 2``."""
     parts = [
         {
             label.strip(): value.strip()
@@ -177,12 +160,8 @@ def _criteria(grid: Grid) -> dict[str, list[str]]:
     return {label: [part.get(label, "") for part in parts] for label in labels}
 
 
-def _reviews(name: str, table: Table) -> Grid:
-    return _with_raters(_last_versions(to_grid(table)), {})
-
-
 def _raters(table: Table) -> Mapping[str, Sequence[str]]:
-    """Return who may count as the reviewer: the PC member, and the writer where that is somebody else."""
+    """Return the possible reviewers: the PC member, and the writer if it is another person."""
     rows = _rows(table, MEMBER, WRITER) if isinstance(table, Grid) else iter(())
     return {"reviewer": [MEMBER, WRITER] if any(member != writer for member, writer in rows) else [MEMBER]}
 
@@ -190,31 +169,32 @@ def _raters(table: Table) -> Mapping[str, Sequence[str]]:
 def _without(grid: Grid, column: str, out: set[str]) -> Grid:
     """Return the rows of submissions that are not out."""
     kept = [line for line, (number,) in zip(grid.lines, _rows(grid, column), strict=True) if number not in out]
-    found = grid.with_lines(kept)
+    remaining = grid.with_lines(kept)
     if len(kept) < len(grid.lines):
         count = counted(len(grid.lines) - len(kept), "row")
         why = "of submissions that are deleted, withdrawn or rejected without review"
-        found.notes.append(f"{count} left out, {why}")
-        found.left_out.append(LeftOut(len(grid.lines) - len(kept), why))
-    return found
+        remaining.notes.append(f"{count} left out, {why}")
+        remaining.left_out.append(LeftOut(len(grid.lines) - len(kept), why))
+    return remaining
 
 
 def _folder_reviews(name: str, members: Members) -> Grid | None:
-    """Return the reviews, and a row without a member for each submission that nobody reviews."""
+    """Return the reviews, and a row without a member for each submission without a review."""
     grid = _member(members, "review.csv")
     if grid is None:
         return None
-    titles, out = _titles(members), _out(members)
+    submissions, out = _member(members, "submission.csv"), _out(members)
+    titles = dict(_rows(submissions, "#", "title")) if submissions else {}
     kept = _last_versions(_without(grid, "submission #", out))
     reviewed = {number for (number,) in _rows(kept, "submission #")}
     idle = [Line([number], f"{name}: submission {number}") for number in titles if number not in reviewed | out]
-    found = _with_raters(kept, _people(members))
+    reviews = _with_raters(kept, _people(members))
     further = Grid(name, ["submission #"], idle)
-    rows = zip(*(further.column(text) for text in found.header), strict=True)
-    found = found.with_lines([*found.lines, *map(Line, map(list, rows), (line.place for line in idle))])
+    rows = zip(*(further.column(text) for text in reviews.header), strict=True)
+    reviews = reviews.with_lines([*reviews.lines, *map(Line, map(list, rows), (line.place for line in idle))])
     if titles:
-        found = found.with_column("title", (titles.get(number, "") for (number,) in _rows(found, "submission #")))
-    return found
+        reviews = reviews.with_column("title", (titles.get(number, "") for (number,) in _rows(reviews, "submission #")))
+    return reviews
 
 
 def _folder_bids(name: str, members: Members) -> Grid | None:
@@ -227,7 +207,7 @@ def _folder_bids(name: str, members: Members) -> Grid | None:
 
 
 def _folder_authors(name: str, members: Members) -> Grid | None:
-    """Return authors, those in the committee by the address that they have there, whatever they wrote under."""
+    """Return authors, those in the committee by their address there."""
     grid, committee = _member(members, "author.csv"), _member(members, "committee.csv")
     if grid is None:
         return None
@@ -245,7 +225,7 @@ def _folder_table(base: str, name: str, members: Members) -> Grid | None:
 
 
 def _authors(label: str) -> tuple[Use, Use]:
-    """Return that authors are authors, and that nobody reviews an own paper."""
+    """Return the uses of authors: authors, and conflicts with their own papers."""
     item = {"item": ("submission #",)}
     return Use("authors", {**item, "author": (label,)}), Use("conflicts", {**item, "reviewer": (label,)})
 
@@ -254,7 +234,7 @@ def _in_folder(what: str, extract: Callable[[str, Members], Grid | None], *uses:
     return Export(what, uses, container="folder", extract=extract, extras=_EXTRAS, lists=lists)
 
 
-#: A submission without a member is one that nobody reviews.
+#: A submission without a member has no reviews.
 _WRITTEN = Rule(MEMBER, bool)
 _SCORED = Use("reviews", {"item": ("submission #",), "score": ("total score",)}, rules=(_WRITTEN,), find=_raters)
 _ALIVE = (
@@ -289,7 +269,7 @@ class EasyChair(System):
             "EasyChair's reviews",
             (_SCORED,),
             ("submission", "member", "member_name", "total_score"),
-            extract=_reviews,
+            extract=lambda name, table: _with_raters(_last_versions(to_grid(table)), {}),
             extras=_EXTRAS,
             say="members by their numbers; the whole download knows addresses and desk rejects",
             lenient=True,

@@ -1,4 +1,4 @@
-"""Spreadsheets as people have them: answers to an online form, a workshop, and a gradebook with one row a student."""
+"""Informal spreadsheets: answers to an online form, a workshop, and gradebooks with one row per student."""
 
 from __future__ import annotations
 
@@ -14,55 +14,49 @@ from reviewgraph.formats.systems.system import Export, System, Use
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.values import parse_number
 
-#: The first column of the answers, in the languages we have seen it in.
+#: The first column of the answers, in several languages.
 _STAMPS = "timestamp|zeitstempel|horodateur|marca_temporal|submission_time|start_time|carimbo_de_data_hora"
 
-#: Words of questions by what they ask for.
+#: Words of questions by role.
 _ASKS = {
     REVIEWER: ("reviewer", "email", "grader", "judge", "your name", "username"),
     ITEM: ("paper", "submission", "proposal", "essay", "project", "poster", "abstract", "application", "candidate"),
     SCORE: ("score", "rating", "rate", "grade", "overall", "mark", "points"),
 }
 
-# "Grader 1", "Score (2)": what a column of a gradebook holds, and the number of the review.
+# "Grader 1", "Score (2)": the role of a column of a gradebook, and the number of the review.
 _NUMBERED = re.compile(r"\s*(?P<name>.*?\D)[\s(#_.-]*(?P<number>[0-9]{1,3})[\s)]*")
 
 
 def _questions(table: Table) -> Mapping[str, Sequence[str]]:
-    """Return the questions by role, for roles that no column has by its usual name; several have to be chosen from."""
+    """Return the questions by role, for roles without a usual column; the user has to choose among several."""
     normal = {name: normalise(name) for name in table.header}
-    found: dict[str, list[str]] = {}
+    questions: dict[str, list[str]] = {}
     for role, words in _ASKS.items():
         if not (set(role.names) - set(ROW_NUMBERS)) & set(normal.values()):
             stems = [normalise(word) for word in words]
-            found[role.name] = [
+            questions[role.name] = [
                 name
                 for name, text in normal.items()
                 if any(re.search(rf"(?:^|_){stem}s?(?:_|$)", text) for stem in stems)
             ]
-    taken = [name for names in found.values() for name in names]
-    return {role: [name for name in names if taken.count(name) == 1] or names for role, names in found.items()}
+    taken = [name for names in questions.values() for name in names]
+    return {role: [name for name in names if taken.count(name) == 1] or names for role, names in questions.items()}
 
 
 def _numbered(header: Sequence[str]) -> dict[str, dict[str, int]]:
     """Return the columns by number and role of headers such as ``Grader 1, Score 1, Grader 2, Score 2``."""
-    found: dict[str, dict[str, int]] = {}
+    columns: dict[str, dict[str, int]] = {}
     for place, text in enumerate(header):
         match = _NUMBERED.fullmatch(text)
         role = match and next((role for role in (REVIEWER, SCORE) if normalise(match["name"]) in role.names), None)
         if match and role:
-            found.setdefault(match["number"], {})[role.name] = place
-    return found
+            columns.setdefault(match["number"], {})[role.name] = place
+    return columns
 
 
 def _melted(name: str, table: Table) -> Table:
-    """Return a row a review of a table with one row a student and numbered columns.
-
-    Raises
-    ------
-    InputError
-        If a number has no reviewer, or some have a score and others none.
-    """
+    """Return a table with one row per student and numbered columns as one row per review."""
     reviews = _numbered(table.header)
     odd = [number for number, columns in reviews.items() if REVIEWER.name not in columns]
     scored = [number for number, columns in reviews.items() if SCORE.name in columns]
@@ -87,7 +81,7 @@ def _melted(name: str, table: Table) -> Table:
 
 
 def _matrix(name: str, table: Table) -> Table | None:
-    """Return a row a review of a table with one row a student and a column of scores for each reviewer."""
+    """Return a table with one row per student and a column of scores per reviewer as one row per review."""
     grid = to_grid(table)
     item, title = _labels(grid)
     scores = [
@@ -103,26 +97,20 @@ def _matrix(name: str, table: Table) -> Table | None:
         for place in scores
         if cells[place].strip()
     ]
-    found = Grid(grid.name, [ITEM.name, TITLE.name, REVIEWER.name, SCORE.name], lines)
-    found.notes = [f"the reviewers are the columns {quote_all([grid.header[place] for place in scores])}"]
-    return found
+    reviews = Grid(grid.name, [ITEM.name, TITLE.name, REVIEWER.name, SCORE.name], lines)
+    reviews.notes = [f"the reviewers are the columns {quote_all([grid.header[place] for place in scores])}"]
+    return reviews
 
 
 def _labels(grid: Grid) -> tuple[int, int | None]:
-    """Return the columns of the student and of a title.
-
-    Raises
-    ------
-    InputError
-        If it is not clear which column is the student.
-    """
+    """Return the columns of the student and of a title."""
     places = locate(grid.header, [STUDENT, TITLE], {}, grid.name, grid.notes.append, prefix=None)
     return places[STUDENT.name], places.get(TITLE.name)
 
 
-#: Who or what a row of a gradebook is about.
+#: The subject of a row of a gradebook.
 STUDENT = Role(ITEM.name, (*ITEM.synonyms, "student_id", "student_name", "name", "id_number"), label=True)
-#: Columns of a gradebook that are of no reviewer, whatever stands in them.
+#: Columns of a gradebook that belong to no reviewer, whatever their cells.
 _NO_REVIEWER = frozenset(
     (
         *(*STUDENT.names, *TITLE.names, *SCORE.names, *REVIEWER.names),
@@ -132,31 +120,31 @@ _NO_REVIEWER = frozenset(
 
 
 def _has_scores(cells: Sequence[str]) -> bool:
-    """Return whether a column holds a score; one that holds other things, too, is to be refused, not passed over."""
+    """Return whether a column has a score; other cells in it are to be refused, not ignored."""
     return any(parse_number(cell) is not None for cell in cells)
 
 
 def _labels_of_both(grid: Grid) -> list[str]:
-    """Return the labels that people and works bear both, as where students assess each other."""
+    """Return the labels that people and works share, as when students assess each other."""
     places = locate(grid.header, (REVIEWER, ITEM), {}, grid.name, lambda note: None, prefix=None)
     reviewers = set(grid.column(places[REVIEWER.name])) - {""}
     return [label for label in dict.fromkeys(grid.column(places[ITEM.name])) if label in reviewers]
 
 
 def _own(table: Table) -> Grid:
-    """Return the pairs of a person and the own work."""
+    """Return the pairs of a person and their own work."""
     grid = to_grid(table)
     lines = (Line([label, label], f"{grid.name}: {label}") for label in _labels_of_both(grid))
     return Grid(grid.name, [ITEM.name, REVIEWER.name], lines)
 
 
 def _peers(table: Table) -> Grid:
-    """Return the reviews, and say what bars own works where people review each other."""
+    """Return the reviews, noting how to bar reviews of own works if people review each other."""
     grid = table if isinstance(table, Grid) else to_grid(table)
     both = len(_labels_of_both(grid))
     if both:
-        works = counted(both, "work bears the name of a reviewer", "works bear the names of reviewers")
-        grid.notes.append(f"{works}; --conflicts with this file, too, lets nobody review the own")
+        works = counted(both, "work has the label of a reviewer", "works have the labels of reviewers")
+        grid.notes.append(f"{works}; add --conflicts with this file to bar reviews of own works")
     return grid
 
 
@@ -198,10 +186,10 @@ class Gradebook(System):
     """A gradebook, with numbered columns or a column for each reviewer."""
 
     name = "gradebook"
-    title = "a gradebook with one row a student"
+    title = "a gradebook with one row per student"
     exports = (
         Export(
-            "a gradebook with one row a student",
+            "a gradebook with one row per student",
             _USES,
             (rf"(?:{'|'.join(REVIEWER.names)})_?[0-9]{{1,3}}",),
             extract=_melted,

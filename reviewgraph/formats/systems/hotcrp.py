@@ -1,18 +1,18 @@
 """HotCRP: what a chair downloads from a search, the tables of its site administrators, and JSON.
 
-Tried with files that HotCRP 3.2, 3.3.1 and 3.4 wrote themselves. Their rows leave out empty cells at the end, a
-preference or topic score of 0 is an empty cell, and only some downloads tell which papers are withdrawn or drafts.
+Tested with files written by HotCRP 3.2, 3.3.1 and 3.4. Their rows omit empty cells at the end, a preference or topic
+score of 0 is an empty cell, and only some downloads list which papers are withdrawn or drafts.
 
-What it takes is a bulk assignment that only adds: a review that is there already is left as it is, and none is ever
-cleared. Its help page offers the review type ``none:primary``, but such a row adds nothing, and HotCRP reports success.
-A row adds a review, and only where there is none, if its paper is a search that finds the paper unless the reviewer
-reviews it already: ``6 -re:ann@example.org``.
+It imports a bulk assignment that only adds: an existing review is left unchanged, and none is ever cleared. Its help
+page offers the review type ``none:primary``, but such a row adds nothing, and HotCRP reports success. A row adds a
+review only if there is none when its paper is a search that excludes papers of the reviewer: ``6 -re:ann@example.org``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from reviewgraph._base.errors import InputError
@@ -24,16 +24,16 @@ from reviewgraph.formats.systems.system import Accepted, Export, Outgoing, Rule,
 from reviewgraph.formats.tables import Table
 
 _PAPER = "paper|pid|paperid|paper_id"
-#: The column of papers of a bulk assignment, and a search that finds a paper unless somebody reviews it already.
+#: The column of papers of a bulk assignment, and a search that finds a paper unless a reviewer already reviews it.
 _PAPER_CELL = f"{_PAPER}|id|search|item|submission"
 _ADD_ONLY = re.compile(r"\s*([0-9]+)\s+-re:\S+\s*")
 _PERSON = ("given_name", "family_name", "first", "last", "reviewername", "reviewer")
 _PREFERENCE, _CONFLICT = Role("preference"), Role("conflict", required=False)
 #: Columns of preferences in which an empty cell is 0.
 _ZERO = ("preference", "topic_score")
-#: The column that says what has become of a paper, in the tables that we make of JSON.
+#: The column of the status of a paper, in tables made from JSON.
 _STATE = "paper_status"
-#: Columns of reviews that are no fields of the review form.
+#: Columns of reviews that are not fields of the review form.
 _NO_FIELDS = (
     *("sitename", "siteclass", "pid", "paper", "title", "decision", "review", "email", "round", "submitted_at", "vtag"),
     *("status", "rid", "rtype", "ordinal", "object", "version", "draft", "blind", "editable", "modified_at"),
@@ -46,7 +46,7 @@ _SUBMITTED = frozenset({"approved", "complete", "submitted"})
 _META = "5"
 
 
-# What HotCRP does to a paper or a pair other than assigning a review.
+# Actions other than assigning a review.
 _NO_REVIEW = re.compile(
     r"(clear|unassign|unsubmit).*|no(review|conflict)|conflict|contact|lead|shepherd|administrator|tag|pref(erence)?",
     re.IGNORECASE,
@@ -54,7 +54,7 @@ _NO_REVIEW = re.compile(
 
 
 def _is_no_review(action: str) -> bool:
-    """Return whether an action of a bulk assignment file is something other than to assign a review.
+    """Return whether an action of a bulk assignment is anything but the assignment of a review.
 
     >>> [_is_no_review(action) for action in ("primaryreview", "pri", "clearreview", "conflict")]
     [False, False, True, True]
@@ -62,16 +62,12 @@ def _is_no_review(action: str) -> bool:
     return bool(_NO_REVIEW.fullmatch(action.strip()))
 
 
-def _is_conflict(cell: str) -> bool:
-    return cell.strip().casefold() == "conflict"
-
-
 def _says_conflict(cell: str) -> bool:
     return cell.strip().casefold() not in {"", "no", "none", "0", "false"}
 
 
 def _is_out(status: str) -> bool:
-    """Return whether a paper of this status is none: withdrawn, not submitted, or rejected without review."""
+    """Return whether a paper of this status does not count: withdrawn, not submitted, or rejected without review."""
     plain = status.strip().casefold()
     return plain in {"withdrawn", "draft", "no submission"} or "desk reject" in plain
 
@@ -83,7 +79,7 @@ def _with_zeros(table: Table) -> Table:
 
 
 def _with_bids(given: Table) -> Table:
-    """Return preferences with a column of bids, which says conflict where the column of conflicts does."""
+    """Return preferences with a column of bids, which is conflict if the column of conflicts has one."""
     table = _with_zeros(given)
     places = locate(table.header, (_PREFERENCE, _CONFLICT), {}, table.name, lambda note: None)
     both = places[_PREFERENCE.name], places.get(_CONFLICT.name)
@@ -93,13 +89,13 @@ def _with_bids(given: Table) -> Table:
 
 
 def _without_searches(table: Table) -> Table:
-    """Return a bulk assignment with ``6`` in the place of ``6 -re:EMAIL``, which is paper 6 unless EMAIL reviews it."""
+    """Return a bulk assignment with ``6`` in the place of ``6 -re:EMAIL`` (paper 6 unless EMAIL reviews it)."""
     papers = [place for place, name in enumerate(table.header) if re.fullmatch(_PAPER_CELL, normalise(name))]
     return Changed(table, papers, lambda cell: _ADD_ONLY.sub(r"\1", cell))
 
 
 def _of_submitted(table: Table) -> Grid:
-    """Return reviews without the fields of those that are not submitted, which count as planned."""
+    """Return reviews without the fields of unsubmitted ones, which count as planned."""
     grid = to_grid(table)
     if grid.position("status") is not None:
         draft = [cell.strip().casefold() not in _SUBMITTED for cell in grid.column("status")]
@@ -118,21 +114,15 @@ def _of_submitted(table: Table) -> Grid:
         Line([cell if number in own else "" for number, cell in enumerate(line.cells)], line.place) if blank else line
         for line, blank in zip(grid.lines, draft, strict=True)
     ]
-    found = grid.with_lines(lines)
-    found.notes = list(getattr(table, "notes", ()))
+    reviews = grid.with_lines(lines)
+    reviews.notes = list(getattr(table, "notes", ()))
     if any(counted_ones):
-        found.notes.append(f"{counted(sum(counted_ones), 'review')} not submitted, read as planned")
-    return found
+        reviews.notes.append(f"{counted(sum(counted_ones), 'review')} not submitted, read as planned")
+    return reviews
 
 
 def _widened(table: Table) -> Grid:
-    """Return the narrow table of reviews, one row a field, as one row a review.
-
-    Raises
-    ------
-    InputError
-        If a field stands twice in a review, or two columns have one name.
-    """
+    """Return the narrow table of reviews, one row per field, as one row per review."""
     grid = to_grid(table)
     narrow = {grid.position(name) for name in ("field", "format", "data")}
     kept = [number for number in range(len(grid.header)) if number not in narrow]
@@ -141,7 +131,7 @@ def _widened(table: Table) -> Grid:
     for line, name, data in zip(grid.lines, grid.column("field"), grid.column("data"), strict=True):
         key = tuple(line.cells[number] for number in kept)
         if name in fields.setdefault(key, {}):
-            message = f"{line.place}: the field {name!r} stands twice in one review; export the reviews again"
+            message = f"{line.place}: the field {name!r} occurs twice in one review; export the reviews again"
             raise InputError(message)
         fields[key][name] = data
         where.setdefault(key, line.place)
@@ -155,13 +145,14 @@ def _from_json(name: str, content: Any) -> Grid | None:
     if _papers_in(content) is not None:
         return None
     reviews = objects(content.get("reviews") if isinstance(content, dict) else content)
-    if not reviews or not all("pid" in one and _is_review(one) for one in reviews):
+    marks = {"reviewer_email", "reviewer", "rid"}
+    if not reviews or not all("pid" in one and (one.get("object") == "review" or marks & set(one)) for one in reviews):
         return None
     return _of_submitted(from_records(name, [_record(review, {}) for review in reviews], "review"))
 
 
 def _from_rqc(name: str, content: Any) -> Grid | None:
-    """Return the reviews of the file for reviewqualitycollector.org, and a row for each paper without any."""
+    """Return the reviews of the file for reviewqualitycollector.org, and a row for each paper without reviews."""
     papers = _papers_in(content)
     if papers is None or not isinstance(content, dict):
         return None
@@ -184,32 +175,24 @@ def _papers_from_json(name: str, content: Any) -> Grid | None:
     return None if papers is None else _noting_state(from_records(name, list(map(_paper, papers)), "paper"), papers)
 
 
-def _conflicts_from_json(name: str, content: Any) -> Grid | None:
-    """Return a row for each conflict of a paper with a member of the PC."""
-    return _people(name, content, lambda paper: paper.get("pc_conflicts") or {})
+def _authors(paper: Mapping[str, Any]) -> list[str]:
+    """Return the authors of a paper, named by their address or else by their name."""
+    names = ("given_name", "family_name")
+    return [
+        as_text(one.get("email")) or " ".join(filter(None, (as_text(one.get(part)) for part in names)))
+        for one in objects(paper.get("authors"))
+    ]
 
 
-def _authors_from_json(name: str, content: Any) -> Grid | None:
-    """Return a row for each author of a paper, called by the address or else by the name."""
-
-    def authors(paper: Mapping[str, Any]) -> list[str]:
-        names = ("given_name", "family_name")
-        return [
-            as_text(one.get("email")) or " ".join(filter(None, (as_text(one.get(part)) for part in names)))
-            for one in objects(paper.get("authors"))
-        ]
-
-    return _people(name, content, authors)
-
-
-def _people(name: str, content: Any, of: Callable[[Mapping[str, Any]], Iterable[str]]) -> Grid | None:
+def _people(of: Callable[[Mapping[str, Any]], Iterable[str]], name: str, content: Any) -> Grid | None:
+    """Return a row for each person of a paper."""
     papers = _papers_in(content)
     records = [{**_paper(paper), "email": who} for paper in papers or () for who in of(paper)]
     return from_records(name, records, "entry") if records else None
 
 
 def _papers_in(content: Any) -> Sequence[Mapping[str, Any]] | None:
-    """Return the papers of a list of papers, or of the file for reviewqualitycollector.org; None in other JSON."""
+    """Return the papers of a list of papers or of the file for reviewqualitycollector.org; None for other JSON."""
     collected = isinstance(content, dict) and "hotcrp_version" in content
     papers = objects(content.get("papers") if collected else content)
     known = all("pid" in one and (collected or one.get("object") == "paper" or "error" in one) for one in papers)
@@ -217,7 +200,7 @@ def _papers_in(content: Any) -> Sequence[Mapping[str, Any]] | None:
 
 
 def _paper(paper: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns on a paper; one that whoever downloads may not see has an error instead of a status."""
+    """Return the columns of a paper; one that the person who downloads may not see has an error, no status."""
     state = "unseen" if "error" in paper else as_text(paper.get("status"))
     return {"paper": paper.get("pid"), "title": paper.get("title"), _STATE: state, "email": None}
 
@@ -230,18 +213,11 @@ def _noting_state(grid: Grid, papers: Sequence[Mapping[str, Any]]) -> Grid:
 
 
 def _record(review: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a review by the names of its fields; it was submitted when it was last modified, if it is."""
-    record = {_role(key, names): value for key, value in review.items()}
+    """Return a review by the names of its fields; a submitted one was submitted when it was last modified."""
+    usual = {"pid": "paper", "reviewer_email": "email"}
+    record = {usual.get(key) or as_text(names.get(key, key)): value for key, value in review.items()}
     submitted = as_text(review.get("status", "complete")).casefold() in _SUBMITTED
     return record | {"submitted_at": review.get("modified_at") if submitted else None}
-
-
-def _is_review(one: Mapping[str, Any]) -> bool:
-    return one.get("object") == "review" or bool({"reviewer_email", "reviewer", "rid"} & set(one))
-
-
-def _role(key: str, names: Mapping[str, Any]) -> str:
-    return {"pid": "paper", "reviewer_email": "email"}.get(key) or as_text(names.get(key, key))
 
 
 def _unlisted(which: str) -> Unlisted:
@@ -264,66 +240,65 @@ def _before_any(name: str, table: Table) -> Table | None:
 
 _EMAIL = {"reviewer": ("email",)}
 _PAPERS, _REVIEWERS = Use("papers"), Use("reviewers")
-_CONFLICTED = Rule("action", _is_conflict)
+_CONFLICTED = Rule("action", lambda action: action.strip().casefold() == "conflict")
 _BARRED = Rule("conflict", _says_conflict)
 _ACTIONS = ("action", _PAPER_CELL, "email|user|name|reviewer|reviewer_email")
-#: What pcassignments says of a paper for whose administrator it was not made.
+#: Papers that the person who downloaded pcassignments may not see have the action none.
 _SEEN = Rule("action", lambda action: action.strip().casefold() != "none", means="unseen")
 _NO_META = Rule("action", lambda action: not re.fullmatch("meta(review)?", action.strip(), re.I), means="meta")
 _CLEARED = Rule("action", lambda action: action.strip().casefold() != "clearreview")
 _ASSIGNED = Rule("action", lambda action: not _is_no_review(action), "action assigns no review")
-#: The same of JSON and of lists of papers.
+#: The same in JSON and lists of papers.
 _REVIEWED = Rule("email", lambda email: bool(email.strip()))
 _NO_META_TYPE = Rule("rtype", lambda kind: kind != _META, means="meta")
 _THERE = Rule(_STATE, lambda state: not _is_out(state), means="out")
 _SHOWN = Rule(_STATE, lambda state: state != "unseen", means="unseen")
 _LIVE = Rule("status", lambda status: not _is_out(status), "status says they are no submissions", means="out")
-#: Where the number of reviews may not be seen it is empty, not 0.
+#: A hidden number of reviews is empty, not 0.
 _COUNTED = Rule("# Reviews", lambda count: bool(count.strip()), means="unseen")
-#: Who has a review that only members of the PC can have.
+#: Reviews that only members of the PC can have.
 _INSIDE = Rule("action", lambda action: bool(re.fullmatch("(primary|secondary|pc|meta)review", action.strip(), re.I)))
 _INSIDE_ROW = Rule("reviewtype", lambda kind: kind.strip().casefold() in {"primary", "secondary", "pcreview", "meta"})
 _INSIDE_TYPE = Rule("rtype", lambda kind: kind in {"2", "3", "4", _META})
 _NUMBER = "[0-9]+"
 
-#: An address that HotCRP can have and that a row may name; what begins with # or - it takes for a tag there.
+#: A valid address; in a row HotCRP mistakes one that begins with # or - for a tag.
 _ADDRESS = re.compile(r"(?![-#])[-!#$%&'*+./0-9=?A-Z^_`a-z{|}~]+@(?:_\.|(?:[-0-9A-Za-z]+\.)+)[0-9A-Za-z]+")
-#: A paper that is no number would be a search of its own, which may find many.
+#: Anything but a number would be a search, which may find many papers.
 _PAPER_NUMBER = re.compile(r"[1-9][0-9]*")
 _ROUND = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-#: How HotCRP parts an address that it searches for: it finds subdomains, and, but for these ends, longer domains too.
+#: The parts of an address in a search: it finds subdomains and, except for these ends, longer domains too.
 _PARTS = re.compile(r"(?P<name>.*)@(?P<domain>.*?)(?P<end>(?:[.](?:com|net|edu|org|us|uk|fr|be|jp|cn))?)", re.I)
 
 _REFUSED = "HotCRP refuses the whole file for one row that"
-#: The tag of a quality, which chairs alone see, and what its lists begin with.
+#: The tag of a quality, visible only to chairs, and the suffixes for lists.
 TAG = "~~calibrated"
 LISTS = ("in", "discuss", "out", "aside")
-#: Digits of a quality: HotCRP keeps six or seven in all, and would take a longer one for a change each time.
+#: Decimals of a quality: HotCRP keeps six or seven digits, and a longer value would be a change each time.
 DIGITS = 3
 
 
 def _search(email: str, known: Collection[str]) -> str:
-    """Return what finds the reviews of a person, and of nobody else who is known.
+    """Return a search that finds the reviews of a person and of nobody else known.
 
     >>> _search("ann@mit.edu", ["bob@mit.edu"]), _search("ann@mit.edu", ["ann@csail.mit.edu", "ANN@mit.edu"])
     ('ann@mit.edu', 'ann@mit.ed*u')
     """
     others = [one for one in known if one.casefold() != email.casefold()]
     parts = _PARTS.fullmatch(email)
-    if parts is None or not any(map(_found_by(parts), others)):
+    if parts is None:
         return email
-    # With a star HotCRP takes an address for a pattern, letter by letter.
+    # An address without a star also finds those of subdomains and longer domains.
+    end = re.escape(parts["end"]) if parts["end"] else r"(?:[@.].*|)"
+    finds = re.compile(f"{re.escape(parts['name'])}@(?:|.*[.]){re.escape(parts['domain'])}{end}", re.I)
+    if not any(map(finds.fullmatch, others)):
+        return email
+    # With a star an address is a pattern, matched letter by letter.
     for place in range(len(email) - 1, 0, -1):
         pattern = re.compile(f"{re.escape(email[:place])}.*{re.escape(email[place:])}", re.I)
         if not any(map(pattern.fullmatch, others)):
             return f"{email[:place]}*{email[place:]}"
     return email
-
-
-def _found_by(parts: re.Match[str]) -> Callable[[str], object]:
-    """Return the test whether HotCRP finds another address, too, when it searches for one without a star."""
-    end = re.escape(parts["end"]) if parts["end"] else r"(?:[@.].*|)"
-    return re.compile(f"{re.escape(parts['name'])}@(?:|.*[.]){re.escape(parts['domain'])}{end}", re.I).fullmatch
 
 
 class HotCRP(System):
@@ -418,8 +393,12 @@ class HotCRP(System):
             lists=_NUMBER,
         ),
         _json("HotCRP's papers", _papers_from_json, Use("papers", rules=(_THERE, _SHOWN))),
-        _json("HotCRP's conflicts", _conflicts_from_json, Use("conflicts", _EMAIL)),
-        _json("HotCRP's authors", _authors_from_json, Use("authors", {"author": ("email",)})),
+        _json(
+            "HotCRP's conflicts",
+            partial(_people, lambda paper: paper.get("pc_conflicts") or {}),
+            Use("conflicts", _EMAIL),
+        ),
+        _json("HotCRP's authors", partial(_people, _authors), Use("authors", {"author": ("email",)})),
     )
     words = "HotCRP's bulk assignment, which only adds"
     options = ("label",)
@@ -444,18 +423,10 @@ class HotCRP(System):
     results = "tags of qualities and lists that chairs see, as a bulk assignment"
 
     def write(self, outgoing: Outgoing) -> str:
-        r"""Return one row a review, which HotCRP applies all together or not at all.
+        r"""Return one row per review, which HotCRP applies all together or not at all.
 
-        Reviews are primary reviews; external ones where the reviewer is known not to be in the PC.
+        Reviews are primary, or external if the reviewer is known not to be in the PC.
 
-        Raises
-        ------
-        InputError
-            If a paper is no number, a reviewer no address that HotCRP takes, or the label cannot be the name of a
-            round.
-
-        Examples
-        --------
         >>> print(HotCRP().write(Outgoing({"item": [7], "reviewer": ["ann@example.org"]}, label="R2")), end="")
         paper,action,email,reviewtype,round
         7 -re:ann@example.org,review,ann@example.org,primary,R2
@@ -468,7 +439,7 @@ class HotCRP(System):
         known = {*map(str, outgoing.people), *emails}
         search = {email: _search(email, known) for email in dict.fromkeys(emails)}
         outside = set(map(str, outgoing.outsiders))
-        # Addresses go out as they are: an apostrophe before one that begins like a formula would make it another.
+        # Addresses are not guarded: an apostrophe before one that begins like a formula would change it.
         return csv_text(
             {
                 "paper": [
@@ -483,22 +454,10 @@ class HotCRP(System):
         )
 
     def write_results(self, columns: Mapping[str, Sequence[Any]]) -> str:
-        r"""Return qualities and lists as tags, by which HotCRP sorts (``rorder:~~calibrated``) and searches.
+        r"""Return qualities and lists as tags for sorting (``rorder:~~calibrated``) and searching.
 
-        A paper without a quality, or on no list, loses the tag that it may have had.
+        A paper without a quality, or on no list, loses a former tag.
 
-        Parameters
-        ----------
-        columns
-            ``item``, ``quality``, and perhaps ``list``, one of :data:`LISTS`.
-
-        Raises
-        ------
-        InputError
-            If a paper is no number.
-
-        Examples
-        --------
         >>> print(HotCRP().write_results({"item": [7, 9], "quality": [4.4, None], "list": ["in", "out"]}), end="")
         paper,action,tag
         7,tag,~~calibrated#4.400
@@ -515,9 +474,9 @@ class HotCRP(System):
         papers, qualities = columns["item"], columns["quality"]
         expect(_PAPER_NUMBER.fullmatch, papers, self.name, self.items.words, self.items.remedy)
         known = [None if quality is None or quality != quality else f"#{quality:.{DIGITS}f}" for quality in qualities]
-        found = columns.get("list", [None] * len(papers))
-        # For each tag what follows it on each paper, None where the paper shall not have it.
-        values = {TAG: known} | {f"{TAG}-{name}": ["" if one == name else None for one in found] for name in LISTS}
+        lists = columns.get("list", [None] * len(papers))
+        # The value of each tag on each paper, None if the paper must not have it.
+        values = {TAG: known} | {f"{TAG}-{name}": ["" if one == name else None for one in lists] for name in LISTS}
         rows = [
             (paper, "cleartag" if value is None else "tag", f"{tag}{value or ''}")
             for tag, column in values.items()

@@ -1,4 +1,4 @@
-"""All conference systems that are known, by name."""
+"""All supported conference systems by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reviewgraph.formats.systems.pretalx import Pretalx
 from reviewgraph.formats.systems.start import START
 from reviewgraph.formats.systems.system import PLAIN, System
 
-#: Where a file may be from two of them, the first counts.
+#: If a file may be from several, the first counts.
 SYSTEMS: dict[str, System] = {
     system.name: system
     for system in (
@@ -24,7 +24,7 @@ SYSTEMS: dict[str, System] = {
 
 
 def sources() -> list[str]:
-    """Return what ``--format`` takes: the systems whose files are read, and tables of none.
+    """Return the values of ``--format``: the systems whose files are read, and tables of none.
 
     >>> sources()[:3]
     ['hotcrp', 'openreview', 'cmt']
@@ -33,7 +33,7 @@ def sources() -> list[str]:
 
 
 def takers() -> dict[str, System]:
-    """Return the systems that take reviews, by the names that ``--to`` takes.
+    """Return the systems that import reviews, by their names in ``--to``.
 
     >>> list(takers())
     ['hotcrp', 'openreview', 'cmt', 'start', 'pretalx', 'csv', 'mail']
@@ -42,7 +42,7 @@ def takers() -> dict[str, System]:
 
 
 def rated() -> dict[str, System]:
-    """Return the systems that take qualities and lists.
+    """Return the systems that import qualities and lists.
 
     >>> list(rated())
     ['hotcrp']
@@ -51,13 +51,7 @@ def rated() -> dict[str, System]:
 
 
 def check_format(name: str | None) -> None:
-    """Raise unless the name is one of :func:`sources`.
-
-    Raises
-    ------
-    InputError
-        Listing those there are.
-    """
+    """Raise unless the name is one of :func:`sources`."""
     if name is not None and name not in sources():
         message = f"format: expected one of {', '.join(sources())}, found {name!r}"
         raise InputError(message)

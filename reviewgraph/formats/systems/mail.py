@@ -1,4 +1,4 @@
-"""Tables that no system takes: of all that is known of each review, and of letters for mail merge."""
+"""Tables for people: all columns of each review, and letters for mail merge."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from reviewgraph._base.labels import Label
 
 
-#: What reviews that join groups of papers help to do.
+#: The purpose of reviews that join groups of papers.
 COMPARE = "compare the scores of all papers on one scale"
 
 
 def letters(outgoing: Outgoing) -> dict[Label, str]:
-    """Return a letter to each reviewer: it asks for reviews that help us to something, or tells which are assigned.
+    """Return a letter to each reviewer, which asks for reviews or lists those that are assigned.
 
     >>> asked = {"item": [1, 2], "reviewer": ["ann", "ann"]}
     >>> letters(Outgoing(asked, {2: "On ties"}, helps="compare them"))["ann"]
@@ -34,13 +34,13 @@ def letters(outgoing: Outgoing) -> dict[Label, str]:
 
 
 def _papers(outgoing: Outgoing) -> dict[Label, list[Label]]:
-    """Papers of each reviewer who is to be written to."""
+    """Return the papers of each reviewer who needs a letter."""
     settled = set(outgoing.settled)
-    found: dict[Label, list[Label]] = {}
+    papers: dict[Label, list[Label]] = {}
     for reviewer, item in outgoing.pairs:
         if (reviewer, item) not in settled:
-            found.setdefault(reviewer, []).append(item)
-    return found
+            papers.setdefault(reviewer, []).append(item)
+    return papers
 
 
 def _line(label: Label) -> str:
@@ -59,25 +59,23 @@ def _letter(reviewer: Label, papers: Sequence[Label], titles: Mapping[Label, str
 
 
 class Csv(System):
-    """Who takes a table with all that is known of each review, where the input came from no system that takes one."""
+    """A table with all columns of each review, the default if the system of the input imports none."""
 
     name = "csv"
     words = "a table with all columns"
 
     def write(self, outgoing: Outgoing) -> str:
-        """Return the columns."""
         return csv_text(outgoing.columns)
 
 
-#: What is written where nobody says who takes it.
 CSV = Csv()
 
 
 class Mail(System):
-    """A program for mail merge: a row a reviewer, with all the papers and the letter."""
+    """A program for mail merge: one row per reviewer, with all the papers and the letter."""
 
     name = "mail"
-    words = "a table for mail merge, a row a reviewer"
+    words = "a table for mail merge, one row per reviewer"
     read_back = False
 
     def write(self, outgoing: Outgoing) -> str:

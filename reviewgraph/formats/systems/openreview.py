@@ -1,4 +1,4 @@
-"""OpenReview: notes, edges and groups as its API returns them, and the files of its matcher."""
+"""OpenReview: notes, edges and groups of its API, and the files of its matcher."""
 
 from __future__ import annotations
 
@@ -18,34 +18,25 @@ from reviewgraph.formats.systems.system import ALIAS, MEMBER, META, Export, Outg
 from reviewgraph.formats.values import parse_number
 
 _EXTRAS = (
-    "title",
-    "number",
-    "confidence",
-    "reviewer_confidence",
-    "signature",
-    "forum",
-    "venueid",
-    "label",
-    "invitation",
-    "submitted_at",
-    "asked_at",
+    *("title", "number", "confidence", "reviewer_confidence", "signature", "forum", "venueid", "label"),
+    *("invitation", "submitted_at", "asked_at"),
 )
 
-#: What edges are for, by the last part of their invitation.
+#: Purposes of edges, by the last part of their invitation.
 _ASSIGNED = ("assignment", "proposed_assignment", "invite_assignment")
 _SCORED = ("affinity_score", "aggregate_score")
 _NO_REVIEWS = ("meta", "ethics", "senior")
-#: How the last part of a venue begins where submissions are that were withdrawn, or rejected without review.
+#: Start of the last part of the venue of submissions that were withdrawn or rejected without review.
 _GONE = re.compile(r"(?:withdrawn|desk_?reject)", re.I)
 
 
 def _listed(content: Any, name: str) -> list[dict[str, Any]]:
-    """Return a list of objects, or the one that an answer of the API holds under a name."""
+    """Return a list of objects, or that which an answer of the API holds under a name."""
     return objects(content.get(name) if isinstance(content, dict) else content)
 
 
 def _invitations(note: dict[str, Any]) -> Iterator[str]:
-    """Return the last parts of a note's or an edge's invitations, in lower case; API 1 has one, API 2 several."""
+    """Return the last parts of the invitations of a note or an edge, in lower case; API 1 has one, API 2 several."""
     given = note.get("invitations", note.get("invitation"))
     for invitation in given if isinstance(given, list) else [given]:
         if isinstance(invitation, str):
@@ -63,18 +54,18 @@ def _is_meta_review(note: dict[str, Any]) -> bool:
 
 
 def _is_submission(note: dict[str, Any]) -> bool:
-    """Return whether a note is a submission, whatever a venue calls its submissions; API 2 says where each stands."""
+    """Return whether a note is a submission, whatever its venue calls submissions; API 2 has the venue of each."""
     return "venueid" in note["content"] or any(name.endswith("submission") for name in _invitations(note))
 
 
 def _venue(note: dict[str, Any]) -> str:
-    """Return where a submission stands: its venue in API 2; in API 1 its invitation, which a withdrawal changes."""
+    """Return the venue of a submission in API 2; in API 1 its invitation, which a withdrawal changes."""
     venue = _value(note["content"].get("venueid"))
     return venue if isinstance(venue, str) else str(note.get("invitation") or "")
 
 
 def _stands(venue: str) -> bool:
-    """Return whether a submission is in the running: neither withdrawn nor rejected without review.
+    """Return whether a submission is neither withdrawn nor rejected without review.
 
     >>> [_stands(venue) for venue in ("V.cc/2026/Conference/Withdrawn_Submission", "V.cc/2026/Conference/Submission")]
     [False, True]
@@ -83,17 +74,17 @@ def _stands(venue: str) -> bool:
 
 
 def _notes(content: Any) -> list[dict[str, Any]]:
-    """Return all notes that are not deleted, the replies inside others with them."""
-    found = [note for note in _listed(content, "notes") if isinstance(note.get("content"), dict)]
-    for note in list(found):
+    """Return all notes that are not deleted, including the replies inside others."""
+    notes = [note for note in _listed(content, "notes") if isinstance(note.get("content"), dict)]
+    for note in list(notes):
         details = note.get("details")
         for replies in ("directReplies", "replies"):
-            found += objects(details.get(replies)) if isinstance(details, dict) else []
-    return [note for note in found if not note.get("ddate") and isinstance(note.get("content"), dict)]
+            notes += objects(details.get(replies)) if isinstance(details, dict) else []
+    return [note for note in notes if not note.get("ddate") and isinstance(note.get("content"), dict)]
 
 
 def _name(entry: Any) -> str | None:
-    """Return what a note is called; None where that is no text."""
+    """Return the name of a note; None if it is not text."""
     return entry if isinstance(entry, str) else None
 
 
@@ -103,7 +94,7 @@ def _value(entry: Any) -> Any:
 
 
 def _reviews(name: str, content: Any) -> Grid | None:
-    """Return the review notes, with those fields of their content that begin with a number or are usual scores."""
+    """Return the reviews, with those fields of their content that begin with a number or have usual names of scores."""
     notes = _notes(content)
     reviews = {_name(note.get("id")) or number: note for number, note in enumerate(notes) if _is_review(note)}
     if not reviews:
@@ -129,12 +120,12 @@ def _reviews(name: str, content: Any) -> Grid | None:
         for forum in submissions
         if forum not in reviewed
     ]
-    found = from_records(name, [*records, *idle], "review")
+    grid = from_records(name, [*records, *idle], "review")
     metas = {_name(note.get("id")) or number for number, note in enumerate(notes) if _is_meta_review(note)}
     if metas:
-        found.notes.append(f"{counted(len(metas), 'meta review')} left out")
-        found.left_out.append(LeftOut(len(metas), META))
-    return found
+        grid.notes.append(f"{counted(len(metas), 'meta review')} left out")
+        grid.left_out.append(LeftOut(len(metas), META))
+    return grid
 
 
 def _may_score(key: str, entry: Any) -> bool:
@@ -147,16 +138,16 @@ def _may_score(key: str, entry: Any) -> bool:
 
 
 def _papers(name: str, content: Any) -> Grid | None:
-    found = [note for note in _notes(content) if _is_submission(note)]
+    submissions = [note for note in _notes(content) if _is_submission(note)]
     records = [
         {"forum": note.get("id"), "title": _value(note["content"].get("title")), "venueid": _venue(note)}
-        for note in found
+        for note in submissions
     ]
     return from_records(name, records, "submission") if records else None
 
 
 def _edges(content: Any) -> list[dict[str, Any]]:
-    """Return edges that are not deleted, groups of edges taken apart."""
+    """Return the edges that are not deleted, groups of edges split."""
     given = _listed(content, "edges") or _listed(content, "groupedEdges")
     if given and all(isinstance(one.get("id"), dict) and "values" in one for one in given):
         given = [{**one["id"], **edge} for one in given for edge in objects(one["values"])]
@@ -165,11 +156,11 @@ def _edges(content: Any) -> list[dict[str, Any]]:
 
 
 def _edges_of(names: Collection[str], head: str, tail: str, name: str, content: Any) -> Grid | None:
-    """Return the edges of some invitations, those of no invitation where there is none."""
-    found = [edge for edge in _edges(content) if set(names) & set(_invitations(edge) or ())]
-    if not found:
+    """Return the edges of some invitations; None if there are none."""
+    edges = [edge for edge in _edges(content) if set(names) & set(_invitations(edge) or ())]
+    if not edges:
         return None
-    runs = sorted({str(edge.get("label")) for edge in found if "proposed_assignment" in _invitations(edge)})
+    runs = sorted({str(edge.get("label")) for edge in edges if "proposed_assignment" in _invitations(edge)})
     if len(runs) > 1:
         message = (
             f"{name}: proposed assignments of {len(runs)} runs of the matcher ({quote_all(runs, 6)}); keep the edges "
@@ -184,19 +175,19 @@ def _edges_of(names: Collection[str], head: str, tail: str, name: str, content: 
             "label": edge.get("label"),
             **({"asked_at": asked} if (asked := edge.get("cdate") or edge.get("tcdate")) else {}),
         }
-        for edge in found
+        for edge in edges
     ]
     return from_records(name, records, "edge")
 
 
 def _bare_edges(name: str, content: Any) -> Grid | None:
-    found = [edge for edge in _edges(content) if not list(_invitations(edge))]
+    edges = [edge for edge in _edges(content) if not list(_invitations(edge))]
     keys = ("head", "tail", "weight", "label")
-    return from_records(name, [{key: edge.get(key) for key in keys} for edge in found], "edge") if found else None
+    return from_records(name, [{key: edge.get(key) for key in keys} for edge in edges], "edge") if edges else None
 
 
 def _matched(name: str, content: Any) -> Grid | None:
-    """Return what the matcher writes: a list of users with scores by paper; a row without a user where it is empty."""
+    """Return the users with scores by paper that the matcher writes; a row without a user for a paper without users."""
     if not isinstance(content, dict) or not all(isinstance(users, list) for users in content.values()):
         return None
     users = [user for users in content.values() for user in users]
@@ -211,12 +202,12 @@ def _matched(name: str, content: Any) -> Grid | None:
 
 
 def _groups(name: str, content: Any) -> Grid | None:
-    """Return who stands behind each anonymous group: an object of names, or groups with one member each."""
+    """Return the person behind each anonymous group: an object of names, or groups with one member each."""
     if isinstance(content, dict) and content and all(isinstance(person, str) for person in content.values()):
         pairs = list(content.items())
     else:
         groups = _listed(content, "groups")
-        members = [group.get("members") for group in groups]  # a group that one may not look into has none
+        members = [group.get("members") for group in groups]  # a group without read access has none
         pairs = [
             (str(group.get("id")), str(known[0]))
             for group, known in zip(groups, members, strict=True)
@@ -242,18 +233,18 @@ def _edge_export(what: str, names: Collection[str], *uses: Use, head: str = "hea
 
 
 _PAIRED = {"item": ("head",), "reviewer": ("tail",)}
-#: A paper without users is one that nobody reviews.
+#: A paper without users has no reviews.
 _USED = Rule("user", bool)
-#: A submission without a signature is one that nobody reviews.
+#: A submission without a signature has no reviews.
 _SIGNED = Rule("signature", bool)
 _STANDING = Rule("venueid", _stands, "submission is withdrawn or desk-rejected", means="out")
 _CONFLICT = Rule("weight", lambda cell: parse_number(cell) == -1)
 
-#: The label of proposed edges whose run has no name of its own.
+#: The default label of proposed edges.
 LABEL = "reviewgraph"
-#: How the invitations end under which edges propose reviews, and under which they are reviews.
+#: Ends of the invitations of proposed and of deployed assignments.
 _PROPOSED, _DEPLOYED = "/-/Proposed_Assignment", "/-/Assignment"
-#: The weight of an edge where no affinities are known.
+#: The weight of an edge without an affinity.
 WEIGHT = 1.0
 
 
@@ -326,18 +317,10 @@ class OpenReview(System):
     options = ("label", "invitation")
 
     def write(self, outgoing: Outgoing) -> str:
-        r"""Return a list of edges; who may read and write them comes from the invitation they are posted under.
+        r"""Return a list of edges; their readers and writers come from the invitation under which they are posted.
 
-        A run is told apart by its label, and only proposed edges belong to one: the invitation of those that are
-        assigned has no place for it.
+        A label identifies a run of the matcher; the invitation of deployed edges does not accept one.
 
-        Raises
-        ------
-        InputError
-            If a label is given for edges that cannot have one.
-
-        Examples
-        --------
         >>> edges = Outgoing({"item": ["n1"], "reviewer": ["~Ann_Bo1"]}, weights=[0.5], label="run-2")
         >>> print(OpenReview().write(edges), end="")
         [

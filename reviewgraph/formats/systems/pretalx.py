@@ -1,4 +1,4 @@
-"""pretalx: the exports of its pages as CSV and JSON, what its API returns, and the assignments that it imports."""
+"""pretalx: the exports of its pages as CSV and JSON, answers of its API, and the assignments that it imports."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from reviewgraph.formats.grids import Grid, Line, from_records, objects, to_grid
 from reviewgraph.formats.systems.system import ALIAS, MEMBER, Accepted, Export, Outgoing, Rule, System, Use
 from reviewgraph.formats.tables import Table
 
-# What pretalx calls a proposal or a person: letters and digits that are not mistaken for one another.
+# The code of a proposal or a person: letters and digits that cannot be confused.
 _CODE = re.compile(r"[A-HJ-NP-Z3789]{6,16}")
-#: Columns of the export of reviews that are no answers to questions.
+#: Columns of the export of reviews that are not answers to questions.
 _FIXED = ("score", "text", "proposal_id", "proposal_title", "created", "updated", "reviewer_name", "reviewer_email")
 _EXTRAS = (*_FIXED[1:], "submission", "title", "state", "user", "assigned_reviewers", "speakers", "id")
 #: "Score in “Impact”": pretalx leaves these columns empty, and adds others by the names of the categories.
 _EMPTY = "score_in_"
-#: States of proposals that are not in the running, and of those decided on, which take no further review.
+#: States of proposals that are out, and of decided ones, which take no further review.
 _GONE = ("withdrawn", "canceled", "draft")
 _DECIDED = ("accepted", "confirmed", "rejected")
 
 
 def is_code(label: str) -> bool:
-    """Return whether a label may be what pretalx calls a proposal or a person.
+    """Return whether a label may be the code of a proposal or a person.
 
     >>> [is_code(label) for label in ("FCTN9J", "12", "ann@example.org")]
     [True, False, False]
@@ -37,25 +37,25 @@ def is_code(label: str) -> bool:
 
 
 def _coded(column: str, grid: Grid) -> bool:
-    """Return whether a column has proposals in it, each by its code."""
+    """Return whether a column has the codes of proposals."""
     return bool(grid.lines) and all(map(is_code, grid.column(column)))
 
 
 def _page_reviews(name: str, table: Table) -> Grid | None:
-    """Return the reviews that a page exports, without columns that are always empty; None where they are others'."""
+    """Return the exported reviews of a page without its empty columns; None if they are of another system."""
     grid = to_grid(table)
     if not _coded("Proposal ID", grid):
         return None
     kept = [place for place, text in enumerate(grid.header) if not normalise(text).startswith(_EMPTY)]
     lines = (Line([line.cells[place] for place in kept], line.place) for line in grid.lines)
-    found = Grid(name, [grid.header[place] for place in kept], lines)
-    further = [text for text in found.header if normalise(text) not in _FIXED]
-    if further and found.position("Score") is not None:
-        found.notes.append(
+    reviews = Grid(name, [grid.header[place] for place in kept], lines)
+    further = [text for text in reviews.header if normalise(text) not in _FIXED]
+    if further and reviews.position("Score") is not None:
+        reviews.notes.append(
             f"Score is the category of this name where there is one, and otherwise the total; {quote_all(further)} "
             "may be named instead, as in --columns score=NAME"
         )
-    return found
+    return reviews
 
 
 def _page_proposals(name: str, table: Table) -> Grid | None:
@@ -66,7 +66,7 @@ def _page_proposals(name: str, table: Table) -> Grid | None:
 def _records(
     name: str, content: Any, needs: Sequence[str], extract: Callable[[str, Table], Grid | None]
 ) -> Grid | None:
-    """Return the JSON of a page as the table that its CSV is."""
+    """Return the JSON of a page as the table in its CSV."""
     rows = objects(content)
     if not rows or not all(set(needs) <= set(row) for row in rows):
         return None
@@ -79,7 +79,7 @@ def _results(content: Any) -> list[dict[str, Any]]:
 
 
 def _paged(grid: Grid, content: Any) -> Grid:
-    """Say that an answer of the API is one page of several."""
+    """Note if an answer of the API is one page of several."""
     if isinstance(content, dict) and (content.get("next") or content.get("previous")):
         grid.notes.append(
             f"one page with {len(_results(content))} of {content.get('count')}; give all pages, or ask for more at a "
@@ -89,12 +89,12 @@ def _paged(grid: Grid, content: Any) -> Grid:
 
 
 def _one(value: Any, key: str) -> Any:
-    """Return what an object is called by a key, or the value where it is not expanded to one."""
+    """Return the value of an object for a key, or the object itself if it is not expanded."""
     return value.get(key) if isinstance(value, dict) else value
 
 
 def _category(given: Any) -> str:
-    """Return the name of a category of scores, in whatever language it has one; its number where it is not expanded."""
+    """Return the name of a category of scores in any language, or its number if it is not expanded."""
     if not isinstance(given, dict):
         return f"category {given}"
     name = given.get("name")
@@ -107,29 +107,21 @@ def _api_reviews(name: str, content: Any) -> Grid | None:
         return None
     records = [
         {
-            # A category may be called as a field of ours is, which then counts.
+            # A category may have the name of one of our fields, which then counts.
             **{_category(score.get("category")): score.get("value") for score in objects(one["scores"])},
             "submission": _one(one["submission"], "code"),
-            "title": _title(one["submission"]),
-            "state": _state(one["submission"]),
+            **{key: submission.get(key) for key in ("title", "state")},
             "user": _one(one.get("user"), "code"),
             "score": one["score"],
         }
         for one in reviews
+        for submission in [one["submission"] if isinstance(one["submission"], dict) else {}]
     ]
     return _paged(from_records(name, records, "review"), content)
 
 
-def _title(submission: Any) -> Any:
-    return submission.get("title") if isinstance(submission, dict) else None
-
-
-def _state(submission: Any) -> Any:
-    return submission.get("state") if isinstance(submission, dict) else None
-
-
 def _api_proposals(name: str, content: Any) -> Grid | None:
-    """Return proposals, with who is assigned to them and who speaks, by address where that is known."""
+    """Return proposals with their assigned reviewers and speakers, by address if it is known."""
     proposals = _results(content)
     if not proposals or not all({"code", "title", "state", "speakers"} <= set(one) for one in proposals):
         return None
@@ -146,23 +138,23 @@ def _api_proposals(name: str, content: Any) -> Grid | None:
     return _paged(from_records(name, records, "submission"), content)
 
 
-def _listed(found: Any) -> list[Any]:
-    return found if isinstance(found, list) else []
+def _listed(content: Any) -> list[Any]:
+    return content if isinstance(content, list) else []
 
 
 def _each(column: str, becomes: str, table: Table) -> Grid:
-    """Return a row for each person of a column; one without a name where a proposal has nobody there."""
+    """Return a row for each person of a column; one without a name for a proposal without people there."""
     grid = to_grid(table)
     names = ("submission", "title", "state")
     cells = zip(grid.lines, grid.column(column), *map(grid.column, names), strict=True)
     lines = (Line([*others, who], line.place) for line, several, *others in cells for who in several.split(";"))
-    found = Grid(grid.name, [*names, becomes], lines)
-    found.notes = list(grid.notes)
-    return _with_decided(found)
+    people = Grid(grid.name, [*names, becomes], lines)
+    people.notes = list(grid.notes)
+    return _with_decided(people)
 
 
 def _with_decided(table: Table) -> Grid:
-    """Say how many proposals take no further review."""
+    """Note the number of proposals that take no further review."""
     grid = table if isinstance(table, Grid) else to_grid(table)
     states = next((one for one in ("state", "Proposal state") if grid.position(one) is not None), "")
     papers = next(one for one in ("submission", "ID") if grid.position(one) is not None)
@@ -176,7 +168,7 @@ def _with_decided(table: Table) -> Grid:
 
 
 def _api_teams(name: str, content: Any) -> Grid | None:
-    """Return address by code of those whose teams review."""
+    """Return address by code of the members of reviewing teams."""
     teams = _results(content)
     if not teams or not all({"members", "is_reviewer"} <= set(team) for team in teams):
         return None
@@ -190,21 +182,17 @@ def _api_teams(name: str, content: Any) -> Grid | None:
 
 
 def _assignments(name: str, content: Any) -> Grid | None:
-    """Return what pretalx imports: proposals by reviewer or reviewers by proposal, told by who has an address."""
-    if not isinstance(content, dict) or not content or not all(_texts(value) for value in content.values()):
+    """Return the file that pretalx imports, proposals by reviewer or the reverse, distinguished by addresses."""
+    if not isinstance(content, dict) or not content or not all(isinstance(value, list) for value in content.values()):
         return None
     pairs = [(key, one) for key, several in content.items() for one in several]
-    if not all(is_code(label) or "@" in label for pair in pairs for label in pair):
+    if not all(isinstance(one, str) and _is_person(key) and _is_person(one) for key, one in pairs):
         return None
     swapped = _addressed(one for _, one in pairs)
     if not pairs or (swapped and _addressed(key for key, _ in pairs)):
         return None
     records = [{"reviewer": one, "item": key} if swapped else {"reviewer": key, "item": one} for key, one in pairs]
     return from_records(name, records, "pair")
-
-
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _addressed(labels: Iterable[str]) -> bool:
@@ -236,7 +224,7 @@ _PROPOSED = Use(
     reshape=_with_decided,
 )
 _PAPER = {"item": ("submission",)}
-#: A proposal without a reviewer is one that nobody reviews.
+#: A proposal without a reviewer has no reviews.
 _USED = Rule("reviewer", bool)
 _SPOKEN = Rule("speaker", bool)
 
@@ -309,15 +297,8 @@ class Pretalx(System):
     }
 
     def write(self, outgoing: Outgoing) -> str:
-        r"""Return an object of lists, the codes of proposals by the address or the code of a reviewer.
+        r"""Return an object of lists: the codes of proposals by the address or code of a reviewer.
 
-        Raises
-        ------
-        InputError
-            If a paper is no code of a proposal, or a reviewer neither a code nor an address.
-
-        Examples
-        --------
         >>> print(Pretalx().write(Outgoing({"item": ["FCTN9J", "KEKMUV"], "reviewer": ["ann@x.org"] * 2})), end="")
         {
         "ann@x.org": ["FCTN9J", "KEKMUV"]

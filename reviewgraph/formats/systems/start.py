@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from reviewgraph.formats.grids import Grid, Line
 from reviewgraph.formats.systems.system import Accepted, Export, Outgoing, Rule, System, Use
 
-# Each part ends with its colon, so that there is one way to match: with two, a long line takes forever.
+# Each part ends with its colon, so that a line matches in one way only: with two, a long one takes exponential time.
 _LINE = re.compile(r"\s*(?:[^\s:,;]+:)+(?:[^\s:,;]+)?\s*")
-#: A submission without users is one that nobody reviews.
+#: A submission without users has no reviews.
 _USED = Rule("user", bool)
-#: What the numbers of a matrix of bids say.
+#: The numbers in a matrix of bids.
 _BIDS = {"1": "yes", "2": "maybe", "3": "no", "4": "conflict"}
 
 
 def _assignments(name: str, rows: Sequence[Line]) -> Grid | None:
-    """Return a row for each user of the lines ``submission:user:user``, and one without a user where there is none."""
+    """Return a row for each user of lines ``submission:user:user``, one without a user for a line without users."""
     if not all(len(line.cells) == 1 and _LINE.fullmatch(line.cells[0]) for line in rows):
         return None
     pairs = [
@@ -30,7 +30,7 @@ def _assignments(name: str, rows: Sequence[Line]) -> Grid | None:
 
 
 def _matrix(name: str, rows: Sequence[Line]) -> Grid | None:
-    """Return a row for each bid of the matrix, submissions down and users across."""
+    """Return a row for each bid of the matrix, whose rows are submissions and columns users."""
     users, *below = rows  # the last column may have no name, since each line ends in a comma
     bids = [cell.strip() for line in below for cell in line.cells[1:]]
     if len(users.cells) < 2 or not any(bids) or not set(bids) <= {"", *_BIDS} or _BIDS.keys() & set(users.cells[1:]):
@@ -47,7 +47,7 @@ def _matrix(name: str, rows: Sequence[Line]) -> Grid | None:
     )
 
 
-#: What parts names on a line, or ends it.
+#: A name without separators.
 _PART = re.compile(r"[^:\s]+")
 _NAMES = Accepted(
     _PART.fullmatch,
@@ -93,13 +93,6 @@ class START(System):
     def write(self, outgoing: Outgoing) -> str:
         r"""Return lines ``submission:user:user``.
 
-        Raises
-        ------
-        InputError
-            If a name holds a colon or a space.
-
-        Examples
-        --------
         >>> START().write(Outgoing({"item": [4, 7, 4], "reviewer": ["ann", "ann", "bob"]}))
         '4:ann:bob\n7:ann\n'
         """

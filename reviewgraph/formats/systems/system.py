@@ -1,13 +1,11 @@
-"""What a conference system is: the files that it hands out, which are read, and the one that it takes."""
+"""Conference systems: the files that they export, which are recognised and read, and the one that they import."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.provenance import FileRead, LeftOut
@@ -15,18 +13,18 @@ from reviewgraph._base.text import counted, listed, shortened
 from reviewgraph.formats.columns import Role, Unlisted, named, normalise, recognised
 from reviewgraph.formats.files import Problems, cut, quote, quote_all
 from reviewgraph.formats.grids import Line, to_grid
-from reviewgraph.formats.tables import Aside, Column, Rows, Source, Table, of_rows, recoded
+from reviewgraph.formats.tables import Aside, Column, Rows, Source, Table, Wrapped, of_rows, recoded
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray
     from reviewgraph._base.labels import Label
 
 
-#: Why rows are left out, whichever file says so of their papers or of them.
+#: Why rows are left out.
 OUT = "of papers that are withdrawn, rejected without review or not submitted"
 META = "of meta reviews"
 
-#: What a file can serve for, and the further kinds that do as well; ``names`` tells who stands behind an alias.
+#: The purposes of files, and the kinds of files that serve each; ``names`` lists the people behind aliases.
 ACCEPTED = {
     "reviews": ("reviews", "assignments", "names"),
     "assignments": ("assignments", "reviews"),
@@ -40,178 +38,108 @@ ACCEPTED = {
 
 
 class Rule(NamedTuple):
-    """Which rows count: those whose cell in the first column of a name passes.
+    """Which rows count: those whose cell in the first column of a name passes."""
 
-    Parameters
-    ----------
-    column
-        The name of the column; a table without it keeps all its rows.
-    keeps
-        Whether a cell lets its row count.
-    why
-        What is said of the rows left out: "rows left out, whose action assigns no review". By default nothing: they
-        are no odd ones, but what else the file is for.
-    means
-        What a row left out says of its paper, a field of :class:`~reviewgraph.formats.tables.Aside`: by default that
-        it is one, where its export lists papers.
-    """
-
-    column: str
-    keeps: Callable[[str], bool]
+    column: str  #: The name of the column; a table without it keeps all its rows.
+    keeps: Callable[[str], bool]  #: Whether a cell lets its row count.
+    #: Reason in the note on rows left out: "rows left out, whose action assigns no review". By default there is no
+    #: note: the rows serve another purpose of the file.
     why: str = ""
+    #: The field of :class:`~reviewgraph.formats.tables.Aside` for the paper of a row left out.
     means: Literal["listed", "out", "unseen", "meta"] = "listed"
 
 
 @dataclass(frozen=True, eq=False)
 class Use:
-    """Something a file serves for.
+    """A purpose of a file."""
 
-    Parameters
-    ----------
-    kind
-        One of :data:`ACCEPTED`.
-    columns
-        The name of the column by role, where the usual names would not find it; the first that is there counts.
-    rules
-        Which rows count.
-    choices
-        Names of columns by role of which a person has to choose one, where several are there.
-    find
-        Returns such names for one table, where they are not always the same.
-    reshape
-        Makes the table that is read of the one in the file, where they are not the same.
-    members
-        The rows whose reviewers are of the committee, where it says of some.
-    tells
-        Whether reviewers without such a row are not of it.
-    """
-
-    kind: str
+    kind: str  #: One of :data:`ACCEPTED`.
+    #: Names of columns by role that the usual names do not cover, the best first.
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    rules: Sequence[Rule] = ()
+    rules: Sequence[Rule] = ()  #: Which rows count.
+    #: Names of columns by role between which the user has to choose.
     choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: Returns such names for one table, if they vary.
     find: Callable[[Table], Mapping[str, Sequence[str]]] | None = None
+    #: Converts the table in the file to the one that is read.
     reshape: Callable[[Table], Table] | None = None
-    members: Rule | None = None
-    tells: bool = False
+    members: Rule | None = None  #: The rows whose reviewers are of the committee.
+    tells: bool = False  #: Whether reviewers without such a row are not of it.
 
 
 @dataclass(frozen=True, eq=False)
 class Export:
-    """One kind of file that a system hands out.
+    """One kind of file that a system exports."""
 
-    Parameters
-    ----------
-    what
-        What messages call it.
-    uses
-        What it serves for, its own purpose first; nothing where it is known only to be told from others.
-    needs
-        Normalised names of columns by which a table is recognised, as regular expressions: each stands in its header.
-    lacks
-        Names that it does not have.
-    container
-        What it is found in: "table", "json", "xml", "folder", or "lines", a text without a header.
-    extract
-        Makes a table of the container, or returns None where it is something else; a table with a header serves as it
-        is by default.
-    say
-        What a person should know about it.
-    extras
-        Normalised names of columns that hold no score, beside those of the roles.
-    lists
-        The papers that it lists in rows that are no reviews, as a regular expression; they are papers all the same. By
-        default it lists none.
-    unlisted
-        Which papers cannot be in it; None by default.
-    lenient
-        Whether its rows leave out empty cells at their ends, or have blanks before cells.
-    shy
-        Other tables look like it, so that it is recognised only where its system is named, or, if this is "kind",
-        where just what it serves for is wanted; "" where nothing else looks like it.
-    system
-        The name of the system, which its class fills in.
-    """
-
-    what: str
+    what: str  #: Its name in messages.
+    #: Its purposes, the main one first; none if it is recognised only to distinguish it from others.
     uses: Sequence[Use]
+    #: Normalised names of the columns by which a table is recognised, as regular expressions.
     needs: Collection[str] = ()
-    lacks: Collection[str] = ()
+    lacks: Collection[str] = ()  #: Names that it does not have.
+    #: Its container: "table", "json", "xml", "folder", or "lines", a text without a header.
     container: str = "table"
+    #: Converts the container to a table, or returns None if it is something else; by default it is the table.
     extract: Callable[[str, Any], Table | None] | None = None
-    say: str = ""
-    extras: Collection[str] = ()
+    say: str = ""  #: A note for the user.
+    extras: Collection[str] = ()  #: Normalised names of columns that hold no score, beside those of the roles.
+    #: The papers that it lists in rows that are not reviews, as a regular expression.
     lists: str = ""
-    unlisted: Unlisted | None = None
-    lenient: bool = False
+    unlisted: Unlisted | None = None  #: The papers that cannot be in it.
+    lenient: bool = False  #: Whether its rows omit empty cells at their ends, or have blanks before cells.
+    #: Other tables look like it, so it is recognised only if its system is named ("name"), or also if exactly its
+    #: purpose is wanted ("kind").
     shy: Literal["", "kind", "name"] = ""
-    system: str = ""
+    system: str = ""  #: The name of the system, set by its class.
 
     def fits(self, header: Sequence[str]) -> bool:
         """Return whether a header has all that it needs and nothing that it lacks."""
         present = set(map(normalise, header))
-        found = (any(map(re.compile(name).fullmatch, present)) for name in self.needs)
-        return all(found) and not present & set(self.lacks)
+        matches = (any(map(re.compile(name).fullmatch, present)) for name in self.needs)
+        return all(matches) and not present & set(self.lacks)
 
     def use(self, kind: str | None) -> Use | None:
-        """Return what serves for a kind, the best first; its own purpose where no kind is given."""
+        """Return the best use for a kind, the main purpose if no kind is given."""
         if kind is None:
             return next(iter(self.uses), None)
         by_kind = {use.kind: use for use in self.uses}
         return next((by_kind[accepted] for accepted in ACCEPTED[kind] if accepted in by_kind), None)
 
 
-#: What every system that knows people by their email takes for one.
+#: Emails, for systems that identify people by them.
 EMAIL = re.compile(r"[^\s@,;:<>\"'*#]+@[^\s@,;:<>\"'*#]+")
 
 
 @dataclass(frozen=True)
 class Outgoing:
-    """Reviews to be written for a conference system.
+    """Reviews to be written for a conference system."""
 
-    Parameters
-    ----------
-    columns
-        The reviews as a table: ``item``, ``reviewer`` and what else is known of each.
-    titles
-        Titles of items, where they are known.
-    weights
-        A number for each review, such as an affinity; None where there is none.
-    helps
-        What the reviews help to do, where their reviewers are asked for them; None where they are assigned.
-    settled
-        Pairs of a reviewer and an item about which nobody has to be written to.
-    label
-        Name of this run: the label of OpenReview's edges, the round of HotCRP's reviews; None for the system's own.
-    invitation
-        Of OpenReview's edges; left out where it is None.
-    people
-        Everybody who is known, for systems that find people by a search; by default those of the reviews.
-    outsiders
-        Those of them who are known not to be of the committee.
-    """
-
+    #: The reviews as a table: ``item``, ``reviewer`` and further columns.
     columns: Mapping[str, Sequence[Any]]
-    titles: Mapping[Label, str] = field(default_factory=dict)
-    weights: Sequence[float] | None = None
+    titles: Mapping[Label, str] = field(default_factory=dict)  #: Titles of items.
+    weights: Sequence[float] | None = None  #: A number for each review, such as an affinity.
+    #: The purpose of the reviews, if their reviewers are asked for them; None if they are assigned.
     helps: str | None = None
+    #: Pairs of a reviewer and an item that need no letter.
     settled: Collection[tuple[Label, Label]] = ()
+    #: Name of this run: the label of OpenReview's edges, the round of HotCRP's reviews; None for the system's own.
     label: str | None = None
-    invitation: str | None = None
+    invitation: str | None = None  #: Of OpenReview's edges; left out where it is None.
+    #: All people, for systems that find them by a search; by default the reviewers.
     people: Collection[Label] = ()
-    outsiders: Collection[Label] = ()
+    outsiders: Collection[Label] = ()  #: People who are not of the committee.
 
     @property
     def pairs(self) -> list[tuple[Label, Label]]:
-        """Reviewer and item of each review."""
+        """Return reviewer and item of each review."""
         return list(zip(self.columns["reviewer"], self.columns["item"], strict=True))
 
     def by_item(self) -> dict[Label, list[Label]]:
-        """Reviewers of each item, in the order in which they come."""
-        found: dict[Label, list[Label]] = {}
+        """Return the reviewers of each item, in order."""
+        reviewers: dict[Label, list[Label]] = {}
         for reviewer, item in self.pairs:
-            found.setdefault(item, []).append(reviewer)
-        return found
+            reviewers.setdefault(item, []).append(reviewer)
+        return reviewers
 
     def part(self, rows: Sequence[int]) -> Outgoing:
         """Return some of the reviews."""
@@ -221,92 +149,62 @@ class Outgoing:
 
 
 class Accepted(NamedTuple):
-    """Which labels a system takes: those that fit; what they are, and what to do about others."""
+    """The labels that a system accepts: a test, a description, and what to do about others."""
 
     fits: Callable[[str], object]
     words: str
     remedy: str
 
 
-#: Any labels.
 ANY = Accepted(lambda label: True, "labels", "")
 
 
 class System:
-    """A conference system, or whoever else hands out tables of reviews or takes them.
+    """A conference system, or any other source or target of tables of reviews.
 
-    A subclass says its name, and then what it hands out, what it takes, or both; an instance of it in
+    A subclass has a name, and exports, an import format, or both; an instance of it in
     :data:`reviewgraph.formats.systems.known.SYSTEMS` is all that commands, help and messages need.
     """
 
-    #: What ``--format`` and ``--to`` call it.
-    name: ClassVar[str]
-    #: What messages call it.
-    title: ClassVar[str] = ""
-    #: The files that it hands out, the more particular before the more general.
-    exports: ClassVar[Sequence[Export]] = ()
-    #: The file that it takes, for people; empty where it takes none.
-    words: ClassVar[str] = ""
-    #: How the name of such a file ends.
-    suffix: ClassVar[str] = ".csv"
-    #: Fields of :class:`Outgoing` that the user may set and that this file has a place for.
-    options: ClassVar[Collection[str]] = ()
-    #: Whether ``check`` reads such a file.
-    read_back: ClassVar[bool] = True
-    #: Which labels it takes.
-    reviewers: ClassVar[Accepted] = ANY
+    name: ClassVar[str]  #: Its name in ``--format`` and ``--to``.
+    title: ClassVar[str] = ""  #: Its name in messages.
+    exports: ClassVar[Sequence[Export]] = ()  #: The files that it exports, special kinds before general ones.
+    words: ClassVar[str] = ""  #: Description of the file that it imports; empty if it imports none.
+    suffix: ClassVar[str] = ".csv"  #: The end of the name of that file.
+    options: ClassVar[Collection[str]] = ()  #: Fields of :class:`Outgoing` that the user may set for that file.
+    read_back: ClassVar[bool] = True  #: Whether ``check`` reads that file.
+    reviewers: ClassVar[Accepted] = ANY  #: The labels that it accepts.
     items: ClassVar[Accepted] = ANY
-    #: What people have to know before they hand such a file over, by the parameter of a command that settles it; what
-    #: none settles by an empty name.
+    #: Advice on that file, by the parameter of a command that makes it needless; "" if none does.
     advice: ClassVar[Mapping[str, str]] = {}
-    #: What it takes of qualities and lists, for people; empty where it takes none.
-    results: ClassVar[str] = ""
+    results: ClassVar[str] = ""  #: Description of its import of qualities and lists; empty if it has none.
 
     def __init_subclass__(cls) -> None:
         cls.exports = tuple(replace(export, system=cls.name) for export in cls.exports)
 
     def write(self, outgoing: Outgoing) -> str:
-        """Return the text of the file that it takes.
-
-        Raises
-        ------
-        InputError
-            If it would not take a label, or take it for something else.
-        """
+        """Return the text of the file that it imports."""
         raise NotImplementedError
 
     def write_results(self, columns: Mapping[str, Sequence[Any]]) -> str:
-        """Return the text of the file of qualities and lists that it takes, from the columns of ``calibrate``."""
+        """Return the text of the file of qualities and lists that it imports, from the columns of ``calibrate``."""
         raise NotImplementedError
 
     def parted(self, outgoing: Outgoing) -> tuple[Outgoing, list[tuple[Label, Label]]]:
-        """Return the reviews whose labels are taken, and the pairs of reviewer and item of the others."""
+        """Return the reviews whose labels are accepted, and the pairs of reviewer and item of the others."""
         taken = [bool(self.reviewers.fits(str(who)) and self.items.fits(str(what))) for who, what in outgoing.pairs]
         left = [pair for pair, here in zip(outgoing.pairs, taken, strict=True) if not here]
         return outgoing.part([row for row, here in enumerate(taken) if here]) if left else outgoing, left
 
     def expect_taken(self, outgoing: Outgoing) -> None:
-        """Refuse labels that the system would not take, or take for something else.
-
-        Raises
-        ------
-        InputError
-            With how many they are and the first of them.
-        """
+        """Refuse labels that the system would not accept, or mistake for something else."""
         for role, accepted in (("reviewer", self.reviewers), ("item", self.items)):
             expect(accepted.fits, outgoing.columns[role], self.name, accepted.words, accepted.remedy)
 
 
 def expect(fits: Callable[[str], object], labels: Iterable[Label], system: str, wanted: str, remedy: str) -> None:
-    """Refuse labels that a system would not take, or take for something else.
+    """Refuse labels that a system would not accept, or mistake for something else.
 
-    Raises
-    ------
-    InputError
-        With how many they are and the first of them.
-
-    Examples
-    --------
     >>> expect(EMAIL.fullmatch, ["ann@example.org"], "HotCRP", "email addresses", "")
     """
     unfit = [label for label in dict.fromkeys(map(str, labels)) if not fits(label)]
@@ -316,14 +214,14 @@ def expect(fits: Callable[[str], object], labels: Iterable[Label], system: str, 
 
 
 def emails(system: str) -> Accepted:
-    """Return that a system knows reviewers by their email."""
+    """Return that a system identifies reviewers by their email."""
     remedy = f"name reviewers by the email that {system} knows them by, or write another form, such as --to csv"
     return Accepted(EMAIL.fullmatch, "email addresses of reviewers", remedy)
 
 
-# Names that change from paper to paper, as anonymous reviewers sign: who stands behind them, or that nobody knows.
+# Aliases of anonymous reviewers, which differ from paper to paper, and the people behind them.
 
-#: The columns of a file that tells who stands behind aliases.
+#: The columns of a file that lists the people behind aliases.
 ALIAS, MEMBER = "alias", "member"
 
 _OF_PAPER = re.compile(
@@ -334,7 +232,7 @@ _BARE = re.compile(r"(?:AnonReviewer[0-9]+|Reviewer_(?=[0-9]*[A-Za-z])[A-Za-z0-9
 
 
 def is_alias(label: str) -> bool:
-    """Return whether a label is a signature that holds for one paper only.
+    """Return whether a label is a signature for one paper only.
 
     >>> [is_alias(label) for label in ("V.cc/2026/Conference/Submission12/Reviewer_AbCd", "~Ann_Lee1", "Reviewer_12")]
     [True, False, False]
@@ -345,13 +243,7 @@ def is_alias(label: str) -> bool:
 
 
 def read_names(tables: Sequence[Table]) -> tuple[list[Table], dict[str, str], list[FileRead]]:
-    """Return the tables that are no lists of names, person by alias from those that are, and these as they were read.
-
-    Raises
-    ------
-    InputError
-        If an alias has two people behind it.
-    """
+    """Return the tables that are not lists of names, the person by alias from those that are, and their files."""
     names: dict[str, str] = {}
     files: list[FileRead] = []
     for table in tables:
@@ -370,34 +262,27 @@ def read_names(tables: Sequence[Table]) -> tuple[list[Table], dict[str, str], li
 
 
 def resolved(column: Column, names: Mapping[str, str]) -> Column:
-    """Return a column of labels with people in the place of their aliases."""
+    """Return a column of labels with aliases replaced by people."""
     if not any(value in names for value in column.values):
         return column
     return recoded(column, [names.get(value, value) for value in column.values])
 
 
 def refuse_aliases(columns: Sequence[tuple[str, Column]]) -> None:
-    """Refuse reviewers who are signatures of one paper each: who reviewed several papers cannot be told.
-
-    Parameters
-    ----------
-    columns
-        The name of each file, and its reviewers.
-
-    Raises
-    ------
-    InputError
-        Saying which file would tell who they are.
-    """
+    """Refuse reviewers who are signatures for one paper each: the reviewers of several papers are unknown."""
     for name, column in columns:
-        found = [value for value in column.values if is_alias(value)]
+        aliases = [value for value in column.values if is_alias(value)]
         bare = [value for value in column.values if _BARE.fullmatch(value.strip())]
-        if not found and len(bare) == len(column.values) and _once(column, bare):
-            found = bare
-        if found:
+        # Labels without a paper are aliases if they are numbered anew for each paper, or never occur twice.
+        numbered = any(value.strip().startswith("Anon") for value in bare)
+        once = column.codes.size > 1 and column.codes.size == len(column.values)
+        if bare and not aliases and len(bare) == len(column.values) and (numbered or once):
+            aliases = bare
+        if aliases:
+            ends = listed(("/".join(label.strip().split("/")[-2:]) for label in aliases), 3)
             message = (
-                f"{name}: {counted(len(found), 'reviewer is a signature', 'reviewers are signatures')} that "
-                f"{'changes' if len(found) == 1 else 'change'} from paper to paper ({_short(found)}), so who "
+                f"{name}: {counted(len(aliases), 'reviewer is a signature', 'reviewers are signatures')} that "
+                f"{'changes' if len(aliases) == 1 else 'change'} from paper to paper ({ends}), so who "
                 "reviewed several papers cannot be told. Give the groups as well, which say who stands behind them "
                 '(a JSON file of client.get_all_groups(prefix="VENUE/Submission")), or check the file of assignments '
                 "instead; to count each signature as a reviewer, name its column with --columns reviewer=NAME"
@@ -405,27 +290,13 @@ def refuse_aliases(columns: Sequence[tuple[str, Column]]) -> None:
             raise InputError(message)
 
 
-def _short(found: Sequence[str]) -> str:
-    """Return the first few signatures by their ends, which tell them apart."""
-    return listed(("/".join(label.strip().split("/")[-2:]) for label in found), 3)
+# Recognition of exports.
 
-
-def _once(column: Column, bare: Sequence[str]) -> bool:
-    """Return whether labels without a paper are aliases: numbered anew for each paper, or never seen twice."""
-    numbered = any(value.strip().startswith("Anon") for value in bare)
-    return bool(bare) and (numbered or (column.codes.size > 1 and column.codes.size == len(column.values)))
-
-
-# What a file is taken for: a table as it stands, or an export of a conference system.
-
-#: The format of a table that is taken as it stands, whatever it looks like.
+#: The format of a table that is not to be recognised.
 PLAIN = "table"
-
-#: How the tables begin that ``plan`` and ``assign`` write; they are read beside exports, whatever format these have.
+#: The first columns of the tables of ``plan`` and ``assign``, which are read together with exports of any format.
 WRITTEN = ("item", "reviewer")
-
-
-#: Why rows are left out, by what they mean, where nothing else is said of them; the braces are what a file serves for.
+#: Why rows are left out, by their meaning, if their rule gives no reason; the braces are the purpose of the file.
 _WHY = {
     "listed": "with no {}",
     "out": OUT,
@@ -435,55 +306,35 @@ _WHY = {
 
 
 class Wanted(NamedTuple):
-    """What someone who opens a file looks for.
+    """The request of a caller who opens a file."""
 
-    Parameters
-    ----------
-    systems
-        The systems that it may be from.
-    roles
-        The columns.
-    columns
-        The user's names for them.
-    kind
-        What the file is to serve for; None where any will do.
-    format
-        The name of the system that it is from, or :data:`PLAIN`; None where the file's content says it.
-    note
-        Told what a person should know about the file.
-    """
-
-    systems: Collection[System]
-    roles: Sequence[Role]
-    columns: Mapping[str, str]
-    kind: str | None
+    systems: Collection[System]  #: The systems that it may be from.
+    roles: Sequence[Role]  #: The columns.
+    columns: Mapping[str, str]  #: The user's names for them.
+    kind: str | None  #: What the file is to serve for; None where any will do.
+    #: The name of the system that it is from, or :data:`PLAIN`; None to recognise it by content.
     format: str | None
-    note: Callable[[str], object]
+    note: Callable[[str], object]  #: Called with notes on the file for the user.
 
     def exports(self, container: str) -> Iterator[Export]:
-        """Return the exports that may be in a container of this sort."""
+        """Return the exports that may be in a container."""
         for system in self.systems:
             if self.format in (None, system.name):
                 fitting = (export for export in system.exports if export.container == container)
                 yield from (export for export in fitting if not export.shy or self.asks_for(export))
 
     def asks_for(self, export: Export) -> bool:
-        """Return whether the system of an export is named, or just what it serves for is wanted."""
+        """Return whether the system of an export is named, or exactly its purpose is wanted."""
         wanted = export.shy == "kind" and any(use.kind == self.kind for use in export.uses)
         return wanted or self.format == export.system
 
 
 def recognise(table: Table, wanted: Wanted) -> Table:
-    """Return a table as what its system means by it; as it is where it is of no known system.
+    """Return a table as its system means it; unchanged if it is of no recognised system.
 
-    A table without a column that has to be there may have no header: then its first row is one of the others.
-
-    Raises
-    ------
-    InputError
-        If it is known and serves for something else than is wanted, or it is not of the system that was named.
+    If a required column is missing, the table may have no header: then its first row is a row like the others.
     """
-    found: dict[Export, Table] = {}
+    tables: dict[Export, Table] = {}
     if wanted.format is not None and tuple(table.header[:2]) == WRITTEN:
         return table
     for export in wanted.exports("table"):
@@ -491,21 +342,25 @@ def recognise(table: Table, wanted: Wanted) -> Table:
             whole = table.leniently() if export.lenient else table
             changed = export.extract(whole.name, whole) if export.extract else whole
             if changed is not None:
-                found[export] = changed
-    if found:
-        export, use = _chosen(table.name, list(found), wanted)
-        return _taken(found[export], export, use, wanted)
+                tables[export] = changed
+    if tables:
+        export, use = _chosen(table.name, list(tables), wanted)
+        return _taken(tables[export], export, use, wanted)
     required = [role for role in wanted.roles if role.required]
     complete = recognised(table.header, required, wanted.columns) == len(required)
     lines = _lines(table) if wanted.format not in (None, PLAIN) or not complete else None
     headerless = extract("lines", table.name, lines, wanted) if lines else None
     if headerless is None and wanted.format not in (None, PLAIN):
-        _refuse_format(table.name, wanted, f"the columns {quote_all(table.header)}")
+        system = next(system for system in wanted.systems if system.name == wanted.format)
+        kinds = ", ".join(dict.fromkeys(export.what for export in system.exports))
+        message = f"{table.name}: expected a file of {system.title} ({kinds}), found the columns "
+        message += quote_all(table.header)
+        raise InputError(message)
     return headerless or table
 
 
 def _lines(table: Table) -> list[Line] | None:
-    """Return the header and the rows as rows, short ones filled up; None where a row is longer than the first."""
+    """Return the header and the rows as rows, short ones filled up; None if a row is longer than the header."""
     whole = table.leniently()
     try:
         return [Line(whole.header, f"{table.name}, first row"), *to_grid(whole).lines]
@@ -514,24 +369,18 @@ def _lines(table: Table) -> list[Line] | None:
 
 
 def extract(container: str, name: str, content: Any, wanted: Wanted) -> Table | None:
-    """Return the table inside content that is none itself, such as JSON; None where nothing is known in it.
-
-    Raises
-    ------
-    InputError
-        As :func:`recognise`.
-    """
-    found = {}
+    """Return the table in content that is not a table itself, such as JSON; None if it is of no recognised system."""
+    tables = {}
     for export in wanted.exports(container):
         grid = export.extract(name, content) if export.extract else None
         if grid is not None:
-            found[export] = grid
+            tables[export] = grid
             if export.use(wanted.kind):
                 break
-    if not found:
+    if not tables:
         return None
-    export, use = _chosen(name, list(found), wanted)
-    return _taken(found[export], export, use, wanted)
+    export, use = _chosen(name, list(tables), wanted)
+    return _taken(tables[export], export, use, wanted)
 
 
 def _chosen(name: str, fitting: Sequence[Export], wanted: Wanted) -> tuple[Export, Use]:
@@ -551,50 +400,29 @@ def _taken(table: Table, export: Export, use: Use, wanted: Wanted) -> Table:
     return Recognised(use.reshape(table) if use.reshape else table, export, use, wanted.note, wanted.columns)
 
 
-def _refuse_format(name: str, wanted: Wanted, found: str) -> NoReturn:
-    system = next(system for system in wanted.systems if system.name == wanted.format)
-    known = ", ".join(dict.fromkeys(export.what for export in system.exports))
-    message = f"{name}: expected a file of {system.title} ({known}), found {found}"
-    raise InputError(message)
-
-
-class Recognised(Table):
-    """A table of a known system: its columns by role are known, and only rows that count are read.
-
-    Parameters
-    ----------
-    table
-        The table as it stands in the file.
-    export, use
-        What it was taken for.
-    note
-        Told what it was taken for and how many rows were left out.
-    given
-        The user's names of columns by role.
-
-    Raises
-    ------
-    InputError
-        If a role may be any of several columns and the user has not said which.
-    """
+class Recognised(Wrapped):
+    """A table of a recognised system: its columns by role are known, and only rows that count are read."""
 
     def __init__(
         self, table: Table, export: Export, use: Use, note: Callable[[str], object], given: Mapping[str, str]
     ) -> None:
-        self.table, self.export, self.use, self.note = table, export, use, note
-        self.name, self.header, self.decimal_comma = table.name, table.header, table.decimal_comma
+        super().__init__(table)
+        self.export, self.use, self.note = export, use, note
         explained: Mapping[str, str] = getattr(table, "explained", {})
         self.source = Source(export.system, export.what, use.kind, export.extras, explained, export.unlisted)
         seen = use.find(table) if use.find else {}
         choices = {**use.choices, **seen}
-        found = {role: _present(self.header, names) for role, names in {**use.columns, **choices}.items()}
-        self.columns = {role: names[0] for role, names in found.items() if names}
+        present = {
+            role: [self.header[places[0]] for name in names if (places := named(self.header, name))]
+            for role, names in {**use.columns, **choices}.items()
+        }
+        self.columns = {role: names[0] for role, names in present.items() if names}
         for role in choices:
-            if len(found[role]) > 1 and role not in given:
-                names = ", ".join(_explained(name, explained) for name in found[role])
+            if len(present[role]) > 1 and role not in given:
+                names = ", ".join(_explained(name, explained) for name in present[role])
                 message = (
                     f"{self.name}: {export.what}: the {role} may be any of the columns {names}; "
-                    f'say which one, for example --columns "{role}={cut(found[role][0])}"'
+                    f'say which one, for example --columns "{role}={cut(present[role][0])}"'
                 )
                 raise InputError(message)
         chosen = {role: self.columns[role] for role in seen if role in self.columns and role not in given}
@@ -602,19 +430,16 @@ class Recognised(Table):
         self.members: list[Column] = []
         self.found = [f"the {role} is read from {_explained(name, explained)}" for role, name in chosen.items()]
 
-    def place(self, line: int) -> str:
-        """Return how a message names a line."""
-        return self.table.place(line)
-
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
-        """Return the columns at these positions, in the rows that count."""
+        import numpy as np
+
         asked = [*self.use.rules, *([self.use.members] if self.use.members else [])]
         rules = [(rule, places[0]) for rule in asked if (places := named(self.header, rule.column))]
         rows = self.table.read([*positions, *(place for _, place in rules)], problems, file)
         if rules and rules[-1][0] is self.use.members:
             inside = _passing(rules.pop()[0], rows.columns[-1])
             self.members = [of_rows(column, np.flatnonzero(inside)) for column in rows.columns[: len(positions)]]
-        # The first rule that a row does not pass says what it means.
+        # The first rule that a row fails determines its meaning.
         for number, (rule, _) in enumerate(rules, len(positions)):
             rows = self._without(rule, number, rows)
         self.note("; ".join(filter(None, (f"{self.name}: read as {self.export.what}", *self.found, self.export.say))))
@@ -623,7 +448,6 @@ class Recognised(Table):
         return rows._replace(columns=rows.columns[: len(positions)])
 
     def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
-        """Return what rows left out say of papers, given the places of the columns among those that were read."""
         said: dict[str, dict[tuple[str, ...], None]] = {}
         for means, columns in self.left:
             wanted = [columns[place] for place in (reviewer, item, item if title is None else title)]
@@ -638,7 +462,9 @@ class Recognised(Table):
         return Aside(listed, out, unseen, meta, members, self.use.tells and bool(self.members))
 
     def _without(self, rule: Rule, place: int, rows: Rows) -> Rows:
-        """Leave out the rows whose cell in the column at a place does not pass; say so, and keep what they mean."""
+        """Leave out the rows whose cell in the column at a place fails a rule, and record them."""
+        import numpy as np
+
         columns, judged = rows.columns, rows.columns[place]
         other = ~_passing(rule, judged)
         if not other.any():
@@ -654,15 +480,10 @@ class Recognised(Table):
 
 
 def _passing(rule: Rule, column: Column) -> BoolArray:
-    """Return which rows pass."""
+    import numpy as np
+
     return np.array([rule.keeps(value) for value in column.values], np.bool_)[column.codes]
 
 
 def _explained(name: str, explained: Mapping[str, str]) -> str:
     return f"{quote(name)} ({shortened(explained[name])})" if name in explained else quote(name)
-
-
-def _present(header: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return those of some names that a header has, as they stand there."""
-    places = (named(header, name) for name in names)
-    return [header[found[0]] for found in places if found]

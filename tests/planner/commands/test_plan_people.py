@@ -154,7 +154,7 @@ def test_reviews_that_break_a_rule_already_are_named() -> None:
             ("--at-most", "home=1"),
             "--at-most home=1: expected a known attribute, found 'home'",
         ),
-        ("reviewer,home\nann,X\nann,Y\n", ("--at-most", "home=1"), "rules.csv:3: 'ann' stood in rules.csv:2 already"),
+        ("reviewer,home\nann,X\nann,Y\n", ("--at-most", "home=1"), "rules.csv:3: 'ann' occurred in rules.csv:2"),
         ("reviewer,home\nAnn,X\n", ("--at-most", "home=1"), "differ in letter case alone. One reviewer or two?"),
         ("reviewer,home\nann,X\n", ("--at-least", "home=x"), "--at-least home=x: expected a whole number"),
     ],

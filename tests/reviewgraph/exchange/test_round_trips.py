@@ -239,11 +239,11 @@ def test_one_label_for_two_vertices_of_a_side_is_refused() -> None:
     graph = nx.Graph()
     graph.add_node("ann", bipartite=0)
     graph.add_node(("reviewer", "ann"), bipartite=0)
-    with pytest.raises(InputError, match=r"reviewer: expected one vertex a label, found two vertices .* 'ann'"):
+    with pytest.raises(InputError, match=r"reviewer: expected one vertex per label, found two vertices .* 'ann'"):
         Reviews.from_networkx(graph)
     twins = igraph.Graph(2)
     twins.vs["type"], twins.vs["name"] = [True, True], ["p", "p"]
-    with pytest.raises(InputError, match="item: expected one vertex a label"):
+    with pytest.raises(InputError, match="item: expected one vertex per label"):
         Reviews.from_igraph(twins)
     with pytest.raises(InputError, match="type: expected 0 for a reviewer or 1 for an item, found None at vertex 0"):
         Reviews.from_igraph(igraph.Graph(1))

@@ -43,7 +43,7 @@ def easychair(**changed):
         ),
         (
             as_csv(NARROW, [["1", "a", "Overall merit", "3"], ["1", "a", "Overall merit", "4"]]),
-            "reviews.csv:3: the field 'Overall merit' stands twice in one review",
+            "reviews.csv:3: the field 'Overall merit' occurs twice in one review",
         ),
         (as_csv([*NARROW, "data"], [["1", "a", "Overall merit", "3", "4"]]), "2 columns are called 'data'"),
         (as_csv(NARROW, [["1", "a", "Overall merit", "3", "4"]]), "2: expected 4 cells as in the header, found 5"),

@@ -134,4 +134,4 @@ def test_papers_of_an_assignment_that_nobody_reviews_are_papers(write):
     assert (reviews.items, found(reviews)) == (("1", "2"), {("a", "1"): None})
     empty = '<assignments><submission submissionId="1"><user email=""/></submission></assignments>'
     assert "user 1: the reviewer is empty" in refused(write(empty))
-    assert "JSON without anything" in refused(write("[]", "a.json"))
+    assert "empty JSON" in refused(write("[]", "a.json"))

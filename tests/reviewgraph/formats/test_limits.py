@@ -98,7 +98,7 @@ def test_little_workbooks_cost_little(write, data):
 
 def test_rows_in_no_order_are_damaged(write):
     name = write(with_rows(b'<row r="3"><c/></row><row r="2"><c/></row>'), "book.xlsx")
-    assert "the spreadsheet is damaged (ValueError: row 2 stands behind row 3)" in refused(name)
+    assert "the spreadsheet is damaged (ValueError: row 2 follows row 3)" in refused(name)
 
 
 def test_a_formula_whose_value_is_an_empty_text_is_an_empty_cell(write):
@@ -144,7 +144,7 @@ def test_a_formula_whose_value_nobody_knows_is_no_missing_score(write):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b'[{"pid": 1, "pid": 2}]', "the name 'pid' stands twice in one object"),
+        (b'[{"pid": 1, "pid": 2}]', "the name 'pid' occurs twice in one object"),
         (b'[{"pid": NaN}]', "NaN is not a number"),
         (b'[{"pid": 1', "reviews.csv:1: the JSON is damaged"),
         (b'[{"pid": "\xff"}]', "the JSON is damaged"),

@@ -93,7 +93,11 @@ def test_values_by_label(write):
         (side.read_reviewers, "reviewer,load,min_load\na,1,2\n", "side.csv: reviewer 'a': min_load 2 is above load 1"),
         (side.read_affinity, "item,reviewer,affinity\np,a,\n", "side.csv:2: the affinity is empty"),
         (side.read_affinity, "item,reviewer,affinity\np,a,nan\n", "side.csv:2: affinity: expected a finite number"),
-        (side.read_affinity, "item,reviewer,affinity\np,a,1\np,a,1\n", "side.csv:3: 'a' and 'p' stood in side.csv:2"),
+        (
+            side.read_affinity,
+            "item,reviewer,affinity\np,a,1\np,a,1\n",
+            "side.csv:3: 'a' and 'p' occurred in side.csv:2",
+        ),
         (side.read_affinity, "item,reviewer,affinity,score\np,a,1,2\n", "the affinity may be any of the columns"),
         (side.read_cost, "item,reviewer,cost\np,a\n", "side.csv:2: expected 3 cells as in the header, found 2"),
         (side.read_cost, "item,reviewer\np,a\n", "side.csv: no cost column"),
@@ -104,7 +108,7 @@ def test_values_by_label(write):
         ),
         (side.read_hypotheses, "reviewer,hypothesis\na,\n", "side.csv:2: the hypothesis is empty"),
         (side.read_references, "item,quality\np,inf\n", "side.csv:2: quality: expected a finite number, found 'inf'"),
-        (side.read_truth, "item,truth\np,1\n\np,2\n", "side.csv:4: 'p' stood in side.csv:2 already"),
+        (side.read_truth, "item,truth\np,1\n\np,2\n", "side.csv:4: 'p' occurred in side.csv:2 already"),
     ],
 )
 def test_malformed_side_files(write, reader, content, message):
@@ -147,7 +151,7 @@ def test_attributes_of_reviewers(write):
         "b": {"Senior": False, "senior": False},
         "c": {"affiliation": "Y", "institution": "Y", "region": "Asia", "load": "4"},
     }  # fmt: skip
-    with pytest.raises(InputError, match="stood in"):
+    with pytest.raises(InputError, match="occurred in"):
         side.read_attributes(write("reviewer,region\na,Asia\na,Europe\n"))
     with pytest.raises(InputError, match="no reviewers below it"):
         side.read_attributes(write("reviewer,region\n"))
@@ -159,7 +163,7 @@ def test_reviewers_of_an_export_of_pairs_stand_in_many_rows(write):
     assert side.read_chosen(name, "willing") == ["a", "b"]
     assert side.read_reviewers(name) == dict.fromkeys("ab", Reviewer(None, None, "", False))
     assert side.read_attributes(name)["a"] == {"given_name": "A", "family_name": "A", "preference": True}
-    with pytest.raises(InputError, match="'a' stood in"):
+    with pytest.raises(InputError, match="'a' occurred in"):
         side.read_reviewers(write("reviewer,load\na,1\na,2\n"))
 
 

@@ -517,7 +517,7 @@ def test_an_archive_with_two_files_of_one_name_is_refused(write):
         archive.writestr("r.csv", "paper,email\n1,a\n")
         with pytest.warns(UserWarning, match="Duplicate name"):
             archive.writestr("r.csv", "paper,email\n2,a\n")
-    assert "'r.csv' stands in the archive twice" in refused(write(data.getvalue(), "r.zip"))
+    assert "'r.csv' occurs twice in the archive" in refused(write(data.getvalue(), "r.zip"))
 
 
 def test_a_file_inside_an_archive_can_be_named(write):
