@@ -67,7 +67,7 @@ def roll(dice: IntArray, sides: int) -> int:
 
 @kernel
 def may_read(board: Board, reviewer: int, item: int) -> bool:
-    """Whether a reviewer has spare load, the item room and places for her groups, and nothing bars the pair."""
+    """Whether a reviewer has spare load, the item has room for the reviewer's groups, and nothing bars the pair."""
     if board.spare[reviewer] <= 0 or board.room[item] <= 0:
         return False
     for place in range(board.group_start[reviewer], board.group_start[reviewer + 1]):
@@ -87,7 +87,7 @@ def may_read(board: Board, reviewer: int, item: int) -> bool:
 
 @kernel
 def reader(state: Structure, board: Board, block: int, item: int) -> int:
-    """Reviewer of a block who may read an item, the least loaded of the first few, or -1."""
+    """Least loaded of the first few reviewers of a block who may read an item, or -1."""
     # The reviewers of each part from a random one on, so that no index is asked more often than others.
     part, best, looked = find_block(state.root, block), -1, 0
     while part >= 0 and looked < FEW:
@@ -121,7 +121,7 @@ def review_across(state: Structure, board: Board, a: int, b: int) -> tuple[int, 
 
 @kernel
 def review_between(state: Structure, board: Board, a: int, b: int) -> tuple[int, int]:
-    """Review that gives either of two blocks an item of the other, the smaller one first; or (-1, -1)."""
+    """Review that gives either of two blocks an item of the other, the smaller block first; or (-1, -1)."""
     if state.cover[a] > state.cover[b]:
         a, b = b, a
     reviewer, item = review_across(state, board, b, a)
@@ -132,9 +132,9 @@ def review_between(state: Structure, board: Board, a: int, b: int) -> tuple[int,
 
 @kernel
 def best_join(state: Structure, space: Growth, board: Board, noise: int) -> tuple[int, int, int, int]:
-    """Two blocks that share an item and grow largest when joined, and a review that joins them; or -1 four times.
+    """Return a review that joins two blocks sharing an item, and the blocks whose union is largest; or -1 four times.
 
-    The size is blurred by up to ``noise`` items.
+    Sizes are blurred by up to ``noise`` items.
     """
     # Sizes are told in 64ths, so that the last digits break ties at random even without noise.
     best, reviewer, item, left, right = -1, -1, -1, -1, -1
@@ -155,9 +155,9 @@ def best_join(state: Structure, space: Growth, board: Board, noise: int) -> tupl
 
 @kernel
 def best_beside(state: Structure, space: Growth, board: Board, noise: int, begun: bool) -> tuple[int, int, int, int]:
-    """Find the same where one of the two is the largest block; -1 four times also where that is one reviewer.
+    """Do as :func:`best_join`, one of the two being the largest block; -1 four times also if it is one reviewer.
 
-    With ``begun`` this block has grown by such a join since it was last asked for: what most joins bring is known then.
+    With ``begun`` this block has grown by such a join since the last call, and the gains of most joins are still valid.
     """
     old, main = space.extent[STAMP], drop_anchor(state, space)
     if state.part[main] < 0:
@@ -193,7 +193,7 @@ def best_beside(state: Structure, space: Growth, board: Board, noise: int, begun
 
 @kernel
 def ask_around(state: Structure, space: Growth, block: int) -> None:
-    """Let the joins of those blocks be weighed anew that share an item with a block and another with the anchor."""
+    """Mark for weighing the joins of blocks that share one item with a block and another with the anchor."""
     entry = state.head[block]
     while entry >= 0:
         beside = state.first[state.item[entry]] if space.inside[state.item[entry]] != space.anchor[MARK] else -1
@@ -207,7 +207,7 @@ def ask_around(state: Structure, space: Growth, block: int) -> None:
 
 @kernel
 def weigh(state: Structure, space: Growth, block: int) -> int:
-    """Note what a join with a block brings the anchor, in 64ths of an item, blurred; returns what both then cover."""
+    """Note the gain of joining a block to the anchor, in 64ths of an item, blurred; return the joint cover size."""
     covers = try_join(state, space, space.anchor[NAME], block)
     space.gain[block] = (covers - state.cover[space.anchor[NAME]]) * 64 + space.blur[block]
     space.weighed[block] = space.extent[STAMP]
@@ -216,7 +216,7 @@ def weigh(state: Structure, space: Growth, block: int) -> int:
 
 @kernel
 def blocks_of(state: Structure, space: Growth, thing: int) -> int:
-    """List the distinct blocks that cover an item and one item more in ``near``; returns how many."""
+    """List in ``near`` the distinct blocks that cover an item and at least one more; return their number."""
     space.anchor[NEAR_STAMP] += 1
     count, entry = 0, state.first[thing]
     while entry >= 0:
@@ -234,8 +234,8 @@ def blocks_of(state: Structure, space: Growth, thing: int) -> int:
 def reach_out(state: Structure, board: Board) -> tuple[int, int]:
     """Review by the largest block of an item it lacks, of a large block if possible; or the other way round.
 
-    The way on when no two blocks that share an item can be joined: disconnected pieces, items nobody reviews,
-    reviewers without spare load.
+    The fallback when no two blocks that share an item can be joined: disconnected pieces, unreviewed items, reviewers
+    without spare load.
     """
     main = 0
     for block in range(state.root.size):
@@ -276,7 +276,7 @@ def reach_out(state: Structure, board: Board) -> tuple[int, int]:
 
 @kernel
 def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: int, local: int, most: int) -> bool:
-    """Add reviews until one block covers all items; false when none can be added or ``most`` are not enough.
+    """Add reviews until one block covers all items; false if none can be added or ``most`` are not enough.
 
     A cascade that stopped at ``most`` may be continued.
     """
@@ -308,7 +308,7 @@ def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: 
 
 @kernel
 def follow(state: Structure, space: Growth, board: Board, moves: Moves, left: IntArray, right: IntArray) -> None:
-    """Do joins of blocks, as far as there is room, leaving out those that are implied or that nobody may do."""
+    """Make joins of blocks while there is room, skipping those that are implied or that nobody may make."""
     for k in range(left.size):
         a, b = find_block(state.root, left[k]), find_block(state.root, right[k])
         if a == b or moves.length[COUNT] >= moves.reviewer.size:
@@ -323,7 +323,6 @@ def follow(state: Structure, space: Growth, board: Board, moves: Moves, left: In
 
 @kernel
 def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
-    """Write a review down and take it from the spare loads."""
     place = moves.length[COUNT]
     moves.reviewer[place], moves.item[place], moves.block[place] = reviewer, item, board.home[reviewer]
     moves.length[COUNT] = place + 1
@@ -332,7 +331,7 @@ def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
 
 @kernel
 def rewrite(moves: Moves, other: Moves) -> None:
-    """Write down the reviews of another plan instead."""
+    """Copy another plan into this one."""
     moves.length[COUNT] = other.length[COUNT]
     for place in range(other.length[COUNT]):
         moves.reviewer[place], moves.item[place] = other.reviewer[place], other.item[place]
@@ -341,7 +340,7 @@ def rewrite(moves: Moves, other: Moves) -> None:
 
 @kernel
 def use(board: Board, reviewer: int, item: int, times: int) -> None:
-    """Take a review from what is left; with ``times`` = -1 give it back."""
+    """Take a review from the spare loads and limits; ``times`` = -1 returns it."""
     board.load[reviewer] += times
     board.spare[reviewer] -= times
     board.room[item] -= times
@@ -351,7 +350,7 @@ def use(board: Board, reviewer: int, item: int, times: int) -> None:
 
 @kernel
 def drop_moves(board: Board, moves: Moves, keep: IntArray) -> None:
-    """Take back the reviews whose ``keep`` is 0."""
+    """Remove the reviews whose ``keep`` is 0."""
     # What is kept moves up; what is dropped gives its load and its room back.
     write = 0
     for place in range(moves.length[COUNT]):
@@ -366,7 +365,7 @@ def drop_moves(board: Board, moves: Moves, keep: IntArray) -> None:
 
 @kernel
 def prune(start: Structure, state: Structure, space: Growth, board: Board, moves: Moves, keep: IntArray) -> None:
-    """Remove reviews without which the plan still does it, one at a time, from a random place on."""
+    """Remove reviews that the target does not need, one at a time, starting at a random place."""
     size = moves.length[COUNT]
     if size == 0:
         return
@@ -380,7 +379,7 @@ def prune(start: Structure, state: Structure, space: Growth, board: Board, moves
 def unmark(
     start: Structure, state: Structure, space: Growth, moves: Moves, keep: IntArray, shift: int, first: int, last: int
 ) -> None:
-    """Mark reviews in ``keep`` by 0 that the others do without, from the turn ``first`` up to ``last``."""
+    """Set ``keep`` to 0 for reviews that the target does not need, from turn ``first`` up to ``last``."""
     size, n_items = moves.length[COUNT], start.first.size
     # The reviews marked in ``keep`` reach the target; one that they do without stays out for good.
     for turn in range(first, last):
@@ -413,10 +412,7 @@ def improve(
     local: int,
     rounds: int,
 ) -> int:
-    """Take some reviews out and complete the plan anew, ``rounds`` times, keeping what is not longer.
-
-    Returns how many rounds made the plan shorter.
-    """
+    """Remove some reviews and complete the plan again, ``rounds`` times, unless it gets longer; return the gains."""
     gained = 0
     for _ in range(rounds):
         size = moves.length[COUNT]
@@ -456,7 +452,7 @@ def improve(
 
 @kernel
 def finishing_pairs(state: Structure, space: Growth, left: IntArray, right: IntArray) -> int:
-    """List pairs of blocks that share an item and cover all items once joined; returns how many, at most the room."""
+    """List pairs of blocks that share an item and cover all items once joined; return their number."""
     count, n_items = 0, state.first.size
     drop_anchor(state, space)
     for thing in range(n_items):
@@ -482,20 +478,10 @@ LOCAL_FROM, LONG = 20_000, 300
 
 @dataclass
 class Search:
-    """A plan in the making.
+    """Plan in the making.
 
-    Parameters
-    ----------
-    task
-        What is planned.
-    board, moves
-        What is left of loads and limits, and the reviews chosen so far.
-    trial
-        Room for another plan, made of this one.
-    state
-        The structure with these reviews.
-    keep
-        Shape (P,): working space that marks the reviews to keep.
+    ``board`` and ``moves`` hold the remaining loads and limits and the chosen reviews, ``trial`` another plan derived
+    from this one, ``state`` the structure with the reviews, and ``keep`` (P,) marks the reviews to keep.
     """
 
     task: Task
@@ -507,12 +493,11 @@ class Search:
 
     @property
     def pairs(self) -> IntArray:
-        """Shape (P, 2): the chosen (reviewer, item) pairs."""
         return self.moves.pairs
 
 
 def new_search(task: Task, length: int, seed: int = 0) -> Search:
-    """Return an empty plan with room for so many reviews."""
+    """Return an empty plan with room for ``length`` reviews."""
     return Search(
         *(task, task.board(seed), new_moves(length + 1), new_moves(length + 1), copy_structure(task.start)),
         np.zeros(length + 1, np.int64),
@@ -522,23 +507,12 @@ def new_search(task: Task, length: int, seed: int = 0) -> Search:
 def begin(
     task: Task, length: int, seed: int, noise: int = 0, clock: Clock | None = None, grace: float = 0.0
 ) -> tuple[Search, bool]:
-    """Plan by one cascade; returns the plan and whether it reaches the target.
+    """Plan by one cascade; return the plan and whether it reaches the target.
 
     Each step joins the two blocks whose union grows largest (in large tables, from the second step on, the largest
-    block and another). Takes time of the order of the plan's length times the pairs of blocks that share an item.
-
-    Parameters
-    ----------
-    task
-        What is planned.
-    length
-        Reviews that may be added at most.
-    seed, noise
-        Randomness: sizes are blurred by up to ``noise`` items.
-    clock
-        Looked at now and then, and the work counted; the cascade stops when it is over.
-    grace
-        Seconds and work that it may take all the same, once its kernel is loaded.
+    block and another), with sizes blurred by up to ``noise`` items. The clock is read now and then; the cascade stops
+    when it is over, but may take ``grace`` seconds and work once its kernel is loaded. Time is of the order of the
+    plan's length times the pairs of blocks that share an item.
     """
     search, step, late = new_search(task, length, seed), 1, None
     extend = task.form(cascade)
@@ -563,7 +537,7 @@ def is_local(task: Task) -> int:
 
 
 def prune_search(search: Search, clock: Clock) -> None:
-    """Remove reviews that are not needed, as far as there is time; the target stays reached."""
+    """Remove reviews that are not needed, as far as time allows; the target stays reached."""
     task, size = search.task, search.moves.made
     if not task.has_time(unmark):
         return
@@ -579,7 +553,7 @@ def prune_search(search: Search, clock: Clock) -> None:
 
 
 def improve_search(search: Search, rounds: int) -> bool:
-    """Take some reviews out and complete the plan anew, ``rounds`` times; true if the plan became shorter."""
+    """Remove some reviews and complete the plan again, ``rounds`` times; true if the plan became shorter."""
     task, local = search.task, is_local(search.task)
     gained = task.form(improve)(
         *(task.start, search.state, task.space, search.board, search.moves, search.trial, search.keep, local, rounds)
@@ -594,7 +568,7 @@ CASCADES = 8
 
 
 def cascades(task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
-    """Cascades that stop after ``most`` reviews, each more at random than the one before."""
+    """Yield cascades that stop after ``most`` reviews, each more random than the one before."""
     for seed in range(CASCADES):
         yield begin(task, most, seed, 4 * seed, clock)[0].pairs[:most]
         if clock.over():
@@ -602,7 +576,7 @@ def cascades(task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
 
 
 def joined_pieces(task: Task, most: int, clock: Clock) -> IntArray:
-    """Join the largest piece to the next largest that may be joined, one review each, as long as there is time."""
+    """Join the largest piece to the next largest allowed ones, one review each, while time is left."""
     pieces = connected_components(with_extra(task.constraints.reviews, task.constraints.fixed))
     left = task.left(no_pairs())
     sizes = np.diff(pieces.cover_start)
@@ -739,7 +713,7 @@ ENOUGH = 20
 
 
 def substitutes(task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-    """Return allowed pairs that complete a plan without its review number ``place``: cheapest, then lightest, first."""
+    """Return allowed pairs that can replace review number ``place`` of a plan: cheapest, then lightest, first."""
     rest = np.delete(pairs, place, axis=0)
     state = task.after(rest)
     left = task.left(rest)
@@ -794,14 +768,7 @@ def _covers(task: Task, state: Structure) -> dict[int, set[int]]:
 def polish(task: Task, pairs: IntArray, clock: Clock, most: float) -> IntArray:
     """Exchange reviews one at a time for cheaper ones, then for ones that lower the largest extra load.
 
-    Parameters
-    ----------
-    task, pairs
-        A plan that reaches the target, shape (P, 2).
-    clock
-        When to stop.
-    most
-        Reviews for which stand-ins are looked for, at most.
+    ``pairs`` (P, 2) reach the target; replacements are looked for at most ``most`` times.
     """
     tried = 0
     for _ in range(PASSES):
@@ -824,18 +791,16 @@ def polish(task: Task, pairs: IntArray, clock: Clock, most: float) -> IntArray:
 
 
 def _loads(task: Task, pairs: IntArray) -> IntArray:
-    """Extra reviews of each reviewer, fixed ones included."""
     extra = np.concatenate([pairs[:, 0], task.constraints.fixed[:, 0]])
     return np.bincount(extra, minlength=task.constraints.reviews.n_reviewers)
 
 
 def _may_gain(task: Task, load: IntArray, reviewer: int) -> bool:
-    """Whether a stand-in could be cheaper, or lower the largest extra load."""
     return bool(task.constraints.cost) or bool(load[reviewer] == load.max() > 1)
 
 
 def _better(task: Task, pairs: IntArray, place: int, load: IntArray, clock: Clock) -> tuple[int, int] | None:
-    """Find a cheaper stand-in, or one as cheap for a reviewer with the largest load whose own stays below it."""
+    """Find a cheaper replacement, or one as cheap that moves a review off the largest load."""
     reviewer, item = int(pairs[place, 0]), int(pairs[place, 1])
     now, most = _price(task, reviewer, item), int(load.max())
     for other in substitutes(task, pairs, place, clock):
@@ -849,14 +814,14 @@ def _better(task: Task, pairs: IntArray, place: int, load: IntArray, clock: Cloc
 
 
 def _price(task: Task, reviewer: int, item: int) -> int:
-    """Return the cost of a pair in the whole units of solvers, so that no rounding of a cost counts."""
+    """Return the cost of a pair in the whole units of solvers, so that rounding does not count."""
     return int(task.constraints.cost.whole(np.array([reviewer * task.n_items + item]))[0])
 
 
 def by_testing(target: Target, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-    """Return what :func:`substitutes` does, for any target: one test a pair, until enough are found or time is over.
+    """Do as :func:`substitutes` for any target: one test per pair, until enough are found or time is over.
 
-    ``task`` knows no fixed reviews; they are among ``pairs``.
+    ``task`` has no fixed reviews; they are among ``pairs``.
     """
     gone, rest = tuple(pairs[place].tolist()), np.delete(pairs, place, axis=0)
     kept = set(map(tuple, rest.tolist()))

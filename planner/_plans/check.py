@@ -116,7 +116,7 @@ def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
 
 
 def _under(plan: Plan, rules: Rules) -> Plan:
-    """Return a plan as if it had been made under other rules, by the same prices."""
+    """Return a plan as if it had been made under other rules, at the same prices."""
     own = plan.constraints
     stated = constrain(own.reviews, asked_rules("verify_plan", rules, {}, HEEDED))
     if stated.reviews.n_reviews != own.reviews.n_reviews:
@@ -125,7 +125,7 @@ def _under(plan: Plan, rules: Rules) -> Plan:
 
 
 def rules_of(plan: Plan) -> PlainRules:
-    """Return what a plan was to respect as plain sets and dictionaries; names are the codes, which are unique."""
+    """Return the constraints of a plan as plain sets and dictionaries; codes serve as names."""
     own, table = plan.constraints, plan.constraints.reviews
     N = max(table.n_items, 1)
     return PlainRules(
@@ -145,7 +145,6 @@ def rules_of(plan: Plan) -> PlainRules:
 
 
 def table_of(reviews: Reviews) -> Table:
-    """Return a table by code."""
     pairs = zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True)
     scores = zip(reviews.score.tolist(), reviews.scored.tolist(), strict=True)
     score = {(str(j), str(i)): y if scored else None for (j, i), (y, scored) in zip(pairs, scores, strict=True)}
@@ -153,7 +152,7 @@ def table_of(reviews: Reviews) -> Table:
 
 
 def _panels(own: Constraints) -> Iterable[PanelRule]:
-    """Give a rule for each limit on a panel group, and for each number of groups that items need."""
+    """Yield one rule for each limit on a panel group, and for each number of groups that items need."""
     panels = own.people.panels
     groups = np.split(panels.group, panels.start[1:-1]) if panels.n_groups else []
     for attribute in range(len(panels.different)):
@@ -180,14 +179,13 @@ def _valued(own: Constraints) -> Iterable[tuple[int, float]]:
 
 
 def _names(pairs: Iterable[Iterable[int]] | IntArray) -> list[Pair]:
-    """Return pairs of codes as names."""
     return [(str(j), str(i)) for j, i in pairs]
 
 
 def _reached(plan: Plan, case: Case, pairs: list[Pair]) -> bool:
     """Whether no item is short and the level holds.
 
-    Levels after a loss, and those without a test of the verifier, are decided by their own test.
+    Levels after a loss, and those without a test of the verifier, use their own test.
     """
     level = named(ALL, plan.target, "target")
     if level not in ROBUST and level.part("verifier") is not None:
@@ -196,26 +194,25 @@ def _reached(plan: Plan, case: Case, pairs: list[Pair]) -> bool:
 
 
 def _short(case: Case, pairs: list[Pair]) -> int:
-    """Items that lack reviews, or people."""
+    """Return the number of items that lack reviews or panel members."""
     rules = case.rules
     return sum(number > 0 for number in rules.needs(rules.table.with_pairs((*rules.fixed, *pairs))).values())
 
 
 def _with(plan: Plan, pairs: list[Pair]) -> Reviews:
-    """Existing, fixed and some more reviews; with scores, if these count."""
+    """Return existing, fixed and further reviews; with scores if these count."""
     more = np.array([(int(j), int(i)) for j, i in pairs], np.int64).reshape(-1, 2)
     everything = np.concatenate([plan.constraints.fixed, more])
     return with_extra(plan.constraints.reviews, everything, use_scores=plan.use_scores)
 
 
 def _holds(plan: Plan, table: Reviews) -> bool:
-    """Whether a table is at the target, by the level's own test on its structure."""
+    """Whether a table is at the target by the level's own test."""
     bare = Reviews.from_codes(table.reviewer, table.item, reviewers=table.reviewers, items=table.items)
     return named(ALL, plan.target, "target").holds(check(bare).structure)
 
 
 def _check_status(plan: Plan) -> None:
-    """Compare the status with the number of reviews and the bound."""
     reaches = PlanStatus(plan.status).reaches
     if plan.count < plan.lower_bound and reaches:
         _fail(f"{plan.count} reviews are fewer than the bound {plan.lower_bound}")
@@ -270,7 +267,7 @@ def _check_constraints(plan: Plan, case: Case) -> None:
 
 
 def _check_people(plan: Plan, case: Case) -> None:
-    """Hold the reviews that are not fixed to the floor, and to the limits on who reviews an item together."""
+    """Compare reviews that are not fixed with the floor and with the limits on panels."""
     table, floor = plan.constraints.reviews, plan.constraints.cost.floor
     panels = panels_of((*case.rules.table.score, *_names(plan.pairs)))
     for j, i in _new(plan):
@@ -284,7 +281,7 @@ def _check_people(plan: Plan, case: Case) -> None:
 
 
 def _check_target(plan: Plan, case: Case) -> None:
-    """Replay the merges, where the level has such a certificate; ask the level itself elsewhere; count the reviews."""
+    """Replay the merges if the level has such a certificate; otherwise test the level; count the reviews."""
     short = _short(case, _new(plan))
     if short:
         _fail(f"{short} items are short of reviews, or of people")
@@ -307,7 +304,7 @@ def _check_target(plan: Plan, case: Case) -> None:
 
 
 def _check_bounds(plan: Plan, case: Case) -> None:
-    """Compute every bound again; of those made of parts the largest is replayed, which carries the others."""
+    """Recompute every bound; of those made of parts only the largest is replayed, which implies the others."""
     for bound in plan.bounds:
         if bound.kind not in WEAKEST or not case.implies(WEAKEST[bound.kind]):
             _fail(f"unknown kind {bound.kind!r} of bound for the target {case.target}")
@@ -328,7 +325,7 @@ def _check_bounds(plan: Plan, case: Case) -> None:
 
 
 def _check_certificates(plan: Plan, case: Case) -> None:
-    """Check prices and shortages, which say something of the level *recoverable* alone."""
+    """Check prices and shortages, which are defined for the level *recoverable* alone."""
     if (plan.prices is not None or plan.short is not None) and plan.target != Recoverable.name:
         _fail(f"prices and shortages prove nothing for the target {plan.target}")
     wrong = None
@@ -343,7 +340,7 @@ def _check_certificates(plan: Plan, case: Case) -> None:
 
 
 def _check_keeping(plan: Plan) -> None:
-    """Draw losses anew, and compare how often the level is kept with what the plan says of it."""
+    """Draw new losses and compare how often the level survives with the plan's estimate."""
     keeping = plan.keeping
     if keeping is None:
         return
@@ -359,7 +356,7 @@ def _check_keeping(plan: Plan) -> None:
 
 
 def _check_there_is_none(plan: Plan, case: Case) -> None:
-    """Look for a plan where there is said to be none."""
+    """Search for a plan although none is claimed to exist."""
     rules = case.rules
     beyond = plan.max_reviews is not None and len(rules.fixed) > plan.max_reviews
     if plan.short is not None or beyond or rules.exceeded(rules.fixed) is not None:
@@ -372,7 +369,7 @@ def _check_there_is_none(plan: Plan, case: Case) -> None:
 
 
 def _check_cheapest(plan: Plan, case: Case) -> None:
-    """Look for a cheaper plan of the same length."""
+    """Search for a cheaper plan of the same length."""
     new = _new(plan)
     if len(new) > TRIED_UP_TO:
         return
@@ -386,7 +383,7 @@ def _check_cheapest(plan: Plan, case: Case) -> None:
 
 
 def _check_load(plan: Plan, case: Case) -> None:
-    """Try, if no costs are in play, whether a smaller largest load than is said to be the least would do."""
+    """Test, if there are no costs, whether a smaller largest load than the claimed minimum is feasible."""
     least, fixed = plan.largest_load_lower_bound or 0, Counter(reviewer for reviewer, _ in case.rules.fixed)
     if least > plan.largest_load:
         _fail(f"the largest load is said to be {least} at least, and it is {plan.largest_load}")
@@ -403,13 +400,12 @@ def _check_load(plan: Plan, case: Case) -> None:
 
 
 def _whole(plan: Plan, pairs: Iterable[Pair]) -> int:
-    """Cost of some pairs in the whole units in which plans are proved to be the cheapest."""
+    """Cost of some pairs in the whole units in which plans are proved cheapest."""
     own = plan.constraints
     return sum(round(own.cost_of(int(j), int(i)) / own.cost.unit) for j, i in pairs)
 
 
 def _new(plan: Plan) -> list[Pair]:
-    """Reviews of the plan that are not fixed, by name."""
     fixed = set(_names(plan.constraints.fixed))
     return [pair for pair in _names(plan.pairs) if pair not in fixed]
 

@@ -1,11 +1,11 @@
-"""The cheapest new reviews that items are short of.
+"""The cheapest new reviews that items are short of, and even loads.
 
 minimise    the cost
 subject to  every item short of n reviews gets n, from the panel groups that are missing; spare loads;
             no more of a panel group than an item may have
 
 An integer programme over the allowed pairs, solved by HiGHS: without rules on people it is a transportation problem,
-whose vertices are whole. Where it is not known how many reviews fill what an item lacks, their number comes first.
+whose vertices are integral. If the number of reviews that meet an item's needs is unknown, it is minimised first.
 """
 
 from __future__ import annotations
@@ -55,22 +55,11 @@ class Evened(NamedTuple):
 
 
 def even(task: Task, pairs: IntArray, clock: Clock, tied: BoolArray | None = None, group: object = None) -> Evened:
-    """Hand reviews on along ways until no reviewer can be relieved by somebody with two extra reviews fewer.
+    """Hand reviews on along paths until no reviewer can be relieved by one with at least two extra reviews fewer.
 
-    Takes O(P M) for each way and at the end, for P reviews and M reviewers; with costs O(M^2) more for each round of
-    the potentials.
-
-    Parameters
-    ----------
-    task
-        Who may read what. Its fixed reviews count in loads, and stay.
-    pairs
-        The reviews beside these, shape (P, 2).
-    clock
-        When to end.
-    tied, group
-        Reviews, shape (P,), that stay within a group of reviewers, and the group of each reviewer, shape (M,). By
-        default everybody may take over any review.
+    The fixed reviews of the task count in loads, and stay; ``pairs`` (P, 2) exclude them. Reviews ``tied`` (P,) stay
+    within a ``group`` (M,) of reviewers. Takes O(P M) for each path and at the end, for P reviews and M reviewers; with
+    costs O(M^2) more for each round of the potentials.
     """
     if not len(pairs):
         return Evened(pairs, True)
@@ -80,7 +69,7 @@ def even(task: Task, pairs: IntArray, clock: Clock, tied: BoolArray | None = Non
 
 
 def takers(task: Task, pairs: IntArray, place: int) -> IntArray:
-    """Return who may have one of some reviews instead of its reviewer, at the same cost, of fewest reviews first."""
+    """Return who could take over a review at the same cost, fewest reviews first."""
     ways = _Ways(task, pairs, None, None, priced=False)
     able = np.flatnonzero(ways.takers(place))
     able = able[ways.left.spare[able] > 0]
@@ -88,10 +77,7 @@ def takers(task: Task, pairs: IntArray, place: int) -> IntArray:
 
 
 def share(task: Task, count: int) -> int:
-    """Return the least largest extra load, that of fixed reviews among them, with which so many reviews can be given.
-
-    A count: spare loads alone, whatever conflicts say.
-    """
+    """Return a lower bound on the largest extra load if ``count`` reviews are given, by spare loads alone."""
     fixed = np.bincount(task.constraints.fixed[:, 0], minlength=task.spare.size)
     low, high = int(fixed.max(initial=0)), int(fixed.max(initial=0)) + count
     while low < high:
@@ -104,11 +90,11 @@ def share(task: Task, count: int) -> int:
 
 
 class _Ways:
-    """Who has which review, and the ways by which reviews are handed on.
+    """Reviews by reviewer, and the paths along which reviews are handed on.
 
     ``owner`` and ``item`` (P,) are the reviews, ``held`` the reviews of each reviewer, ``on`` the reviewers of each
-    item, ``load`` (M,) extra reviews with fixed ones, ``left`` what may still be added, ``looked`` the reviews whose
-    takers were looked for since the work was last counted.
+    item, ``load`` (M,) extra reviews with fixed ones, ``left`` what may still be added; ``looked`` counts the reviews
+    whose takers were computed since the work was last counted.
     """
 
     def __init__(
@@ -141,7 +127,7 @@ class _Ways:
         self.exact = settled and whole and task.needs.exact
 
     def relieve_all(self, clock: Clock) -> bool:
-        """Relieve the heaviest reviewers first; false where time is over."""
+        """Relieve the heaviest reviewers first; false if time is over."""
         closed, free = np.zeros(self.load.size, np.bool_), self.potential[:-1] == self.potential[-1]
         for load in range(int(self.load.max()), 1, -1):
             for j in np.flatnonzero((self.load == load) & free).tolist():
@@ -156,7 +142,7 @@ class _Ways:
         return True
 
     def _relieve(self, reviewer: int, seen: BoolArray) -> bool:
-        """Go a shortest way from a reviewer to somebody with two fewer; false if there is none."""
+        """Follow a shortest path from a reviewer to one with two reviews fewer; false if there is none."""
         waiting, came, load = [reviewer], dict[int, int](), int(self.load[reviewer])
         seen[reviewer] = True
         for j in waiting:
@@ -194,7 +180,7 @@ class _Ways:
         return able
 
     def _finds_place(self, reviewer: int, leaving: int, item: int) -> bool:
-        """Whether the panel groups of a reviewer have places on an item that somebody leaves."""
+        """Whether the panel groups of a reviewer have places on an item that another reviewer leaves."""
         places, gone = self.left.places, self.left.places.of(leaving)
         return all(
             places.free[item, group] - self.left.taken[item, group] + (group in gone) > 0
@@ -202,7 +188,7 @@ class _Ways:
         )
 
     def _passed(self, reviewer: int, came: dict[int, int]) -> set[int]:
-        """Items of the reviews that the way to a reviewer hands on."""
+        """Items of the reviews that the path to a reviewer hands on."""
         found = set()
         while reviewer in came:
             place = came[reviewer]
@@ -211,7 +197,7 @@ class _Ways:
         return found
 
     def _hand_on(self, reviewer: int, came: dict[int, int]) -> None:
-        """Go a way back from its end, everybody taking the review that leads there."""
+        """Trace a path back from its end, each reviewer taking the review that leads there."""
         self.load[reviewer] += 1
         while reviewer in came:
             place = came[reviewer]
@@ -226,7 +212,7 @@ class _Ways:
         self.load[reviewer] -= 1
 
     def _price(self, item: int) -> IntArray:
-        """Shape (M,): what an item costs by each reviewer, in whole units."""
+        """Shape (M,): cost of an item by each reviewer, in whole units."""
         if item not in self.prices:
             self.prices[item] = self.rules.cost.whole(np.arange(self.load.size) * self.n_items + item)
         return self.prices[item]
@@ -234,8 +220,9 @@ class _Ways:
     def _potentials(self) -> tuple[IntArray, bool]:
         """Shape (M + 1,), the last one of free loads; and whether they prove that no exchange is cheaper.
 
-        Bellman-Ford: a step hands a review on, free loads come from who has some and go to who gives one up. Zeros,
-        for which only steps of equal cost are tight, where there are no costs or an exchange would be cheaper.
+        Bellman-Ford: a step hands a review on; free loads come from reviewers who have some and go to those who give a
+        review up. All zero, so that only steps of equal cost are tight, without costs or if an exchange would be
+        cheaper.
         """
         M = self.load.size
         potential = np.zeros(M + 1, np.int64)
@@ -259,7 +246,7 @@ class _Ways:
 
 
 def _asked(task: Task) -> BoolArray | None:
-    """Shape (M, G): the panel groups of each reviewer that items must have; None where they need none."""
+    """Shape (M, G): the panel groups of each reviewer that items must have; None if they need none."""
     people = task.constraints.people
     panels = people.panels
     wanted = (panels.least > 0) | (panels.different > 0)[panels.attribute] if panels.n_groups else panels.least > 0
@@ -287,8 +274,8 @@ NONE = np.empty(0, np.int64)
 class Cover(NamedTuple):
     """Reviews that fill all needs, shape (P, 2), or None; whether none are cheaper; whether there is none.
 
-    ``least_load`` is the largest extra load that reviews which fill the needs at this cost have at least; 0 where
-    nothing is proved of it.
+    ``least_load`` is a lower bound on the largest extra load of reviews that fill the needs at this cost; 0 if nothing
+    is proved.
     """
 
     pairs: IntArray | None
@@ -298,7 +285,7 @@ class Cover(NamedTuple):
 
 
 def cover(task: Task, preferred: IntArray, clock: Clock) -> Cover:
-    """Return as few reviews as the needs take: most of those preferred, then the cheapest, then of even loads.
+    """Return the fewest reviews that fill the needs: most preferred ones, then cheapest, then with even loads.
 
     Takes the time of HiGHS on K columns, K the allowed pairs of items that are short: seconds for 100,000.
     """
@@ -314,7 +301,7 @@ def cover(task: Task, preferred: IntArray, clock: Clock) -> Cover:
 
 
 def _filled(task: Task, preferred: IntArray, clock: Clock) -> Cover:
-    """As :func:`cover`, whatever the loads."""
+    """Do as :func:`cover`, whatever the loads."""
     if (task.room < task.needs.each).any():
         return Cover(None, False, True)
     if int((task.spare > 0).sum()) * int((task.needs.each > 0).sum()) > LISTED_UP_TO:
@@ -338,7 +325,6 @@ def _filled(task: Task, preferred: IntArray, clock: Clock) -> Cover:
 
 
 def _too_many(pairs: IntArray, clock: Clock) -> bool:
-    """Whether the root of a programme, which has no limit, would take more work than is left: a pair is in two rows."""
     return 2 * ROOT * len(pairs) > clock.work
 
 
@@ -355,7 +341,7 @@ def _some(task: Task, preferred: IntArray) -> IntArray:
 
 
 def _in_turn(task: Task, pairs: IntArray, goal: FloatArray) -> IntArray | None:
-    """Take pairs of least price, one after the other, as loads and rules allow; None where that fills not all needs."""
+    """Take the cheapest pairs one after the other, as loads and rules allow; None if that does not fill all needs."""
     if not task.needs.exact or task.needs.members.any() or task.needs.different.any():
         return None
     left, need, taken = task.left(no_pairs()), task.needs.each.copy(), list[tuple[int, int]]()
@@ -385,7 +371,7 @@ def _prefer(task: Task, pairs: IntArray, price: FloatArray, preferred: IntArray)
 
 
 def _nearest(pairs: IntArray, price: FloatArray) -> IntArray:
-    """Places of the cheapest few pairs of each item; of equals each item begins with another reviewer."""
+    """Places of the cheapest few pairs of each item; ties start with a different reviewer for each item."""
     turned = (pairs[:, 0] - 7 * pairs[:, 1]) % (pairs[:, 0].max(initial=0) + 1)
     order = np.lexsort((turned, price, pairs[:, 1]))
     item = pairs[order, 1]
@@ -394,7 +380,6 @@ def _nearest(pairs: IntArray, price: FloatArray) -> IntArray:
 
 
 def _solve(task: Task, pairs: IntArray, goal: FloatArray, clock: Clock) -> Cover:
-    """State and solve the programme."""
     from scipy.optimize import Bounds
 
     if not len(pairs):
@@ -419,9 +404,9 @@ def _solve(task: Task, pairs: IntArray, goal: FloatArray, clock: Clock) -> Cover
 
 
 def least_missing(task: Task, pairs: IntArray, clock: Clock) -> Waived | None:
-    """Return what items must do without: as few reviews, members and values in all as can be, then fewest reviews.
+    """Return what items must do without: fewest reviews, members and values in all, then fewest reviews.
 
-    None where no solution is found in time.
+    None if no solution is found in time.
     """
     from scipy.optimize import Bounds
 
@@ -468,9 +453,9 @@ def _values(
     lacks: Sequence[IntArray] = (NONE, NONE),
     lacking: Sequence[IntArray] = (NONE, NONE),
 ) -> int:
-    """Ask for panel groups that are missing; returns how many columns say which values an item has now.
+    """Add rows for missing panel groups; return the number of columns for the values an item gets.
 
-    ``lacks`` are columns that count what is missing of members and of values, of the cells ``lacking``.
+    ``lacks`` are columns that count missing members and values of the cells ``lacking``.
     """
     people, needs = task.constraints.people, task.needs
     size = people.panels.n_groups
@@ -495,7 +480,7 @@ def _values(
 
 
 class _Rows:
-    """Rows of the programme: sums of columns between two numbers; and whether some row has no column to fill it."""
+    """Rows of the programme: sums of columns between two numbers; and whether each can be filled."""
 
     def __init__(self, n_columns: int) -> None:
         self.n_columns, self.possible = n_columns, True
@@ -504,7 +489,7 @@ class _Rows:
         self.most: list[FloatArray] = []
 
     def add(self, column: IntArray, group: IntArray, least: Any, most: Any, entry: FloatArray | None = None) -> None:
-        """Add a row for each group that occurs; the others must ask for nothing."""
+        """Add a row for each group that occurs; the others must require nothing."""
         names, row = np.unique(group, return_inverse=True)
         left = np.array(least, np.float64)
         left[names] = 0
@@ -515,7 +500,6 @@ class _Rows:
         self.most.append(np.asarray(most, np.float64)[names])
 
     def all(self) -> LinearConstraint:
-        """Return all rows."""
         from scipy.optimize import LinearConstraint
         from scipy.sparse import csr_array
 
@@ -537,7 +521,7 @@ class _Rows:
 
 
 def waived(task: Task, clock: Clock) -> Waived | None:
-    """Return what items do without so that the rest of their needs can be filled; None where none is found in time.
+    """Return needs that items do without so that the others can be filled; None if none are found in time.
 
     Takes the time of a flow over the allowed pairs of items that are short, or of HiGHS on as many columns.
     """
@@ -549,7 +533,7 @@ def waived(task: Task, clock: Clock) -> Waived | None:
 
 
 def _spread_lacks(task: Task, pairs: IntArray) -> IntArray:
-    """Shape (N,): what each item lacks in a flow from items to reviewers, or to nobody at growing costs."""
+    """Shape (N,): unmet need of each item in a flow from items to reviewers, or to nobody at increasing costs."""
     from ortools.graph.python import min_cost_flow
 
     each, N, M = task.needs.each, task.n_items, task.spare.size

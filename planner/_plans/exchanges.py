@@ -33,7 +33,7 @@ DIGITS = 9
 
 @dataclass
 class Judge:
-    """What some reviews are worth: compare :meth:`worth`, the larger the better."""
+    """Value of partial plans: compare :meth:`worth`, the larger the better."""
 
     task: Task
     target: Target
@@ -45,15 +45,13 @@ class Judge:
         return found.only_scored() if self.task.use_scores else found
 
     def papers(self, pairs: IntArray) -> int:
-        """Papers in the largest group."""
         return self.target.papers(self.task, pairs, self.clock)
 
     def group(self, table: Reviews) -> IntArray:
-        """Items of the largest group of a table."""
         return self.target.largest_group(table, use_scores=self.task.use_scores)
 
     def worth(self, pairs: IntArray) -> tuple[int, float, int, float]:
-        """Papers, error, reviews and cost, so that more is better."""
+        """Papers, error, reviews and cost, signed so that larger is better."""
         table = self.table(pairs)
         group = self.group(table)
         error = expected_error(table, group, scales=self.target.scales)
@@ -82,7 +80,7 @@ NULL = 1e-9
 
 
 def sharpened(judge: Judge, pairs: IntArray, most: int, clock: Clock) -> IntArray:
-    """Exchange reviews, and add what the budget leaves, as long as the error falls and the group stays as large."""
+    """Exchange reviews, and add what the budget leaves, while the error falls and the group stays as large."""
     if clock.over() or judge.papers(pairs) > EXCHANGE_UP_TO:
         return pairs
     value = judge.worth(pairs)
@@ -103,11 +101,11 @@ def sharpened(judge: Judge, pairs: IntArray, most: int, clock: Clock) -> IntArra
 
 
 def _promising(judge: Judge, rest: IntArray, pairs: IntArray, clock: Clock) -> Iterator[tuple[int, int]]:
-    """Pairs after which the group is as large and its papers have the least error, by one step from ``rest``.
+    """Yield pairs after which the group is as large and its papers have the least error, by one step from ``rest``.
 
-    One more review adds ``v v^T`` to ``L``. Where ``L`` has a null vector n that is not a shift or a scale (a missing
-    link), the trace of the inverse becomes ``tr L^+ + (1 + v^T L^+ v) / (n^T v)^2``; where it has none, it
-    falls by ``|L^+ v|^2 / (1 + v^T L^+ v)``.
+    One more review adds ``v v^T`` to ``L``. If ``L`` has a null vector n that is not a shift or a scale (a missing
+    link), the trace of the inverse becomes ``tr L^+ + (1 + v^T L^+ v) / (n^T v)^2``; otherwise it falls by ``|L^+ v|^2
+    / (1 + v^T L^+ v)``.
     """
     task, least = judge.task, numbers_a_reviewer(scales=judge.target.scales)
     group = judge.group(judge.table(pairs))
@@ -131,7 +129,7 @@ def _promising(judge: Judge, rest: IntArray, pairs: IntArray, clock: Clock) -> I
 
 
 def _offered(judge: Judge, rest: IntArray, group: IntArray, least: int) -> IntArray:
-    """Pairs within the group that may be added to some reviews; a part of them, spread evenly, where there are many."""
+    """Pairs within the group that may be added to some reviews; an evenly spaced sample if there are many."""
     task, table = judge.task, judge.table(rest)
     left = task.left(rest)
     member = np.zeros(task.n_items, np.bool_)
@@ -168,7 +166,7 @@ def _new_rows(table: Reviews, group: IntArray, offered: IntArray, quality: Float
 
 
 def _traces(whole: FloatArray, quality: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Shape (K,): trace of the inverse after one more row; infinite where a link stays missing."""
+    """Shape (K,): trace of the inverse after one more row; infinite if a link stays missing."""
     columns = np.column_stack([np.ones(quality.size), quality - quality.mean()])
     basis, _ = np.linalg.qr(columns if np.ptp(quality) > 0 else columns[:, :1])
     value, axes = np.linalg.eigh(whole + basis @ basis.T)
@@ -208,18 +206,10 @@ LISTED, SETS = 5_000, 3_000
 def best_few(
     task: Task, target: Target, whole: IntArray | None, allowed: int | None, clock: Clock
 ) -> tuple[IntArray, bool]:
-    """Return the best reviews within a budget that were found, and whether all sets were tried.
+    """Return the best reviews found within a budget, and whether all sets were tried.
 
-    Parameters
-    ----------
-    task, target
-        What is planned.
-    whole
-        A plan that reaches the target with more reviews, or the part of one that there was time for, if known.
-    allowed
-        Reviews at most; None where time ran out without a plan.
-    clock
-        When to end.
+    ``whole`` is a plan that reaches the target with more reviews, or a partial one, if known; ``allowed`` is None if
+    time ran out without a plan.
     """
     known = 0 if whole is None else len(whole)
     most = min(task.start.room, max(_part(task), known) if allowed is None else allowed)
@@ -247,7 +237,6 @@ def _sets(pairs: int, most: int) -> int:
 
 
 def _try_all(judge: Judge, most: int, clock: Clock) -> tuple[IntArray, bool]:
-    """Try every set of reviews within the constraints; errors are compared among those of most papers only."""
     best = -1
     kept: list[IntArray] = []
     for pairs in _subsets(judge, most):
@@ -269,7 +258,7 @@ def _try_all(judge: Judge, most: int, clock: Clock) -> tuple[IntArray, bool]:
 
 
 def _subsets(judge: Judge, most: int) -> Iterator[IntArray]:
-    """Give the sets of allowed pairs within loads and limits, smaller ones first, by index."""
+    """Yield the sets of allowed pairs within loads and limits, smaller ones first, by index."""
     pairs = [tuple(pair) for pair in judge.allowed.tolist()]
     left = judge.task.left(no_pairs())
 
@@ -289,7 +278,7 @@ def _subsets(judge: Judge, most: int) -> Iterator[IntArray]:
 
 
 def _grown(judge: Judge, whole: IntArray | None, most: int, clock: Clock) -> IntArray:
-    """Reviews that let the largest group grow: the better of a whole plan's first ones and the target's own starts."""
+    """Reviews that grow the largest group: the better of a whole plan's first ones and the target's own starts."""
     task, target = judge.task, judge.target
     options = [no_pairs()]
     if whole is not None:

@@ -52,11 +52,11 @@ def offer(
     free: IntArray,
     wanted: int,
 ) -> int:
-    """Take reviews that are independent in the count matroid, in order, until ``wanted`` are; returns how many are.
+    """Take reviews that are independent in the count matroid, in order, up to ``wanted``; return their number.
 
-    ``cap`` (by reviewer, ``owner`` of the review) and ``room`` (by item) are used up; ``free`` are the places
-    of an item by panel group, those of a reviewer as :class:`~planner._plans.constraints.Places` has them; ``taken``
-    marks the reviews.
+    ``cap`` (by reviewer, ``owner`` of the review) and ``room`` (by item) are used up; ``free`` are the places of an
+    item by panel group, those of a reviewer as in :class:`~planner._plans.constraints.Places`; ``taken`` marks the
+    reviews.
     """
     n_bodies, found, stamp = game.parent.size, 0, 0
     for vertex in range(game.seen.size):
@@ -96,8 +96,8 @@ def offer(
 def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[IntArray, bool]:
     """Return up to ``wanted`` independent reviews, and whether no load or limit stopped a cheaper one.
 
-    Reviewers of fewer than two reviews are left out. The ledger learns how far it is; where its time is over,
-    the reviews are fewer.
+    Reviewers of fewer than two reviews are left out. The ledger records partial plans; if its time is over, the reviews
+    are fewer.
     """
     task = oracle.task
     table = task.table(no_pairs())
@@ -127,7 +127,7 @@ def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[Int
 def greedy_connected(oracle: Oracle, ledger: Ledger) -> tuple[IntArray, bool]:
     """Return reviews that join pieces, a spanning forest, and whether no load or limit stopped a cheaper one.
 
-    The ledger learns how far it is; where its time is over, the forest is a part of one.
+    The ledger records partial plans; if its time is over, the forest is incomplete.
     """
     task = oracle.task
     table = task.table(no_pairs())
@@ -155,7 +155,7 @@ class _Forest:
         self.left, self.chosen = task.left(no_pairs()), list[tuple[int, int]]()
 
     def join(self, pairs: IntArray, step: IntArray) -> bool:
-        """Take those of some pairs that join two pieces, in order, within loads that are used up; whether any did."""
+        """Take the pairs that join two pieces, in order, within loads that are used up; whether any did."""
         before, (reviewer, item) = len(self.chosen), pairs.T
         full = np.zeros(len(pairs), np.bool_)
         while True:
@@ -176,7 +176,7 @@ class _Forest:
 
 
 def _in_turn(oracle: Oracle, reviewers: IntArray) -> Iterator[IntArray]:
-    """Give the candidates of some reviewers, some at once: cheapest first, then by index."""
+    """Yield the candidates of some reviewers in chunks: cheapest first, then by index."""
     cost = oracle.task.constraints.cost
     some = reviewers[oracle.task.spare[reviewers] > 0]
     if not cost:
@@ -189,7 +189,7 @@ def _in_turn(oracle: Oracle, reviewers: IntArray) -> Iterator[IntArray]:
 
 
 def _steps(spare: IntArray, costs: bool, wanted: int) -> list[IntArray]:
-    """Return loads that are let go at a time: all at once when costs decide, otherwise 1, 1, 2, 4, ... a reviewer."""
+    """Return the loads released at a time: all at once if costs decide, otherwise 1, 1, 2, 4, ... per reviewer."""
     if costs:
         return [spare.copy()]
     steps, given = [], 0
@@ -201,7 +201,7 @@ def _steps(spare: IntArray, costs: bool, wanted: int) -> list[IntArray]:
 
 
 def _nothing_bound(oracle: Oracle, pairs: IntArray) -> bool:
-    """Whether no load, no limit and no rule can have stopped a review."""
+    """Whether no load, limit or rule can have stopped a review."""
     task = oracle.task
     if task.constraints.places.held_by(pairs)[0].size:
         return False
@@ -229,9 +229,9 @@ def reached(task: Task, pairs: IntArray) -> bool:
 
 
 def merges(task: Task, pairs: IntArray) -> Iterator[list[int]]:
-    """For each review in turn, one reviewer of each further group that joins the reviewer's.
+    """For each review in turn, yield one reviewer of each further group that joins the reviewer's.
 
-    Scores join groups that no structure of covers does: of two reviewers who tell the same two items apart.
+    Scores join groups that no structure of covers joins: those of two reviewers who distinguish the same two items.
     """
     before = doubly_connected_components(task.table(pairs[:0]), use_scores=True).labels
     for place, (j, _) in enumerate(pairs.tolist()):
@@ -243,16 +243,9 @@ def merges(task: Task, pairs: IntArray) -> Iterator[list[int]]:
 
 
 def completed(task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator | None = None) -> IntArray | None:
-    """Add reviews until the target is reached; None where that gets stuck or time ends.
+    """Add reviews until the target is reached; None if that gets stuck or time ends.
 
-    Parameters
-    ----------
-    task, pairs
-        What to plan, and reviews to begin with.
-    clock
-        When to end.
-    rng
-        Orders in which groups, reviewers and items are tried; by default the largest group first, then by index.
+    ``rng`` orders groups, reviewers and items; by default the largest group comes first, then the lowest index.
     """
     while not clock.over():
         if reached(task, pairs):
@@ -279,7 +272,7 @@ def pruned(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
 
 
 def exchanged(task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator) -> IntArray:
-    """Take some reviews out at random and complete the plan anew; the plan itself where that is longer."""
+    """Remove some reviews at random and complete the plan again; the plan itself if that is longer."""
     gone = rng.permutation(len(pairs))[: rng.integers(1, min(TAKEN_OUT, len(pairs)) + 1)]
     found = completed(task, rng.permutation(np.delete(pairs, gone, axis=0)), clock, rng)
     if found is None:
@@ -302,7 +295,7 @@ def _next(task: Task, pairs: IntArray, rng: np.random.Generator | None) -> list[
 
 
 class _Rules:
-    """What may be read next, and what the groups are."""
+    """Allowed next reviews, and the groups."""
 
     def __init__(self, task: Task, pairs: IntArray, groups: Components, rng: np.random.Generator | None) -> None:
         self.constraints, self.groups, self.table, self.rng = task.constraints, groups, groups.reviews, rng
@@ -318,7 +311,7 @@ class _Rules:
         )
 
     def _main_group(self) -> int:
-        """Return the group that is to grow: the largest, or one at random, larger ones more often."""
+        """Return the group to grow: the largest, or a random one with probability proportional to its squared size."""
         sizes = self.groups.cover_sizes
         if self.rng is None or not sizes.any():
             return int(np.argmax(sizes))
@@ -329,15 +322,13 @@ class _Rules:
         return found
 
     def gain(self, group: int) -> int:
-        """Items a group would bring."""
         return len(set(self.groups.covers[group].tolist()) - self.inside)
 
     def worth(self, other: int) -> float:
-        """Items that the group of a reviewer would bring; times 1 to 2 at random, where orders are random."""
+        """Items that the group of a reviewer would bring; times 1 to 2 at random, if orders are random."""
         return self.gain(int(self.groups.labels[other])) * (1.0 if self.rng is None else 1.0 + self.rng.random())
 
     def free(self, reviewer: int, item: int) -> bool:
-        """Whether a pair may still be read."""
         return (
             self.left.open(reviewer, item)
             and (reviewer, item) not in self.scores
@@ -402,20 +393,10 @@ SHARE = 0.8
 def keep_level(
     task: Task, target: Target, ledger: Ledger, missing: float, wanted: float, rng: np.random.Generator, clock: Clock
 ) -> Keeping:
-    """Let the ledger's plan grow until the level is kept with a probability, within budget and time.
+    """Let the ledger's plan grow until the level survives with probability ``wanted``, within budget and time.
 
-    Parameters
-    ----------
-    task, target
-        What is planned, and the level to keep.
-    ledger
-        Holds a plan that reaches the level with nothing lost, and the budget.
-    missing, wanted
-        Probability that a review fails to arrive, and that the level is to be kept.
-    rng
-        Draws the losses.
-    clock
-        When to end; the two estimates are made from fewer draws then.
+    Each review fails to arrive with probability ``missing``. The ledger holds a plan that reaches the level without
+    losses. If the clock ends early, the two estimates use fewer draws.
     """
     search = _Search(task, target, missing, wanted, rng, clock.share(SHARE))
     ledger.pairs = search.grown(ledger.pairs if ledger.pairs is not None else no_pairs(), ledger.budget)
@@ -450,7 +431,7 @@ class _Search:
         return pairs
 
     def _failing(self, pairs: IntArray, draws: int) -> list[BoolArray]:
-        """Draw losses; return those that fail once they are more than may, and none if they stay fewer."""
+        """Draw losses; return those that fail if they exceed the allowed number, otherwise none."""
         table = self.task.table(pairs)
         failing: list[BoolArray] = []
         for _ in self.clock.watch(range(draws)):
@@ -463,7 +444,7 @@ class _Search:
         return failing if len(failing) > (1 - self.wanted) * draws else []
 
     def _best(self, pairs: IntArray, failing: list[BoolArray]) -> IntArray | None:
-        """Of the joins that mend each of some losses, those that mend most of all, for each review."""
+        """Of the joins that repair each of some losses, return those that repair most per review."""
         best: tuple[float, IntArray | None] = (0.0, None)
         for lost in self.clock.watch(failing):
             more = self._joins(pairs, lost)
@@ -474,7 +455,7 @@ class _Search:
         return best[1]
 
     def _mends(self, pairs: IntArray, more: IntArray, lost: BoolArray) -> bool:
-        """Whether some joins mend a loss, as far as they are not lost themselves."""
+        """Whether some joins repair a loss, as far as they are not lost themselves."""
         table = self.task.table(pairs)
         self.clock.spend(looked_at(table))
         gone = table.reviewer[lost] * self.task.n_items + table.item[lost]
@@ -482,7 +463,7 @@ class _Search:
         return self.target.reaches(with_extra(table.subset(~lost), arrive))
 
     def _joins(self, pairs: IntArray, lost: BoolArray) -> IntArray | None:
-        """Plan the joins of what is left, each of them needed; None where there are none."""
+        """Plan the joins of what is left, each of them needed; None if there are none."""
         left = with_rows_lost(self.task, pairs, lost)
         self.clock.spend(looked_at(left.constraints.reviews))
         for more in self.target.starts(left, left.start.room, self.clock):
@@ -507,9 +488,9 @@ TRY, COPY = 2e-5, 5e-9
 
 
 def by_effect(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
-    """Order in which the largest doubly connected group grows fastest, first come first among equals.
+    """Order in which the largest doubly connected group grows fastest, ties in the order given.
 
-    Long plans keep their order, and so do reviews that are left once the clock is over. Takes the time of a growth for
+    Long plans keep their order, and so do the remaining reviews once the clock is over. Takes the time of a growth for
     every pair of reviews.
     """
     if not len(pairs) or len(pairs) ** 2 * task.start.size > ORDER_UP_TO:
@@ -531,5 +512,5 @@ def by_effect(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
 
 
 def read(task: Task, state: Structure, pair: Any) -> bool:
-    """Let a review arrive in a closed structure; false, and nothing, where its reviewer's block covers the item."""
+    """Add a review to a closed structure; false, and no change, if its reviewer's block covers the item."""
     return bool(task.form(arrive)(state, task.space, int(task.home[pair[0]]), int(pair[1])))

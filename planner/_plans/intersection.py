@@ -86,7 +86,7 @@ class Ground(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Reviews and their prices by reviewer; or, where there are no such reviews, the reviewers R who prove it."""
+    """Reviews and their prices by reviewer; or, if there are no such reviews, the reviewers R who prove it."""
 
     pairs: IntArray | None
     prices: IntArray
@@ -94,10 +94,10 @@ class Answer(NamedTuple):
 
 
 def intersect(oracle: Oracle, clock: Clock) -> Answer | None:
-    """Solve the problem; None where it is too large, has limits an item, or time runs out.
+    """Solve the problem; None if it is too large, has limits per item, or time runs out.
 
-    Among the cheapest plans it returns one of smallest largest extra load. Takes O(r^2 K) for rank r and K pairs of
-    a block and an item, and O(r K) for each exchange path.
+    Returns one of the cheapest plans with the smallest largest extra load. Takes O(r^2 K) for rank r and K pairs of a
+    block and an item, and O(r K) for each exchange path.
     """
     task = oracle.task
     # A limit an item would be a third matroid; and weights must not overflow along an exchange path.
@@ -127,7 +127,6 @@ def intersect(oracle: Oracle, clock: Clock) -> Answer | None:
 
 
 def weights(oracle: Oracle, pairs: IntArray) -> IntArray:
-    """Costs in whole units."""
     return oracle.task.constraints.cost.whole(pairs[:, 0] * oracle.task.n_items + pairs[:, 1])
 
 
@@ -166,7 +165,7 @@ def _ground(oracle: Oracle) -> Ground | None:
 
 
 def _solutions(inside: BoolArray, x: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Slopes and offsets of blocks and values of items in a basis of the solutions, a row each."""
+    """Slopes and offsets of blocks and values of items in a basis of the solutions, one row each."""
     B = len(inside)
     alone = np.flatnonzero(~inside.any(axis=0))
     rows = []

@@ -1,4 +1,8 @@
-"""Groups that few joins make: plans by a beam of them, and the proof that no plan is shorter by all of them."""
+"""Groups that few joins make: plans by a beam of them, and the proof that no plan is shorter by all of them.
+
+Components and items are numbered within one piece of the contracted graph. A group is the ascending list of its
+components, closed: every other component shares at most one item with it.
+"""
 
 from __future__ import annotations
 
@@ -47,10 +51,9 @@ class Piece(NamedTuple):
 class Desk(NamedTuple):
     """One group, open for work.
 
-    ``inside`` marks its components and ``covered`` its items; ``shared`` holds how many of its items each component
-    covers. ``trail`` lists components taken in, ``covers`` the items, ``near`` the components that share any; the
-    registers ``TRAIL``, ``COVERS`` and ``NEAR`` of ``size`` say how many there are of each, and ``STEPS`` how many
-    components were looked at, for whoever limits the work.
+    ``inside`` marks its components, ``covered`` its items, and ``shared`` counts the items of each component that it
+    covers. ``trail`` lists its components, ``covers`` its items, ``near`` the components that share any; the registers
+    ``TRAIL``, ``COVERS`` and ``NEAR`` of ``size`` are their numbers, and ``STEPS`` counts the components visited.
     """
 
     inside: IntArray
@@ -65,11 +68,10 @@ class Desk(NamedTuple):
 class Pool(NamedTuple):
     """Groups of one price: group g is ``member[begin[g]:begin[g + 1]]``.
 
-    It was made of group ``parent[g]`` of a cheaper pool and component ``added[g]``, or, where that is negative, of
-    two groups, the other one of number ``-1 - added[g]`` and price ``absorbed[g] - 1``. ``absorbed[g]`` is 0 if no
-    other components followed for nothing. ``table`` finds groups by their
-    members. The registers of ``size`` are the number of groups, ``GROUPS``, and the last ``PARENT`` and component
-    ``ADDED`` looked at.
+    It was made of group ``parent[g]`` of a cheaper pool and component ``added[g]``, or, if that is negative, of two
+    groups, the other one of number ``-1 - added[g]`` and price ``absorbed[g] - 1``. ``absorbed[g]`` is 0 if no other
+    components followed at no cost. ``table`` hashes groups by members. The registers of ``size`` are the number of
+    groups, ``GROUPS``, and the last ``PARENT`` and component ``ADDED`` visited.
     """
 
     member: IntArray
@@ -82,12 +84,10 @@ class Pool(NamedTuple):
 
     @property
     def last(self) -> tuple[int, int]:
-        """The last parent and addition looked at."""
         return int(self.size[PARENT]), int(self.size[ADDED])
 
 
 def new_desk(piece: Piece) -> Desk:
-    """Return a desk with no group on it."""
     n, items = piece.start.size - 1, piece.own_start.size - 1
     by_component, by_item = np.zeros((4, n), np.int64), np.zeros((2, items), np.int64)
     return Desk(
@@ -102,7 +102,6 @@ def new_desk(piece: Piece) -> Desk:
 
 
 def new_pool(groups: int, members: int) -> Pool:
-    """Return an empty pool with room for so many groups and members of groups."""
     table: Any = np.full(1 << max(4, (2 * groups).bit_length()), -1, np.int32)
     by_group: Any = np.zeros((2, groups), np.int32)
     absorbed: Any = np.zeros(groups, np.int8)
@@ -115,7 +114,7 @@ def new_pool(groups: int, members: int) -> Pool:
 
 @kernel
 def take_in(piece: Piece, desk: Desk, done: int) -> None:
-    """Cover the items of the trail from place ``done`` on, and take in what then shares two."""
+    """Cover the items of the trail from place ``done`` on, and take in components that then share two."""
     # ``shared`` counts the covered items of every component; at two it joins the trail, and its items are covered next.
     while done < desk.size[TRAIL]:
         component = desk.trail[done]
@@ -142,7 +141,7 @@ def take_in(piece: Piece, desk: Desk, done: int) -> None:
 
 @kernel
 def put(desk: Desk, component: int) -> None:
-    """Write a component on the trail if it is not inside."""
+    """Add a component to the trail unless it is inside."""
     if not desk.inside[component]:
         desk.inside[component] = 1
         desk.trail[desk.size[TRAIL]] = component
@@ -174,7 +173,7 @@ def lay_out(piece: Piece, desk: Desk, pool: Pool, group: int) -> None:
 
 @kernel
 def spot_of(pool: Pool, group: int) -> int:
-    """Place in the table of a group of the same members, or the free place where it belongs."""
+    """Place in the table of a group with the same members, or the free place for it."""
     # Open addressing, linear probing; the table is at most half full, so a free place is near.
     low, length = pool.begin[group], pool.begin[group + 1] - pool.begin[group]
     mask, mixed = pool.table.size - 1, 0
@@ -202,7 +201,7 @@ def refill(pool: Pool) -> None:
 
 @kernel
 def put_in_order(member: IntArray, low: int, high: int) -> None:
-    """Sort a part of an array, by Shell's method: most of it is in order, and Numba compiles its own for seconds."""
+    """Sort a slice of an array by Shell's method: it is mostly sorted, and Numba compiles its own for seconds."""
     gap = 1
     while 3 * gap < high - low:
         gap = 3 * gap + 1
@@ -218,7 +217,7 @@ def put_in_order(member: IntArray, low: int, high: int) -> None:
 
 @kernel
 def keep(desk: Desk, pool: Pool, parent: int, added: int, absorbed: int) -> bool:
-    """Add the group on the desk to a pool unless it is there; false when the pool has no room."""
+    """Add the group on the desk to a pool unless it is there; false if the pool is full."""
     count, length = pool.size[GROUPS], desk.size[TRAIL]
     low = pool.begin[count]
     if count >= pool.parent.size or low + length > pool.member.size:
@@ -241,8 +240,8 @@ def keep(desk: Desk, pool: Pool, parent: int, added: int, absorbed: int) -> bool
 def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first: int, work: int) -> tuple[int, int]:
     """Join every group from number ``first`` on with each component that shares one item with it.
 
-    Returns why it stopped and where to go on. A group that covers all items is told by ``into.size``. With
-    ``store`` false groups are only looked at.
+    Returns why it stopped and where to continue; ``into.size`` identifies a group that covers all items. With ``store``
+    false groups are not kept.
     """
     n_items = piece.own_start.size - 1
     for group in range(first, pool.size[GROUPS]):
@@ -271,9 +270,9 @@ def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first:
 
 @kernel
 def gains(piece: Piece, desk: Desk, pool: Pool, parent: IntArray, added: IntArray, cover: IntArray) -> int:
-    """List the joins of all groups with the items they cover; returns how many there are, at most the room.
+    """List the joins of all groups with the items they cover; return their number, at most the room.
 
-    A join that covers all items is the last one listed: no other does more.
+    A join that covers all items is the last one listed.
     """
     count, n_items = 0, piece.own_start.size - 1
     for group in range(pool.size[GROUPS]):
@@ -296,7 +295,7 @@ def gains(piece: Piece, desk: Desk, pool: Pool, parent: IntArray, added: IntArra
 
 @kernel
 def make(piece: Piece, desk: Desk, pool: Pool, into: Pool, parent: IntArray, added: IntArray) -> int:
-    """Make the groups of some joins; returns how many found room."""
+    """Make the groups of some joins; return how many had room."""
     for k in range(parent.size):
         lay_out(piece, desk, pool, parent[k])
         trail = desk.size[TRAIL]
@@ -395,24 +394,10 @@ MEMBER = 1e-3
 
 @dataclass
 class Levels:
-    """All groups of a part by price: pool c holds what c joins make.
+    """All groups of a part by price: pool c holds the groups that c joins make.
 
-    Parameters
-    ----------
-    task, part
-        What is planned, and the part of it.
-    desk
-        The part as arrays, with room for the kernels to work.
-    pools
-        The groups of each price.
-    value
-        Reviews the part takes at least; exactly so many once there is a ``path``.
-    path
-        Joins that make one group of the part.
-    looked_at
-        Groups listed.
-    seconds
-        What listing the next level takes as plain Python.
+    The part takes at least ``value`` reviews, exactly that number once ``path`` holds joins that make one group of it.
+    ``looked_at`` counts the groups listed; ``seconds`` estimates the next level's time as plain Python.
     """
 
     task: Task
@@ -426,7 +411,7 @@ class Levels:
 
     @property
     def effort(self) -> int:
-        """What the next level takes, roughly."""
+        """Approximate work of the next level."""
         return int(self.pools[-1].begin[self.pools[-1].size[GROUPS]])
 
     @property
@@ -441,7 +426,7 @@ class Levels:
         return kernel.compiled if POLICY.pays(kernel, self.seconds) else self.task.form(kernel)
 
     def rise(self, *, store: bool, clock: Clock) -> bool:
-        """List the next level, or with ``store`` false only look whether it ends the search; false if that is too much.
+        """List the next level, or with ``store`` false only test whether it ends the search; false if too large.
 
         Source: the lemma on groups of ``docs/explanation/planning.md``.
         """
@@ -483,7 +468,7 @@ class Levels:
         return self._run(join, level, small, clock)
 
     def _run(self, join: Callable[[int], tuple[int, int]], level: int, small: int, clock: Clock) -> int:
-        """Run a kernel to its end; returns how it ended."""
+        """Run a kernel to its end; return how it ended."""
         ended, first = PAUSE, 0
         while ended not in (DONE, FOUND):
             if clock.over() or sum(pool.member.size for pool in self.pools) > MEMBERS_UP_TO:
@@ -504,7 +489,6 @@ class Levels:
         return [*self.joins(level - 1, parent), (neighbour(self.part, self.pools[level - 1], parent, added), added)]
 
     def joins(self, level: int, group: int) -> Path:
-        """Return joins that make a group."""
         if level == 0:
             return []
         pool = self.pools[level]
@@ -536,7 +520,7 @@ def wider(pool: Pool, refill: Any) -> Pool:
 
 
 def worked(desk: Desk) -> float:
-    """Return the work on a desk since this was last asked."""
+    """Return the work on a desk since the last call."""
     steps, desk.size[STEPS] = int(desk.size[STEPS]), 0
     return STEP * steps
 
@@ -567,10 +551,10 @@ def neighbour(part: Part, pool: Pool, group: int, component: int) -> int:
 
 
 def beam(task: Task, part: Part, width: int, most: int, clock: Clock, *, in_part: bool = False) -> Path | None:
-    """Find joins that make one group of a part, at most ``most``, keeping the ``width`` largest groups of each price.
+    """Find at most ``most`` joins that make one group of a part, keeping the ``width`` largest groups of each price.
 
-    With ``in_part`` the joins of the largest group are returned where time is over. Takes time of the order of joins
-    times width times the components near a group.
+    With ``in_part`` the joins of the largest group are returned if time is over. Takes time of the order of joins times
+    width times the components near a group.
     """
     piece, desk, pool, n_items = part.piece, new_desk(part.piece), singles(part), part.piece.own_start.size - 1
     steps: list[tuple[IntArray, IntArray]] = []
@@ -591,7 +575,7 @@ def beam(task: Task, part: Part, width: int, most: int, clock: Clock, *, in_part
 
 
 def _chain(steps: list[tuple[IntArray, IntArray]], group: int, last: list[int]) -> list[int]:
-    """Components in the order in which they joined: the seed first."""
+    """Components in the order in which they joined, the seed first."""
     found = last
     for parent, added in reversed(steps):
         found.append(int(added[group]))
@@ -600,7 +584,7 @@ def _chain(steps: list[tuple[IntArray, IntArray]], group: int, last: list[int]) 
 
 
 def _path(part: Part, chain: list[int]) -> Path:
-    """Pair each component with a member of the group before it that it shares an item with; the seed is first."""
+    """Pair each component with a member of the group before it that shares an item; the seed is first."""
     piece, desk, path = part.piece, new_desk(part.piece), []
     for component in chain:
         for thing in piece.item[piece.start[component] : piece.start[component + 1]].tolist():
@@ -629,18 +613,11 @@ WASTE_UP_TO = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A connected piece in which every component shares three items or more with the others.
+    """Connected piece in which every component shares three items or more with the others.
 
-    Parameters
-    ----------
-    blocks
-        The blocks of the task that its components are.
-    piece
-        Components and the items they share, renumbered.
-    links
-        Its degrees of freedom.
-    least
-        Reviews that it takes at least: its links, 1, or what merges without waste cost, and one more for the last.
+    ``blocks`` are the blocks of the task that its components are, ``piece`` the renumbered components and shared items,
+    ``links`` its degrees of freedom. It takes ``least`` reviews: its links, 1, or what merges without waste cost, plus
+    one for the last.
     """
 
     blocks: IntArray
@@ -651,17 +628,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Reduction:
-    """A contracted graph taken apart: ``fringe`` reviews for what hangs on the parts; the parts by smallest item."""
+    """Contracted graph in parts, by smallest item, and ``fringe`` reviews for what hangs on them."""
 
     fringe: int
     parts: tuple[Part, ...]
 
 
 def reduce(task: Task) -> Reduction:
-    """Take a task apart.
-
-    Takes time linear in the entries, and that of the pebble game on the parts.
-    """
+    """Take a task apart. Time is linear in the entries, plus that of the pebble game on the parts."""
     count = task.start.size
     owner, item = task.block_labels(task.start)[task.start.block[:count]], task.start.item[:count]
     large = task.start.cover[owner] > 1
@@ -680,7 +654,7 @@ def reduce(task: Task) -> Reduction:
 
 
 def peel(covers: dict[int, list[int]]) -> tuple[int, dict[int, list[int]]]:
-    """Take components of two shared items or fewer away; returns their price, and what is left with shared items only.
+    """Remove components of at most two shared items; return their price, and the others with shared items only.
 
     >>> peel({0: [1, 2, 3], 1: [3, 4, 5], 2: [5, 6]})
     (2, {})
@@ -706,7 +680,6 @@ def peel(covers: dict[int, list[int]]) -> tuple[int, dict[int, list[int]]]:
 
 
 def _pieces(covers: dict[int, list[int]]) -> list[list[int]]:
-    """Blocks of each connected piece, ascending."""
     owners: dict[int, list[int]] = {}
     for block, things in covers.items():
         for thing in things:
@@ -742,7 +715,7 @@ def _part(covers: dict[int, list[int]], blocks: list[int]) -> Part:
 
 
 def _least(piece: Piece, links: int) -> int:
-    """Links, 1, or N - 2 - sum of (n_c - 2), and one more where every split of the part shares three items."""
+    """Links, 1, or N - 2 - sum of (n_c - 2), plus one if every split of the part shares three items."""
     sizes = np.diff(piece.start)
     known, saved = max(links, 1), piece.own_start.size - 3 - int((sizes - 2).sum())
     small = piece.item.size * piece.own_start.size <= WASTE_UP_TO
@@ -750,7 +723,7 @@ def _least(piece: Piece, links: int) -> int:
 
 
 def _holds_without_two_items(piece: Piece) -> bool:
-    """Whether the components stay connected when any two items are taken out. Takes items times entries."""
+    """Whether the components stay connected without any two items. Takes items times entries."""
     import igraph
 
     n, n_items = piece.start.size - 1, piece.own_start.size - 1

@@ -40,18 +40,11 @@ EIGENVALUE_SLACK = 1e-6
 
 
 def missing_links(reviews: Reviews, constraints: Constraints, spare: IntArray) -> Bound:
-    """Degrees of freedom, and what reviewers of fewer than two reviews waste where they are needed.
+    """Degrees of freedom, plus the wasted reviews of needed reviewers with fewer than two reviews.
 
-    A reviewer of d < 2 reviews wastes 2 - d new ones: p new reviews remove at most p - (2 - d) degrees of freedom.
-    Where the others' spare loads do not suffice, the cheapest set of such reviewers is added. Takes the time of the
+    A reviewer of d < 2 reviews wastes 2 - d new ones: p new reviews remove at most p - (2 - d) degrees of freedom. If
+    the others' ``spare`` loads do not suffice, the cheapest set of such reviewers is added. Takes the time of the
     pebble game.
-
-    Parameters
-    ----------
-    reviews
-        Existing and fixed reviews.
-    constraints, spare
-        The constraints, and what is left of the loads.
     """
     degrees = degrees_of_freedom(reviews)
     missing = "1 link is missing" if degrees == 1 else f"{degrees} links are missing"
@@ -64,7 +57,6 @@ def missing_links(reviews: Reviews, constraints: Constraints, spare: IntArray) -
 
 
 def usable_loads(constraints: Constraints, spare: IntArray) -> IntArray:
-    """Shape (M,): extra reviews each reviewer can take, limited by the items he may read."""
     barred = np.diff(constraints.barred_start)
     usable: IntArray = np.maximum(np.minimum(spare, constraints.reviews.n_items - barred), 0)
     return usable
@@ -117,7 +109,7 @@ def expansion(cover_start: IntArray, cover_item: IntArray, n_items: int) -> Boun
 
 
 def spreads(cover_start: IntArray, cover_item: IntArray, n_items: int) -> bool:
-    """Whether a table is of a size, and its components so few and small, that its expansion may tell something."""
+    """Whether a table's size, and its few small components, let its expansion give a bound."""
     sizes = np.diff(cover_start)
     if not 8 <= n_items <= EXPANSION_UP_TO or sizes.size < 3 or not (sizes > 2).any():
         return False
@@ -125,7 +117,7 @@ def spreads(cover_start: IntArray, cover_item: IntArray, n_items: int) -> bool:
 
 
 def needed_half_way(cover_start: IntArray, cover_item: IntArray, n_items: int, slope: float) -> int:
-    """Reviews needed where the components that b items cut weigh at least ``slope * b * (N - b) / N``, for all b."""
+    """Reviews needed if the components that b items cut weigh at least ``slope * b * (N - b) / N``, for all b."""
     b = np.arange(1, n_items + 1)
     surplus = _least_surplus(cover_start, cover_item, n_items)
     alone = np.maximum(surplus + slope * b * (n_items - b) / n_items - 2.0, 0.0)
@@ -208,16 +200,9 @@ FLOW_SLACK = 1e-9
 class Slots:
     """Components of three items or more, item by item.
 
-    Parameters
-    ----------
-    start
-        Shape (C + 1,): component c has the slots ``start[c]`` to ``start[c + 1]``.
-    owner, item
-        Shape (E,): the component and the item of each slot.
-    share
-        Shape (E,): what an item may send into a component of n items, ``(n - 2) / n``.
-    n_items
-        N.
+    Component c has the slots ``start[c]`` to ``start[c + 1]``; ``owner`` and ``item`` (E,) are the component and the
+    item of each slot, and ``share`` (E,) is the bound ``(n - 2) / n`` on the flow of an item into a component of n
+    items.
     """
 
     start: IntArray
@@ -227,14 +212,14 @@ class Slots:
     n_items: int
 
     def matrix(self, values: FloatArray) -> csr_array:
-        """Shape (C, N): a value a slot."""
+        """Shape (C, N): one value per slot."""
         from scipy.sparse import csr_array
 
         return csr_array((values, self.item, self.start), shape=(self.start.size - 1, self.n_items))
 
 
 def slots(cover_start: IntArray, cover_item: IntArray, n_items: int) -> Slots:
-    """Leave out components of fewer than three items, which have no share to give."""
+    """Drop components of fewer than three items, whose share is 0."""
     sizes = np.diff(cover_start)
     large = sizes[sizes > 2]
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(large)])
@@ -243,12 +228,11 @@ def slots(cover_start: IntArray, cover_item: IntArray, n_items: int) -> Slots:
 
 
 def bound(cover_start: IntArray, cover_item: IntArray, n_items: int, clock: Clock) -> Bound | None:
-    """Bound from a flow and the second eigenvalue of what it leaves, for the target *double*.
+    """Bound from a flow and the second eigenvalue of its residual, for the target *double*.
 
-    The flow goes by ways of fewest components, in proportion to the products of weights along them; rounds of
-    reweighting take it from crowded slots. None where the graph is in pieces or its ways are too long.
-
-    Takes ``ROUNDS`` times O(E N) for each step of the longest way, and the time of the eigenvalue.
+    The flow uses ways of fewest components, in proportion to the products of weights along them; rounds of reweighting
+    divert it from crowded slots. None if the graph is in pieces or its ways are too long. Takes ``ROUNDS`` times O(E N)
+    for each step of the longest way, and the time of the eigenvalue.
     """
     if n_items > FLOW_UP_TO or not spreads(cover_start, cover_item, n_items):
         return None
@@ -278,7 +262,7 @@ def bound(cover_start: IntArray, cover_item: IntArray, n_items: int, clock: Cloc
 
 
 def send(graph: Slots, weight: FloatArray) -> FloatArray | None:
-    """Shape (E,): what goes through each slot if every item sends one unit to every other; None where it cannot.
+    """Shape (E,): flow through each slot if every item sends one unit to every other; None if it cannot.
 
     A unit takes the ways of fewest components, each in proportion to the product of the weights of the slots by which
     it enters and leaves components: dependencies as [Brandes01]_ accumulates them, all sources side by side.
@@ -336,10 +320,10 @@ REMEDY = "raise loads or limits, lower what every paper must have, or ask more p
 
 
 def why_uncovered(task: Task) -> list[str]:
-    """Say which papers need more than those who may read them can give: one by one, then together.
+    """Name the papers that need more than their possible readers can give: one by one, then together.
 
-    Counts the readers of each paper, as many of a panel group as it may have, and those of the groups that it lacks;
-    then looks for papers whose readers have too small loads together, a minimum cut (Hall's condition). Empty where
+    Counts the readers of each paper, within the limits on panel groups, and the members of the groups that it lacks;
+    then looks for papers whose readers have too small loads together, a minimum cut (Hall's condition). Empty if
     neither finds anything.
     """
     pairs, needs = short_pairs(task), task.needs
@@ -361,7 +345,7 @@ def why_uncovered(task: Task) -> list[str]:
 
 
 def _at_hand(task: Task, pairs: IntArray) -> tuple[IntArray, str]:
-    """Reviews that each item can get from its readers under the rule that allows fewest, and that rule in words."""
+    """Reviews that each item can get from its readers under the tightest rule, and that rule in words."""
     best, why = np.bincount(pairs[:, 1], minlength=task.n_items), ""
     people, table = task.constraints.people, task.table(no_pairs())
     if not people.limits:
@@ -385,13 +369,12 @@ def _at_hand(task: Task, pairs: IntArray) -> tuple[IntArray, str]:
 
 
 def _limit(people: People, name: str) -> str:
-    """Say the limits of one attribute in words."""
     rules = zip(people.ruled.rules, people.ruled.attributes, strict=True)
     return " and ".join(rule.words(one) for rule, one in rules if one.name == name and isinstance(rule, AtMost))
 
 
 def _without_members(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
-    """Name the papers, others than those named already, that lack a panel group none of which can read them."""
+    """Name further papers that lack a panel group none of whose members can read them."""
     people, needs, said = task.constraints.people, task.needs, []
     place, group = people.groups_of(pairs[:, 0])
     for one in np.flatnonzero(needs.members.any(axis=0)).tolist():
@@ -419,7 +402,7 @@ def _without_members(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
 
 
 def _too_small_loads(task: Task, pairs: IntArray) -> list[str]:
-    """Find papers whose readers' loads together are too small, for reviews or for a panel group alone."""
+    """Name papers whose readers' loads together are too small, for reviews or for a panel group alone."""
     people, needs = task.constraints.people, task.needs
     place, group = people.groups_of(pairs[:, 0])
     asked = [
@@ -486,7 +469,7 @@ UNIT = 1.0
 
 @dataclass
 class Outcome:
-    """What the exact method knows when it ends: a plan or none, and what is proved about it."""
+    """Plan of the exact method, or none, and what is proved about it."""
 
     pairs: IntArray | None = None
     lower: int = 0
@@ -497,7 +480,7 @@ class Outcome:
 
 @dataclass
 class Master:
-    """The integer programme over candidate reviews, in CP-SAT.
+    """Integer programme over candidate reviews, in CP-SAT.
 
     ``take`` are the reviews, ``links`` those that count in cuts of more than one.
     """
@@ -510,7 +493,6 @@ class Master:
     links: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """State variables, loads and limits."""
         from ortools.sat.python import cp_model
 
         self.task, self.candidates = self.oracle.task, self.oracle.allowed
@@ -528,7 +510,7 @@ class Master:
         self._activate()
 
     def _meet(self) -> None:
-        """No more of a panel group than an item may have; and what items are short of."""
+        """Limit panel groups, and require what items are short of."""
         task, people, needs = self.task, self.task.constraints.people, self.task.needs
         members: dict[tuple[int, int], list[Any]] = {}
         place, group = people.groups_of(self.candidates[:, 0])
@@ -550,7 +532,7 @@ class Master:
             self.model.add(sum(held) >= int(needs.different[i, attribute]))
 
     def _any(self, several: list[Any]) -> Any:
-        """Return a variable that may be 1 where one of several is taken."""
+        """Return a variable that may be 1 if one of several is taken."""
         one = self.model.new_bool_var("")
         self.model.add(one <= sum(several))
         return one
@@ -564,7 +546,7 @@ class Master:
     def _activate(self) -> None:
         """Reviewers of d < t items: no new review links, or at least t + 1 - d do, of which t - d are lost.
 
-        Who links nothing need review nothing, unless items are short of reviews: then ``links`` may be fewer.
+        Reviewers without links need no reviews unless items are short of reviews: then ``links`` may be fewer.
         """
         self.lost: dict[int, tuple[Any, int]] = {}
         self.links = list(self.take)
@@ -592,13 +574,10 @@ class Master:
         return self.links[k]
 
     def demand(self, cut: Cut) -> None:
-        """At least ``least`` useful reviews among those marked; the first of the reviewers ``alone`` are lost.
+        """Require ``least`` useful reviews among those marked; the first of the reviewers ``alone`` are lost.
 
-        Raises
-        ------
-        InternalError
-            If a reviewer alone has new reviews inside the structure: fewer of those outside would be lost then, and
-            the cut would forbid plans.
+        Raises InternalError if a reviewer alone has new reviews inside the structure: fewer of those outside would be
+        lost then, and the cut would forbid plans.
         """
         reviewer, leaves = self.candidates[:, 0].tolist(), np.flatnonzero(cut.leaves).tolist()
         linking = cut.alone if cut.least > 1 else set()
@@ -619,10 +598,7 @@ class Master:
     def cut(self, pairs: IntArray) -> None:
         """Cut off the structure that some reviews make, and larger ones.
 
-        Raises
-        ------
-        InternalError
-            If no cut is new: the search would go round for ever.
+        Raises InternalError if no cut is new: the search would never end.
         """
         before = len(self.seen)
         for cut in self.oracle.cuts(pairs):
@@ -655,19 +631,7 @@ class Master:
 
 
 def solve(oracle: Oracle, best: IntArray | None, lower: int, clock: Clock) -> Outcome:
-    """Find the best plan and prove it, or as much as time allows.
-
-    Parameters
-    ----------
-    oracle
-        The task, and what its target asks of a plan.
-    best
-        A plan known already, shape (P, 2), or None.
-    lower
-        A bound known already.
-    clock
-        When to end.
-    """
+    """Find the best plan and prove it, as far as time allows; ``best`` (P, 2) and ``lower`` start the search."""
     master, outcome = Master(oracle), Outcome(best, lower)
     count: Any = sum(master.take)
     master.model.add(count >= lower)
@@ -688,7 +652,7 @@ def solve(oracle: Oracle, best: IntArray | None, lower: int, clock: Clock) -> Ou
 
 
 def _settle_goal(master: Master, goal: Any, outcome: Outcome, level: int, clock: Clock) -> int | None:
-    """Minimise one goal to the end; None when time runs out or no plan exists."""
+    """Minimise one goal; None if time runs out or no plan exists."""
     while True:
         if clock.over():
             return None

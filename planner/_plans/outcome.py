@@ -38,12 +38,12 @@ class PlanStatus(Status):
 
     @property
     def may_grow(self) -> bool:
-        """Whether more reviews may be added: what was asked of a level is there, and budget left perhaps."""
+        """Whether more reviews may be added."""
         return self is not PlanStatus.INFEASIBLE and not self.is_partial
 
     @property
     def is_partial(self) -> bool:
-        """Whether such a plan goes a part of the way only."""
+        """Whether such a plan may miss its target."""
         return self in (PlanStatus.BUDGET_EXHAUSTED, PlanStatus.LEVEL_MISSED, PlanStatus.BEST_EFFORT)
 
     @property
@@ -57,23 +57,11 @@ class PlanStatus(Status):
 
 @dataclass(frozen=True)
 class Purchase:
-    """What a plan is expected to buy, under the model from which it was made.
+    """Expected gain of a plan, under the model from which it was made.
 
-    Parameters
-    ----------
-    objective
-        Its name.
-    unit
-        What the numbers count.
-    before, after
-        Without the reviews of the plan, and with them; fixed ones are in both.
-    elsewhere
-        Name, words and number after as many reviews chosen another way.
-    first
-        Which review of the plan is the first that was chosen for the objective; those before are fixed, or for a
-        level.
-    helps
-        What the reviews help to do, for who is asked.
+    ``before`` and ``after`` are totals in ``unit`` without and with the reviews of the plan, fixed ones included in
+    both; ``elsewhere`` lists the name, words and total of as many reviews chosen another way. Reviews from number
+    ``first`` on serve the objective; ``helps`` explains them to the reviewers invited.
     """
 
     objective: str
@@ -85,12 +73,10 @@ class Purchase:
     helps: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the purchase as the command's ``--json`` prints it."""
         found = {"objective": self.objective, "unit": self.unit, "before": self.before, "after": self.after}
         return {**found, "elsewhere": {name: after for name, _, after in self.elsewhere}}
 
     def sentences(self) -> list[str]:
-        """Say it to people."""
         said = [f"expected with these reviews: {self.after:.2f} {self.unit}, without them {self.before:.2f}"]
         if self.elsewhere:
             others = ", ".join(f"{words} {after:.2f}" for _, words, after in self.elsewhere)
@@ -108,7 +94,7 @@ class Purchase:
 
 
 def what_is_missing(people: People, needs: Needs, among: BoolArray) -> list[tuple[int, str]]:
-    """Count some papers by what rules ask for and they lack: how many there are, and what they have instead."""
+    """Count some papers by the requirement that they miss, described by what they have instead."""
     panels, found = people.panels, []
     for group, least in enumerate(panels.least.tolist()):
         missing = int((needs.members[among, group] > 0).sum())
@@ -120,7 +106,7 @@ def what_is_missing(people: People, needs: Needs, among: BoolArray) -> list[tupl
 
 
 def fewer(people: People, group: int, least: int) -> str:
-    """Say that there are fewer than so many of a panel group: no senior reviewer, fewer than 2 senior reviewers."""
+    """Describe a shortage of a panel group: no senior reviewer, fewer than 2 senior reviewers."""
     kind = people.ruled.kind(group, least)
     return f"no {kind}" if least == 1 else f"fewer than {least} {kind}"
 
@@ -129,18 +115,9 @@ def fewer(people: People, group: int, least: int) -> str:
 
 
 class RuleStanding(NamedTuple):
-    """How a rule stands.
+    """Rule of an ``option``, in ``words``: the number of ``papers`` on which it holds, and the others.
 
-    Parameters
-    ----------
-    option
-        As an option of the command.
-    words
-        What shall hold on each paper.
-    papers
-        Papers on which it holds.
-    broken
-        The others: reviews that were there before may break a rule, and part of a plan may leave one unfulfilled.
+    Existing reviews may break a rule, and a partial plan may leave one unfulfilled.
     """
 
     option: str
@@ -149,12 +126,11 @@ class RuleStanding(NamedTuple):
     broken: tuple[Label, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as the command's ``--json`` prints it."""
         return self._asdict()
 
 
 def standing(people: People, table: Reviews) -> list[RuleStanding]:
-    """Say of each rule on which papers of a table it holds."""
+    """Return for each rule the papers of a table on which it holds."""
     found = []
     for rule, attribute in zip(people.ruled.rules, people.ruled.attributes, strict=True):
         alone = People(ruled_by([(rule, attribute)], table.n_reviewers))
@@ -168,7 +144,7 @@ def standing(people: People, table: Reviews) -> list[RuleStanding]:
 
 
 class Recruits(NamedTuple):
-    """How many further reviewers are enough, what each writes at most, and the items of their reviews, shape (R,)."""
+    """Sufficient number of further reviewers, the maximum load of each, and the items of their reviews, shape (R,)."""
 
     number: int
     load: int
@@ -176,12 +152,12 @@ class Recruits(NamedTuple):
 
 
 def recruits_load(rules: Constraints) -> int:
-    """Return what a recruit is taken to write: as much as half of the reviewers have written, or will."""
+    """Return the assumed load of a recruit: the median of the reviewers' loads."""
     return usual_load(rules.reviews.loads.tolist())
 
 
 def with_recruits(rules: Constraints, count: int, load: int) -> Constraints:
-    """Return the same with further reviewers, the last ones, under numbers in place of labels."""
+    """Return the same with further reviewers, the last ones, with numbers for labels."""
     table, people = rules.reviews, rules.people
     panels = people.panels
     start = np.append(panels.start, np.full(count, panels.start[-1]))

@@ -281,7 +281,7 @@ class Plan(Pictured):
         raise InputError(message)
 
     def _other_reviewers(self, task: Task, place: int) -> list[int]:
-        """Return who else may review the item of a review that serves an objective: cheapest, then lightest, first."""
+        """Return other reviewers for the item of a review that serves an objective: cheapest, then lightest, first."""
         rest, (own, item) = np.delete(self.pairs, place, axis=0), self.pairs[place].tolist()
         left, rules = task.left(rest), self.constraints
         load = np.bincount(rest[:, 0], minlength=left.spare.size)
@@ -347,7 +347,6 @@ class Plan(Pictured):
         }
 
     def _reach_to_dict(self) -> dict[str, Any]:
-        """How far a partial plan gets; null for others, which reach their target."""
         keys = {"largest_group": "papers", "expected_error": "error"}
         if not PlanStatus(self.status).is_partial:
             return dict.fromkeys(keys)

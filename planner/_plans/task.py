@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 class Left:
     """Loads, limits and places after some more reviews.
 
-    ``spare`` (M,) and ``room`` (N,) are what is left, of what the fixed reviews left at first; ``taken`` counts the
-    places of panel groups on items that the reviews take, fixed ones left out.
+    ``spare`` (M,) and ``room`` (N,) remain after these and the fixed reviews; ``taken`` counts the places of panel
+    groups on items that the reviews take, fixed ones excluded.
     """
 
     def __init__(self, rules: Constraints, spare: IntArray, room: IntArray, pairs: IntArray) -> None:
@@ -68,25 +68,23 @@ class Left:
             self.taken.update((i, group) for j, i in pairs.tolist() for group in self.places.of(j))
 
     def open(self, reviewer: int, item: int) -> bool:
-        """Whether a pair that is allowed alone may be added to what is there."""
+        """Whether a pair that is allowed alone may be added."""
         return bool(self.spare[reviewer] > 0 and self.room[item] > 0) and not self.full(reviewer, item)
 
     def full(self, reviewer: int, item: int) -> bool:
-        """Whether the item has as many of one of the reviewer's panel groups as it may."""
+        """Whether one of the reviewer's panel groups is full on the item."""
         if not self.places.any:
             return False
         free = self.places.free
         return any(free[item, group] <= self.taken[item, group] for group in self.places.of(reviewer))
 
     def take(self, reviewer: int, item: int, times: int = 1) -> None:
-        """Use a pair that is open."""
         self.spare[reviewer] -= times
         self.room[item] -= times
         for group in self.places.of(reviewer):
             self.taken[item, group] += times
 
     def give_back(self, reviewer: int, item: int) -> None:
-        """Undo a :meth:`take`."""
         self.take(reviewer, item, -1)
 
 
@@ -101,20 +99,11 @@ ENTRY, SEARCH = 0.5e-3, 60.0
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The structure that existing and fixed reviews make, closed; and what the search needs beside it.
+    """The closed structure of existing and fixed reviews, and the data of a search.
 
-    Parameters
-    ----------
-    constraints
-        What the plan must respect.
-    components
-        The doubly connected components of the existing reviews; blocks are numbered as they are.
-    start
-        The structure with the fixed reviews in it, closed. Nobody may change it.
-    spare, room
-        What is left after the fixed reviews.
-    use_scores
-        Whether tied scores carry no scale.
+    ``components`` are the doubly connected components of the existing reviews; blocks are numbered as they are.
+    ``start`` is the structure with the fixed reviews, closed and never changed. ``spare`` and ``room`` remain after the
+    fixed reviews. With ``use_scores`` tied scores carry no scale.
     """
 
     constraints: Constraints
@@ -126,17 +115,15 @@ class Task:
 
     @property
     def n_items(self) -> int:
-        """N."""
         return self.constraints.reviews.n_items
 
     @property
     def candidates_up_to(self) -> int:
-        """Most candidate reviews there can be: everybody with load left, on every item."""
+        """Upper bound on the number of candidate reviews."""
         return int((self.spare > 0).sum()) * self.n_items
 
     @cached_property
     def space(self) -> Growth:
-        """Working space for growths."""
         return working_space(len(self.components), self.n_items)
 
     @property
@@ -154,25 +141,24 @@ class Task:
         return kernel.compiled if POLICY.pays(kernel, self.seconds) else kernel.python
 
     def has_time(self, *kernels: Kernel[..., Any]) -> bool:
-        """Whether a step is begun that is worth taking only if its kernels are compiled before time is over."""
+        """Whether kernels will be compiled before time is over."""
         return all(POLICY.fits(kernel, self.seconds) for kernel in kernels)
 
     @cached_property
     def seconds(self) -> float:
-        """What a first plan takes as plain Python."""
+        """Time of a first plan as plain Python."""
         return ENTRY * self.start.size
 
     def worked(self) -> float:
-        """Return the work of growths in :attr:`space` since this was last asked."""
+        """Return the work of growths in :attr:`space` since the last call."""
         steps, self.space.extent[STEPS] = int(self.space.extent[STEPS]), 0
         return STEP * steps
 
     def warm_up(self) -> None:
-        """Compile from now on, if the task is not tiny: a long search is to come."""
+        """Compile from now on, if the task is not tiny: a long search follows."""
         POLICY.expect(SEARCH)
 
     def board(self, seed: int) -> Board:
-        """Return spare loads and limits that a search may use up."""
         order = np.argsort(self.components.labels, kind="stable").astype(np.int64)
         member_start = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.components.sizes)])
         return Board(
@@ -189,18 +175,16 @@ class Task:
         )
 
     def places(self) -> Places:
-        """Return the places that panel groups have left after the fixed reviews, for a search to use up."""
+        """Return a copy of the free places of panel groups after the fixed reviews."""
         left = self.constraints.places
         return left._replace(free=left.free.copy())
 
     @cached_property
     def needs(self) -> Needs:
-        """Reviews that items are short of after the fixed ones."""
         rules = self.constraints
         return rules.people.needs(with_extra(rules.reviews, rules.fixed))
 
     def left(self, pairs: IntArray) -> Left:
-        """Return what loads, limits and rules leave after some more reviews."""
         return Left(self.constraints, self.spare, self.room, pairs)
 
     def table(self, pairs: IntArray) -> Reviews:
@@ -216,7 +200,6 @@ class Task:
         return state
 
     def reaches(self, pairs: IntArray) -> bool:
-        """Whether some more reviews let one block cover all items."""
         return int(self.after(pairs).cover.max(initial=0)) >= self.n_items
 
     def block_labels(self, state: Structure) -> IntArray:
@@ -225,7 +208,7 @@ class Task:
 
 
 def looked_at(table: Reviews) -> float:
-    """Return the work of a look at a table: its groups, whether it is at a level, or a task made of it."""
+    """Work of one pass over a table: its groups, a test of its level, or a task made of it."""
     return CALL + READ * table.n_reviews
 
 
@@ -276,9 +259,9 @@ def short_pairs(task: Task) -> IntArray:
 
 
 def few_short_pairs(task: Task, few: int) -> IntArray:
-    """Shape (K, 2): for each item that is short of reviews some of its allowed pairs, ``few`` more than it lacks.
+    """Shape (K, 2): for each item short of reviews some allowed pairs, ``few`` more than it needs.
 
-    The readers of an item follow each other, of those who have loads left; each item begins with another one.
+    The readers of an item follow each other among those with spare load; each item begins with another one.
     """
     rules, items = task.constraints, np.flatnonzero((task.needs.each > 0) & (task.room > 0))
     able = np.flatnonzero(task.spare > 0)
@@ -296,7 +279,7 @@ def few_short_pairs(task: Task, few: int) -> IntArray:
 
 
 def useful_loads(rules: Constraints, table: Reviews, spare: IntArray, short: IntArray) -> tuple[int, int]:
-    """Links that some reviewers can make whatever they read, and that the loads of the others allow at most.
+    """Links that some reviewers can make whatever they read, and an upper bound for the loads of the others.
 
     p new reviews by a reviewer of d < 2 reviews make at most p - (2 - d) links.
     """
@@ -320,16 +303,9 @@ ROUND = 2e-5
 
 
 class Cut(NamedTuple):
-    """A condition on every plan.
+    """Condition on every plan: ``least`` of the candidates that leave a structure, marked in ``leaves`` (K,).
 
-    Parameters
-    ----------
-    leaves
-        Shape (K,): 1 for the candidates that leave a structure.
-    least
-        How many of them a plan needs.
-    alone
-        Reviewers who are no part of a block yet: their first reviews do not count.
+    The first reviews of reviewers ``alone``, who are not in a block yet, do not count.
     """
 
     leaves: IntArray
@@ -353,12 +329,12 @@ class Oracle(ABC):
 
     @property
     def work(self) -> float:
-        """Work of a round of the exact method, beside what its solver counts: to state, look and cut."""
+        """Work of a round of the exact method, besides that of its solver: to state, test and cut."""
         return ROUND * len(self.allowed)
 
     @cached_property
     def allowed(self) -> IntArray:
-        """Shape (K, 2): the candidate reviews; millions in large tables, see ``candidates`` for them one by one."""
+        """Shape (K, 2): the candidate reviews; millions in large tables, see ``candidates`` for an iterator."""
         return np.concatenate([no_pairs(), *self.candidates.chunks()])
 
     @abstractmethod
@@ -367,17 +343,17 @@ class Oracle(ABC):
 
     @abstractmethod
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
-        """Cuts that these reviews break."""
+        """Yield cuts that these reviews violate."""
 
     def possible(self) -> bool:
-        """Whether all candidates together, loads and limits aside, reach the target; true where they are too many."""
+        """Whether all candidates together, loads and limits aside, reach the target; true if they are too many."""
         return self.task.candidates_up_to > RELAX_UP_TO or self.reaches(self.allowed)
 
 
 class Candidates:
-    """Allowed pairs whose item the reviewer's block does not cover yet, or is short of reviews, reviewer by reviewer.
+    """Allowed pairs whose item the reviewer's block does not cover yet, or is short of reviews.
 
-    In large tables they are too many to be held at once, so they are found anew whenever they are gone through.
+    In large tables they are too many to be stored, so they are recomputed whenever they are iterated over.
     """
 
     def __init__(self, task: Task) -> None:
@@ -390,7 +366,7 @@ class Candidates:
         self.closed = task.needs.each <= 0
 
     def of(self, reviewer: int) -> IntArray:
-        """Items that a reviewer may be given to some use, ascending."""
+        """Return the useful items for a reviewer, ascending."""
         task, block = self.task, self.root[self.task.home[reviewer]]
         if task.spare[reviewer] <= 0:
             return np.empty(0, np.int64)
@@ -402,7 +378,7 @@ class Candidates:
         return np.flatnonzero(free)
 
     def chunks(self, reviewers: IntArray | None = None) -> Iterator[IntArray]:
-        """Pairs of all reviewers, or some, ascending, so many at once that an array of them is no burden."""
+        """Yield the pairs of all reviewers, or some, ascending, in arrays of moderate size."""
         some = np.flatnonzero(self.task.spare > 0) if reviewers is None else reviewers
         chunk: list[IntArray] = []
         size = 0
@@ -417,7 +393,7 @@ class Candidates:
             yield np.concatenate(chunk)
 
     def more_than(self, most: int, reviewers: IntArray | None = None) -> bool:
-        """Whether there are more than some number of them, without a list of all."""
+        """Whether there are more than ``most`` of them, without a list of all."""
         some, count = np.flatnonzero(self.task.spare > 0) if reviewers is None else reviewers, 0
         for j in some.tolist():
             count += self.of(j).size
@@ -438,15 +414,7 @@ LEFT_OUT = 35e-6
 
 
 class Loss(NamedTuple):
-    """What fails to arrive.
-
-    Parameters
-    ----------
-    reviewer
-        Who drops out, or whose review is lost; -1 where nothing is.
-    item
-        The item of the review that is lost; -1 where all of the reviewer's are.
-    """
+    """Reviews that fail to arrive: all of a reviewer's, or with ``item`` >= 0 one; none if ``reviewer`` is -1."""
 
     reviewer: int = -1
     item: int = -1
@@ -460,36 +428,29 @@ class Loss(NamedTuple):
 class Losses(ABC):
     """A kind of loss.
 
-    Attributes
-    ----------
-    single
-        Whether one review is lost at a time, those of the plan included: then a cut that a plan must cross so often
-        after the loss must be crossed once more before it.
+    ``single`` is true if one review is lost at a time, those of the plan included: then a cut that a plan must cross n
+    times after the loss must be crossed n + 1 times before it.
     """
 
     single: bool
 
     @abstractmethod
     def every(self, table: Reviews) -> list[Loss]:
-        """List the losses there may be."""
+        """List all losses, that of nothing first."""
 
     @abstractmethod
     def critical(self, table: Reviews, clock: Clock | None) -> list[Loss]:
-        """List the losses after which a doubly connected table is so no more."""
+        """List the losses after which a doubly connected table is no longer so."""
 
     @abstractmethod
     def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
         """Say what is lost."""
 
     def failing(self, table: Reviews, clock: Clock | None = None) -> list[Loss]:
-        """List the losses after which no doubly connected component covers all items; the loss of nothing alone, if so.
+        """List the losses after which no doubly connected component covers all items; only that of nothing, if so.
 
-        Takes the time of :func:`reviewgraph.graph.fragility.critical_reviews`, or of the same for reviewers.
-
-        Raises
-        ------
-        TimeOver
-            If the clock is over before they are known.
+        Takes the time of :func:`reviewgraph.graph.fragility.critical_reviews`, or of the same for reviewers. Raises
+        TimeOver if the clock is over first.
         """
         found = self.critical(table, clock) if is_recovery_resilient(table) else [Loss()]
         if clock is not None:
@@ -503,15 +464,12 @@ class AnyReviewer(Losses):
     single = False
 
     def every(self, table: Reviews) -> list[Loss]:
-        """List the reviewers."""
         return [Loss(), *(Loss(j) for j in range(table.n_reviewers))]
 
     def critical(self, table: Reviews, clock: Clock | None) -> list[Loss]:
-        """Ask for the critical reviewers."""
         return [Loss(j) for j in critical_reviewers(table, clock).tolist()]
 
     def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
-        """Name the reviewer."""
         return f"should {reviewers[loss.reviewer]} drop out"
 
 
@@ -521,21 +479,18 @@ class AnyReview(Losses):
     single = True
 
     def every(self, table: Reviews) -> list[Loss]:
-        """List the reviews."""
         return [Loss(), *map(Loss._make, zip(table.reviewer.tolist(), table.item.tolist(), strict=True))]
 
     def critical(self, table: Reviews, clock: Clock | None) -> list[Loss]:
-        """Ask for the critical reviews."""
         rows = critical_reviews(table, clock)
         return [Loss(*pair) for pair in zip(table.reviewer[rows].tolist(), table.item[rows].tolist(), strict=True)]
 
     def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
-        """Name reviewer and paper."""
         return f"should {reviewers[loss.reviewer]} not review paper {items[loss.item]}"
 
 
 def after_loss(task: Task, pairs: IntArray, loss: Loss) -> Task:
-    """Return what is to be planned when some reviews were planned and a loss occurs."""
+    """Return the task that remains when some reviews were planned and a loss occurs."""
     table = task.table(pairs)
     spare = task.spare - np.bincount(pairs[:, 0], minlength=task.spare.size)
     if loss.item < 0 <= loss.reviewer:
@@ -544,16 +499,9 @@ def after_loss(task: Task, pairs: IntArray, loss: Loss) -> Task:
 
 
 def with_rows_lost(task: Task, pairs: IntArray, lost: BoolArray, spare: IntArray | None = None) -> Task:
-    """Return what is to be planned when some reviews were planned and others, marked by row of their table, are lost.
+    """Return the task that remains when reviews ``pairs`` were planned and rows of ``task.table(pairs)`` are lost.
 
-    Parameters
-    ----------
-    task, pairs
-        What was to be planned, and the reviews planned, shape (P, 2).
-    lost
-        Shape (E,), over the rows of ``task.table(pairs)``.
-    spare
-        What is left of the loads; by default what the planned reviews leave.
+    ``spare`` are the remaining loads, by default those after the planned reviews.
     """
     table, rules, N = task.table(pairs), task.constraints, max(task.n_items, 1)
     # What is lost was asked for all the same: nobody may read it again, and it counts where a rule limits people.

@@ -32,7 +32,6 @@ NAMED = 5
 
 
 def page(found: Plan) -> str:
-    """Return the whole page."""
     unlisted = found.constraints.reviews.origin.unlisted
     lines = [f"{unlisted.words}.", ""] if unlisted else []
     lines += _table(found) if found.reviews else []
@@ -44,7 +43,7 @@ def page(found: Plan) -> str:
 
 
 def rule_lines(found: Plan) -> list[str]:
-    """Say which rules on people hold with the plan, and where reviews that are there break one."""
+    """List the rules on people, the papers on which they hold, and existing violations."""
     if not found.rules:
         return []
     return ["Rules on who reviews a paper together:", *(f"  {_rule_line(rule)}" for rule in found.rules)]
@@ -59,7 +58,7 @@ def _rule_line(rule: RuleStanding) -> str:
 
 
 def verdict(found: Plan) -> list[str]:
-    """Say what is proved, in a few sentences."""
+    """Return the status and what is proved, in a few sentences."""
     if found.status == PlanStatus.INFEASIBLE:
         return [PlanStatus.INFEASIBLE.text]
     if not found.reviews and found.status == PlanStatus.OPTIMAL and found.attained:
@@ -81,7 +80,7 @@ def verdict(found: Plan) -> list[str]:
 
 
 def load_words(found: Plan) -> list[str]:
-    """Say how many extra reviews one reviewer gets at most, and whether that could be fewer."""
+    """Return the maximum extra reviews per reviewer, and whether a smaller maximum may be feasible."""
     least, largest = found.largest_load_lower_bound, found.largest_load
     if not found.reviews:
         return []
@@ -93,7 +92,7 @@ def load_words(found: Plan) -> list[str]:
 
 
 def _how_it_ended(found: Plan) -> str:
-    """Say what a plan is; the number may be proved where its cost is not."""
+    """Return the status; the number may be proved minimal when the cost is not."""
     if not found.attained:
         return PlanStatus.LEVEL_MISSED.text
     if found.status == PlanStatus.FEASIBLE and found.smallest:
@@ -103,7 +102,7 @@ def _how_it_ended(found: Plan) -> str:
 
 
 def _table(found: Plan) -> list[str]:
-    """Return a line a review, after a line that says what the columns are."""
+    """Return one line per review, after a legend of the columns."""
     table, prices, alone = found.constraints.reviews, found.constraints.cost, found.status == PlanStatus.CHOSEN
     priced = "affinity" if prices.best is not None else "cost" if prices else ""
     deal = found.purchase
@@ -124,7 +123,6 @@ def _table(found: Plan) -> list[str]:
 
 
 def _head(found: Plan, alone: bool) -> list[str]:
-    """Say what the table lists, and what its columns are."""
     table = found.constraints.reviews
     of = counted(table.n_items, "paper") + of_this_file(table)
     lines = [counted(found.count, "extra review") + (", those that help most first." if found.count > 1 else ".")]
@@ -142,27 +140,15 @@ LOOKED_AT = 50
 
 
 class Joined(NamedTuple):
-    """What a review joins, in a sentence and in a few words for a table."""
-
     words: str
     short: str
 
 
 def joins(task: Task, target: Target, pairs: IntArray, clock: Clock) -> tuple[list[Joined], list[int], list[int]]:
-    """Say what each review joins when they arrive in this order, and what there is then.
+    """Describe what each review joins when they arrive in this order.
 
-    That is how many items the largest group covers, and how many groups are left.
-
-    Parameters
-    ----------
-    task
-        What is planned, without fixed reviews.
-    target
-        Says what a group is, and which groups become one.
-    pairs
-        Shape (P, 2).
-    clock
-        When to look no further for losses that reviews mend.
+    Returns the descriptions, and after each review the size of the largest group and the number of groups. The task has
+    no fixed reviews, ``pairs`` is (P, 2); once the clock is over, reviews are not checked against losses.
     """
     table = task.constraints.reviews
     known = Known(table, target.groups(table, use_scores=task.use_scores))
@@ -180,14 +166,14 @@ def joins(task: Task, target: Target, pairs: IntArray, clock: Clock) -> tuple[li
 
 
 class Backups:
-    """What reviews join after a loss, where they join nothing as long as all others arrive."""
+    """What reviews join after a loss, if they join nothing without one."""
 
     def __init__(self, task: Task, target: Target, losses: Losses, clock: Clock) -> None:
         self.task, self.target, self.losses, self.clock = task, target, losses, clock
         self.open: list[Loss] | None = None
 
     def after(self, pairs: IntArray, place: int) -> Joined | None:
-        """Name a loss that a review helps to mend, once those before it have arrived; None where none is found."""
+        """Name a loss that a review helps to repair, once those before it have arrived; None if none is found."""
         with suppress(TimeOver):
             return self._mended(pairs, place)
         return None
@@ -209,7 +195,7 @@ class Backups:
         return None
 
     def _joined(self, left: Task, pair: IntArray) -> Joined | None:
-        """Say what a review joins in what is left after a loss; None where it joins nothing."""
+        """Describe what a review joins in the reviews left after a loss; None if it joins nothing."""
         j, i = pair.tolist()
         known = Known(left.constraints.reviews, self.target.groups(left.constraints.reviews))
         (others,) = self.target.merges(left, pair[None, :])
@@ -220,8 +206,8 @@ class Backups:
 class Known:
     """Groups as reviews arrive: group g covers ``cover[g]``, in the order in which the items came in.
 
-    ``home`` is the forest of groups, each named by the group that took the others in; ``centres`` are the papers of
-    most reviews in each, for groups that were asked for.
+    ``home`` is the forest of groups, each named by the group that took the others in; ``centres`` caches the papers of
+    most reviews in each.
     """
 
     def __init__(self, table: Reviews, groups: Groups) -> None:
@@ -237,7 +223,6 @@ class Known:
         self.unread = {i for g, cover in enumerate(self.cover) if g not in held for i in cover}
 
     def group_of(self, reviewer: int) -> int:
-        """Name of a reviewer's group."""
         g: int = self.labels[reviewer]
         while self.home[g] != g:
             self.home[g] = self.home[self.home[g]]
@@ -245,7 +230,7 @@ class Known:
         return g
 
     def arrival(self, reviewer: int, item: int, others: list[int]) -> Joined:
-        """Let a review arrive after which the groups of some other reviewers join; returns what it joins."""
+        """Add a review after which the groups of some other reviewers join; describe what it joins."""
         own = self.group_of(reviewer)
         partners = [self.group_of(other) for other in others]
         joined = self._said(own, item, partners)
@@ -291,7 +276,7 @@ class Known:
         return f"{len(self.cover[group])} {noun(len(self.cover[group]), 'paper')}"
 
     def _shared(self, own: int, item: int, partners: list[int]) -> tuple[int, int] | None:
-        """Find the first partner that covers an item and shares another with a group already, and that other one."""
+        """Find the first partner that covers an item and already shares another with a group, and that other item."""
         for partner in partners if item not in self.cover[own] else ():
             if item in self.cover[partner]:
                 small, large = sorted((self.cover[partner], self.cover[own]), key=len)
@@ -320,7 +305,7 @@ class Known:
 
 
 def filled(task: Task, pairs: IntArray, joined: list[Joined]) -> list[Joined]:
-    """Add to what each review joins, in turn, what its paper was short of."""
+    """Add to what each review joins, in turn, the need of its paper that it fills."""
     people, table = task.constraints.people, task.table(no_pairs())
     needs = people.needs(table)
     count, missing = table.reviews_per_item.tolist(), needs.members.copy()
@@ -348,7 +333,7 @@ FAR_OFF = 50
 
 
 def why_partial(target: Target, ledger: Ledger) -> str:
-    """Say why there is no whole plan within the budget, or the time."""
+    """Explain why there is no complete plan within the budget, or the time."""
     if ledger.out_of_reach:
         needs = " and what papers must have need" if any(b.kind == "coverage" for b in ledger.bounds) else " needs"
         return f"the target {target.name}{needs} more reviews than the budget allows"
@@ -358,7 +343,7 @@ def why_partial(target: Target, ledger: Ledger) -> str:
 
 
 def still_short(task: Task, pairs: IntArray) -> list[str]:
-    """Say how many papers stay short of reviews."""
+    """Count the papers that stay short of reviews."""
     needs = task.constraints.people.needs(task.table(pairs))
     said = []
     if needs.reviews.any():
@@ -373,7 +358,7 @@ def still_short(task: Task, pairs: IntArray) -> list[str]:
 
 
 def how_far(target: Target, reach: tuple[Reach, Reach], allowed: int | None, count: int, sure: bool) -> list[str]:
-    """Say how far a partial plan of ``count`` reviews gets, and whether it is sure that none gets further."""
+    """Describe how far a partial plan of ``count`` reviews gets, and whether none gets further."""
     before, after = reach
     limit = "these" if allowed is None else f"{count} extra {noun(count, 'review')}"
     grows = f"grows from {before.papers} to" if after.papers != before.papers else "stays at"
@@ -390,7 +375,7 @@ def how_far(target: Target, reach: tuple[Reach, Reach], allowed: int | None, cou
 
 
 def how_kept(target: Target, keeping: Keeping) -> list[str]:
-    """Say how likely a level is kept when reviews fail to arrive, before and after the plan."""
+    """Describe the probability that a level survives missing reviews, before and after the plan."""
     if not keeping.known:
         return [f"how likely the papers stay {target.together} when reviews fail to arrive was not estimated"]
     said = [
@@ -417,7 +402,7 @@ def _times(error: float) -> str:
 
 
 def why_not(task: Task, target: Target) -> list[str]:
-    """Say why a target cannot be reached: papers nobody may read, groups nobody may join, loads that do not suffice."""
+    """Explain why a target cannot be reached: unreadable papers, unreachable groups, insufficient loads."""
     rules, table = task.constraints, task.constraints.reviews
     if not (task.spare > 0).any():
         return ["no reviewer has spare load; raise loads, or name emergency reviewers"]
@@ -441,9 +426,9 @@ def why_not(task: Task, target: Target) -> list[str]:
 
 
 def fixed_too_many(task: Task, budget: int | None = None) -> list[str]:
-    """Say whose spare load, and which papers' limits, the fixed reviews exceed; empty where there are none.
+    """Name the spare loads and papers' limits that the fixed reviews exceed; empty if there are none.
 
-    The budget is what is left for others; below 0 they exceed that, too.
+    The budget is what remains for others; below 0 they exceed that, too.
     """
     fixed = len(task.constraints.fixed)
     beyond = budget is not None and budget < 0
@@ -461,7 +446,6 @@ def fixed_too_many(task: Task, budget: int | None = None) -> list[str]:
 
 
 def _all_together(task: Task, target: Target) -> str:
-    """Say whether all allowed reviews would do, loads and limits aside."""
     remedy = "allow more pairs, raise loads or limits, or name emergency reviewers"
     table = with_extra(task.constraints.reviews, task.constraints.fixed)
     pairs = allowed_pairs(task.constraints, table, task.spare)

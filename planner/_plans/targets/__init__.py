@@ -1,4 +1,4 @@
-"""How to plan to each level: by the target that it names, or where it names none by its own test."""
+"""Planning to each level: by its target, or for a level without one by the level's own test."""
 
 from __future__ import annotations
 
@@ -44,21 +44,18 @@ GROUPS = 0.3
 
 
 class TargetByTest(SearchedTarget):
-    """A target that knows no more of its level than its test; what groups are comes from the target it is like."""
+    """A target that only tests its level; its groups are those of the target ``like``."""
 
     abstract = True
     like: ClassVar[type[Target]]
 
     def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
-        """Ask the level."""
         return self.level.holds(structure_of(reviews.only_scored() if use_scores else reviews))
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        """State cuts, where candidates are few."""
         return OracleByTest(self, task, rng) if task.candidates_up_to <= EXACT_UP_TO else None
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Plan to the level of the same groups; then let reviews in and take them out; then the integer programme."""
         if task.candidates_up_to > TESTED_UP_TO:
             self._by_groups(task, ledger, rng)
             return
@@ -84,7 +81,7 @@ class TargetByTest(SearchedTarget):
             settle(oracle, ledger, "the level missed")
 
     def _by_groups(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Offer a plan to the level of the same groups; where this level implies that one, its bounds hold here."""
+        """Offer a plan to the level of the same groups; if this level implies that one, its bounds hold here."""
         part = Ledger(ledger.clock.share(GROUPS))
         with suppress(TimeOver):
             self.like().fill(task, part, rng)
@@ -96,7 +93,6 @@ class TargetByTest(SearchedTarget):
             ledger.offer(part.pairs)
 
     def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-        """Test one pair after the other."""
         return by_testing(self, task, pairs, place, clock)
 
     def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
@@ -105,7 +101,7 @@ class TargetByTest(SearchedTarget):
 
 
 def target_by_test(level: Level) -> type[Target]:
-    """Return the target of a level that names none: its groups are those of reviewers who share as many items."""
+    """Return the target of a level without one: its groups are those of reviewers who share as many items."""
     base = ConnectedTarget if level.shared == 1 else DoubleTarget
 
     class Found(TargetByTest, base):  # type: ignore[misc, valid-type]
@@ -117,7 +113,7 @@ def target_by_test(level: Level) -> type[Target]:
 
 
 class OracleByTest(Oracle):
-    """A level by its test: cuts come from sets of reviews that miss it, made as large as can be."""
+    """A level by its test: cuts are maximal sets of reviews that miss it."""
 
     threshold = 0
 
@@ -127,11 +123,10 @@ class OracleByTest(Oracle):
         self.target, self.rng = target, rng
 
     def reaches(self, pairs: IntArray) -> bool:
-        """Ask the level."""
         return self.target.reaches(self.task.table(pairs), use_scores=self.task.use_scores)
 
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
-        """Add candidates as long as the level is missed: one of the others at least is in every plan."""
+        """Add candidates while the level is missed: at least one of the others is in every plan."""
         chosen = set(map(tuple, pairs.tolist()))
         taken = np.array([tuple(pair) in chosen for pair in self.allowed.tolist()], np.bool_)
         for _ in range(CUTS):
@@ -139,7 +134,7 @@ class OracleByTest(Oracle):
             yield Cut((~most).astype(np.int64), 1, set())
 
     def _extended(self, taken: BoolArray, more: IntArray) -> BoolArray:
-        """Add what leaves the level missed, halves at once where that is possible."""
+        """Add candidates while the level is missed, halves at once if possible."""
         trial = taken.copy()
         trial[more] = True
         if not self.reaches(self.allowed[trial]):
@@ -150,7 +145,7 @@ class OracleByTest(Oracle):
         return self._extended(self._extended(taken, more[:half]), more[half:])
 
     def let_in(self, rng: np.random.Generator) -> IntArray:
-        """Return as many candidates as loads, limits and rules let in: cheapest first, then those of a random order."""
+        """Return as many candidates as loads, limits and rules allow: cheapest first, then in random order."""
         task, left, found = self.task, self.task.left(no_pairs()), []
         cost = task.constraints.cost.costs(self.allowed[:, 0] * task.n_items + self.allowed[:, 1])
         for place in np.lexsort((rng.random(len(self.allowed)), cost)).tolist():
@@ -161,9 +156,9 @@ class OracleByTest(Oracle):
         return self.allowed[found]
 
     def needed(self, kept: IntArray, pairs: IntArray, clock: Clock) -> IntArray:
-        """Return a minimal part of some reviews that reaches the level beside those kept; the dearest go first.
+        """Return a minimal part of some reviews that reaches the level with those kept; the dearest go first.
 
-        Once the clock is over nothing more is taken out.
+        Once the clock is over nothing more is removed.
         """
         clock.spend(looked_at(self.task.table(kept)))
         if not clock.over() and self.reaches(kept):
@@ -178,13 +173,6 @@ class OracleByTest(Oracle):
 def target_named(name: str) -> Target:
     """Return the target of a level.
 
-    Raises
-    ------
-    InputError
-        If no level bears the name.
-
-    Examples
-    --------
     >>> target_named("double")
     <Target: double>
     """

@@ -1,11 +1,11 @@
-"""Plans for a level where items are short of reviews as well: of so many, or of a senior one.
+"""Plans for a level if items are short of reviews as well: of a number, or of a senior one.
 
 minimise    the number of new reviews, then their cost
 subject to  the constraints; the level; every item has the reviews that it needs
 
-What items are short of is a bound, and so is what the level takes. Plans are made both ways: the cheapest reviews
-that fill the needs, those first that let the largest group grow, and the level on top; and the level, with the needs on
-top. Small tables go to the integer programme of :mod:`planner._plans.lower_bounds`, which heeds both at once.
+What items are short of is a bound, and so is the number for the level. Plans are made both ways: the cheapest reviews
+that fill the needs, those first that grow the largest group, and the level on top; and the level, with the needs on
+top. Small tables go to the integer programme of :mod:`planner._plans.lower_bounds`, which combines both.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TESTED = 200_000
 
 
 def lighten(target: Target, task: Task, ledger: Ledger) -> None:
-    """Even the loads of the ledger's plan, where they are not as small as they can be."""
+    """Even the loads of the ledger's plan, if they are not as small as possible."""
     pairs, M = ledger.pairs, task.spare.size
     # Prices prove a plan cheapest within loads, and are about its own reviewers.
     if pairs is None or not len(pairs) or ledger.prices is not None:
@@ -77,7 +77,7 @@ def lighten(target: Target, task: Task, ledger: Ledger) -> None:
 def _relieved(
     target: Target, task: Task, pairs: IntArray, clock: Clock, goes_on: Callable[[], bool]
 ) -> IntArray | None:
-    """Let a lighter reviewer of whatever group take over a review of the heaviest; None where the level forbids it."""
+    """Let a lighter reviewer of any group take over a review of the heaviest; None if the level forbids it."""
     load = np.bincount(np.concatenate([pairs[:, 0], task.constraints.fixed[:, 0]]), minlength=task.spare.size)
     for place in np.flatnonzero(load[pairs[:, 0]] == load.max()).tolist():
         for j in takers(task, pairs, place).tolist():
@@ -93,12 +93,11 @@ def _relieved(
 
 
 def largest_load(task: Task, pairs: IntArray) -> int:
-    """Return the most reviews that one reviewer gets, fixed ones among them."""
     return int(np.bincount(np.concatenate([pairs[:, 0], task.constraints.fixed[:, 0]])).max(initial=0))
 
 
 def least_load(task: Task, ledger: Ledger) -> int:
-    """Return what the largest extra load of a plan as short and as cheap as the ledger's is at least."""
+    """Return a lower bound on the largest extra load of a plan as short and as cheap as the ledger's."""
     if ledger.pairs is None:
         return 0
     least, (fills, load) = share(task, len(ledger.pairs)), ledger.fills or (no_pairs(), 0)
@@ -143,17 +142,14 @@ STARTS = 100_000
 
 
 def fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Write the best plan and bounds into the ledger; where nothing is short, the target does so alone.
-
-    Among reviewers who do the same loads are evened in the end.
-    """
+    """Write the best plan and bounds into the ledger; if nothing is short, by the target alone, then even the loads."""
     with suppress(TimeOver):
         _fill(target, task, ledger, rng)
     lighten(target, task, ledger)
 
 
 def _fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """As :func:`fill`, whatever the loads."""
+    """Do as :func:`fill`, whatever the loads."""
     needs = task.needs
     if not needs.total:
         target.fill(task, ledger, rng)
@@ -182,7 +178,6 @@ def _fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) 
 
 
 def holds(target: Target, task: Task, pairs: IntArray, clock: Clock) -> bool:
-    """Whether some more reviews are known in time to reach the level and give every item what it needs."""
     table = task.table(pairs)
     needs = task.constraints.people.needs(table)
     return needs.total == 0 and target.reaches_in_time(table, clock, use_scores=task.use_scores)
@@ -191,9 +186,9 @@ def holds(target: Target, task: Task, pairs: IntArray, clock: Clock) -> bool:
 def best_few(
     target: Target, task: Task, whole: IntArray | None, allowed: int | None, clock: Clock
 ) -> tuple[IntArray, bool]:
-    """As :func:`planner._plans.exchanges.best_few`; where items are short of reviews these come first.
+    """As :func:`planner._plans.exchanges.best_few`; if items are short of reviews these come first.
 
-    If not all of them fit in, items of fewest reviews are served first. Where time is over, what is known is taken.
+    If not all of them fit in, items of fewest reviews are served first. If time is over, the current plan is used.
     """
     if not task.needs.total:
         return exchanges.best_few(task, target, whole, allowed, clock)
@@ -227,7 +222,7 @@ def _bound(task: Task) -> Bound:
 
 
 def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Offer the level on top of the needs, and the needs on top of the level; prove what the level takes."""
+    """Offer the level on top of the needs, and the needs on top of the level; prove the bounds of the level."""
     ledger.clock.check()
     chosen = cover(task, starts(target, task, ledger.clock), ledger.clock).pairs
     if chosen is not None:
@@ -256,7 +251,7 @@ def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator)
 
 
 def starts(target: Target, task: Task, clock: Clock) -> IntArray:
-    """Reviews of items that are short which let the largest group grow most."""
+    """Reviews of items that are short which grow the largest group most."""
     rules = task.constraints
     room = np.minimum(task.needs.each, task.room) + rules.room - task.room
     short = new_task(replace(rules.without_needs(), room=room), task.start.room, use_scores=task.use_scores)
@@ -272,12 +267,11 @@ def starts(target: Target, task: Task, clock: Clock) -> IntArray:
 
 
 def _on(task: Task, pairs: IntArray) -> Task:
-    """Return the task with some more reviews fixed."""
     return new_task(task.constraints.with_fixed(pairs), task.start.room, use_scores=task.use_scores)
 
 
 def _part(ledger: Ledger, share: float, beside: int = 0) -> Ledger:
-    """Return a ledger for a part of the problem, ``beside`` reviews being chosen already."""
+    """Return a ledger for a part of the problem, after ``beside`` reviews were chosen."""
     allowed = None if ledger.budget is None else ledger.budget - beside
     # What fills the needs is a part of the way already: no plan is worth going beyond the time.
     return Ledger(ledger.clock.share(share), budget=allowed, part=no_pairs())
@@ -299,7 +293,7 @@ def _complete(target: Target, task: Task, ledger: Ledger, chosen: IntArray, rng:
 
 
 def _offer(target: Target, task: Task, ledger: Ledger, pairs: IntArray) -> bool:
-    """Offer a plan without what it can do without; whether it does what is asked for."""
+    """Offer a plan without the reviews that it does not need; whether it meets level and needs."""
     if not task.constraints.places.hold(pairs) or not holds(target, task, pairs, ledger.clock):
         return False
     place = len(pairs) - 1
@@ -322,7 +316,7 @@ def _plan_cost(task: Task, pairs: IntArray) -> float:
 
 
 def _exact(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Run the implicit hitting set with the needs in it, where it is small enough."""
+    """Run the implicit hitting set with the needs in it, if it is small enough."""
     oracle = target.oracle(task, rng) if task.candidates_up_to <= EXACT_UP_TO else None
     if oracle is None or not ledger.in_time:
         return
@@ -348,18 +342,9 @@ ENTRIES = 3
 
 
 def nearest(target: Target, task: Task, before: Ledger, clock: Clock, rng: np.random.Generator) -> IntArray:
-    """Return reviews, shape (P, 2), that leave least missing, and then reach the level or let the largest group grow.
+    """Return reviews, shape (P, 2), that leave least missing, and then reach the level or grow the largest group.
 
-    Parameters
-    ----------
-    target, task
-        What is planned, and cannot be had.
-    before
-        How the search for it ended; its budget holds.
-    clock
-        When to end.
-    rng
-        Decides among equals.
+    ``before`` is the ledger of the failed search; its budget holds. ``rng`` breaks ties.
     """
     lowered = _lowered(task, clock)
     ledger = Ledger(clock.share(WHOLE), budget=before.budget, part=before.part)
@@ -377,20 +362,9 @@ def nearest(target: Target, task: Task, before: Ledger, clock: Clock, rng: np.ra
 
 
 def recruited(target: Target, task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator) -> Recruits | None:
-    """Return recruits with whom a plan beside some reviews is whole; None where none are found in time.
+    """Return recruits with whom a plan in addition to ``pairs`` (P, 2) is complete; None if none are found in time.
 
     Their number is doubled until there is a plan: half of them may be enough. Those without a review are left out.
-
-    Parameters
-    ----------
-    target, task
-        What is planned, and cannot be had.
-    pairs
-        The reviews that are kept, shape (P, 2).
-    clock
-        When to end.
-    rng
-        Decides among equals.
     """
     if task.use_scores:
         return None
@@ -424,7 +398,7 @@ def _lowered(task: Task, clock: Clock) -> Task:
 
 
 def _growing(target: Target, task: Task, clock: Clock) -> IntArray:
-    """Return reviews that let the largest group grow most, without those that do not help."""
+    """Return reviews that grow the largest group most, without those that do not help."""
     best, most = no_pairs(), target.papers(task, no_pairs(), clock)
     for pairs in target.starts(task, task.start.room, clock):
         papers = target.papers(task, pairs, clock)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class DoubleTarget(SearchedTarget):
-    """Groups are doubly connected components; a review lets one of them grow, and others follow."""
+    """Groups are doubly connected components; a review grows one of them, and others follow."""
 
     level: ClassVar[Level] = level_named(Double.name)
     together = "comparable for certain"
@@ -40,16 +40,14 @@ class DoubleTarget(SearchedTarget):
     scales = True
 
     def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
-        """Close the structure."""
         return is_recovery_resilient(reviews, use_scores=use_scores)
 
     def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
-        """Return the doubly connected components."""
         found = doubly_connected_components(reviews, use_scores=use_scores)
         return Groups(found.labels, found.covers)
 
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
-        """Grow one block a review; by the scores, close the groups anew after each."""
+        """Grow one block per review; by the scores, recompute the groups after each."""
         if task.use_scores:
             yield from greedy.merges(task, pairs)
             return
@@ -60,18 +58,15 @@ class DoubleTarget(SearchedTarget):
             yield [int(first[block]) for block in joined if state.cover[block] > 0]
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        """State the cuts of this level."""
         return None if task.use_scores else DoubleOracle(task, rng)
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Plan by the structure, or by the scores where these count."""
         if task.use_scores:
             growth.fill(task, ledger, rng)
         else:
             growth.fill_by_growth(task, ledger, rng)
 
     def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-        """Look for pairs of blocks that are one group once joined; by the scores, test one pair after the other."""
         if task.use_scores:
             return super().stand_ins(task, pairs, place, clock)
         return substitutes(task, pairs, place, clock)
@@ -81,7 +76,6 @@ class DoubleTarget(SearchedTarget):
         return doubly_connected_components(reviews, use_scores=use_scores).merges
 
     def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
-        """Grow the blocks there are, where scores do not count."""
         if task.use_scores:
             return super().papers(task, pairs, clock)
         found = int(task.after(pairs).cover.max(initial=0))
@@ -103,7 +97,7 @@ PART = 5e-4
 
 
 class _Part(NamedTuple):
-    """One loss: what is *double* after it, which candidates are left, and how often more a cut must be crossed."""
+    """One loss: the oracle of *double* after it, the remaining candidates, and the extra crossings of a cut."""
 
     oracle: DoubleOracle
     left: BoolArray
@@ -113,7 +107,7 @@ class _Part(NamedTuple):
 class RobustOracle(Oracle):
     """*Double* after each loss.
 
-    Reviewers of few reviews are taken as all others (``threshold`` 0): that leaves cuts weaker, not wrong.
+    Reviewers of few reviews are treated as all others (``threshold`` 0): that leaves cuts weaker, but valid.
     """
 
     threshold = 0
@@ -130,15 +124,12 @@ class RobustOracle(Oracle):
 
     @property
     def work(self) -> float:
-        """As of any oracle, and a look at each loss."""
         return super().work + PART * len(self.parts)
 
     def reaches(self, pairs: IntArray) -> bool:
-        """Close what is left after each loss."""
         return next(self._failing(pairs), None) is None
 
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
-        """Cut off the closed structures of some losses that fail."""
         failing = self._failing(pairs)
         for _ in range(AT_ONCE):
             found = next(failing, None)
@@ -151,7 +142,7 @@ class RobustOracle(Oracle):
                 yield Cut(leaves, cut.least + part.more, set())
 
     def _failing(self, pairs: IntArray) -> Iterator[tuple[_Part, IntArray]]:
-        """Losses after which the target is missed, each with the reviews that are left of those chosen."""
+        """Losses after which the target is missed, each with the remaining ones of the chosen reviews."""
         chosen = set(map(tuple, pairs.tolist()))
         taken = np.array([tuple(pair) in chosen for pair in self.allowed.tolist()], np.bool_)
         for part in self.parts:
@@ -190,17 +181,14 @@ class RobustTarget(DoubleTarget):
     losses: ClassVar[Losses]
 
     def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
-        """Look for a loss after which the level fails."""
         return not self.losses.failing(reviews)
 
     def reaches_in_time(self, reviews: Reviews, clock: Clock, *, use_scores: bool = False) -> bool:
-        """Look for a loss after which the level fails, as long as there is time."""
         with suppress(TimeOver):
             return not self.losses.failing(reviews, clock)
         return False
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Bounds, the greedy by scenarios, the integer programme, and what time is left for improving."""
         if not self.losses.failing(task.table(no_pairs()), ledger.clock):
             ledger.nothing_to_do(no_pairs())
             return
@@ -217,18 +205,17 @@ class RobustTarget(DoubleTarget):
         ledger.cheapest = ledger.cheapest or not task.constraints.cost
 
     def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-        """Test one pair after the other."""
         return by_testing(self, task, pairs, place, clock)
 
     def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
-        """Return none: merges replay one table, not what is left of it after each loss."""
+        """Return none: merges replay one table, not those after each loss."""
         return np.empty((0, 4), np.int64)
 
     def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
-        """Items of the largest group; where these are all, less those losses that lower the level.
+        """Items of the largest group; if these are all, rank by the number of losses that lower the level.
 
-        So parts of a plan are ranked: first by how far they get to *double*, then by how much they mend, where there is
-        time to see that.
+        So partial plans are ranked first by how far they get to *double*, then by the losses they survive, if there is
+        time.
         """
         covered = super().papers(task, pairs, clock)
         if covered < task.n_items:
@@ -270,7 +257,7 @@ class RobustTarget(DoubleTarget):
                 return
 
     def _can_reach(self, task: Task, clock: Clock) -> bool:
-        """Whether the candidates together could do it; true where there are too many of them to say."""
+        """Whether the candidates together reach the target; true if they are too many to test."""
         if task.candidates_up_to > RELAX_UP_TO:
             return True
         table = task.table(no_pairs())
@@ -278,14 +265,12 @@ class RobustTarget(DoubleTarget):
         return not self.losses.failing(with_extra(table, pairs[task.room[pairs[:, 1]] > 0]), clock)
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        """State the cuts of *double* after each loss, where these are few enough."""
         candidates = task.candidates_up_to
         losses = len(self.losses.every(task.table(no_pairs())))
         few = candidates <= EXACT_UP_TO and candidates * losses <= EXACT_WORK
         return RobustOracle(task, self.losses, rng) if few else None
 
     def _exact(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Run the implicit hitting set, where it is small enough."""
         settled = ledger.closed and not task.constraints.cost
         oracle = None if settled or not ledger.in_time else self.oracle(task, rng)
         if oracle is not None:
@@ -298,16 +283,12 @@ def _weight(reviewer: int, table: Reviews) -> int:
 
 
 class SurvivesReviewerTarget(RobustTarget):
-    """*Double* after any one reviewer drops out."""
-
     level: ClassVar[Level] = level_named(SurvivesReviewer.name)
     apart = "comparable for certain if some reviewer dropped out"
     losses = AnyReviewer()
 
 
 class SurvivesReviewTarget(RobustTarget):
-    """*Double* after any one review fails to arrive."""
-
     level: ClassVar[Level] = level_named(SurvivesReview.name)
     apart = "comparable for certain if some review failed to arrive"
     losses = AnyReview()

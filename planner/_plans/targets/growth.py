@@ -54,7 +54,7 @@ DEEPEST = 8
 def fill_by_groups(task: Task, ledger: Ledger, clock: Clock) -> cascade.Search | None:
     """Offer a plan made of joins of parts, and prove bounds until they meet it, room is short, or time is over.
 
-    Returns the search that holds the plan, if it was shorter than what was known.
+    Returns the search that holds the plan, if it was shorter than the best so far.
     """
     if clock.over():
         return None
@@ -78,7 +78,6 @@ def fill_by_groups(task: Task, ledger: Ledger, clock: Clock) -> cascade.Search |
 
 
 def is_huge(task: Task) -> bool:
-    """Whether beams are worth more of the time than all else."""
     return task.start.size >= HUGE
 
 
@@ -144,7 +143,7 @@ def _offer(task: Task, reduction: Reduction, paths: list[Path | None], ledger: L
 
 
 def _complete(found: cascade.Search, most: int, ledger: Ledger) -> bool:
-    """Go on by a cascade until one block covers all items; false if ``most`` reviews or the time do not suffice."""
+    """Continue by a cascade until one block covers all items; false if ``most`` reviews or the time do not suffice."""
     task, extend, done = found.task, found.task.form(cascade.cascade), False
     while not done and ledger.in_time:
         size = found.moves.made
@@ -162,8 +161,6 @@ LARGER = 8
 
 
 class DoubleOracle(Oracle):
-    """One doubly connected component covers all items."""
-
     def __init__(self, task: Task, rng: np.random.Generator, allowed: IntArray | None = None) -> None:
         super().__init__(task, allowed)
         self.rng = rng
@@ -171,7 +168,6 @@ class DoubleOracle(Oracle):
         self.item = np.ascontiguousarray(self.allowed[:, 1])
 
     def reaches(self, pairs: IntArray) -> bool:
-        """Close and look at the largest cover."""
         return self.task.reaches(pairs)
 
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
@@ -193,7 +189,6 @@ class DoubleOracle(Oracle):
         return Cut(leaves, max(1, missing_links_of(self.task, structure)), set(np.flatnonzero(cover < 2).tolist()))
 
     def possible(self) -> bool:
-        """Close the structure with all candidates in it."""
         task, start = self.task, self.task.start
         root = task.block_labels(start)
         existing = np.unique(root[start.block[: start.size]] * task.n_items + start.item[: start.size])
@@ -266,7 +261,6 @@ def fill_by_growth(task: Task, ledger: Ledger, rng: np.random.Generator) -> None
 
 
 def cheap_bounds(task: Task, ledger: Ledger) -> None:
-    """Prove what the degrees of freedom and the loads say."""
     ledger.prove(lower_bounds.missing_links(task.table(no_pairs()), task.constraints, task.spare))
 
 
@@ -289,7 +283,7 @@ def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator) -> cascade
 
 
 def _can_reach(task: Task) -> bool:
-    """Whether the candidates together could do it; true where there are too many of them to say."""
+    """Whether the candidates together reach the target; true if they are too many to test."""
     if task.candidates_up_to > RELAX_UP_TO:
         return True
     table = task.table(no_pairs())
@@ -299,7 +293,7 @@ def _can_reach(task: Task) -> bool:
 
 
 def _one_grows_to_all(table: Reviews, pairs: IntArray) -> bool:
-    """Whether the reviewer of most items, with all reviewers who share two with the group, covers all: a quick yes."""
+    """Whether the reviewer of most items, with all who share two with the group, covers all: a quick yes."""
     if not table.n_reviewers:
         return False
     reads = np.zeros((table.n_reviewers, table.n_items), np.bool_)
@@ -338,7 +332,6 @@ def _improve(found: cascade.Search, ledger: Ledger, share: float) -> None:
 
 
 def _exact(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Run the implicit hitting set, where it is small enough."""
     costs = bool(task.constraints.cost)
     if not ledger.in_time or (ledger.closed and not costs) or task.candidates_up_to > EXACT_UP_TO:
         return
@@ -365,9 +358,8 @@ SETS = 4
 class ScoredOracle(Oracle):
     """One group of the score-aware closure covers all items.
 
-    A new review is scored unlike the others of its reviewer, so it takes nothing away: what reaches the target does so
-    with any more reviews. If a set of reviews misses it, and does with none of the others, a plan holds one of the
-    others.
+    A new review is scored unlike the others of its reviewer, so more reviews never harm. If a maximal set of reviews
+    misses the target, every plan has one of the others.
     """
 
     def __init__(self, task: Task, rng: np.random.Generator) -> None:
@@ -376,11 +368,10 @@ class ScoredOracle(Oracle):
         self.allowed, self.rng, self.closure = every_candidate(task), rng, Closure(task)
 
     def reaches(self, pairs: IntArray) -> bool:
-        """Close, and look for a group that covers all items."""
         return self.closure.finishes([tuple(pair) for pair in pairs.tolist()])
 
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
-        """Add candidates in random order as long as the target is missed; the others are what a plan needs one of."""
+        """Add candidates in random order while the target is missed; a plan needs one of the others."""
         place = {tuple(pair): k for k, pair in enumerate(self.allowed.tolist())}
         chosen = [tuple(pair) for pair in pairs.tolist()]
         for _ in range(SETS):
@@ -391,7 +382,7 @@ class ScoredOracle(Oracle):
             yield Cut(leaves, 1, set())
 
     def _extended(self, chosen: list[tuple[int, ...]], more: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-        """Add what leaves the target missed, whole halves at once."""
+        """Add candidates while the target is missed, whole halves at once."""
         if not self.closure.finishes(chosen + more):
             return chosen + more
         if len(more) == 1:
@@ -401,10 +392,10 @@ class ScoredOracle(Oracle):
 
 
 class Closure:
-    """The score-aware closure of few reviewers, on bit masks: sets of items are whole numbers.
+    """The score-aware closure of few reviewers, on bit masks: sets of items are integers.
 
-    Two reviewers are of one group where each of them gives the items they share more than one score; two groups,
-    where the items they share are of more than one tie class.
+    Two reviewers are of one group if each of them gives the items they share more than one score; two groups, if the
+    items they share are of more than one tie class.
     """
 
     def __init__(self, task: Task) -> None:
@@ -435,7 +426,7 @@ class Closure:
             groups = merged
 
     def _joined_by_reviewers(self, covers: list[int]) -> list[int]:
-        """Covers of the groups that reviewers make two by two."""
+        """Covers of the groups of reviewers joined pairwise."""
         home = list(range(len(covers)))
         for j, cover in enumerate(covers):
             for k in range(j):
@@ -469,7 +460,6 @@ class Closure:
 
 
 def every_candidate(task: Task) -> IntArray:
-    """Return all allowed pairs, shape (K, 2)."""
     return as_pairs(
         (j, i) for j in np.flatnonzero(task.spare > 0).tolist() for i in _unfixed(task, j) if task.room[i] > 0
     )
@@ -516,7 +506,7 @@ def fill(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
 
 
 def _impossible(task: Task, ledger: Ledger) -> bool:
-    """Whether ties chain all papers together, or all allowed reviews would not do."""
+    """Whether ties chain all papers together, or all allowed reviews do not suffice."""
     if task.n_items > 1 and not task.start.class_of.any():
         ledger.reasons.append(
             "reviewers' tied scores chain all papers together, so that no two have different qualities"
@@ -526,7 +516,7 @@ def _impossible(task: Task, ledger: Ledger) -> bool:
 
 
 def _search(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Complete nothing to a plan, by size first and then in random orders."""
+    """Complete an empty plan, by size first and then in random orders."""
     share = ledger.clock.share(SCORED_SHARE)
     for order in range(ORDERS):
         if ledger.closed or (order and share.over()):
@@ -547,7 +537,6 @@ def _improve_by_scores(task: Task, ledger: Ledger, rng: np.random.Generator, rou
 
 
 def _exact_by_scores(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Run the implicit hitting set, where it is small enough."""
     if not ledger.in_time or (ledger.closed and ledger.cheapest) or task.candidates_up_to > EXACT_UP_TO:
         return
     settle(ScoredOracle(task, rng), ledger, "some group of papers apart")

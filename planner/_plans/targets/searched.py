@@ -1,4 +1,4 @@
-"""What most targets have in common: parts of a plan found by cascades, and stand-ins found by testing."""
+"""Targets whose partial plans are found by cascades and replacements by testing; *connected* and *recoverable*."""
 
 from __future__ import annotations
 
@@ -31,20 +31,17 @@ if TYPE_CHECKING:
 
 
 class SearchedTarget(Target):
-    """A target whose largest group grows as the largest doubly connected group does, more or less."""
+    """A target whose largest group roughly grows as the largest doubly connected group does."""
 
     abstract = True
 
     def order(self, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
-        """Order by the growth of the largest doubly connected group."""
         return by_effect(task, pairs, clock)
 
     def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
-        """Give cascades that stop."""
         return cascades(task, most, clock)
 
     def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-        """Test one pair after the other."""
         return by_testing(self, task, pairs, place, clock)
 
 
@@ -52,16 +49,9 @@ class SearchedTarget(Target):
 
 
 def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = None) -> None:
-    """Run :func:`planner._plans.lower_bounds.solve`; note the plan, and the cuts as a bound or as a refusal.
+    """Run :func:`planner._plans.lower_bounds.solve`; record the plan, and the cuts as a bound or as infeasibility.
 
-    Parameters
-    ----------
-    oracle, ledger
-        What to separate, and what is known so far.
-    words
-        The bound in a sentence: what every smaller plan leaves.
-    clock
-        When to end; by default with the ledger's.
+    ``words`` describe what every smaller plan leaves. The clock is by default the ledger's.
     """
     outcome = lower_bounds.solve(oracle, ledger.pairs, ledger.lower_bound, clock or ledger.clock)
     if outcome.infeasible and ledger.pairs is None:
@@ -86,7 +76,7 @@ EXACT_UP_TO = 20_000
 
 
 def take_greedy(oracle: Oracle, ledger: Ledger, bound: Bound, pairs: IntArray, *, free: bool) -> bool:
-    """Note a bound and the greedy's plan, ``free`` if nothing stopped a cheaper review; true if that is the end."""
+    """Record a bound and the greedy plan, ``free`` if nothing stopped a cheaper review; true if that is the end."""
     ledger.prove(bound)
     if oracle.reaches(pairs):
         ledger.offer(pairs)
@@ -95,7 +85,7 @@ def take_greedy(oracle: Oracle, ledger: Ledger, bound: Bound, pairs: IntArray, *
 
 
 def settle_exactly(oracle: Oracle, ledger: Ledger) -> None:
-    """Run the integer programme with rank cuts, where it is small enough."""
+    """Run the integer programme with rank cuts, if it is small enough."""
     if oracle.candidates.more_than(EXACT_UP_TO):
         return
     # What the greedy thought the cheapest is so only where the programme says it.
@@ -104,7 +94,6 @@ def settle_exactly(oracle: Oracle, ledger: Ledger) -> None:
 
 
 def nothing_to_do(oracle: Oracle, ledger: Ledger) -> bool:
-    """Note that nothing is missing, if so."""
     if oracle.reaches(no_pairs()):
         ledger.nothing_to_do(no_pairs())
         return True
@@ -120,7 +109,7 @@ def nothing_to_do(oracle: Oracle, ledger: Ledger) -> bool:
 
 
 def recoverable_groups(reviews: Reviews) -> Groups:
-    """Maximal recoverable blocks of reviewers, numbered by their first reviewers; who has fewer than two is alone.
+    """Maximal recoverable blocks of reviewers, numbered by their first reviewers; others are groups alone.
 
     >>> table = Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 1), ("cleo", 3)])
     >>> recoverable_groups(table).labels.tolist()
@@ -173,7 +162,7 @@ class _Halving:
         return blocks
 
     def _join(self, names: list[int], reads: IntArray, bodies: dict[int, IntArray], owner: IntArray) -> None:
-        """Find the merges of bodies that some reviews make one block: by one, or some by the first half of them."""
+        """Find the merges of bodies that some reviews make one block: by one, or by their first half."""
         if len(names) == 1:
             return
         if reads.size == 1:
@@ -183,7 +172,7 @@ class _Halving:
         self._halve(reads, {name: bodies[name] for name in names}, owner)
 
     def _halve(self, reads: IntArray, bodies: dict[int, IntArray], owner: IntArray) -> None:
-        """Work on the first half of some reviews, then on the second with the blocks of the first as bodies."""
+        """Process the first half of some reviews, then the second with the blocks of the first as bodies."""
         inner = _Halving(self.pairs[reads], [[] for _ in range(reads.size)])
         half, own = reads.size // 2, owner[reads]
         name_of = {name: names[0] for names in inner.run(0, half, bodies, own) for name in names}
@@ -233,16 +222,13 @@ class ConnectedTarget(SearchedTarget):
     scales = False
 
     def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
-        """Count the pieces that hold items."""
         return pieces(reviews) <= 1 and bool((reviews.reviews_per_item > 0).all())
 
     def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
-        """Return the pieces; items nobody reviews are pieces of their own."""
         found = connected_components(reviews)
         return Groups(found.labels, found.covers)
 
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
-        """Join the pieces of the reviewer and of the item."""
         M = task.home.size
         found = connected_components(task.table(no_pairs()))
         parent = np.concatenate([found.labels, found.item_labels])
@@ -253,11 +239,10 @@ class ConnectedTarget(SearchedTarget):
             yield [other] if apart and other < M else []
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        """State the cuts of this level."""
         return ConnectedOracle(task)
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Take a spanning tree of the pieces, cheapest reviews first; where loads stop it, the integer programme."""
+        """Take a spanning tree of the pieces, cheapest reviews first; if loads stop it, the integer programme."""
         oracle = ConnectedOracle(task)
         if nothing_to_do(oracle, ledger):
             return
@@ -274,22 +259,18 @@ class ConnectedTarget(SearchedTarget):
         settle_exactly(oracle, ledger)
 
     def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
-        """Join the largest pieces."""
         yield joined_pieces(task, most, clock)
 
 
 class ConnectedOracle(Oracle):
-    """One piece holds all items."""
-
     threshold = 1
 
     def reaches(self, pairs: IntArray) -> bool:
-        """Count the pieces that hold items."""
         table = self.task.table(pairs)
         return pieces(table) <= 1 and bool((table.reviews_per_item > 0).all())
 
     def possible(self) -> bool:
-        """Let each reviewer join all that he may be given; takes M (M + N) for M reviewers and N items."""
+        """Let each reviewer join all allowed items; takes M (M + N) for M reviewers and N items."""
         table = self.task.table(no_pairs())
         found, read = connected_components(table), table.reviews_per_item > 0
         who, what = found.labels.copy(), found.item_labels.copy()
@@ -301,7 +282,7 @@ class ConnectedOracle(Oracle):
         return bool(np.unique(what).size <= 1 and read.all())
 
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
-        """Reviews between pieces must be one fewer than the pieces."""
+        """Require one review fewer between pieces than there are pieces."""
         table = self.task.table(pairs)
         found = connected_components(table)
         leaves = found.labels[self.allowed[:, 0]] != found.item_labels[self.allowed[:, 1]]
@@ -320,23 +301,19 @@ class RecoverableTarget(SearchedTarget):
     scales = True
 
     def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
-        """Ask the pebble game."""
         return recoverability(reviews).recoverable
 
     def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
-        """Return the maximal recoverable blocks; who has fewer than two reviews is a group alone."""
         return recoverable_groups(reviews)
 
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
-        """Find when blocks become one, by halving the plan again and again."""
         yield from merges(task.constraints.reviews, pairs)
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        """State the cuts of this level."""
         return RecoverableOracle(task)
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Greedy; where it is not the end, matroid intersection, a cascade, the integer programme with rank cuts."""
+        """Greedy; if that is not the end, matroid intersection, a cascade, the integer programme with rank cuts."""
         oracle = RecoverableOracle(task)
         if nothing_to_do(oracle, ledger):
             return
@@ -362,7 +339,6 @@ class RecoverableOracle(Oracle):
     """No degrees of freedom; the structures are the maximal recoverable blocks."""
 
     def reaches(self, pairs: IntArray) -> bool:
-        """Ask the pebble game."""
         return recoverability(self.task.table(pairs)).recoverable
 
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
@@ -379,7 +355,7 @@ class RecoverableOracle(Oracle):
 
 
 def _cascade(oracle: Oracle, ledger: Ledger) -> None:
-    """Plan for doubly connected groups, which are recoverable, and take out what is not needed."""
+    """Plan for doubly connected groups, which are recoverable, and remove reviews that are not needed."""
     task = oracle.task
     found, done = cascade.begin(task, task.start.room, 0, clock=ledger.clock)
     if not done:
@@ -398,7 +374,7 @@ def _cascade(oracle: Oracle, ledger: Ledger) -> None:
 
 
 def _intersect(oracle: Oracle, ledger: Ledger) -> bool:
-    """Settle it among reviewers of two reviews or more; false where others are needed, or the method cannot say."""
+    """Solve it among reviewers of two reviews or more; false if others are needed, or the method fails."""
     answer = intersection.intersect(oracle, ledger.clock)
     if answer is None:
         return False
@@ -413,7 +389,7 @@ def _intersect(oracle: Oracle, ledger: Ledger) -> bool:
 
 
 def _is_short(oracle: Oracle, ledger: Ledger, short: IntArray) -> bool:
-    """Whether some reviewers make so few links that the loads of the others do not suffice; notes the proof."""
+    """Whether some reviewers make too few links for the loads of the others to suffice; record the proof."""
     table = oracle.task.table(no_pairs())
     links, others = useful_loads(oracle.task.constraints, table, oracle.task.spare, short)
     missing = degrees_of_freedom(table)
