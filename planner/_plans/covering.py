@@ -29,43 +29,39 @@ if TYPE_CHECKING:
     from reviewgraph._base.clock import Clock
 
 
-# The same reviews of each item by other reviewers, so that extra loads are as even as they can be.
+# The same reviews of each item by other reviewers, so that extra loads are as even as possible.
 #
 # minimise    the largest extra load, then the number of reviewers who have it, then the next largest, and so on
 # subject to  as many reviews of each item as before, at the same cost; conflicts, spare loads, rules on reviewers
 #
-# A way leads from a heavy reviewer, who hands a review to another one, who hands one on in turn, to somebody with at
-# least two reviews fewer. Loads are as even as they can be once there is no such way [Harvey06]_. Where reviews have
-# costs, only steps that are tight for potentials of a cheapest choice are taken: each way of these costs nothing, and
-# every way that costs nothing consists of these ([Ahuja93]_, chapter 9).
+# A path leads from a heavy reviewer, who hands a review to another one, who hands one on in turn, to one with at least
+# two reviews fewer. Loads are as even as possible once there is no such path [Harvey06]_. If reviews have costs, only
+# steps that are tight for potentials of a cheapest choice are taken: each path of these costs nothing, and every path
+# that costs nothing consists of these ([Ahuja93]_, chapter 9).
 
-#: Reviewers up to which potentials are worked out; beyond, only exchanges of equal costs are made.
+#: Reviewers up to which potentials are computed; beyond, only exchanges of equal costs are made.
 POTENTIALS_UP_TO = 2_000
-#: Larger than any sum of costs, by far.
+#: Exceeds any sum of costs.
 FAR = 2**60
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of a look for takers of a review: in all, and for each reviewer.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of computing the takers of a review: in all, and per reviewer.
 LOOK, EACH = 3e-5, 1e-8
 
 
-class Evened(NamedTuple):
-    """Reviews, shape (P, 2), and whether no others of the same items and cost have a smaller largest extra load."""
-
-    pairs: IntArray
-    proved: bool
-
-
-def even(task: Task, pairs: IntArray, clock: Clock, tied: BoolArray | None = None, group: object = None) -> Evened:
+def even(
+    task: Task, pairs: IntArray, clock: Clock, tied: BoolArray | None = None, group: object = None
+) -> tuple[IntArray, bool]:
     """Hand reviews on along paths until no reviewer can be relieved by one with at least two extra reviews fewer.
 
+    Returns the reviews, and whether no others of the same items and cost have a smaller largest extra load.
     The fixed reviews of the task count in loads, and stay; ``pairs`` (P, 2) exclude them. Reviews ``tied`` (P,) stay
     within a ``group`` (M,) of reviewers. Takes O(P M) for each path and at the end, for P reviews and M reviewers; with
     costs O(M^2) more for each round of the potentials.
     """
     if not len(pairs):
-        return Evened(pairs, True)
+        return pairs, True
     ways = _Ways(task, pairs, tied, group)
     done = ways.relieve_all(clock)
-    return Evened(np.column_stack([ways.owner, ways.item]), done and ways.exact)
+    return np.column_stack([ways.owner, ways.item]), done and ways.exact
 
 
 def takers(task: Task, pairs: IntArray, place: int) -> IntArray:
@@ -78,7 +74,7 @@ def takers(task: Task, pairs: IntArray, place: int) -> IntArray:
 
 def share(task: Task, count: int) -> int:
     """Return a lower bound on the largest extra load if ``count`` reviews are given, by spare loads alone."""
-    fixed = np.bincount(task.constraints.fixed[:, 0], minlength=task.spare.size)
+    fixed = task.loads(no_pairs())
     low, high = int(fixed.max(initial=0)), int(fixed.max(initial=0)) + count
     while low < high:
         middle = (low + high) // 2
@@ -106,7 +102,7 @@ class _Ways:
         self.tied = np.zeros(len(pairs), np.bool_) if tied is None else tied
         self.group = np.zeros(M, np.int64) if group is None else np.asarray(group, np.int64)
         self.able: BoolArray = rules.spare > 0
-        self.load = np.bincount(np.concatenate([self.owner, rules.fixed[:, 0]]), minlength=M)
+        self.load = task.loads(pairs)
         self.left = task.left(pairs)
         self.held: list[list[int]] = [[] for _ in range(M)]
         for place, j in enumerate(self.owner.tolist()):
@@ -133,7 +129,7 @@ class _Ways:
             for j in np.flatnonzero((self.load == load) & free).tolist():
                 if clock.over():
                     return False
-                # Who can be reached from somebody who was not relieved needs no second look: no way leads out of there.
+                # Reviewers reached from one who was not relieved need no second search: no path leads out of there.
                 seen = closed.copy()
                 if not closed[j] and not self._relieve(j, seen):
                     closed = seen
@@ -189,12 +185,12 @@ class _Ways:
 
     def _passed(self, reviewer: int, came: dict[int, int]) -> set[int]:
         """Items of the reviews that the path to a reviewer hands on."""
-        found = set()
+        items = set()
         while reviewer in came:
             place = came[reviewer]
-            found.add(int(self.item[place]))
+            items.add(int(self.item[place]))
             reviewer = int(self.owner[place])
-        return found
+        return items
 
     def _hand_on(self, reviewer: int, came: dict[int, int]) -> None:
         """Trace a path back from its end, each reviewer taking the review that leads there."""
@@ -252,21 +248,21 @@ def _asked(task: Task) -> BoolArray | None:
     wanted = (panels.least > 0) | (panels.different > 0)[panels.attribute] if panels.n_groups else panels.least > 0
     if not wanted.any():
         return None
-    found = np.zeros((task.spare.size, panels.n_groups), np.bool_)
+    asked = np.zeros((task.spare.size, panels.n_groups), np.bool_)
     place, group = people.groups_of(np.arange(task.spare.size))
-    found[place, group] = wanted[group]
-    return found
+    asked[place, group] = wanted[group]
+    return asked
 
 
-#: Pairs up to which all are offered; beyond, the cheapest ``FEW`` readers of each item, and all where these do not do.
+#: Pairs up to which all are offered; beyond, the cheapest ``FEW`` readers of each item, and all if these fail.
 ALL_UP_TO, FEW = 100_000, 60
-#: Pairs up to which all are listed; beyond, for each item that is short, few more than it lacks, and those preferred.
+#: Pairs up to which all are listed; beyond, for each item that is short, few more than it needs, and those preferred.
 LISTED_UP_TO, SOME = 3_000_000, 4
-#: Statuses of :func:`scipy.optimize.milp`; and what tells a one from a zero.
+#: Statuses of :func:`scipy.optimize.milp`; and the threshold between zero and one.
 SOLVED, INFEASIBLE, HALF = 0, 2, 0.5
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of an entry of the programme, which is nearly one of flows.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, per entry of the programme, which is nearly one of flows.
 ROOT = 1e-5
-#: Seconds, and work, that the programme gets at least.
+#: Minimum seconds, and work, of the programme.
 LEAST = 1.0
 NONE = np.empty(0, np.int64)
 
@@ -292,12 +288,11 @@ def cover(task: Task, preferred: IntArray, clock: Clock) -> Cover:
     found = _filled(task, preferred, clock)
     if found.pairs is None:
         return found
-    # The programme says nothing of loads: a vertex may give all to one reviewer. What is preferred stays.
-    N, M = task.n_items, task.spare.size
+    # The programme ignores loads: a vertex may give all reviews to one reviewer. Preferred reviews stay.
+    N = task.n_items
     tied = np.isin(found.pairs[:, 0] * N + found.pairs[:, 1], preferred[:, 0] * N + preferred[:, 1])
-    spread = even(task, found.pairs, clock.no_less_than(LEAST), tied, np.arange(M))
-    largest = np.bincount(np.concatenate([spread.pairs[:, 0], task.constraints.fixed[:, 0]]), minlength=M).max()
-    return found._replace(pairs=spread.pairs, least_load=int(largest) if spread.proved else 0)
+    spread, proved = even(task, found.pairs, clock.no_less_than(LEAST), tied, np.arange(task.spare.size))
+    return found._replace(pairs=spread, least_load=int(task.loads(spread).max()) if proved else 0)
 
 
 def _filled(task: Task, preferred: IntArray, clock: Clock) -> Cover:
@@ -429,7 +424,7 @@ def least_missing(task: Task, pairs: IntArray, clock: Clock) -> Waived | None:
     pair, place = held.held_by(pairs)
     rows.add(pair, place, np.zeros(held.free.size), np.maximum(held.free.ravel(), 0))
     extra = _values(task, pairs, rows, lacks[1:], lacking[1:])
-    # What is missing counts more than all reviews together.
+    # A missing review counts more than all reviews together.
     most = np.concatenate(
         [np.ones(first), *(cell[of] for cell, of in zip(cells, lacking, strict=True)), np.ones(extra)]
     )
@@ -508,16 +503,14 @@ class _Rows:
         return LinearConstraint(csr_array((entry, (row, column)), shape=(least.size, self.n_columns)), least, most)
 
 
-# What items must do without, where no reviews give them all that they need.
+# Needs that items must do without, if no reviews meet them all.
 #
 # minimise    the reviews, members of panel groups and values that are missing, each counted once
 # subject to  spare loads, conflicts, limits of items and rules
 #
-# Where needs are numbers of reviews and no rule limits who reviews an item together, a minimum-cost flow spreads what
-# is
-# missing evenly, too: the k-th review that an item lacks costs k, and as fewest are missing at the least sum of such
-# costs, the largest lack is as small as can be. Elsewhere an integer programme says how much is missing, not how
-# evenly.
+# If needs are numbers of reviews and no rule limits panels, a minimum-cost flow also spreads the shortage evenly: the
+# k-th missing review of an item costs k; at the least sum of such costs the fewest are missing, and the largest
+# shortage is as small as possible. Otherwise an integer programme minimises the shortage, however uneven.
 
 
 def waived(task: Task, clock: Clock) -> Waived | None:
@@ -539,7 +532,7 @@ def _spread_lacks(task: Task, pairs: IntArray) -> IntArray:
     each, N, M = task.needs.each, task.n_items, task.spare.size
     item = np.repeat(np.arange(N), each)
     rank = 1 + np.arange(item.size) - np.repeat(np.cumsum(each) - each, each)
-    # Beyond its limit an item gets nothing: so many are missing whoever might review it.
+    # Beyond its limit an item gets nothing, whoever might review it.
     room = np.clip(task.room, 0, each)
     flow, reviewers, nobody, sink = min_cost_flow.SimpleMinCostFlow(), 2 * N + np.arange(M), 2 * N + M, 2 * N + M + 1
     ones, none = np.ones(item.size, np.int64), np.zeros(N, np.int64)

@@ -1,7 +1,8 @@
-"""Greedy plans for *recoverable* and *connected*, where links are independent sets of a matroid.
+"""Greedy plans for *recoverable* and *connected*, whose links are independent sets of a matroid; by scores; by losses.
 
-Reviews are offered in the order of their costs and taken when they are independent of what is there: the fewest and,
-as long as loads and limits stop none of them, the cheapest. Without costs, loads are let grow one review at a time.
+Reviews are offered in the order of their costs and taken if independent of the present ones: the fewest and, unless
+loads or limits stop one, the cheapest. Without costs, loads grow one review at a time. Further sections plan for
+*double* by scores, make plans that survive random losses, and order the reviews of a plan.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from planner._plans.constraints import as_pairs, no_pairs, pieces, with_extra
 from planner._plans.structure import arrive, copy_structure, find_block, overwrite
 from planner._plans.target import Keeping, draw_loss, estimate, keeps
-from planner._plans.task import AT_ONCE, looked_at, with_rows_lost
+from planner._plans.task import AT_ONCE, looked_at, minimal, with_rows_lost
 from reviewgraph._base.clock import TimeOver
 from reviewgraph.graph.components import connected_components, doubly_connected_components, is_recovery_resilient
 from reviewgraph.graph.kernels.compiling import kernel
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews
 
 
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of a pair that is offered, to the pebble game and to a forest.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, per pair offered to the pebble game, and to a forest.
 OFFER, JOIN = 1e-6, 2e-8
 
 
@@ -72,7 +73,7 @@ def offer(
             shut = shut or free[item[r], group[place]] <= 0
         if shut:
             continue
-        # An item that points into the body's own rigid body depends on it: nothing to gather.
+        # An item that points into the reviewer's own rigid body depends on it: nothing to gather.
         part, thing = find(game.parent, body[r]), n_bodies + item[r]
         inside = game.points[2 * thing]  # an item has one pebble
         if inside >= 0 and find(game.parent, inside) == part:
@@ -142,16 +143,16 @@ def greedy_connected(oracle: Oracle, ledger: Ledger) -> tuple[IntArray, bool]:
             ledger.clock.spend((1 + len(forest.chosen) - before) * JOIN * len(pairs))
             if grew:
                 ledger.part = as_pairs(forest.chosen)
-    found = as_pairs(forest.chosen)
-    return found, len(found) == wanted and _nothing_bound(oracle, found)
+    pairs = as_pairs(forest.chosen)
+    return pairs, len(pairs) == wanted and _nothing_bound(oracle, pairs)
 
 
 class _Forest:
     """Pieces that grow together: those of reviewers and of items by number, and the reviews that joined them."""
 
     def __init__(self, task: Task, table: Reviews) -> None:
-        found = connected_components(table)
-        self.who, self.what = found.labels.copy(), found.item_labels.copy()
+        components = connected_components(table)
+        self.who, self.what = components.labels.copy(), components.item_labels.copy()
         self.left, self.chosen = task.left(no_pairs()), list[tuple[int, int]]()
 
     def join(self, pairs: IntArray, step: IntArray) -> bool:
@@ -210,14 +211,13 @@ def _nothing_bound(oracle: Oracle, pairs: IntArray) -> bool:
     return bool(((load < task.spare) | (load == 0)).all() and ((used < task.room) | (used == 0)).all())
 
 
-# Plans for the target *double* when tied scores carry no scale: a greedy that asks the score-aware closure each step.
+# Plans for the target *double* if tied scores carry no scale: greedy, with the score-aware closure in each step.
 #
-# A new review is taken to be scored unlike the others of its reviewer. So a reviewer j of the main group who shares
-# item u with a reviewer j' elsewhere joins the two groups by reading an item that j' scored otherwise than u; and one
-# who
-# shares nothing, by reading two items that j' scored differently.
+# A new review is assumed to be scored unlike the others of its reviewer. So a reviewer j of the main group who shares
+# item u with a reviewer j' elsewhere joins the two groups by reading an item that j' scored differently from u; and one
+# who shares nothing, by reading two items that j' scored differently.
 
-#: Reviews taken out at once in an exchange, at most.
+#: Maximum number of reviews removed in an exchange.
 TAKEN_OUT = 4
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of the next review of a plan, for each review of the table.
 NEXT = 1e-5
@@ -260,25 +260,22 @@ def completed(task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generato
 
 def pruned(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
     """Remove reviews that are not needed, the first ones first."""
-    place = 0
-    while place < len(pairs) and not clock.over():
-        fewer = np.delete(pairs, place, axis=0)
+
+    def suffices(fewer: IntArray) -> bool:
         clock.spend(looked_at(task.constraints.reviews))
-        if reached(task, fewer):
-            pairs = fewer
-        else:
-            place += 1
-    return pairs
+        return reached(task, fewer)
+
+    return minimal(pairs, range(len(pairs)), suffices, lambda count: not clock.over())
 
 
 def exchanged(task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator) -> IntArray:
     """Remove some reviews at random and complete the plan again; the plan itself if that is longer."""
     gone = rng.permutation(len(pairs))[: rng.integers(1, min(TAKEN_OUT, len(pairs)) + 1)]
-    found = completed(task, rng.permutation(np.delete(pairs, gone, axis=0)), clock, rng)
-    if found is None:
+    plan = completed(task, rng.permutation(np.delete(pairs, gone, axis=0)), clock, rng)
+    if plan is None:
         return pairs
-    found = pruned(task, found, clock)
-    return found if len(found) <= len(pairs) else pairs
+    plan = pruned(task, plan, clock)
+    return plan if len(plan) <= len(pairs) else pairs
 
 
 def _next(task: Task, pairs: IntArray, rng: np.random.Generator | None) -> list[tuple[int, int]]:
@@ -306,9 +303,8 @@ class _Rules:
         self.outside = self._shuffled(np.flatnonzero(groups.labels != self.main))
         members = self._shuffled(np.flatnonzero(groups.labels == self.main))
         self.members = sorted(members, key=lambda j: -int(self.spare[j])) if rng is None else members
-        self.scores = dict(
-            zip(zip(self.table.reviewer.tolist(), self.table.item.tolist(), strict=True), self.table.score, strict=True)
-        )
+        pairs_read = zip(self.table.reviewer.tolist(), self.table.item.tolist(), strict=True)
+        self.scores = dict(zip(pairs_read, self.table.score, strict=True))
 
     def _main_group(self) -> int:
         """Return the group to grow: the largest, or a random one with probability proportional to its squared size."""
@@ -318,8 +314,7 @@ class _Rules:
         return int(self.rng.choice(sizes.size, p=sizes**2 / (sizes**2).sum()))
 
     def _shuffled(self, codes: IntArray) -> list[int]:
-        found: list[int] = (codes if self.rng is None else codes[self.rng.permutation(len(codes))]).tolist()
-        return found
+        return (codes if self.rng is None else codes[self.rng.permutation(len(codes))]).tolist()  # type: ignore[no-any-return]
 
     def gain(self, group: int) -> int:
         return len(set(self.groups.covers[group].tolist()) - self.inside)
@@ -329,11 +324,8 @@ class _Rules:
         return self.gain(int(self.groups.labels[other])) * (1.0 if self.rng is None else 1.0 + self.rng.random())
 
     def free(self, reviewer: int, item: int) -> bool:
-        return (
-            self.left.open(reviewer, item)
-            and (reviewer, item) not in self.scores
-            and self.constraints.may_read(reviewer, item)
-        )
+        is_new = (reviewer, item) not in self.scores
+        return self.left.open(reviewer, item) and is_new and self.constraints.may_read(reviewer, item)
 
     def join(self, other: int) -> tuple[int, int] | None:
         """Find a review by a member of either group that joins the main group and that of ``other``."""
@@ -375,14 +367,14 @@ class _Rules:
         return []
 
 
-# Plans that keep a level with high probability when reviews fail to arrive: scenario by scenario.
+# Plans that keep a level with high probability if reviews fail to arrive: scenario by scenario.
 #
-# 1. Draw losses of the table with the plan; stop drawing once more fail than may.
-# 2. For a few that fail, plan the joins of what is left, with what is lost as conflicts.
-# 3. Add those joins that mend most of the losses drawn, for each review; they may be lost themselves from then on.
-# 4. Repeat until enough of freshly drawn losses keep the level.
+# 1. Draw losses of the table with the plan, until more fail than allowed.
+# 2. For a few that fail, plan the joins of the remaining groups, with the lost pairs as conflicts.
+# 3. Add the joins that repair most losses per review; they may be lost themselves from then on.
+# 4. Repeat until the level survives enough newly drawn losses.
 
-#: Losses drawn before a plan is looked at more closely, those drawn to be sure, and those of the estimates.
+#: Losses drawn for a first test, for a second one, and for the estimates.
 DRAWN, SURE, DRAWS = 100, 400, 400
 #: Failing losses for which joins are planned in a round.
 LOOKED_AT = 8
@@ -450,11 +442,11 @@ class _Search:
             more = self._joins(pairs, lost)
             if more is None:
                 continue
-            mended = sum(self._mends(pairs, more, other) for other in self.clock.watch(failing))
-            best = max(best, (mended / len(more), more), key=lambda pair: pair[0])
+            repaired = sum(self._repairs(pairs, more, other) for other in self.clock.watch(failing))
+            best = max(best, (repaired / len(more), more), key=lambda pair: pair[0])
         return best[1]
 
-    def _mends(self, pairs: IntArray, more: IntArray, lost: BoolArray) -> bool:
+    def _repairs(self, pairs: IntArray, more: IntArray, lost: BoolArray) -> bool:
         """Whether some joins repair a loss, as far as they are not lost themselves."""
         table = self.task.table(pairs)
         self.clock.spend(looked_at(table))
@@ -468,20 +460,18 @@ class _Search:
         self.clock.spend(looked_at(left.constraints.reviews))
         for more in self.target.starts(left, left.start.room, self.clock):
             if self.target.reaches_in_time(left.table(more), self.clock):
-                return self._pruned(left, more)
+                return minimal(
+                    more,
+                    self.clock.watch(range(len(more) - 1, -1, -1)),
+                    lambda fewer: self.target.reaches_in_time(left.table(fewer), self.clock),
+                    lambda count: True,
+                )
         return None
-
-    def _pruned(self, left: Task, more: IntArray) -> IntArray:
-        for place in self.clock.watch(range(len(more) - 1, -1, -1)):
-            fewer = np.delete(more, place, axis=0)
-            if self.target.reaches_in_time(left.table(fewer), self.clock):
-                more = fewer
-        return more
 
 
 # The order of the reviews of a plan in which the largest group grows fastest.
 
-#: Work (reviews squared times entries) up to which a plan is put in the order in which each step helps most.
+#: Work (reviews squared times entries) up to which a plan is ordered so that each step helps most.
 ORDER_UP_TO = 100_000_000
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a review tried: in all, and to copy an entry.
 TRY, COPY = 2e-5, 5e-9

@@ -572,7 +572,7 @@ def _best(
 ) -> tuple[int, int] | None:
     """Return the replacement of largest gain, the first of equals; None if the review itself gains as much."""
     own = (int(pairs[place, 0]), int(pairs[place, 1]))
-    load = np.bincount(np.concatenate([pairs, task.constraints.fixed])[:, 0], minlength=task.spare.size)
+    load = task.loads(pairs)
     cost, most = task.constraints.cost_of, int(load.max())
     options = [
         other

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ from reviewgraph.graph.fragility import critical_reviewers, critical_reviews
 from reviewgraph.graph.kernels.compiling import POLICY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import TypeAlias
 
     from planner._plans.constraints import Constraints, Needs, Places
@@ -45,11 +46,9 @@ if TYPE_CHECKING:
     from reviewgraph.graph.kernels.compiling import Kernel
     from reviewgraph.table.reviews import Reviews
 
-
-if TYPE_CHECKING:
     Mentioned: TypeAlias = Sequence[Label] | Mentions
 
-# What a plan in the making has left: spare loads, limits, and places for panel groups.
+# Remaining spare loads, limits, and places for panel groups of a plan in the making.
 
 
 class Left:
@@ -88,12 +87,11 @@ class Left:
         self.take(reviewer, item, -1)
 
 
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of one step of a growth; and of a look at a table, for each review
-#: and
-#: for all else.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of one step of a growth; and of a pass over a table, per review and
+#: in addition.
 STEP, READ, CALL = 16e-9, 1e-6, 2e-4
-#: Seconds that a first plan and its bounds take as plain Python for each entry of the covers, as far as one kernel
-#: goes; and those of a search that stops at its deadline.
+#: Seconds of a first plan and its bounds as plain Python for each entry of the covers, per kernel; and those of a
+#: search that stops at its deadline.
 ENTRY, SEARCH = 0.5e-3, 60.0
 
 
@@ -159,25 +157,17 @@ class Task:
         POLICY.expect(SEARCH)
 
     def board(self, seed: int) -> Board:
-        order = np.argsort(self.components.labels, kind="stable").astype(np.int64)
+        member = np.argsort(self.components.labels, kind="stable").astype(np.int64)
         member_start = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.components.sizes)])
         return Board(
-            self.home.astype(np.int64),
-            member_start,
-            order,
-            np.bincount(self.constraints.fixed[:, 0], minlength=self.spare.size).astype(np.int64),
-            self.spare.copy(),
-            self.room.copy(),
-            self.constraints.barred_start,
-            self.constraints.barred,
-            *self.places(),
-            np.array([seed & 0x7FFFFFFF], np.int64),
+            *(self.home.astype(np.int64), member_start, member, self.loads(no_pairs()).astype(np.int64)),
+            *(self.spare.copy(), self.room.copy(), self.constraints.barred_start, self.constraints.barred),
+            *(*self.places(), np.array([seed & 0x7FFFFFFF], np.int64)),
         )
 
     def places(self) -> Places:
         """Return a copy of the free places of panel groups after the fixed reviews."""
-        left = self.constraints.places
-        return left._replace(free=left.free.copy())
+        return self.constraints.places._replace(free=self.constraints.places.free.copy())
 
     @cached_property
     def needs(self) -> Needs:
@@ -187,6 +177,10 @@ class Task:
     def left(self, pairs: IntArray) -> Left:
         return Left(self.constraints, self.spare, self.room, pairs)
 
+    def loads(self, pairs: IntArray) -> IntArray:
+        """Shape (M,): extra reviews of each reviewer, fixed ones included."""
+        return np.bincount(np.concatenate([pairs[:, 0], self.constraints.fixed[:, 0]]), minlength=self.spare.size)
+
     def table(self, pairs: IntArray) -> Reviews:
         """Return existing, fixed and these reviews."""
         rules = self.constraints
@@ -194,8 +188,8 @@ class Task:
 
     def after(self, pairs: IntArray) -> Structure:
         """Return the closed structure after some more reviews, shape (P, 2)."""
-        state = copy_structure(self.start)
-        block, item = self.home[pairs[:, 0]].astype(np.int64), np.ascontiguousarray(pairs[:, 1])
+        state, block = copy_structure(self.start), self.home[pairs[:, 0]].astype(np.int64)
+        item = np.ascontiguousarray(pairs[:, 1])
         self.form(close)(state, self.space, block, item, block.size)
         return state
 
@@ -231,29 +225,45 @@ def new_task(constraints: Constraints, room_for: int, *, use_scores: bool = Fals
     return replace(task, start=task.after(fixed)) if len(fixed) else task
 
 
+def minimal(
+    pairs: IntArray, places: Iterable[int], suffices: Callable[[IntArray], bool], goes_on: Callable[[int], bool]
+) -> IntArray:
+    """Remove the reviews at some places, in turn, without which the others suffice.
+
+    ``goes_on`` is called with the number of reviews before each trial; false ends the search.
+    """
+    keep = np.ones(len(pairs), np.bool_)
+    for place in places:
+        if not goes_on(int(keep.sum())):
+            break
+        keep[place] = False
+        keep[place] = not suffices(pairs[keep])
+    return pairs[keep]
+
+
 # Who may still read what, as pairs, and how many links that makes at most.
 
-#: Readers asked for each that is wanted, in :func:`few_short_pairs`, before an item goes without.
+#: Readers tried for each review that is wanted, in :func:`few_short_pairs`, before an item goes without.
 TURNS = 4
 
 
 def allowed_pairs(rules: Constraints, table: Reviews, spare: IntArray) -> IntArray:
     """Shape (K, 2): pairs that are allowed and no reviews yet."""
-    found = [no_pairs()]
+    pairs = [no_pairs()]
     for j in np.flatnonzero(spare > 0).tolist():
         items = np.setdiff1d(rules.readable(j), table.items_of(j), assume_unique=True)
-        found.append(np.column_stack([np.full(items.size, j), items]))
-    return np.concatenate(found)
+        pairs.append(np.column_stack([np.full(items.size, j), items]))
+    return np.concatenate(pairs)
 
 
 def short_pairs(task: Task) -> IntArray:
     """Shape (K, 2): allowed pairs of the items that are short of reviews."""
-    short, found = (task.needs.each > 0) & (task.room > 0), [no_pairs()]
+    short, chunks = (task.needs.each > 0) & (task.room > 0), [no_pairs()]
     taken = task.constraints.fixed[:, 0] * task.n_items + task.constraints.fixed[:, 1]
     for j in np.flatnonzero(task.spare > 0).tolist():
         items = task.constraints.readable(j)
-        found.append(np.column_stack([np.full(items.size, j), items])[short[items]])
-    pairs = np.concatenate(found)
+        chunks.append(np.column_stack([np.full(items.size, j), items])[short[items]])
+    pairs = np.concatenate(chunks)
     pairs = pairs[~occurs(pairs[:, 0] * task.n_items + pairs[:, 1], np.sort(taken))]
     return pairs[task.constraints.places.open(pairs)]
 
@@ -294,9 +304,9 @@ def useful_loads(rules: Constraints, table: Reviews, spare: IntArray, short: Int
     return before - after, int(useful[others].sum())
 
 
-# What the exact method asks of a target: whether it is reached, and which cuts forbid a structure that misses it.
+# The oracle of the exact method: whether a target is reached, and which cuts forbid a structure that misses it.
 
-#: Candidates listed at once; and up to which it is tested whether all of them together reach a target.
+#: Candidates listed at once; and the maximum for which it is tested whether all of them together reach a target.
 AT_ONCE, RELAX_UP_TO = 10_000, 3_000_000
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a round of the exact method, for each candidate.
 ROUND = 2e-5
@@ -322,8 +332,7 @@ class Oracle(ABC):
     threshold = 2
 
     def __init__(self, task: Task, allowed: IntArray | None = None) -> None:
-        self.task = task
-        self.candidates = Candidates(task)
+        self.task, self.candidates = task, Candidates(task)
         if allowed is not None:
             self.allowed = allowed
 
@@ -380,8 +389,7 @@ class Candidates:
     def chunks(self, reviewers: IntArray | None = None) -> Iterator[IntArray]:
         """Yield the pairs of all reviewers, or some, ascending, in arrays of moderate size."""
         some = np.flatnonzero(self.task.spare > 0) if reviewers is None else reviewers
-        chunk: list[IntArray] = []
-        size = 0
+        chunk, size = list[IntArray](), 0
         for j in some.tolist():
             items = self.of(j)
             chunk.append(np.column_stack([np.full(items.size, j), items]))
@@ -394,22 +402,16 @@ class Candidates:
 
     def more_than(self, most: int, reviewers: IntArray | None = None) -> bool:
         """Whether there are more than ``most`` of them, without a list of all."""
-        some, count = np.flatnonzero(self.task.spare > 0) if reviewers is None else reviewers, 0
-        for j in some.tolist():
-            count += self.of(j).size
-            if count > most:
-                return True
-        return False
+        some = np.flatnonzero(self.task.spare > 0) if reviewers is None else reviewers
+        return any(count > most for count in accumulate(self.of(j).size for j in some.tolist()))
 
 
-# What may fail to arrive, one loss at a time, and the planning task that is left when it does.
+# Losses, one at a time, and the planning task that remains after each.
 #
-# A plan survives where the reviews that are left reach *double* after each loss. Reviews of the plan may be lost like
-# all
-# others, and who or what is lost can mend nothing: its pairs count as conflicts.
+# A plan survives if the remaining reviews reach *double* after each loss. Reviews of the plan may be lost like all
+# others. Lost pairs cannot be planned again: they count as conflicts.
 
-
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of leaving out all reviewers or reviews in turn, for each review.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of leaving out all reviewers or reviews in turn, per review.
 LEFT_OUT = 35e-6
 
 
@@ -491,8 +493,7 @@ class AnyReview(Losses):
 
 def after_loss(task: Task, pairs: IntArray, loss: Loss) -> Task:
     """Return the task that remains when some reviews were planned and a loss occurs."""
-    table = task.table(pairs)
-    spare = task.spare - np.bincount(pairs[:, 0], minlength=task.spare.size)
+    table, spare = task.table(pairs), task.left(pairs).spare
     if loss.item < 0 <= loss.reviewer:
         spare[loss.reviewer] = 0
     return with_rows_lost(task, pairs, loss.takes(table.reviewer, table.item), spare)
@@ -504,17 +505,17 @@ def with_rows_lost(task: Task, pairs: IntArray, lost: BoolArray, spare: IntArray
     ``spare`` are the remaining loads, by default those after the planned reviews.
     """
     table, rules, N = task.table(pairs), task.constraints, max(task.n_items, 1)
-    # What is lost was asked for all the same: nobody may read it again, and it counts where a rule limits people.
+    # Lost reviews were still asked for: nobody may read them again, and they count where a rule limits people.
     barred = distinct(table.reviewer[lost] * N + table.item[lost], rules.people.beside(table))
-    left = task.spare - np.bincount(pairs[:, 0], minlength=task.spare.size) if spare is None else spare
+    left = task.left(pairs)
     after = replace(
         rules,
         reviews=table.subset(~lost),
-        spare=left,
-        room=task.room - np.bincount(pairs[:, 1], minlength=task.room.size),
+        spare=left.spare if spare is None else spare,
+        room=left.room,
         conflicts=distinct(rules.conflicts, barred),
         fixed=no_pairs(),
         people=rules.people.without(table.subset(lost)),
     )
-    # As much room as the task had: two entries are kept back of what is said to be left.
+    # As much room as the task had: ``room`` leaves out two entries.
     return new_task(after, task.start.room + 2)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from planner._plans.cascade import by_testing
 from planner._plans.constraints import no_pairs
 from planner._plans.target import Bound, Ledger
 from planner._plans.targets.double import DoubleTarget
@@ -28,16 +27,16 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews
 
 
-# The target of a level that names none: planned by the level's own test, which more reviews never harm.
+# The target of a level without one: planned by the level's own test, which more reviews never harm.
 #
-# 1. A plan to the level whose groups it shares (*double* or *connected*), which stands where it is at the level.
-# 2. As many allowed reviews as loads let in, in random orders; what the level can do without is taken out.
-# 3. In small tables the implicit hitting set: whatever misses the level is made as large as can be and still misses it,
-#    and every plan has a review of those left out.
+# 1. A plan to the level whose groups it shares (*double* or *connected*), kept if it is at the level.
+# 2. As many allowed reviews as loads permit, in random orders, pruned.
+# 3. In small tables the implicit hitting set: a set of reviews that misses the level is made maximal; every plan has
+#    a review outside it.
 
-#: Candidate reviews up to which plans are looked for by the test alone, and up to which fewest are.
+#: Candidate reviews up to which plans are made by the test alone, and up to which the fewest are sought.
 TESTED_UP_TO, EXACT_UP_TO = 20_000, 400
-#: Random orders in which reviews are let in, and in which a set that misses the level is made larger.
+#: Random orders in which reviews are added, and in which a set that misses the level is made maximal.
 ORDERS, CUTS = 4, 8
 #: Share of the time left for the level of the same groups.
 GROUPS = 0.3
@@ -92,8 +91,7 @@ class TargetByTest(SearchedTarget):
         if part.pairs is not None and self.reaches_in_time(task.table(part.pairs), ledger.clock):
             ledger.offer(part.pairs)
 
-    def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-        return by_testing(self, task, pairs, place, clock)
+    stand_ins = SearchedTarget.stand_ins
 
     def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
         """Return none: merges prove groups, not the level."""
@@ -177,5 +175,5 @@ def target_named(name: str) -> Target:
     <Target: double>
     """
     level = level_named(name, "target")
-    found: Target = (level.part("target") or target_by_test(level))()
-    return found
+    target: type[Target] = level.part("target") or target_by_test(level)
+    return target()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from planner._plans import greedy, lower_bounds
-from planner._plans.cascade import Mender, by_testing, substitutes
+from planner._plans.cascade import Repairer, substitutes
 from planner._plans.constraints import no_pairs, with_extra
 from planner._plans.greedy import read
 from planner._plans.structure import copy_structure
@@ -43,8 +43,8 @@ class DoubleTarget(SearchedTarget):
         return is_recovery_resilient(reviews, use_scores=use_scores)
 
     def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
-        found = doubly_connected_components(reviews, use_scores=use_scores)
-        return Groups(found.labels, found.covers)
+        components = doubly_connected_components(reviews, use_scores=use_scores)
+        return Groups(components.labels, components.covers)
 
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
         """Grow one block per review; by the scores, recompute the groups after each."""
@@ -87,12 +87,12 @@ class DoubleTarget(SearchedTarget):
 # Cuts for the targets that survive a loss: those of *double* after each loss.
 #
 # After a loss a plan must cross every cut of *double* as often as links are missing, with reviews that are not lost.
-# Where one review is lost at a time, those of the plan included, it must cross a cut of the whole table once more: what
-# is lost may be one of the reviews that cross.
+# If one review is lost at a time, those of the plan included, it must cross a cut of the whole table once more: the
+# lost review may be one that crosses.
 
 #: Losses that are cut off in one round of the programme.
 AT_ONCE = 3
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of a look at one loss.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of a test of one loss.
 PART = 5e-4
 
 
@@ -159,17 +159,17 @@ class RobustOracle(Oracle):
 
 # The targets that survive a loss: *double* after any one reviewer, or any one review, fails to arrive.
 #
-# 1. Bounds: two reviews a paper; the links that are missing after a loss, one more where the plan's own may be lost.
-# 2. A greedy by scenarios, :mod:`planner._plans.cascade`, and what improves it.
+# 1. Bounds: two reviews per paper; the links missing after a loss, plus one if the plan's own may be lost.
+# 2. A greedy by scenarios, :mod:`planner._plans.cascade`, and its improvement.
 # 3. In small tables the implicit hitting set, with the cuts of *double* after each loss.
 
 #: Candidate reviews, and these times losses, up to which the integer programme is stated.
 EXACT_UP_TO, EXACT_WORK = 1_500, 100_000
-#: Greedy plans tried, more and more at random, before loads and conflicts are held to stand in the way.
+#: Greedy plans tried, with increasing randomness, before loads and conflicts are assumed to prevent a plan.
 ATTEMPTS = 8
 #: Candidate reviews up to which it is tested whether all of them together reach the target.
 RELAX_UP_TO = 200_000
-#: Losses whose missing links are counted, and the shares of time and work that this and the integer programme may take.
+#: Losses whose missing links are counted, and the shares of time and work for this and the integer programme.
 COUNTED, SHARE, HALF = 200, 0.2, 0.5
 
 
@@ -196,16 +196,15 @@ class RobustTarget(DoubleTarget):
             ledger.infeasible = True
             return
         self._prove(task, ledger)
-        mender = Mender(task, self.losses, rng, ledger.clock)
-        self._first_plan(mender, ledger)
+        repairer = Repairer(task, self.losses, rng, ledger.clock)
+        self._first_plan(repairer, ledger)
         if ledger.infeasible:
             return
         self._exact(task, ledger, rng)
-        mender.improve(ledger)
+        repairer.improve(ledger)
         ledger.cheapest = ledger.cheapest or not task.constraints.cost
 
-    def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-        return by_testing(self, task, pairs, place, clock)
+    stand_ins = SearchedTarget.stand_ins
 
     def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
         """Return none: merges replay one table, not those after each loss."""
@@ -244,15 +243,15 @@ class RobustTarget(DoubleTarget):
             if clock.over():
                 return
 
-    def _first_plan(self, mender: Mender, ledger: Ledger) -> None:
+    def _first_plan(self, repairer: Repairer, ledger: Ledger) -> None:
         for attempt in range(ATTEMPTS):
-            found = mender.mended(no_pairs(), 4 * attempt)
+            found = repairer.repaired(no_pairs(), 4 * attempt)
             if found is not None:
-                ledger.offer(mender.pruned(found))
+                ledger.offer(repairer.pruned(found))
                 return
             if not ledger.in_time:
                 return
-            if attempt == 0 and not self._can_reach(mender.task, ledger.clock):
+            if attempt == 0 and not self._can_reach(repairer.task, ledger.clock):
                 ledger.infeasible = True
                 return
 
@@ -274,7 +273,7 @@ class RobustTarget(DoubleTarget):
         settled = ledger.closed and not task.constraints.cost
         oracle = None if settled or not ledger.in_time else self.oracle(task, rng)
         if oracle is not None:
-            settle(oracle, ledger, "some loss unmended", ledger.clock.share(HALF))
+            settle(oracle, ledger, "some loss unrepaired", ledger.clock.share(HALF))
 
 
 def _weight(reviewer: int, table: Reviews) -> int:

@@ -11,7 +11,7 @@ from planner._plans.cascade import by_testing, cascades, joined_pieces
 from planner._plans.constraints import no_pairs, pieces
 from planner._plans.greedy import by_effect, greedy_connected, greedy_recoverable
 from planner._plans.target import Bound, Groups, Target
-from planner._plans.task import Cut, Oracle, looked_at, useful_loads
+from planner._plans.task import Cut, Oracle, looked_at, minimal, useful_loads
 from reviewgraph._base.arrays import distinct
 from reviewgraph._base.labels import REVIEWERS
 from reviewgraph._base.text import noun
@@ -45,7 +45,7 @@ class SearchedTarget(Target):
         return by_testing(self, task, pairs, place, clock)
 
 
-# The exact method as the last word of every target: an implicit hitting set, and what it proves, in the ledger.
+# The exact method as the last step of every target: an implicit hitting set.
 
 
 def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = None) -> None:
@@ -58,17 +58,17 @@ def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = Non
         ledger.infeasible = True
         return
     ledger.prove(Bound(outcome.lower, "cuts", f"every smaller plan leaves {words} (cuts)"))
-    # A plan as long as the one there is may be cheaper.
+    # A plan of the same length may be cheaper.
     if outcome.pairs is not None and (ledger.pairs is None or len(outcome.pairs) <= len(ledger.pairs)):
         ledger.pairs = outcome.pairs
         ledger.tell()
     ledger.cheapest = ledger.cheapest or outcome.proved
 
 
-# What the targets share whose links are independent sets of a matroid: the greedy is the end of it, or the programme.
+# Targets whose links are independent sets of a matroid.
 #
-# 1. A bound, and the greedy's plan. Where they meet and no load or limit stopped a cheaper review, that is all.
-# 2. What the target knows beyond that (loads as a second matroid, say).
+# 1. A bound, and the greedy plan: optimal if they meet and no load or limit stopped a cheaper review.
+# 2. Methods of the target (say, loads as a second matroid).
 # 3. The integer programme with rank cuts.
 
 #: Candidate reviews up to which the integer programme is stated.
@@ -88,7 +88,7 @@ def settle_exactly(oracle: Oracle, ledger: Ledger) -> None:
     """Run the integer programme with rank cuts, if it is small enough."""
     if oracle.candidates.more_than(EXACT_UP_TO):
         return
-    # What the greedy thought the cheapest is so only where the programme says it.
+    # The greedy plan is cheapest only if the programme proves it.
     ledger.cheapest = False
     settle(oracle, ledger, "papers unlinked")
 
@@ -102,10 +102,9 @@ def nothing_to_do(oracle: Oracle, ledger: Ledger) -> bool:
 
 # Maximal recoverable blocks, and when they become one as the reviews of a plan arrive.
 #
-# Blocks only grow, and what happens inside a block depends on its reviews alone. So the plan is halved: the blocks of
-# the
-# half-way table are worked on apart from each other, and are one body each for the second half. Every review lies
-# in some log P contracted tables, which is what the pebble games take in all.
+# Blocks only grow, and a block depends on its reviews alone. So the plan is halved: the blocks of the half-way table are
+# processed separately, and are one body each for the second half. Every review is in about log P contracted tables,
+# which gives the total time of the pebble games.
 
 
 def recoverable_groups(reviews: Reviews) -> Groups:
@@ -115,11 +114,11 @@ def recoverable_groups(reviews: Reviews) -> Groups:
     >>> recoverable_groups(table).labels.tolist()
     [0, 0, 1]
     """
-    found = recoverability(reviews)
-    label = found.block_labels.copy()
+    blocks = recoverability(reviews)
+    label = blocks.block_labels.copy()
     alone = np.flatnonzero(label < 0)
-    label[alone] = len(found.block_covers) + np.arange(alone.size)
-    covers = [*found.block_covers, *(reviews.items_of(j) for j in alone.tolist())]
+    label[alone] = len(blocks.block_covers) + np.arange(alone.size)
+    covers = [*blocks.block_covers, *(reviews.items_of(j) for j in alone.tolist())]
     first = np.unique(label, return_index=True)[1]
     rank = np.empty(first.size, np.int64)
     rank[np.argsort(first)] = np.arange(first.size)
@@ -191,26 +190,23 @@ class _Halving:
         """Blocks that some bodies make with the reviews ``low`` to ``high``, as lists of names."""
         names = sorted(bodies)
         place = {name: k for k, name in enumerate(names)}
-        reader = np.concatenate(
-            [
-                np.repeat(np.arange(len(names)), [bodies[name].size for name in names]),
-                np.array([place[name] for name in owner[low:high].tolist()], np.int64),
-            ]
-        )
+        sizes, new = [bodies[name].size for name in names], [place[name] for name in owner[low:high].tolist()]
+        reader = np.concatenate([np.repeat(np.arange(len(names)), sizes), np.array(new, np.int64)])
         item = np.concatenate([*(bodies[name] for name in names), self.pairs[low:high, 1]])
         known = distinct(item)
-        rows = distinct(reader * max(known.size, 1) + np.searchsorted(known, item))
-        table = Reviews.from_codes(
-            rows // max(known.size, 1), rows % max(known.size, 1), reviewers=len(names), items=int(known.size)
-        )
-        label = recoverable_groups(table).labels.tolist()
-        found: dict[int, list[int]] = {}
-        for name, block in zip(names, label, strict=True):
-            found.setdefault(block, []).append(name)
-        return list(found.values())
+        rows = np.divmod(distinct(reader * max(known.size, 1) + np.searchsorted(known, item)), max(known.size, 1))
+        table = Reviews.from_codes(*rows, reviewers=len(names), items=int(known.size))
+        blocks: dict[int, list[int]] = {}
+        for name, block in zip(names, recoverable_groups(table).labels.tolist(), strict=True):
+            blocks.setdefault(block, []).append(name)
+        return list(blocks.values())
 
 
 # The target *connected*: one piece of the reviewer-item graph holds all items.
+
+
+def _is_one_piece(table: Reviews) -> bool:
+    return pieces(table) <= 1 and bool((table.reviews_per_item > 0).all())
 
 
 class ConnectedTarget(SearchedTarget):
@@ -222,11 +218,11 @@ class ConnectedTarget(SearchedTarget):
     scales = False
 
     def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
-        return pieces(reviews) <= 1 and bool((reviews.reviews_per_item > 0).all())
+        return _is_one_piece(reviews)
 
     def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
-        found = connected_components(reviews)
-        return Groups(found.labels, found.covers)
+        components = connected_components(reviews)
+        return Groups(components.labels, components.covers)
 
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
         M = task.home.size
@@ -266,8 +262,7 @@ class ConnectedOracle(Oracle):
     threshold = 1
 
     def reaches(self, pairs: IntArray) -> bool:
-        table = self.task.table(pairs)
-        return pieces(table) <= 1 and bool((table.reviews_per_item > 0).all())
+        return _is_one_piece(self.task.table(pairs))
 
     def possible(self) -> bool:
         """Let each reviewer join all allowed items; takes M (M + N) for M reviewers and N items."""
@@ -289,7 +284,7 @@ class ConnectedOracle(Oracle):
         yield Cut(leaves.astype(np.int64), max(1, pieces(table) - 1), set(np.flatnonzero(table.loads == 0).tolist()))
 
 
-# The target *recoverable*: no degrees of freedom, almost every vector of qualities can be told.
+# The target *recoverable*: no degrees of freedom, almost every vector of qualities can be recovered.
 
 
 class RecoverableTarget(SearchedTarget):
@@ -362,14 +357,13 @@ def _cascade(oracle: Oracle, ledger: Ledger) -> None:
         return
     ledger.offer(found.pairs)
     cascade.prune_search(found, ledger.clock)
-    pairs, place = found.pairs, 0
-    while place < len(pairs) and len(pairs) > ledger.lower_bound and ledger.in_time:
-        fewer = np.delete(pairs, place, axis=0)
+
+    def suffices(fewer: IntArray) -> bool:
         ledger.clock.spend(looked_at(task.constraints.reviews))
-        if oracle.reaches(fewer):
-            pairs = fewer
-        else:
-            place += 1
+        return oracle.reaches(fewer)
+
+    pairs = found.pairs
+    pairs = minimal(pairs, range(len(pairs)), suffices, lambda count: count > ledger.lower_bound and ledger.in_time)
     ledger.offer(pairs)
 
 
@@ -379,7 +373,7 @@ def _intersect(oracle: Oracle, ledger: Ledger) -> bool:
     if answer is None:
         return False
     if answer.pairs is not None:
-        # Institutions would be a third matroid: what heeds them by itself is cheapest, anything else says nothing.
+        # Institutions would be a third matroid: a plan that happens to respect them is cheapest, others prove nothing.
         if not oracle.task.constraints.places.hold(answer.pairs):
             return False
         ledger.pairs, ledger.prices, ledger.cheapest = answer.pairs, answer.prices, True
@@ -403,9 +397,8 @@ def _is_short(oracle: Oracle, ledger: Ledger, short: IntArray) -> bool:
 def _shortage(short: IntArray, links: int, others: int, missing: int) -> str:
     if not links:
         return f"links missing: {missing}; the spare loads of those who may help add up to {others}"
-    names = ", ".join(REVIEWERS[j] for j in short[:5].tolist()) + (
-        f" and {short.size - 5} more" if short.size > 5 else ""
-    )
+    more = f" and {short.size - 5} more" if short.size > 5 else ""
+    names = ", ".join(REVIEWERS[j] for j in short[:5].tolist()) + more
     return (
         f"links missing: {missing}; even if they read everything they may, {names} can make {links} of them, and "
         f"the spare loads of the others make at most {others} more"
