@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -346,6 +346,11 @@ class Oracle(ABC):
         """Shape (K, 2): the candidate reviews; millions in large tables, see ``candidates`` for an iterator."""
         return np.concatenate([no_pairs(), *self.candidates.chunks()])
 
+    def marks(self, pairs: IntArray) -> BoolArray:
+        """Shape (K,): which candidates are among some pairs."""
+        chosen = set(map(tuple, pairs.tolist()))
+        return np.array([tuple(pair) in chosen for pair in self.allowed.tolist()], np.bool_)
+
     @abstractmethod
     def reaches(self, pairs: IntArray) -> bool:
         """Whether the target is reached with these reviews and the fixed ones."""
@@ -357,6 +362,33 @@ class Oracle(ABC):
     def possible(self) -> bool:
         """Whether all candidates together, loads and limits aside, reach the target; true if they are too many."""
         return self.task.candidates_up_to > RELAX_UP_TO or self.reaches(self.allowed)
+
+
+class TestedOracle(Oracle):
+    """A level that more reviews never harm, by its test: a plan has a review outside each maximal set that misses it.
+
+    ``sets`` maximal sets are made from each plan that misses the level.
+    """
+
+    sets: ClassVar[int]
+    rng: np.random.Generator
+
+    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
+        taken = self.marks(pairs)
+        for _ in range(self.sets):
+            most = self._extended(taken, self.rng.permutation(np.flatnonzero(~taken)))
+            yield Cut((~most).astype(np.int64), 1, set())
+
+    def _extended(self, taken: BoolArray, more: IntArray) -> BoolArray:
+        """Add candidates while the level is missed, halves at once if possible."""
+        trial = taken.copy()
+        trial[more] = True
+        if not self.reaches(self.allowed[trial]):
+            return trial
+        if more.size <= 1:
+            return taken
+        half = more.size // 2
+        return self._extended(self._extended(taken, more[:half]), more[half:])
 
 
 class Candidates:

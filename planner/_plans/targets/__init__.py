@@ -11,17 +11,15 @@ from planner._plans.constraints import no_pairs
 from planner._plans.target import Bound, Ledger
 from planner._plans.targets.double import DoubleTarget
 from planner._plans.targets.searched import ConnectedTarget, SearchedTarget, nothing_to_do, settle
-from planner._plans.task import Cut, Oracle, allowed_pairs, looked_at
+from planner._plans.task import TestedOracle, allowed_pairs, looked_at
 from reviewgraph._base.clock import TimeOver
 from reviewgraph.graph.levels import level_named
 from reviewgraph.graph.structure import structure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from planner._plans.target import Target
-    from planner._plans.task import Task
-    from reviewgraph._base.arrays import BoolArray, IntArray
+    from planner._plans.task import Oracle, Task
+    from reviewgraph._base.arrays import IntArray
     from reviewgraph._base.clock import Clock
     from reviewgraph.graph.levels import Level
     from reviewgraph.table.reviews import Reviews
@@ -36,8 +34,8 @@ if TYPE_CHECKING:
 
 #: Candidate reviews up to which plans are made by the test alone, and up to which the fewest are sought.
 TESTED_UP_TO, EXACT_UP_TO = 20_000, 400
-#: Random orders in which reviews are added, and in which a set that misses the level is made maximal.
-ORDERS, CUTS = 4, 8
+#: Random orders in which reviews are added.
+ORDERS = 4
 #: Share of the time left for the level of the same groups.
 GROUPS = 0.3
 
@@ -110,10 +108,8 @@ def target_by_test(level: Level) -> type[Target]:
     return Found
 
 
-class OracleByTest(Oracle):
-    """A level by its test: cuts are maximal sets of reviews that miss it."""
-
-    threshold = 0
+class OracleByTest(TestedOracle):
+    threshold, sets = 0, 8
 
     def __init__(self, target: Target, task: Task, rng: np.random.Generator) -> None:
         allowed = allowed_pairs(task.constraints, task.table(no_pairs()), task.spare)
@@ -123,35 +119,16 @@ class OracleByTest(Oracle):
     def reaches(self, pairs: IntArray) -> bool:
         return self.target.reaches(self.task.table(pairs), use_scores=self.task.use_scores)
 
-    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
-        """Add candidates while the level is missed: at least one of the others is in every plan."""
-        chosen = set(map(tuple, pairs.tolist()))
-        taken = np.array([tuple(pair) in chosen for pair in self.allowed.tolist()], np.bool_)
-        for _ in range(CUTS):
-            most = self._extended(taken, self.rng.permutation(np.flatnonzero(~taken)))
-            yield Cut((~most).astype(np.int64), 1, set())
-
-    def _extended(self, taken: BoolArray, more: IntArray) -> BoolArray:
-        """Add candidates while the level is missed, halves at once if possible."""
-        trial = taken.copy()
-        trial[more] = True
-        if not self.reaches(self.allowed[trial]):
-            return trial
-        if more.size <= 1:
-            return taken
-        half = more.size // 2
-        return self._extended(self._extended(taken, more[:half]), more[half:])
-
     def let_in(self, rng: np.random.Generator) -> IntArray:
         """Return as many candidates as loads, limits and rules allow: cheapest first, then in random order."""
-        task, left, found = self.task, self.task.left(no_pairs()), []
+        task, left, chosen = self.task, self.task.left(no_pairs()), []
         cost = task.constraints.cost.costs(self.allowed[:, 0] * task.n_items + self.allowed[:, 1])
         for place in np.lexsort((rng.random(len(self.allowed)), cost)).tolist():
             reviewer, item = self.allowed[place].tolist()
             if left.open(reviewer, item):
                 left.take(reviewer, item)
-                found.append(place)
-        return self.allowed[found]
+                chosen.append(place)
+        return self.allowed[chosen]
 
     def needed(self, kept: IntArray, pairs: IntArray, clock: Clock) -> IntArray:
         """Return a minimal part of some reviews that reaches the level with those kept; the dearest go first.

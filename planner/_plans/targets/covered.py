@@ -387,8 +387,5 @@ def _growing(target: Target, task: Task, clock: Clock) -> IntArray:
             best, most = pairs, papers
     places = range(len(best) - 1, -1, -1)
     return minimal(
-        best,
-        places,
-        lambda fewer: target.papers(task, fewer, clock) == most,
-        lambda count: not clock.over(),
+        best, places, lambda fewer: target.papers(task, fewer, clock) == most, lambda count: not clock.over()
     )

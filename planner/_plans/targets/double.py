@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -130,12 +131,7 @@ class RobustOracle(Oracle):
         return next(self._failing(pairs), None) is None
 
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
-        failing = self._failing(pairs)
-        for _ in range(AT_ONCE):
-            found = next(failing, None)
-            if found is None:
-                return
-            part, rest = found
+        for part, rest in islice(self._failing(pairs), AT_ONCE):
             for cut in part.oracle.cuts(rest):
                 leaves = np.zeros(len(self.allowed), np.int64)
                 leaves[part.left] = cut.leaves
@@ -143,8 +139,7 @@ class RobustOracle(Oracle):
 
     def _failing(self, pairs: IntArray) -> Iterator[tuple[_Part, IntArray]]:
         """Losses after which the target is missed, each with the remaining ones of the chosen reviews."""
-        chosen = set(map(tuple, pairs.tolist()))
-        taken = np.array([tuple(pair) in chosen for pair in self.allowed.tolist()], np.bool_)
+        taken = self.marks(pairs)
         for part in self.parts:
             rest = self.allowed[taken & part.left]
             if not part.oracle.reaches(rest):
@@ -264,8 +259,7 @@ class RobustTarget(DoubleTarget):
         return not self.losses.failing(with_extra(table, pairs[task.room[pairs[:, 1]] > 0]), clock)
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        candidates = task.candidates_up_to
-        losses = len(self.losses.every(task.table(no_pairs())))
+        candidates, losses = task.candidates_up_to, len(self.losses.every(task.table(no_pairs())))
         few = candidates <= EXACT_UP_TO and candidates * losses <= EXACT_WORK
         return RobustOracle(task, self.losses, rng) if few else None
 

@@ -102,8 +102,8 @@ def nothing_to_do(oracle: Oracle, ledger: Ledger) -> bool:
 
 # Maximal recoverable blocks, and when they become one as the reviews of a plan arrive.
 #
-# Blocks only grow, and a block depends on its reviews alone. So the plan is halved: the blocks of the half-way table are
-# processed separately, and are one body each for the second half. Every review is in about log P contracted tables,
+# Blocks only grow, and a block depends on its reviews alone. So the plan is halved: the blocks of the half-way table
+# are processed separately, and are one body each for the second half. Every review is in about log P contracted tables,
 # which gives the total time of the pebble games.
 
 
