@@ -1,4 +1,4 @@
-"""What a plan of extra reviews must respect, by code: conflicts, spare loads, limits, fixed pairs, costs and people."""
+"""Constraints of a plan of extra reviews, by code: conflicts, spare loads, limits, fixed pairs, costs and panels."""
 
 from __future__ import annotations
 
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from reviewgraph.io.sides import Numbered
 
 
-# Places that items have left for panel groups: how many more reviewers of a group each may get.
-
-
 class Places(NamedTuple):
     """The panel groups that may get full, and their places.
 
@@ -52,8 +49,7 @@ class Places(NamedTuple):
         return bool(self.group.size)
 
     def of(self, reviewer: int) -> list[int]:
-        found: list[int] = self.group[self.start[reviewer] : self.start[reviewer + 1]].tolist()
-        return found
+        return self.group[self.start[reviewer] : self.start[reviewer + 1]].tolist()  # type: ignore[no-any-return]
 
     def held_by(self, pairs: IntArray) -> tuple[IntArray, IntArray]:
         """Return the places that pairs take: the index of the pair, and that in the flat ``free``."""
@@ -84,9 +80,9 @@ def places(panels: Panels, free: IntArray, kept: IntArray, n_reviewers: int) -> 
     return Places(before[panels.start], number[panels.group[counts]], np.ascontiguousarray(free[:, kept]))
 
 
-# Who the reviewers are, and what every item must have: rules on its reviewers, and so many reviews.
+# Rules on the reviewers of an item, and its minimum number of reviews.
 
-#: Spare load, reviews or room on an item, where none is stated, or more than anybody means.
+#: Spare load, reviews or room on an item if none is stated, and the maximum.
 UNLIMITED = 10**9
 
 
@@ -160,7 +156,7 @@ class People:
             reviews = np.maximum(reviews - self.waived.reviews, 0)
             members = np.maximum(members - self.waived.members, 0)
             different = np.maximum(different - self.waived.different, 0)
-        # Who has one value of an attribute at most serves one of its groups only.
+        # A reviewer of at most one value of an attribute serves one of its groups only.
         together = np.where(self._values > 1, _most_of(members, mine), members @ mine)
         apart = -(-different // np.maximum(self._values, 1))
         each = np.maximum(reviews, np.maximum(together, apart).max(axis=1, initial=0))
@@ -238,9 +234,6 @@ def people(table: Reviews, rules: Rules) -> People:
     return People(asked, min(rules.min_reviews or 0, UNLIMITED))
 
 
-# What pairs cost: as given, or by how much their affinity is below the highest.
-
-
 @dataclass(frozen=True, eq=False)
 class Prices:
     """Costs of pairs ``reviewer * N + item``; true if they differ.
@@ -271,13 +264,11 @@ class Prices:
         return value if self.best is None else self.best - value
 
     def costs(self, pairs: IntArray) -> FloatArray:
-        if not self.code.size:
-            value = np.full(pairs.size, self.default)
-        else:
+        value: FloatArray = np.full(pairs.size, self.default)
+        if self.code.size:
             place = np.minimum(np.searchsorted(self.code, pairs), self.code.size - 1)
             value = np.where(self.code[place] == pairs, self.value[place], self.default)
-        found: FloatArray = value if self.best is None else self.best - value
-        return found
+        return value if self.best is None else self.best - value
 
     @cached_property
     def unit(self) -> float:
@@ -308,19 +299,19 @@ class Prices:
             return np.empty(0, np.int64)
         if reviewers.size * n_items > MOST_PAIRS:
             message = (
-                f"min_affinity: expected at most {MOST_PAIRS} pairs of a reviewer who may be asked and an item, found "
-                f"{reviewers.size * n_items}; say who is willing"
+                f"min_affinity: expected at most {MOST_PAIRS} pairs of an available reviewer and an item, found "
+                f"{reviewers.size * n_items}; name the willing reviewers"
             )
             raise InputError(message)
         every = (reviewers[:, np.newaxis] * n_items + np.arange(n_items)).ravel()
         return every[~occurs(every, self.code[self.value >= self.floor])]
 
 
-#: Digits that solvers see of costs behind the first of the largest, where they have no more.
+#: Digits of costs in solvers after the first of the largest, if they have no more.
 DIGITS = 6
-#: The power of ten below which double precision has digits missing.
+#: The power of ten below which double precision loses digits.
 LAST = -300
-#: Pairs that a floor may have to be compared with.
+#: Maximum number of pairs compared with a floor.
 MOST_PAIRS = 30_000_000
 
 
@@ -337,7 +328,7 @@ def prices(table: Reviews, cost: Numbered | None, affinity: Numbered | None, min
         if cost is None:
             return Prices()
         code, value = _by_code(table, numbered_pairs(cost, "cost", COST.role, table.spellings()), "cost")
-        # What no pair costs must not set the unit of the costs that there are.
+        # A default that no pair has must not determine the unit.
         return Prices(code, value, float(value.max(initial=0.0)) if _all_priced(table, code) else 1.0)
     pairs = numbered_pairs(affinity, "affinity", AFFINITY.role, table.spellings())
     if cost is not None and numbered_pairs(cost, "cost", COST.role, table.spellings()).reviewer.size:
@@ -367,14 +358,14 @@ def _by_code(table: Reviews, pairs: Columns, name: str) -> tuple[IntArray, Float
     known = (j >= 0) & (i >= 0) & ~np.isnan(value)
     code = j[known] * table.n_items + i[known]
     order = np.argsort(code, kind="stable")
-    code, found = code[order], value[known][order]
+    code, known_value = code[order], value[known][order]
     if (code[1:] == code[:-1]).any():
         message = f"{name}: expected each (reviewer, item) pair once, found one twice"
         raise InputError(message)
-    return code, found
+    return code, known_value
 
 
-# Tables of reviews with more reviews or reviewers in them, all by code.
+# Tables with more reviews or reviewers, all by code.
 
 
 def no_pairs() -> IntArray:
@@ -408,7 +399,7 @@ def pieces(reviews: Reviews) -> int:
     return int(np.unique(connected_components(reviews).item_labels).size)
 
 
-#: The rules that a plan keeps to; rewards are refused in words of their own.
+#: The rules that a plan respects; rewards raise their own message.
 HEEDED = (
     "conflicts", "fixed", "gone", "capacity", "spare", "min_reviews", "max_per_item", "willing", "institutions",
     "senior", "attributes", "at_most", "at_least", "rewards",
@@ -459,9 +450,8 @@ class Constraints:
     @cached_property
     def barred_start(self) -> IntArray:
         """Shape (M + 1,): reviewer j may not read the items ``barred[barred_start[j]:barred_start[j + 1]]``."""
-        return np.searchsorted(
-            self.barred_pairs, np.arange(self.reviews.n_reviewers + 1) * max(self.reviews.n_items, 1)
-        ).astype(np.int64)
+        first = np.arange(self.reviews.n_reviewers + 1) * max(self.reviews.n_items, 1)
+        return np.searchsorted(self.barred_pairs, first).astype(np.int64)
 
     @cached_property
     def barred(self) -> IntArray:
@@ -470,8 +460,7 @@ class Constraints:
     @cached_property
     def barred_pairs(self) -> IntArray:
         """Pairs in conflict or read already, as ``reviewer * N + item``, ascending."""
-        own = self.reviews.reviewer * self.reviews.n_items + self.reviews.item
-        return distinct(own, self.conflicts)
+        return distinct(self.reviews.reviewer * self.reviews.n_items + self.reviews.item, self.conflicts)
 
     def readable(self, reviewer: int) -> IntArray:
         """Items that a reviewer may be given, ascending, within current loads and limits."""
@@ -505,24 +494,24 @@ def constrain(
     unknown or in conflict, or labels that do not match (:mod:`reviewgraph.io.matching`).
     """
     rules = rules or Rules()
-    # Spare loads: of those who have one stated, and of the others.
+    # Spare loads, stated or by default.
     known, capacity, willing = reviews.spellings(), rules.capacity, rules.willing
     others = 0 if capacity is not None else UNLIMITED
     least = others if rules.spare is None else min(rules.spare, UNLIMITED)
     stated = by_label({} if capacity is None else capacity, "capacity", REVIEWER, SPARE.role, known)
     given = {label: _whole(load, f"capacity of reviewer {label!r}") for label, load in stated.items()}
     asked = None if willing is None else dict.fromkeys(labels_of(willing, "willing", REVIEWER, WILLING.role, known))
-    # New names are emergency reviewers, but not those that are a reviewer's written otherwise.
+    # New names are emergency reviewers, unless they are a reviewer's in another spelling.
     for name, labels in (("capacity", given), ("willing", asked or {})):
         match_labels(list(labels), reviews.reviewer_code, name, "reviewer", unknown="new")
     lost = gone_of(rules.gone, known)
     left = without_gone(reviews, lost)
-    # Who has no review left is known all the same, and asked only if a file says so.
+    # Reviewers without remaining reviews stay in the table, and are asked only if a file names them.
     away = [label for label in reviews.reviewers if label not in left.reviewer_code]
     table = with_reviewers(left, [*away, *(label for label in (*given, *(asked or ())) if label not in lost.reviewers)])
     N = table.n_items
     loads = np.full(table.n_reviewers, least, np.int64)
-    # Nor are those who are not of the committee.
+    # The same holds for reviewers outside the committee.
     unasked = [*away, *(label for label in table.origin.outsiders or () if label in table.reviewer_code)]
     loads[codes_among([label for label in unasked if label not in (asked or ())], table.reviewers)] = 0
     for label, load in given.items():
@@ -537,7 +526,7 @@ def constrain(
         loads = _of_willing(table, loads, asked, kept)
     worth = prices(table, cost, affinity, min_affinity)
     who = people(table, rules)
-    # What the floor and rules bar is a conflict, but for pairs that were fixed all the same.
+    # Pairs excluded by the floor and the rules are conflicts, unless fixed.
     barred = distinct(worth.barred(np.flatnonzero(loads > 0), N), who.beside(with_extra(table, kept)))
     barred = barred[~occurs(barred, np.sort(kept[:, 0] * N + kept[:, 1]))]
     return Constraints(table, loads, np.full(N, limit, np.int64), distinct(closed, barred), kept, worth, who)
@@ -559,10 +548,8 @@ def _fixed(table: Reviews, pairs: Columns, closed: IntArray) -> IntArray:
     reviewer, item = match_pairs(pairs, table.reviewer_code, table.item_code, "fixed", unknown="refused")
     clash = np.flatnonzero(occurs(reviewer * table.n_items + item, closed))
     if clash.size:
-        names = table.reviewers[int(reviewer[clash[0]])], table.items[int(item[clash[0]])]
-        message = (
-            f"fixed: reviewer {names[0]!r} and item {names[1]!r} are fixed and in conflict; remove the pair from one"
-        )
+        j, i = table.reviewers[int(reviewer[clash[0]])], table.items[int(item[clash[0]])]
+        message = f"fixed: reviewer {j!r} and item {i!r} are fixed and in conflict; remove the pair from one"
         raise InputError(message)
     listed = dict.fromkeys(zip(reviewer.tolist(), item.tolist(), strict=True))
     return as_pairs((j, i) for j, i in listed if i not in table.items_of(j))

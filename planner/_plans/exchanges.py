@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews
 
 
-# What some reviews are worth where they do not reach the target.
-
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of dense algebra, for each cube of the items of a group.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of dense algebra, per cube of the items of a group.
 DENSE = 2e-8
-#: Digits after the point in which errors are compared.
+#: Decimal digits to which errors are compared.
 DIGITS = 9
 
 
@@ -41,8 +39,8 @@ class Judge:
 
     def table(self, pairs: IntArray) -> Reviews:
         """Return existing, fixed and these reviews; by scores, those that count."""
-        found = self.task.table(pairs)
-        return found.only_scored() if self.task.use_scores else found
+        table = self.task.table(pairs)
+        return table.only_scored() if self.task.use_scores else table
 
     def papers(self, pairs: IntArray) -> int:
         return self.target.papers(self.task, pairs, self.clock)
@@ -64,16 +62,15 @@ class Judge:
     def allowed(self) -> IntArray:
         """Shape (K, 2): pairs that may be added, one by one."""
         rules = self.task.constraints
-        table = with_extra(rules.reviews, rules.fixed)
-        pairs = allowed_pairs(rules, table, self.task.spare)
+        pairs = allowed_pairs(rules, with_extra(rules.reviews, rules.fixed), self.task.spare)
         return pairs[self.task.room[pairs[:, 1]] > 0]
 
 
 #: Items of a group up to which exchanges are sought, and passes over the reviews.
 EXCHANGE_UP_TO, PASSES = 600, 3
-#: Pairs compared for each exchange; those looked at then, and those of them tried that keep the group.
+#: Pairs compared for each exchange; the best of them examined; and those tried that keep the group.
 PAIRS, LOOKED_AT, TRIED = 2_000, 60, 6
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of a pair compared.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, per pair compared.
 EACH = 5e-5
 #: An eigenvalue below this, the largest being near the reviews of a paper, is a missing link.
 NULL = 1e-9
@@ -186,18 +183,18 @@ def _traces(whole: FloatArray, quality: FloatArray, vectors: FloatArray) -> Floa
     return found
 
 
-# The best few reviews when the target is out of reach of a budget.
+# The best few reviews if the budget does not suffice for the target.
 #
 # maximise    the papers in the largest group at the level of the target, then
 # minimise    their expected error, then the number of reviews, then their cost
 # subject to  the constraints, and at most ``allowed`` reviews
 #
-# Where there are few sets of reviews all are tried. Elsewhere cascades that stop at the budget, and a whole plan in the
+# If there are few sets of reviews all are tried. Otherwise cascades that stop at the budget, and a complete plan in the
 # order in which its reviews help most, make the group; exchanges one review at a time then lower the error.
 
-#: Reviews of a partial plan where no budget was set and time ran out.
+#: Reviews of a partial plan if no budget was set and time ran out.
 AT_MOST = 64
-#: The same by scores, times reviews of the table: what each of them joins takes a closure of all.
+#: The same by scores, times reviews of the table: describing each of them takes a closure of all.
 BY_SCORES = 500_000
 #: Pairs and sets of reviews up to which all sets are tried.
 LISTED, SETS = 5_000, 3_000

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph._base.arrays import starts
 from reviewgraph.graph.components import degrees_of_freedom
 from reviewgraph.graph.kernels.compiling import POLICY, kernel
 from reviewgraph.table.reviews import Reviews
@@ -23,16 +24,9 @@ if TYPE_CHECKING:
     from reviewgraph._base.clock import Clock
     from reviewgraph.graph.kernels.compiling import Kernel
 
-
-if TYPE_CHECKING:
     Path = list[tuple[int, int]]
 
-# Kernels that list the groups which so many joins can make, for proofs that no plan is shorter.
-#
-# Components and items are numbered within one piece of the contracted graph. A group is the ascending list of its
-# components, closed: every other component shares at most one item with it.
-
-#: What a kernel says when it stops: all done, a group covers everything, no room left, or enough work for now.
+#: Why a kernel stopped: all done, a group covers everything, no room left, or enough work for now.
 DONE, FOUND, FULL, PAUSE = 0, 1, 2, 3
 #: Registers of ``Desk.size`` and of ``Pool.size``.
 TRAIL, COVERS, NEAR, STEPS = 0, 1, 2, 3
@@ -90,26 +84,17 @@ class Pool(NamedTuple):
 def new_desk(piece: Piece) -> Desk:
     n, items = piece.start.size - 1, piece.own_start.size - 1
     by_component, by_item = np.zeros((4, n), np.int64), np.zeros((2, items), np.int64)
-    return Desk(
-        by_component[0],
-        by_item[0],
-        by_component[1],
-        by_component[2],
-        by_item[1],
-        by_component[3],
-        np.zeros(4, np.int64),
-    )
+    inside, shared, trail, near = by_component
+    covered, covers = by_item
+    return Desk(inside, covered, shared, trail, covers, near, np.zeros(4, np.int64))
 
 
 def new_pool(groups: int, members: int) -> Pool:
     table: Any = np.full(1 << max(4, (2 * groups).bit_length()), -1, np.int32)
+    member: Any = np.zeros(members, np.int32)
     by_group: Any = np.zeros((2, groups), np.int32)
     absorbed: Any = np.zeros(groups, np.int8)
-    return Pool(
-        np.zeros(members, np.int32),
-        np.zeros(groups + 1, np.int64),
-        *(by_group[0], by_group[1], absorbed, table, np.zeros(3, np.int64)),
-    )
+    return Pool(member, np.zeros(groups + 1, np.int64), *by_group, absorbed, table, np.zeros(3, np.int64))
 
 
 @kernel
@@ -151,7 +136,7 @@ def put(desk: Desk, component: int) -> None:
 @kernel
 def take_back(piece: Piece, desk: Desk, trail: int, covers: int, near: int) -> None:
     """Return to the group that had these sizes."""
-    # The lists are stacks: what came after these sizes is undone.
+    # The lists are stacks: entries beyond these sizes are removed.
     for place in range(covers, desk.size[COVERS]):
         thing = desk.covers[place]
         desk.covered[thing] = 0
@@ -358,13 +343,13 @@ def unite(
             for spot in range(post_start[thing], post_start[thing + 1]):
                 other = post[spot]
                 work -= 1
-                # Postings tell how many items are shared; at the second one the union is made, once.
+                # Postings count the shared items; at the second one the union is made, once.
                 if last[other] != group:
                     last[other], hits[other] = group, 0
                 hits[other] += 1
                 if hits[other] != 2:
                     continue
-                # Lemma 3: a union counts only if its parent shared one paper at most, else joins reach it.
+                # Lemma 3: a union counts only if its parent shared at most one paper, else joins reach it.
                 if small.added[other] >= 0 and overlap(piece, desk, earlier, small.parent[other]) == 2:
                     continue
                 for member in range(small.begin[other], small.begin[other + 1]):
@@ -380,15 +365,15 @@ def unite(
     return DONE, large.size[GROUPS]
 
 
-#: Members of groups that are kept at most, over all prices: 0.4 gigabytes.
+#: Maximum number of members of all stored groups, over all prices: 0.4 gigabytes.
 MEMBERS_UP_TO = 100_000_000
 #: Joins that a beam compares at once.
 JOINS_UP_TO = 4_000_000
-#: Steps of a kernel between two looks at the clock.
+#: Steps of a kernel between two readings of the clock.
 WORK = 200_000
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of one component looked at.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, per component visited.
 STEP = 35e-9
-#: Seconds that listing the next level takes as plain Python for each member of the last.
+#: Seconds of listing the next level as plain Python per member of the last.
 MEMBER = 1e-3
 
 
@@ -431,9 +416,8 @@ class Levels:
         Source: the lemma on groups of ``docs/explanation/planning.md``.
         """
         level, self.seconds = len(self.pools), MEMBER * self.effort
-        self.pools.append(
-            new_pool(4 * int(self.pools[-1].size[GROUPS]) + 64, 5 * self.effort + 512) if store else new_pool(1, 1)
-        )
+        room = (4 * int(self.pools[-1].size[GROUPS]) + 64, 5 * self.effort + 512) if store else (1, 1)
+        self.pools.append(new_pool(*room))
         ended = self._extend(level, store=store, clock=clock)
         for small in range(1, level // 2 + 1):
             if ended == DONE:
@@ -496,7 +480,7 @@ class Levels:
 
 
 def new_levels(task: Task, part: Part) -> Levels:
-    """Return the levels of a part as far as they are known before any work: each component is a group."""
+    """Return the first level of a part: each component is a group."""
     return Levels(task, part, new_desk(part.piece), [singles(part)], part.least)
 
 
@@ -576,11 +560,11 @@ def beam(task: Task, part: Part, width: int, most: int, clock: Clock, *, in_part
 
 def _chain(steps: list[tuple[IntArray, IntArray]], group: int, last: list[int]) -> list[int]:
     """Components in the order in which they joined, the seed first."""
-    found = last
+    chain = last
     for parent, added in reversed(steps):
-        found.append(int(added[group]))
+        chain.append(int(added[group]))
         group = int(parent[group])
-    return [group, *reversed(found)]
+    return [group, *reversed(chain)]
 
 
 def _path(part: Part, chain: list[int]) -> Path:
@@ -598,16 +582,16 @@ def _path(part: Part, chain: list[int]) -> Path:
     return path
 
 
-# What every plan pays at the fringe of the contracted graph, and the pieces that are left.
+# The price of the fringe of the contracted graph, and the remaining pieces.
 #
 # Lemma. Let A be the items that two parts S and R of the components share, |A| at most 2. Then the fewest joins satisfy
 # ``joins(S and R) = joins(S) + joins(R) + 2 - |A|``.
 #
-# So a component that shares a items with the others, a at most 2, costs 2 - a reviews and may be taken away, which may
-# leave others with two shared items or fewer; and pieces that share nothing cost 2 reviews each, but one.
+# So a component that shares a items with the others, a at most 2, costs 2 - a reviews and may be removed, which may
+# leave others with at most two shared items; and pieces that share nothing cost 2 reviews each, but one.
 # ``docs/explanation/planning.md`` has the proof.
 
-#: Entries times items of a part up to which it is tested whether its last merge wastes one: a second or two.
+#: Entries times items of a part up to which its last merge is tested for waste: a second or two.
 WASTE_UP_TO = 4_000_000
 
 
@@ -639,8 +623,8 @@ def reduce(task: Task) -> Reduction:
     count = task.start.size
     owner, item = task.block_labels(task.start)[task.start.block[:count]], task.start.item[:count]
     large = task.start.cover[owner] > 1
-    pairs = np.unique(owner[large] * task.n_items + item[large])  # fixed reviews may have merged blocks
-    owner, item = pairs // task.n_items, pairs % task.n_items
+    # Distinct pairs, since fixed reviews may have merged blocks.
+    owner, item = np.divmod(np.unique(owner[large] * task.n_items + item[large]), task.n_items)
     loose = task.n_items - int(np.unique(item).size)
     covers: dict[int, list[int]] = {}
     for block, thing in zip(owner.tolist(), item.tolist(), strict=True):
@@ -687,27 +671,23 @@ def _pieces(covers: dict[int, list[int]]) -> list[list[int]]:
     seen: set[int] = set()
     pieces = []
     for first in covers:
-        if first in seen:
-            continue
+        piece = [] if first in seen else [first]
         seen.add(first)
-        piece = [first]
         for block in piece:
-            for thing in covers[block]:
-                piece += [other for other in owners.pop(thing, ()) if other not in seen and not seen.add(other)]  # type: ignore[func-returns-value]
-        pieces.append(sorted(piece))
+            near = {other for thing in covers[block] for other in owners.pop(thing, ())} - seen
+            seen |= near
+            piece += near
+        if piece:
+            pieces.append(sorted(piece))
     return pieces
 
 
 def _part(covers: dict[int, list[int]], blocks: list[int]) -> Part:
-    sizes = [len(covers[block]) for block in blocks]
-    component = np.repeat(np.arange(len(blocks)), sizes)
+    component = np.repeat(np.arange(len(blocks)), [len(covers[block]) for block in blocks])
     names, item = np.unique([thing for block in blocks for thing in covers[block]], return_inverse=True)
     order = np.argsort(item, kind="stable")
     piece = Piece(
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        item.astype(np.int64),
-        np.concatenate([[0], np.cumsum(np.bincount(item, minlength=names.size))]).astype(np.int64),
-        component[order].astype(np.int64),
+        starts(component, len(blocks)), item.astype(np.int64), starts(item[order], names.size), component[order]
     )
     table = Reviews.from_codes(component, item, reviewers=len(blocks), items=int(names.size))
     links = degrees_of_freedom(table)

@@ -1,7 +1,7 @@
-"""Lower bounds on the number of extra reviews, each with the words and the figures that prove it.
+"""Lower bounds on the number of extra reviews, each with its proof in words, and the exact method.
 
 Every bound holds for the target *double*; degrees of freedom and loads hold for *recoverable* as well, because
-*double* implies it.
+*double* implies it. Further sections explain uncovered papers, and solve small tasks as an implicit hitting set.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 
 #: Items up to which the expansion bound is computed: one eigenvalue of an N x N matrix, by Lanczos.
 EXPANSION_UP_TO = 5_000
-#: What the computed eigenvalue may be off by, relative to the largest; Lanczos converges to 1e-9 here.
+#: Tolerance of the computed eigenvalue, relative to the largest; Lanczos converges to 1e-9 here.
 EIGENVALUE_SLACK = 1e-6
+#: Proof by expansion in words.
+HALF_WAY = "the graph of reviews expands too fast: an intermediate group of papers needs {} new reviews"
 
 
 def missing_links(reviews: Reviews, constraints: Constraints, spare: IntArray) -> Bound:
@@ -52,7 +54,7 @@ def missing_links(reviews: Reviews, constraints: Constraints, spare: IntArray) -
     if waste is None or waste == 0:
         return Bound(degrees, "degrees of freedom", f"{missing} (degrees of freedom)")
     lost = "1 review" if waste == 1 else f"{waste} reviews"
-    words = f"{missing}, and the reviewers who can be asked lose {lost} to be linked at all"
+    words = f"{missing}, plus {lost} to attach reviewers of fewer than two reviews"
     return Bound(degrees + waste, "loads", words)
 
 
@@ -101,10 +103,7 @@ def expansion(cover_start: IntArray, cover_item: IntArray, n_items: int) -> Boun
     weight = np.maximum(sizes - 2, 0) / np.maximum(sizes * (sizes - 1), 1)
     slope = second_eigenvalue(pairs_together(cover_start, cover_item, n_items, weight))
     value = needed_half_way(cover_start, cover_item, n_items, slope)
-    words = (
-        f"the reviews spread too widely for fewer: any group of papers half-way to all of them needs {value} new "
-        f"reviews (expansion, second eigenvalue {slope:.4f})"
-    )
+    words = f"{HALF_WAY.format(value)} (expansion, second eigenvalue {slope:.4f})"
     return Bound(value, "expansion", words)
 
 
@@ -160,37 +159,32 @@ def second_eigenvalue(together: csr_array) -> float:
     degree = np.asarray(together.sum(axis=1)).ravel()
     top = 2.0 * float(degree.max())
     flipped = diags_array(top - degree) + together
-    constant = np.ones(n_items) / np.sqrt(n_items)
-    shifted = flipped - top * _outer(constant) if n_items < 64 else None
-    if shifted is not None:
-        return float(max(top - np.linalg.eigvalsh(np.asarray(shifted)).max() - EIGENVALUE_SLACK * top, 0.0))
+    if n_items < 64:
+        constant = np.ones(n_items) / np.sqrt(n_items)
+        shifted = np.asarray(flipped - top * np.outer(constant, constant))
+        return float(max(top - np.linalg.eigvalsh(shifted).max() - EIGENVALUE_SLACK * top, 0.0))
     start = np.random.default_rng(0).standard_normal(n_items)
     values = eigsh(flipped, k=2, which="LA", v0=start, tol=1e-9, return_eigenvectors=False)
     return float(max(top - values.min() - EIGENVALUE_SLACK * top, 0.0))
 
 
-def _outer(vector: FloatArray) -> FloatArray:
-    return np.outer(vector, vector)
-
-
-# The expansion bound once more, with a flow beside the eigenvalue: fewer reviews than by either alone do not do.
+# The expansion bound with a flow in addition to the eigenvalue, which together may prove more than either alone.
 #
-# Let items B cut the component c: some, not all, of its n items lie in B. Then c is not inside B, and the items of B
+# Let items B cut the component c: some, not all, of its n items are in B. Then c is not inside B, and the items of B
 # keep their shares ``(n - 2) / n`` of it, ``|B and c| (n - 2) / n`` in all. Send one unit from every item to every
-# other
-# along paths of components, at most ``(n - 2) / (n theta)`` of it from any one item into any one component. What leaves
-# B leaves it by an item of B that sends into a component cut, so ``theta |B| (N - |B|)`` is at most the shares kept: a
-# multicommodity flow bounds every cut at once [LeightonRao99]_. What the flow leaves of the shares may go straight to
-# the other items of the component, and the second eigenvalue of the Laplacian of that bounds it, as in
+# other along paths of components, at most ``(n - 2) / (n theta)`` of it from any one item into any one component. The
+# flow out of B leaves it by an item of B that sends into a component cut, so ``theta |B| (N - |B|)`` is at most the
+# shares kept: a multicommodity flow bounds every cut at once [LeightonRao99]_. The shares that the flow does not use
+# may go straight to the other items of the component; the second eigenvalue of their Laplacian bounds that, as in
 # :func:`planner._plans.lower_bounds.expansion`. Both together are a slope ``N theta + lambda_2``.
 
 #: Items up to which the flow is sent: a dozen matrices of N x N and components x N.
 FLOW_UP_TO = 1_500
-#: Rounds in which weights move flow from crowded ways to others, how strongly they move it, and where they end.
+#: Rounds in which weights divert flow from crowded paths, the exponent, and the range of weights.
 ROUNDS, STRENGTH, RANGE = 12, 1.5, 1e4
-#: Steps of the longest way: products of so many weights stay far from overflow.
+#: Steps of the longest path: products of that many weights do not overflow.
 LONGEST = 25
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of a round, for each slot and item.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of a round, per slot and item.
 SENT = 5e-8
 #: The flow is a sum of positive floats, each after a few thousand roundings: it is off by less than this, relatively.
 FLOW_SLACK = 1e-9
@@ -254,10 +248,8 @@ def bound(cover_start: IntArray, cover_item: IntArray, n_items: int, clock: Cloc
     theta = best[0] * (1.0 - FLOW_SLACK)
     slope = n_items * theta + second_eigenvalue(_left_over(graph, graph.share - theta * best[2]))
     value = needed_half_way(cover_start, cover_item, n_items, slope)
-    words = (
-        f"the reviews spread too widely for fewer: any group of papers half-way to all of them needs {value} new "
-        f"reviews (flow of {n_items * theta:.4f} and second eigenvalue {slope - n_items * theta:.4f})"
-    )
+    flow = n_items * theta
+    words = f"{HALF_WAY.format(value)} (flow of {flow:.4f} and second eigenvalue {slope - flow:.4f})"
     return Bound(value, "flow", words, weights=tuple(best[1].tolist()))
 
 
@@ -312,7 +304,7 @@ def _left_over(graph: Slots, left: FloatArray) -> csr_array:
     return coo_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape).tocsr()
 
 
-# Why items cannot get the reviews that they are short of: a count that anybody can repeat.
+# Why items cannot get the reviews that they need: counts that can be verified by hand.
 
 #: Names listed before the rest is only counted.
 NAMED = 5
@@ -329,19 +321,17 @@ def why_uncovered(task: Task) -> list[str]:
     pairs, needs = short_pairs(task), task.needs
     give, why = _at_hand(task, pairs)
     readable = np.minimum(give, task.room)
-    few, said = np.flatnonzero(readable < needs.each), []
+    few, reasons = np.flatnonzero(readable < needs.each), []
     for i in few[:NAMED].tolist():
-        limit = (
-            f", {why}," if why and give[i] <= task.room[i] else ", with its limit," if task.room[i] < give[i] else ""
-        )
-        said.append(
+        limit = ", with its limit," if task.room[i] < give[i] else f", {why}," if why else ""
+        reasons.append(
             f"paper {PAPERS[i]} needs {counted(int(needs.each[i]), 'more review')}, and those "
             f"who may read it{limit} give {readable[i]}; {REMEDY}"
         )
-    said += _without_members(task, pairs, few)
+    reasons += _without_members(task, pairs, few)
     if few.size > NAMED:
-        said.append(f"{few.size - NAMED} more papers have too few readers")
-    return said or _too_small_loads(task, pairs)
+        reasons.append(f"{few.size - NAMED} more papers have too few readers")
+    return reasons or _too_small_loads(task, pairs)
 
 
 def _at_hand(task: Task, pairs: IntArray) -> tuple[IntArray, str]:
@@ -356,13 +346,12 @@ def _at_hand(task: Task, pairs: IntArray) -> tuple[IntArray, str]:
         mine = panels.attribute[group] == number
         values = np.bincount(place[mine], minlength=len(pairs))
         key, count = np.unique(pairs[place[mine], 1] * panels.n_groups + group[mine], return_counts=True)
-        # Who has several values takes several places: then the count says nothing.
+        # A reviewer of several values takes several places: then the count proves nothing.
         if values.max(initial=0) > 1 or (count <= free.ravel()[key]).all():
             continue
         alone = np.bincount(pairs[values == 0, 1], minlength=task.n_items)
-        can = alone + np.bincount(key // panels.n_groups, np.minimum(count, free.ravel()[key]), task.n_items).astype(
-            int
-        )
+        able = np.bincount(key // panels.n_groups, np.minimum(count, free.ravel()[key]), task.n_items)
+        can = alone + able.astype(int)
         if (can < best).any():
             best, why = np.minimum(best, can), _limit(people, name)
     return best, why
@@ -375,14 +364,14 @@ def _limit(people: People, name: str) -> str:
 
 def _without_members(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
     """Name further papers that lack a panel group none of whose members can read them."""
-    people, needs, said = task.constraints.people, task.needs, []
+    people, needs, reasons = task.constraints.people, task.needs, []
     place, group = people.groups_of(pairs[:, 0])
     for one in np.flatnonzero(needs.members.any(axis=0)).tolist():
         least = int(people.panels.least[one])
         able = np.bincount(pairs[place[group == one], 1], minlength=task.n_items)
         bare = np.setdiff1d(np.flatnonzero(able < needs.members[:, one]), named)
         if bare.size:
-            said.append(
+            reasons.append(
                 f"{fewer(people, one, least)} {noun(least, 'has', 'have')} reviewed, or may review, "
                 f"{_papers(bare)}; name more of them, raise loads, or ask for less"
             )
@@ -394,11 +383,11 @@ def _without_members(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
         bare = np.setdiff1d(np.flatnonzero(able < needs.different[:, number]), named)
         if bare.size:
             least = int(people.panels.different[number])
-            said.append(
+            reasons.append(
                 f"reviewers of fewer than {least} different values of {name} have reviewed, or may review, "
                 f"{_papers(bare)}; ask more people, or for less"
             )
-    return said
+    return reasons
 
 
 def _too_small_loads(task: Task, pairs: IntArray) -> list[str]:
@@ -434,7 +423,7 @@ def _cut(spare: IntArray, pairs: IntArray, each: IntArray) -> tuple[IntArray, in
     flow = maximum_flow(graph, source, sink)
     if flow.flow_value == int(each.sum()):
         return np.empty(0, np.int64), 0, 0
-    # What the source reaches in the residual network is full behind it: the other items are short together.
+    # Items that the source does not reach in the residual network are short together (minimum cut).
     residual = csr_array(graph - flow.flow)
     residual.data = np.maximum(residual.data, 0)
     residual.eliminate_zeros()
@@ -458,12 +447,12 @@ def _papers(codes: IntArray) -> str:
 # subject to  spare loads and limits, and for every closed structure X that misses the target:
 #             the reviews that leave X (whose item the reviewer's block in X does not cover) are at least r(X)
 #
-# with r(X) = max(1, links missing in X). A review that is needed to bring a reviewer to as many items as a link takes
-# is lost and does not count; this is sound as long as X holds none of his new reviews. The structures come from an
+# with r(X) = max(1, links missing in X). A review that only brings a reviewer to the number of items that a link takes
+# is lost and does not count; this is sound as long as X has none of their new reviews. The structures come from an
 # oracle: solve, close the chosen reviews, stop if the target is reached, otherwise cut the structure off, and for
 # *double* larger ones made from it.
 
-#: Work of a unit of what CP-SAT counts on such models.
+#: Work per unit that CP-SAT counts on such models.
 UNIT = 1.0
 
 
@@ -538,10 +527,10 @@ class Master:
         return one
 
     def _groups(self, column: int) -> list[tuple[int, list[Any]]]:
-        found: dict[int, list[Any]] = {}
+        groups: dict[int, list[Any]] = {}
         for variable, key in zip(self.take, self.candidates[:, column].tolist(), strict=True):
-            found.setdefault(key, []).append(variable)
-        return list(found.items())
+            groups.setdefault(key, []).append(variable)
+        return list(groups.items())
 
     def _activate(self) -> None:
         """Reviewers of d < t items: no new review links, or at least t + 1 - d do, of which t - d are lost.
@@ -587,10 +576,8 @@ class Master:
             if cut.least == 1 or j not in cut.alone:
                 continue
             if j in inside:
-                message = (
-                    f"{type(self.oracle).__name__}: a cut says that the first {lost} reviews of reviewer {j} are lost, "
-                    "and holds some of them"
-                )
+                name = type(self.oracle).__name__
+                message = f"{name}: a cut counts the first {lost} reviews of reviewer {j} as lost, and holds some"
                 raise InternalError(message)
             terms.append(-lost * active)
         self.model.add(sum(terms) >= cut.least)

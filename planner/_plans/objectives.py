@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews
 
 
-# What further reviews of a paper are expected to do, before their scores are known: arrays in, arrays out.
+# Expected effect of further reviews of a paper, before their scores are known: arrays in, arrays out.
 #
-# A paper is N(m, s^2). Reviews of precision p (the sum of their inverse error variances) move its mean by
-# N(0, s^2 - v), where ``v = 1 / (1 / s^2 + p)`` is the variance left. Everything follows from these two lines.
+# A paper is N(m, s^2). Reviews of precision p (the sum of their inverse error variances) change its mean by
+# N(0, s^2 - v), where ``v = 1 / (1 / s^2 + p)`` is the variance left. Everything follows from this.
 
-#: Numbers nearer to 0, or correlations nearer to 1, are taken to be so near: nothing of it is seen at twelve digits.
+#: Minimum distance of numbers from 0, and of correlations from 1; without effect on twelve digits.
 TRIFLE = 1e-12
 
 
@@ -100,7 +100,7 @@ def settled(distance: FloatArray, sd: FloatArray, precision: FloatArray, error_r
     return np.asarray(ndtr((distance - sure) / moves) + ndtr((-distance - sure) / moves))
 
 
-# What planning asks of an objective. One class an objective stands beside this module; nothing asks for its name.
+# The objectives, one class each; their names are never compared.
 
 
 class Objective(ABC):
@@ -154,9 +154,7 @@ class Objective(ABC):
         return float(self.total(float(self.losses(np.arange(extra.size), extra).sum())))
 
 
-# The objective *decision*: fewest wrong among the papers that will be selected.
-
-#: A paper is settled when it is in, or out, with at most this chance of being wrong.
+#: A paper is settled if it is in, or out, with at most this error probability.
 ERROR_RATE = 0.1
 #: A price of 0 or 1 would make all papers, or none, worth selecting.
 LEAST_PRICE = 1e-9
@@ -176,22 +174,21 @@ class Decision(Objective):
         self.n = n
         self.distance = beliefs.mean - cut_of(beliefs.mean, beliefs.sd, n)
         self.chance = probability_in_top(beliefs.mean, beliefs.sd, n)
-        # The price of a place lies between the chances of the last paper in and of the first one out.
+        # The price of a place is between the probabilities of the last paper in and of the first one out.
         last = np.sort(self.chance)[::-1][n - 1 : n + 1]
         self.price = float(np.clip(last.mean(), LEAST_PRICE, 1.0 - LEAST_PRICE))
 
     @classmethod
     def known(cls, beliefs: Callable[[], Beliefs], select: int | None) -> Self:
         if select is None:
-            message = "select: objective 'decision' needs to know how many papers will be selected; found none"
+            message = "select: objective 'decision' needs the number of papers to select; found none"
             raise InputError(message)
-        believed = beliefs()
-        if isinstance(select, bool) or not 0 < select < believed.scored:
-            message = (
-                f"select: expected 1 to {believed.scored - 1}, with {believed.scored} papers scored; found {select!r}"
-            )
+        posterior = beliefs()
+        scored = posterior.scored
+        if isinstance(select, bool) or not 0 < select < scored:
+            message = f"select: expected 1 to {scored - 1}, with {scored} papers scored; found {select!r}"
             raise InputError(message)
-        return cls(believed, int(select))
+        return cls(posterior, int(select))
 
     def losses(self, item: IntArray, precision: FloatArray) -> FloatArray:
         coming = self.beliefs.pending[item] + precision
@@ -204,8 +201,8 @@ class Decision(Objective):
         coming = self.beliefs.pending[item] + np.array([before, after])
         distance, sd = np.full(2, self.distance[item]), np.full(2, self.beliefs.sd[item])
         often = settled(distance, sd, coming, ERROR_RATE)[1]
-        those = "all so far settle" if coming[0] > 0 else "this settles"
-        return f"{label} is in with {self.chance[item]:.0%}: {those} it {_times(often)}"
+        cause = "the planned reviews settle" if coming[0] > 0 else "this review settles"
+        return f"{label} is in with probability {self.chance[item]:.0%}: {cause} it {_times(often)}"
 
     def worth_reading(self) -> int | None:
         return int((np.minimum(self.chance, 1.0 - self.chance) > ERROR_RATE).sum())
@@ -227,9 +224,6 @@ def _times(often: float) -> str:
     return "less than once in 20" if not tenths else f"{tenths} {noun(tenths, 'time')} in 10"
 
 
-# The objective *level*: a level of connection, and nothing beyond.
-
-
 class OnlyLevel(Objective):
     """A plan ends where its level is reached."""
 
@@ -240,9 +234,6 @@ class OnlyLevel(Objective):
     @classmethod
     def known(cls, beliefs: Callable[[], Beliefs], select: int | None) -> None:
         """Return None: no review beyond the level is chosen."""
-
-
-# The objective *precision*: the smallest expected error of all papers.
 
 
 class Precision(Objective):
@@ -262,19 +253,16 @@ class Precision(Objective):
 
     def effect(self, item: int, label: str, before: float, after: float) -> str:
         coming = self.beliefs.pending[item] + np.array([before, after])
-        known = np.sqrt(variance_left(self.beliefs.sd[[item, item]], coming))
-        return f"{label} would be known to {known[0]:.2f} points: this makes it {known[1]:.2f}"
+        error = np.sqrt(variance_left(self.beliefs.sd[[item, item]], coming))
+        return f"the standard error of {label} falls from {error[0]:.2f} to {error[1]:.2f} points"
 
 
-#: The register: add an objective here. Of the first none is ever made, so that it lacks what the others are asked.
+#: The register: add an objective here. The first is never instantiated, so it may stay abstract.
 OBJECTIVES: list[type[Objective]] = [OnlyLevel, Precision, Decision]  # type: ignore[type-abstract]
 
 
 def objective_named(name: str) -> type[Objective]:
     return named(OBJECTIVES, name, "objective")
-
-
-# What is known of papers and reviewers once there are scores, as planning takes it.
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,8 +299,8 @@ def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None) -> B
     """
     if not reviews.scored.any():
         message = (
-            "objective: expected scores to learn from, found planned reviews only; before there are scores more "
-            "reviews of one paper rather than another buy next to nothing, so plan for a level"
+            "objective: expected scores to learn from, found planned reviews only; before there are scores it hardly "
+            "matters which paper gets more reviews, so plan for a level"
         )
         raise InputError(message)
     if draws is None:
@@ -340,8 +328,8 @@ def _summary(reviews: Reviews, draws: FloatArray) -> tuple[FloatArray, FloatArra
         raise InputError(message)
     mean, sd = drawn.mean(axis=0), drawn.std(axis=0, ddof=1)
     item = reviews.item[reviews.scored]
-    missed = (reviews.score[reviews.scored] - mean[item]) ** 2 + sd[item] ** 2
-    error = np.sqrt(missed[np.isfinite(missed)].mean()) if np.isfinite(missed).any() else np.nan
+    square = (reviews.score[reviews.scored] - mean[item]) ** 2 + sd[item] ** 2
+    error = np.sqrt(square[np.isfinite(square)].mean()) if np.isfinite(square).any() else np.nan
     return mean, sd, np.full(reviews.n_reviewers, error)
 
 
@@ -360,7 +348,7 @@ def _averages(reviews: Reviews) -> FloatArray:
     return np.where(count > 0, np.bincount(item, score, reviews.n_items) / np.maximum(count, 1), np.nan)
 
 
-# What as many reviews would buy if they were chosen another way, by the same model.
+# Expected gain of the same number of reviews chosen another way, by the same model.
 
 
 def at_random(aim: Objective, extra: FloatArray, count: int) -> float:
@@ -392,9 +380,6 @@ def for_connection(aim: Objective, pairs: IntArray, count: int) -> float:
     return at_random(aim, aim.beliefs.brought_by(used), count - len(used))
 
 
-# What each review of a plan buys, and all of them together.
-
-
 class Bought(NamedTuple):
     """Gain of each review, shape (P,), in words, and the total after all of them."""
 
@@ -405,8 +390,7 @@ class Bought(NamedTuple):
 
 def bought(aim: Objective, table: Reviews, pairs: IntArray) -> Bought:
     """Let reviews, shape (P, 2), arrive one after another; their gains sum to the gain of all."""
-    every = np.arange(table.n_items)
-    extra = np.zeros(table.n_items)
+    every, extra = np.arange(table.n_items), np.zeros(table.n_items)
     losses = aim.losses(every, extra)
     sum_ = float(losses.sum())
     now = aim.total(sum_)
@@ -431,29 +415,28 @@ def purchase(aim: Objective, after: float, count: int, first: int, connection: I
     reviews that would connect the table.
     """
     nothing = np.zeros(aim.beliefs.mean.size)
-    found = (
+    totals = (
         ("at_random", "at random", at_random(aim, nothing, count)),
         ("borderline", "nearest the cut by average", at_the_border(aim, count)),
         ("connection", "for connection only", for_connection(aim, connection, count)),
     )
-    elsewhere = tuple((name, words, value) for name, words, value in found if value is not None)
+    elsewhere = tuple((name, words, value) for name, words, value in totals if value is not None)
     return Purchase(aim.name, aim.unit, aim.left(nothing), after, elsewhere, first, aim.helps)
 
 
-# Choose reviews one after another by what they are expected to gain.
+# Choose reviews one after another by their expected gain.
 #
-# 1. A paper's rate is the gain of its next few reviews over their number, at its best: where a decision is far from
-# open
-#    the first review alone changes nothing, and two or three together do.
+# 1. A paper's rate is the largest mean gain of its next few reviews: if a decision is far from open the first review
+#    alone changes nothing, and two or three together do.
 # 2. The paper of highest rate gets a review; of equals the first.
-# 3. Of those who may write it, the cheapest, then whoever has fewest new reviews, then who tells most, does.
+# 3. Among the allowed reviewers, the cheapest writes it, then one of fewest new reviews, then of highest precision.
 #
-# Gains of different papers add up. Where every further review of a paper gains less than the one before, reviewers are
-# alike and no load, conflict or limit binds, no other choice gains more; elsewhere nothing is promised.
+# Gains of different papers add up. If every further review of a paper gains less than the one before, reviewers are
+# alike and no load, conflict or limit binds, no other choice gains more; otherwise there is no guarantee.
 
-#: Reviews of one paper that are looked at together.
+#: Reviews of one paper that are evaluated together.
 TOGETHER = 3
-#: Gains below this share of all that is to be lost are rounding.
+#: Gains below this share of the total loss are rounding.
 NOTHING = 1e-12
 
 
@@ -492,10 +475,10 @@ def choose(aim: Objective, task: Task, taken: IntArray, most: int) -> Chosen:
         before.append(extra[item])
         extra[item] += aim.beliefs.review_precision[reviewer]
         after.append(extra[item])
-        # The last few reviews of the budget cannot be many of one paper.
-        still = most - len(pairs)
-        changed = every if still < TOGETHER else every[item : item + 1]
-        rate[changed] = rates(aim, changed, extra[changed], left.room[changed], still)
+        # The last few reviews of the budget limit the number per paper.
+        remaining = most - len(pairs)
+        changed = every if remaining < TOGETHER else every[item : item + 1]
+        rate[changed] = rates(aim, changed, extra[changed], left.room[changed], remaining)
     return Chosen(as_pairs(pairs), np.array(before), np.array(after))
 
 
@@ -505,12 +488,11 @@ def rates(aim: Objective, item: IntArray, extra: FloatArray, room: IntArray, mos
     ``extra`` is the precision beyond the pending one and ``room`` the number of reviews each item may get, shape (K,);
     ``most`` reviews are left in all.
     """
-    now = aim.losses(item, extra)
-    found = np.zeros(item.size)
+    now, best = aim.losses(item, extra), np.zeros(item.size)
     for count in range(1, min(TOGETHER, most) + 1):
         then = aim.losses(item, extra + count * aim.beliefs.typical)
-        found = np.maximum(found, np.where(room >= count, (now - then) / count, 0.0))
-    return found
+        best = np.maximum(best, np.where(room >= count, (now - then) / count, 0.0))
+    return best
 
 
 class _Readers:
@@ -546,9 +528,6 @@ class _Readers:
         if self.left.places.any:
             may &= ~np.array([self.left.full(j, item) for j in range(may.size)])
         return may
-
-
-# Of the reviews that do the same join, take the one of largest gain.
 
 
 def favoured(aim: Objective, target: Target, task: Task, pairs: IntArray, clock: Clock) -> IntArray:

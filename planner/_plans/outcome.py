@@ -1,4 +1,4 @@
-"""How planning ended."""
+"""The status of a plan, its expected gain, shortages and rules in words, and recruits."""
 
 from __future__ import annotations
 
@@ -19,22 +19,20 @@ if TYPE_CHECKING:
 
 
 class PlanStatus(Status):
-    """What a plan is, by name; :attr:`text` says it to people.
+    """Status of a plan; :attr:`text` explains it.
 
     >>> PlanStatus("feasible").text
-    'This plan does it; whether fewer would do is open.'
+    'This plan reaches the target; whether a smaller one does is open.'
     """
 
     OPTIMAL = "optimal", "This is proved to be the smallest plan."
-    FEASIBLE = "feasible", "This plan does it; whether fewer would do is open."
+    FEASIBLE = "feasible", "This plan reaches the target; whether a smaller one does is open."
     INFEASIBLE = "infeasible", "There is no such plan."
-    BUDGET_EXHAUSTED = "budget_exhausted", "This is a part of the way only."
-    LEVEL_MISSED = "level_missed", "This is a part of the way only."
-
-    BEST_EFFORT = "best_effort", "What was asked for cannot be had: this is the most of it that was found."
-
-    EXTENDED = "extended", "The target is reached; the reviews beyond it went, one by one, where they gain most."
-    CHOSEN = "chosen", "Each review is the one that gains most after those before it."
+    BUDGET_EXHAUSTED = "budget_exhausted", "This plan is partial."
+    LEVEL_MISSED = "level_missed", "This plan is partial."
+    BEST_EFFORT = "best_effort", "No plan meets the request: this is the best partial plan found."
+    EXTENDED = "extended", "The target is reached; further reviews were chosen one by one, each for the largest gain."
+    CHOSEN = "chosen", "Reviews were chosen one by one, each for the largest gain after those before it."
 
     @property
     def may_grow(self) -> bool:
@@ -50,9 +48,6 @@ class PlanStatus(Status):
     def reaches(self) -> bool:
         """Whether such a plan reaches its target."""
         return self in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE, PlanStatus.EXTENDED)
-
-
-# What the reviews of a plan buy, and what as many would buy elsewhere.
 
 
 @dataclass(frozen=True)
@@ -73,45 +68,37 @@ class Purchase:
     helps: str
 
     def to_dict(self) -> dict[str, Any]:
-        found = {"objective": self.objective, "unit": self.unit, "before": self.before, "after": self.after}
-        return {**found, "elsewhere": {name: after for name, _, after in self.elsewhere}}
+        totals = {"objective": self.objective, "unit": self.unit, "before": self.before, "after": self.after}
+        return {**totals, "elsewhere": {name: after for name, _, after in self.elsewhere}}
 
     def sentences(self) -> list[str]:
-        said = [f"expected with these reviews: {self.after:.2f} {self.unit}, without them {self.before:.2f}"]
+        sentences = [f"expected with these reviews: {self.after:.2f} {self.unit}, without them {self.before:.2f}"]
         if self.elsewhere:
             others = ", ".join(f"{words} {after:.2f}" for _, words, after in self.elsewhere)
-            said.append(f"as many reviews elsewhere: {others}")
-            # What a page rounds alike is no difference.
+            sentences.append(f"the same number of reviews elsewhere: {others}")
+            # Equal after rounding is no difference.
             if round(min(after for _, _, after in self.elsewhere), 2) < round(self.after, 2):
-                said.append("some of those are expected to do better than these, which were chosen one by one")
-        return [
-            *said,
-            "these are expectations, if scores are as noisy as those so far; no proof that no others buy more",
-        ]
-
-
-# What papers are short of, in words.
+                sentences.append("some of those have a better expectation than these, which were chosen one by one")
+        caveat = "these are expectations if future scores are as noisy as the existing ones; optimality is not proved"
+        return [*sentences, caveat]
 
 
 def what_is_missing(people: People, needs: Needs, among: BoolArray) -> list[tuple[int, str]]:
     """Count some papers by the requirement that they miss, described by what they have instead."""
-    panels, found = people.panels, []
-    for group, least in enumerate(panels.least.tolist()):
-        missing = int((needs.members[among, group] > 0).sum())
-        found.append((missing, fewer(people, group, least)))
-    for number, name in enumerate(people.attribute_names):
-        said = f"reviewers of fewer than {panels.different[number]} different values of {name}"
-        found.append((int((needs.different[among, number] > 0).sum()), said))
-    return [(count, said) for count, said in found if count]
+    panels = people.panels
+    members = [fewer(people, group, least) for group, least in enumerate(panels.least.tolist())]
+    values = [
+        f"reviewers of fewer than {panels.different[number]} different values of {name}"
+        for number, name in enumerate(people.attribute_names)
+    ]
+    missing = np.concatenate([needs.members[among] > 0, needs.different[among] > 0], axis=1).sum(axis=0).tolist()
+    return [(count, words) for count, words in zip(missing, members + values, strict=True) if count]
 
 
 def fewer(people: People, group: int, least: int) -> str:
     """Describe a shortage of a panel group: no senior reviewer, fewer than 2 senior reviewers."""
     kind = people.ruled.kind(group, least)
     return f"no {kind}" if least == 1 else f"fewer than {least} {kind}"
-
-
-# Which rules on people hold in a table, paper by paper.
 
 
 class RuleStanding(NamedTuple):
@@ -131,20 +118,17 @@ class RuleStanding(NamedTuple):
 
 def standing(people: People, table: Reviews) -> list[RuleStanding]:
     """Return for each rule the papers of a table on which it holds."""
-    found = []
+    standings = []
     for rule, attribute in zip(people.ruled.rules, people.ruled.attributes, strict=True):
         alone = People(ruled_by([(rule, attribute)], table.n_reviewers))
         holds = (alone.needs(table).each == 0) & (alone.free(table) >= 0).all(axis=1)
         broken = tuple(table.items[i] for i in np.flatnonzero(~holds).tolist())
-        found.append(RuleStanding(rule.text, rule.words(attribute), int(holds.sum()), broken))
-    return found
-
-
-# Further reviewers, who have no conflicts and no reviews yet.
+        standings.append(RuleStanding(rule.text, rule.words(attribute), int(holds.sum()), broken))
+    return standings
 
 
 class Recruits(NamedTuple):
-    """Sufficient number of further reviewers, the maximum load of each, and the items of their reviews, shape (R,)."""
+    """Sufficient number of further reviewers without conflicts, their maximum load, and their items, shape (R,)."""
 
     number: int
     load: int

@@ -1,4 +1,4 @@
-"""A plan of extra reviews: what to add, how far it gets, and what proves it."""
+"""A plan of extra reviews, its effect, and its certificates."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ class PlannedReview:
     cost
         Its cost.
     joins
-        What it joins, in words.
+        The groups that it joins, in words.
     short
-        The same for tables: papers of the groups that it joins, the reviewer's first.
+        The same for tables: sizes of the groups, in papers, the reviewer's first.
     covers
-        Items in the largest group at the level of the target, once this review and those before it have arrived.
+        Items in the largest group at the level of the target, after this review and those before it.
     groups
-        Groups that are left at that level then.
+        Number of groups at that level then.
     affinity
-        Its affinity, 0 where it has none; None where no affinities were given.
+        Its affinity, 0 if it has none; None without affinities.
     gain
-        What it is expected to add to what the reviews before it buy, in the unit of :attr:`Plan.purchase`; None
-        without one, and for a fixed review.
+        Expected gain over the reviews before it, in the unit of :attr:`Plan.purchase`; None without one, and for a
+        fixed review.
     buys
         The same in words.
     """
@@ -68,53 +68,51 @@ class PlannedReview:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Pictured):
-    """The fewest extra reviews that were found, in the order in which they help most.
+    """The fewest extra reviews found, most helpful first.
 
     Parameters
     ----------
     status
-        ``optimal``: proved fewest, and cheapest among those. ``feasible``: reaches the target, and the bound says
-        how many fewer might do. ``infeasible``: proved impossible; ``explanation`` says why. ``budget_exhausted``:
-        the reviews allowed do not suffice; these are the best found. ``level_missed``: the search did not reach it.
-        ``best_effort``: what was asked for cannot be had; this is the most of it. ``extended``: the target is reached
-        and more reviews serve an objective. ``chosen``: all serve an objective,
-        no level was asked for.
+        ``optimal``: proved fewest, and cheapest among those. ``feasible``: reaches the target; the lower bound limits
+        how many fewer might suffice. ``infeasible``: proved impossible; ``explanation`` has the reasons.
+        ``budget_exhausted``: the budget does not suffice; these are the best reviews found. ``level_missed``: the
+        search did not reach the target. ``best_effort``: as close as possible to an infeasible request. ``extended``:
+        the target is reached and more reviews serve an objective. ``chosen``: all serve an objective, without a target.
     target
-        The level asked for; where none was, the one whose groups ``joins`` and ``covers`` tell of.
+        The target level; for a plan without one, the level that ``joins`` and ``covers`` refer to.
     reviews
         The extra reviews, fixed ones included.
     bounds
         Lower bounds with their proofs; :attr:`lower_bound` is the largest.
     explanation
-        Sentences a chair can read: why it is impossible, how far a partial plan gets, what is proved.
+        Sentences for a chair: why it is impossible, how far a partial plan gets, what is proved.
     constraints
-        What was to be respected.
+        The constraints.
     pairs
         The reviews by code, shape (P, 2), in the same order.
     use_scores
-        Whether the scores decided what the existing reviews connect.
+        Whether the scores determine the groups of the existing reviews.
     merges
         Certificate for the target ``double``: merges of reviewers, to be replayed by
         :func:`reviewgraph.verify_merges` on :attr:`reviews_with_plan`.
     prices
-        Certificate for the target ``recoverable`` within loads, where matroid intersection found the plan: a price by
+        Certificate for the target ``recoverable`` within loads, if matroid intersection found the plan: a price by
         reviewer code in the unit of :class:`~planner._plans.constraints.Prices`, positive only for full loads; with
-        these prices added to the costs, no plan is cheaper even if loads do not count.
+        these prices added to the costs, no plan is cheaper even without limits on loads.
     short
-        Certificate of impossibility for ``recoverable``: codes of reviewers who together make so few links,
-        whatever they read, that the loads of the others do not suffice.
+        Certificate of impossibility for ``recoverable``: codes of reviewers who together make too few links, whatever
+        they read, for the loads of the others to suffice.
     max_reviews
-        The budget, fixed reviews included; None if there was none.
+        The budget, fixed reviews included; None without one.
     purchase
-        What the reviews buy; None where a level is all that was asked for.
+        Expected gain of the reviews; None if only a level was requested.
     keeping
-        How likely the level is kept when reviews fail to arrive, where that was asked for; None elsewhere.
+        The probability that the level survives missing reviews, if requested; otherwise None.
     least_load
-        What is proved of :attr:`largest_load`: no plan of as many reviews that costs as much has a smaller one than
-        this; 0 where no such claim is made.
+        Lower bound on :attr:`largest_load` of plans with as many reviews at this cost; 0 if none is proved.
     recruits
-        For a best effort that misses the level: further reviewers with whom there is a whole plan; None where none were
-        looked for, or found.
+        For a best effort that misses the level: further reviewers with whom there is a complete plan; None if none
+        were sought, or found.
     timed_out
         Whether a time limit ended the search, or the summary of the plan, early.
     """
@@ -298,13 +296,13 @@ class Plan(Pictured):
         return after.within(before)
 
     def mail(self) -> dict[Label, str]:
-        """Return one letter a reviewer; who accepted already (fixed reviews) is not asked again."""
+        """Return a letter to each reviewer invited; fixed reviews need no invitation."""
         from reviewgraph.formats.systems.mail import letters
 
         return letters(self.outgoing())
 
     def outgoing(self) -> Outgoing:
-        """Return the reviews as :mod:`reviewgraph.formats.systems` write them; nobody is asked for fixed ones again."""
+        """Return the reviews as :mod:`reviewgraph.formats.systems` write them; fixed ones need no invitation."""
         from reviewgraph.formats.systems.mail import COMPARE
         from reviewgraph.formats.systems.system import Outgoing
 

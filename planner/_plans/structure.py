@@ -1,8 +1,8 @@
 """Kernels that grow doubly connected blocks, reviews added one at a time.
 
-In a structure that Repeat-Union2 has closed, one more review lets exactly one block grow: every other pair of
-blocks shares what it shared before. So what a review brings is found by growing that one block, item by item, and
-forgotten by raising a stamp; nothing is copied and nothing undone.
+In a structure that Repeat-Union2 has closed, one more review grows exactly one block: every other pair of blocks
+shares the same items as before. So the gain of a review is computed by growing that one block, item by item, and
+discarded by raising a stamp; nothing is copied and nothing undone.
 """
 
 from __future__ import annotations
@@ -149,18 +149,11 @@ def overwrite(state: Structure, other: Structure) -> None:
 @kernel
 def restore(state: Structure, saved: Structure) -> None:
     """Copy another structure of the same size into this one."""
-    # By elements: an assignment of a slice takes as long to compile as all else that plans are made by.
+    # By elements: an assignment of a slice takes as long to compile as all other kernels of planning.
     for block in range(saved.root.size):
-        state.root[block], state.head[block], state.tail[block] = (
-            saved.root[block],
-            saved.head[block],
-            saved.tail[block],
-        )
-        state.part[block], state.last[block], state.cover[block] = (
-            saved.part[block],
-            saved.last[block],
-            saved.cover[block],
-        )
+        state.root[block], state.head[block] = saved.root[block], saved.head[block]
+        state.tail[block], state.part[block] = saved.tail[block], saved.part[block]
+        state.last[block], state.cover[block] = saved.last[block], saved.cover[block]
     for item in range(saved.first.size):
         state.first[item] = saved.first[item]
     for entry in range(saved.entries[COUNT]):
@@ -234,8 +227,8 @@ def grow(state: Structure, space: Growth, a: int, b: int) -> None:
     stamp, done, steps = space.extent[STAMP], 0, 0
     take(state, space, find_block(state.root, a))
     take(state, space, find_block(state.root, b))
-    # Repeat-Union2 from one block: the items before ``done`` have told every block that covers them. A block that
-    # is told by two items of different classes joins, and its items wait their turn.
+    # Repeat-Union2 from one block: the items before ``done`` have hit every block that covers them. A block that is
+    # hit by two items of different classes joins, and its items are appended.
     while done < space.extent[ITEMS]:
         thing = space.items[done]
         done += 1
@@ -260,7 +253,7 @@ def drop_anchor(state: Structure, space: Growth) -> int:
     for block in range(state.root.size):
         if state.root[block] == block and (state.cover[block] > state.cover[main] or state.root[main] != main):
             main = block
-    # The structure is closed: another block shares items of one class with the anchor at most, so one number says all.
+    # The structure is closed: another block shares items of at most one class with the anchor, so one number suffices.
     space.anchor[NAME] = main
     space.anchor[MARK] += 1
     mark = space.anchor[MARK]
@@ -305,7 +298,7 @@ def try_take(state: Structure, space: Growth, block: int) -> None:
     if block != space.anchor[NAME]:
         take_on_trial(state, space, block)
         return
-    # Who was hit once in this trial and shares another class with the anchor shares two with the union.
+    # A block that was hit once in this trial and shares another class with the anchor shares two with the union.
     space.taken[block] = stamp
     space.extent[ANCHORED] = 1
     for place in range(space.extent[BLOCKS]):
@@ -325,7 +318,7 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
     try_take(state, space, b)
     rest = state.first.size - state.cover[space.anchor[NAME]]
     while done < space.extent[ITEMS]:
-        # With the anchor in, its items need not be walked: ``touch`` holds what they would tell.
+        # With the anchor in, its items need not be visited: ``touch`` holds the classes they share.
         if space.extent[ANCHORED] == 1 and space.extent[BEYOND] == rest:
             break
         thing = space.items[done]
@@ -357,7 +350,7 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
 @kernel
 def settle(state: Structure, space: Growth) -> int:
     """Make the last growth permanent; return the name of the block."""
-    # The first block keeps its name; the lists of the others are hung on the end of its own.
+    # The first block keeps its name; the lists of the others are appended to its own.
     name = space.blocks[0]
     for position in range(1, space.extent[BLOCKS]):
         other = space.blocks[position]
@@ -405,7 +398,7 @@ def close(state: Structure, space: Growth, block: IntArray, item: IntArray, size
 
     One growth from each block that was given a review is enough: a block that grows later visits all others.
     """
-    # All reviews first: only then is a growth from one block told of all that it can take.
+    # All reviews first: only then does a growth from one block see all that it can take.
     most, before = largest(state), space.extent[STAMP]
     for entry in range(size):
         if not covers_item(state, block[entry], item[entry]):
@@ -461,7 +454,7 @@ def leaving(state: Structure, block: IntArray, item: IntArray, leaves: IntArray)
         leaves[k] = 0 if covers_item(state, block[k], item[k]) else 1
 
 
-# A plan in the making, and who may still read what: the working space of a search.
+# The working space of a search.
 
 #: Register of ``Board.dice``.
 STATE = 0

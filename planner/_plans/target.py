@@ -56,7 +56,7 @@ class Target(ABC):
         super().__init_subclass__(**options)
         missing = [name for name in ("level", "together", "apart", "scales") if not hasattr(cls, name)]
         if missing and not cls.__dict__.get("abstract", False):
-            message = f"{cls.__module__}.{cls.__name__}: a target must say its {', '.join(missing)}"
+            message = f"{cls.__module__}.{cls.__name__}: a target must define {', '.join(missing)}"
             raise TypeError(message)
 
     @property
@@ -119,14 +119,13 @@ class Target(ABC):
         """Items of the largest group, ascending; of equals the one whose items come first."""
         covers = self.groups(reviews, use_scores=use_scores).covers
         most = max((cover.size for cover in covers), default=0)
-        first: list[int] = min((cover.tolist() for cover in covers if cover.size == most), default=[])
-        return np.array(first, np.int64)
+        return np.array(min((cover.tolist() for cover in covers if cover.size == most), default=[]), np.int64)
 
     def __repr__(self) -> str:
         return f"<Target: {self.name}>"
 
 
-# What a search has found and proved so far, and who is told of it.
+# The state of a search: its best plan and bounds.
 
 
 @dataclass(frozen=True)
@@ -154,14 +153,14 @@ class Bound:
 
 @dataclass(frozen=True)
 class PlanProgress(Progress):
-    """How far planning is.
+    """Progress of planning.
 
     Parameters
     ----------
     count
-        Reviews of the best plan; None as long as there is no plan.
+        Reviews of the best plan; None if there is no plan yet.
     lower_bound
-        Reviews that are needed at least.
+        Lower bound on the number of reviews.
     """
 
     count: int | None = None
@@ -234,11 +233,11 @@ class Ledger:
         if self.report is not None:
             count = None if self.pairs is None else len(self.pairs)
             best = "no plan yet" if count is None else f"{count} {noun(count, 'review')}"
-            words = f"best so far: {best}   at least {self.lower_bound} {noun(self.lower_bound, 'is', 'are')} needed"
+            words = f"best plan: {best}   lower bound: {self.lower_bound}"
             self.report(PlanProgress(self.clock.elapsed(), words, None, count, self.lower_bound))
 
 
-# How likely a level is kept when reviews fail to arrive: the losses drawn, and what they tell.
+# The probability that a level survives missing reviews, by simulation.
 
 
 class Estimate(NamedTuple):
@@ -248,9 +247,9 @@ class Estimate(NamedTuple):
     standard_error: float
 
 
-#: Losses drawn at least, whatever the time.
+#: Minimum number of losses drawn.
 LEAST = 10
-#: What stands for an estimate that was not made.
+#: A missing estimate.
 UNKNOWN = Estimate(float("nan"), float("nan"))
 
 
@@ -303,11 +302,11 @@ def estimate(
     return Estimate(kept / drawn, float(np.sqrt(smoothed * (1 - smoothed) / drawn)))
 
 
-# How far reviews get: the papers of the largest group, and how precisely their scores would place them.
+# How far reviews get: the papers of the largest group, and the precision of their scores.
 
 #: Draws of true qualities, of which the median counts; fewer in large groups, where a draw takes seconds.
 DRAWS, FEW_DRAWS, MANY_ITEMS = 5, 1, 300
-#: Items of a group up to which an error is computed, by a dense inverse: it is told after the time limit, in a second.
+#: Items of a group up to which an error is computed, by a dense inverse: a second after the time limit.
 ERROR_UP_TO = 2000
 
 
@@ -356,11 +355,9 @@ def information(owner: IntArray, item: IntArray, quality: FloatArray) -> FloatAr
 def expected_error(table: Reviews, items: IntArray, *, scales: bool) -> float | None:
     """Return the expected standard error of the quality of an item of a group, for noise of one in each score.
 
-    The root mean square over the items, relative to the shift of all of them and, with ``scales``, to the scale; the
-    median over draws of qualities (one draw for more than 300 items). Reviews outside the group are left out. None
-    where there are no items, or more than 2,000.
-
-    Takes O(N^3) for N items.
+    The root mean square over the items, up to a common shift and, with ``scales``, a scale; the median over draws of
+    qualities (one draw for more than 300 items). Reviews outside the group are left out. None for no items, or more
+    than 2,000. Takes O(N^3) for N items.
 
     >>> from reviewgraph import Reviews
     >>> thrice = Reviews.from_pairs([(j, i) for j in range(3) for i in range(4)])
@@ -374,15 +371,15 @@ def expected_error(table: Reviews, items: IntArray, *, scales: bool) -> float | 
     if items.size <= least:
         return 0.0
     owner, item = inside(table, items, least)
-    found = []
+    errors = []
     for quality in qualities(table.n_items, items.size, scales=scales)[:, items]:
         if scales:
             variances = error_variances(owner, item, quality)
         else:
             whole = information(owner, item, quality) + 1.0 / items.size
             variances = np.diag(np.linalg.inv(whole)) - 1.0 / items.size
-        found.append(float(np.sqrt(np.mean(variances))))
-    return float(np.median(np.where(np.isnan(found), np.inf, found)))
+        errors.append(float(np.sqrt(np.mean(variances))))
+    return float(np.median(np.where(np.isnan(errors), np.inf, errors)))
 
 
 def numbers_a_reviewer(*, scales: bool) -> int:
