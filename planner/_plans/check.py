@@ -1,7 +1,7 @@
 """Checks of a plan that share no code with the search that made it.
 
 The reviews, status and bounds of a plan are read as names and compared with the constraints by
-:mod:`reviewgraph.verify`; nothing here imports the search, its proofs or its targets.
+:mod:`reviewgraph.verify`. The search, its proofs and its targets are not imported.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from reviewgraph.verify.graphs import Pair
 
 
-#: Losses drawn to estimate how likely a level is kept, and the tolerance in standard errors.
+#: Losses simulated to estimate how likely a level is kept, and the tolerance in standard errors.
 DRAWN, FAR_OFF = 200, 6
 #: Reviews up to which claims that there is no plan, or none that is cheaper, are tested by trying.
 TRIED_UP_TO = 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
@@ -208,29 +209,25 @@ def best_few(
     ``whole`` is a plan that reaches the target with more reviews, or a partial one, if known; ``allowed`` is None if
     time ran out without a plan.
     """
-    known = 0 if whole is None else len(whole)
-    most = min(task.start.room, max(_part(task), known) if allowed is None else allowed)
-    judge = Judge(task, target, clock)
-    if task.candidates_up_to <= LISTED and _sets(len(judge.allowed), most) <= SETS:
-        return _try_all(judge, most, clock)
-    found = whole[:most] if whole is not None else no_pairs()
-    try:
-        found = _grown(judge, whole, most, clock)
-        found = sharpened(judge, found, most, clock)
-    except (KeyboardInterrupt, TimeOver):
-        pass
-    return found, False
+    if allowed is None:
+        allowed = max(most_without_budget(task), 0 if whole is None else len(whole))
+    most, judge = min(task.start.room, allowed), Judge(task, target, clock)
+    if task.candidates_up_to <= LISTED:
+        n_sets = sum(comb(len(judge.allowed), size) for size in range(min(most, 8) + 1))
+        if n_sets <= SETS:
+            return _try_all(judge, most, clock)
+    pairs = whole[:most] if whole is not None else no_pairs()
+    with suppress(KeyboardInterrupt, TimeOver):
+        pairs = _grown(judge, whole, most, clock)
+        pairs = sharpened(judge, pairs, most, clock)
+    return pairs, False
 
 
-def _part(task: Task) -> int:
-    """Return how many reviews a plan holds at most of which time leaves a part only."""
+def most_without_budget(task: Task) -> int:
+    """Return the maximum number of reviews of a partial plan without a budget."""
     if not task.use_scores:
         return AT_MOST
     return min(AT_MOST, max(BY_SCORES // max(task.constraints.reviews.n_reviews, 1), 1))
-
-
-def _sets(pairs: int, most: int) -> int:
-    return sum(comb(pairs, size) for size in range(min(most, 8) + 1))
 
 
 def _try_all(judge: Judge, most: int, clock: Clock) -> tuple[IntArray, bool]:

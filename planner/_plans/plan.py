@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,7 +14,7 @@ from planner.rules import NOTHING_SHORT, Shortage
 from reviewgraph._base.arguments import checked
 from reviewgraph._base.provenance import record_of
 from reviewgraph._base.results import Pictured
-from reviewgraph._base.text import counted, noun
+from reviewgraph._base.text import counted
 
 if TYPE_CHECKING:
     from planner._plans.constraints import Constraints
@@ -139,7 +140,7 @@ class Plan(Pictured):
 
     @property
     def backend(self) -> Backend | None:
-        """The kind of data frame that the reviews planned for came in; None where they came otherwise."""
+        """The kind of data frame of the input; None for other input."""
         return self.constraints.reviews.backend
 
     def headline(self) -> str:
@@ -147,14 +148,13 @@ class Plan(Pictured):
         if self.purchase is not None:
             deal = self.purchase
             return f"{self.status}, {counted(self.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
-        needed = f"{self.lower_bound} {noun(self.lower_bound, 'is', 'are')}"
-        return f"{self.status}, {counted(self.count, 'review')} to {self.target}, at least {needed} needed"
+        return f"{self.status}, {counted(self.count, 'review')} to {self.target}, lower bound {self.lower_bound}"
 
     @property
     def attained(self) -> bool:
-        """Whether the plan does what was asked for: it reaches the level, and keeps it as likely as was wanted.
+        """Whether the plan meets the request: it reaches the target, and keeps it with the wanted probability.
 
-        Where no level was asked for, any plan does.
+        True for any plan without a target.
         """
         return PlanStatus(self.status).may_grow and (self.keeping is None or self.keeping.attained)
 
@@ -170,38 +170,35 @@ class Plan(Pictured):
 
     @property
     def affinity(self) -> float | None:
-        """Sum of the affinities; None where none were given."""
+        """Sum of the affinities; None without affinities."""
         values = [review.affinity for review in self.reviews if review.affinity is not None]
         return None if self.constraints.cost.best is None else float(sum(values))
 
     @property
     def lower_bound(self) -> int:
-        """No plan needs fewer reviews than this."""
+        """Lower bound on the number of reviews of a plan."""
         return max((bound.value for bound in self.bounds), default=0)
 
     @property
     def smallest(self) -> bool:
-        """Whether the plan reaches its target, and none of fewer reviews does."""
+        """Whether the plan reaches its target, and provably no plan of fewer reviews does."""
         return PlanStatus(self.status).reaches and self.count == self.lower_bound
 
     @property
     def largest_load(self) -> int:
-        """Most extra reviews that one reviewer gets."""
-        loads: dict[Label, int] = {}
-        for review in self.reviews:
-            loads[review.reviewer] = loads.get(review.reviewer, 0) + 1
-        return max(loads.values(), default=0)
+        """Maximum extra reviews per reviewer."""
+        return max(Counter(review.reviewer for review in self.reviews).values(), default=0)
 
     @property
     def largest_load_lower_bound(self) -> int | None:
-        """What :attr:`largest_load` is at least in plans as short and as cheap; None where no level is reached."""
+        """Lower bound on :attr:`largest_load` of plans as short and as cheap; None without a target reached."""
         return self.least_load if PlanStatus(self.status).reaches and self.least_load else None
 
     @cached_property
     def reviews_with_plan(self) -> Reviews:
         """The table with the extra reviews as planned ones.
 
-        With ``use_scores`` they hold stand-in scores instead, unlike any other score of their reviewer.
+        With ``use_scores`` they have placeholder scores instead, unlike any other score of their reviewer.
         """
         from planner._plans.constraints import with_extra
 
@@ -209,7 +206,7 @@ class Plan(Pictured):
 
     @property
     def has_part(self) -> bool:
-        """Whether there is no plan, and a best effort gives a part of one: what is fixed does not stand in the way."""
+        """Whether the plan is infeasible but a best effort has a partial one: the fixed reviews respect the limits."""
         rules, fixed = self.constraints, self.constraints.fixed
         loads = np.bincount(fixed[:, 0], minlength=rules.spare.size) <= rules.spare
         limits = np.bincount(fixed[:, 1], minlength=rules.room.size) <= rules.room
@@ -218,7 +215,7 @@ class Plan(Pictured):
 
     @cached_property
     def shortage(self) -> Shortage | None:
-        """What is missing in a best effort, and whom to recruit for it; None for other plans."""
+        """The shortage of a best effort, and recruits that would end it; None for other plans."""
         if self.status != PlanStatus.BEST_EFFORT:
             return None
         rules, table = self.constraints, self.reviews_with_plan
@@ -231,7 +228,7 @@ class Plan(Pictured):
 
     @cached_property
     def rules(self) -> list[RuleStanding]:
-        """How the rules on who reviews an item together stand with the plan; none where there is no plan."""
+        """The status of the rules on who reviews an item together; empty if there is no plan."""
         from planner._plans.outcome import standing
 
         if self.status == PlanStatus.INFEASIBLE:
@@ -240,7 +237,7 @@ class Plan(Pictured):
 
     @cached_property
     def reach(self) -> tuple[Reach, Reach]:
-        """How far the existing reviews get, and these with them: papers in the largest group, and expected error."""
+        """Papers in the largest group and expected error, of the existing reviews and with the plan."""
         from planner._plans.target import reach
         from planner._plans.targets import target_named
 
@@ -320,7 +317,7 @@ class Plan(Pictured):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as the command's ``--json`` prints it."""
+        """Return the plan as ``--json`` prints it."""
         return {
             "status": self.status,
             "target": self.target if self.status != PlanStatus.CHOSEN else None,
@@ -352,7 +349,7 @@ class Plan(Pictured):
         return {key: {"before": getattr(before, of), "after": getattr(after, of)} for key, of in keys.items()}
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return the reviews by column, as the command's ``-o`` writes them."""
+        """Return the reviews by column, as ``-o`` writes them."""
         price = "cost" if self.constraints.cost.best is None else "affinity"
         names = ("item", "reviewer", price, "joins", *(["gain"] if self.purchase is not None else []))
         return {name: [getattr(review, name) for review in self.reviews] for name in names}

@@ -233,7 +233,7 @@ class Ledger:
         if self.report is not None:
             count = None if self.pairs is None else len(self.pairs)
             best = "no plan yet" if count is None else f"{count} {noun(count, 'review')}"
-            words = f"best plan: {best}   lower bound: {self.lower_bound}"
+            words = f"best so far: {best}   lower bound: {self.lower_bound}"
             self.report(PlanProgress(self.clock.elapsed(), words, None, count, self.lower_bound))
 
 

@@ -421,7 +421,8 @@ class Candidates:
     def chunks(self, reviewers: IntArray | None = None) -> Iterator[IntArray]:
         """Yield the pairs of all reviewers, or some, ascending, in arrays of moderate size."""
         some = np.flatnonzero(self.task.spare > 0) if reviewers is None else reviewers
-        chunk, size = list[IntArray](), 0
+        chunk: list[IntArray] = []
+        size = 0
         for j in some.tolist():
             items = self.of(j)
             chunk.append(np.column_stack([np.full(items.size, j), items]))
