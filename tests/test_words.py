@@ -15,7 +15,9 @@ PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if "_build" not 
 
 #: Whether the sources of the packages are held to the same words; off until they are rewritten.
 SOURCES = False
-FOLDERS = ("docs", "README.md", "CONTRIBUTING.md", *(("reviewgraph", "planner", "lsc") if SOURCES else ()))
+#: Rooms of the packages that are rewritten.
+ROOMS = ("planner/_plans",)
+FOLDERS = ("docs", "README.md", "CONTRIBUTING.md", *ROOMS, *(("reviewgraph", "planner", "lsc") if SOURCES else ()))
 
 #: What is not written, as a pattern over the text with blanks for line breaks, and what is.
 FORBIDDEN = {

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 #: Reviewers of a block compared by their extra loads before one is chosen.
 FEW = 64
 #: Gain of a join with the largest block: unknown, or to be computed again.
-UNKNOWN, ASKED = -2, -1
+UNKNOWN, STALE = -2, -1
 
 
 @kernel
@@ -155,7 +155,9 @@ def best_join(state: Structure, space: Growth, board: Board, noise: int) -> tupl
 
 
 @kernel
-def best_beside(state: Structure, space: Growth, board: Board, noise: int, begun: bool) -> tuple[int, int, int, int]:
+def best_join_of_largest(
+    state: Structure, space: Growth, board: Board, noise: int, begun: bool
+) -> tuple[int, int, int, int]:
     """Do as :func:`best_join`, one of the two being the largest block; -1 four times also if it is one reviewer.
 
     With ``begun`` this block has grown by such a join since the last call, and the gains of most joins are still valid.
@@ -168,11 +170,11 @@ def best_beside(state: Structure, space: Growth, board: Board, noise: int, begun
     # A block that has come to share an item with the largest one may help those that share other items with it.
     for b in range(state.root.size):
         if space.touch[b] >= 0 and space.gain[b] == UNKNOWN and b != main and state.cover[b] > 1:
-            space.gain[b], space.blur[b] = ASKED, roll(board.dice, 64 * noise + 8)
+            space.gain[b], space.blur[b] = STALE, roll(board.dice, 64 * noise + 8)
             if begun:
-                ask_around(state, space, b)
+                mark_neighbours(state, space, b)
     for b in range(state.root.size):
-        if space.touch[b] >= 0 and space.gain[b] == ASKED and weigh(state, space, b) == state.first.size:
+        if space.touch[b] >= 0 and space.gain[b] == STALE and weigh(state, space, b) == state.first.size:
             break
     # Other gains fall as the largest block takes in their items: the best is weighed again until it stays the best.
     while True:
@@ -193,7 +195,7 @@ def best_beside(state: Structure, space: Growth, board: Board, noise: int, begun
 
 
 @kernel
-def ask_around(state: Structure, space: Growth, block: int) -> None:
+def mark_neighbours(state: Structure, space: Growth, block: int) -> None:
     """Mark for weighing the joins of blocks that share one item with a block and another with the anchor."""
     entry = state.head[block]
     while entry >= 0:
@@ -201,7 +203,7 @@ def ask_around(state: Structure, space: Growth, block: int) -> None:
         while beside >= 0:
             other = find_block(state.root, state.block[beside])
             if space.gain[other] >= 0:
-                space.gain[other] = ASKED
+                space.gain[other] = STALE
             beside = state.beside[beside]
         entry = state.after[entry]
 
@@ -281,15 +283,15 @@ def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: 
     A cascade that stopped at ``most`` may be continued.
     """
     # The structure is closed at the head of the loop; one review makes one block grow, which closes it again.
-    n_items, beside = state.first.size, False
+    n_items, begun = state.first.size, False
     while largest(state) < n_items:
         space.extent[STEPS] += state.root.size
         if moves.length[COUNT] >= most:
             return False
         reviewer, item, a, b = -1, -1, -1, -1
         if local:
-            reviewer, item, a, b = best_beside(state, space, board, noise, beside)
-        beside = reviewer >= 0
+            reviewer, item, a, b = best_join_of_largest(state, space, board, noise, begun)
+        begun = reviewer >= 0
         if reviewer < 0:
             reviewer, item, a, b = best_join(state, space, board, noise)
         if reviewer < 0:

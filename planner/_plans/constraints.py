@@ -205,7 +205,7 @@ class People:
         crowd = np.bincount(group, minlength=panels.n_groups) > 1
         return places(panels, self.free(table), np.flatnonzero(crowd & (panels.most < NO_MOST)), table.n_reviewers)
 
-    def beside(self, table: Reviews) -> IntArray:
+    def excluded(self, table: Reviews) -> IntArray:
         """Return pairs ``reviewer * N + item`` excluded by a full panel group, ascending.
 
         Takes the time of the items times the members of full panel groups.
@@ -520,14 +520,16 @@ def constrain(
     loads[np.isin(np.arange(loads.size), codes_among(lost.reviewers, table.reviewers))] = 0
     # Limits, and pairs that may not be or must be.
     limit = UNLIMITED if rules.max_per_item is None else min(rules.max_per_item, UNLIMITED)
-    closed = distinct(_closed(table, pairs_of(rules.conflicts or (), "conflicts", known)), lost.keys(table))
+    conflicts = pairs_of(rules.conflicts or (), "conflicts", known)
+    reviewer, item = match_pairs(conflicts, table.reviewer_code, table.item_code, "conflicts")
+    closed = distinct((reviewer * N + item)[(reviewer >= 0) & (item >= 0)], lost.keys(table))
     kept = _fixed(table, pairs_of(rules.fixed or (), "fixed", known), closed)
     if asked is not None:
         loads = _of_willing(table, loads, asked, kept)
     worth = prices(table, cost, affinity, min_affinity)
     who = people(table, rules)
     # Pairs excluded by the floor and the rules are conflicts, unless fixed.
-    barred = distinct(worth.barred(np.flatnonzero(loads > 0), N), who.beside(with_extra(table, kept)))
+    barred = distinct(worth.barred(np.flatnonzero(loads > 0), N), who.excluded(with_extra(table, kept)))
     barred = barred[~occurs(barred, np.sort(kept[:, 0] * N + kept[:, 1]))]
     return Constraints(table, loads, np.full(N, limit, np.int64), distinct(closed, barred), kept, worth, who)
 
@@ -537,11 +539,6 @@ def _of_willing(table: Reviews, loads: IntArray, asked: Mapping[Label, Any], fix
     willing = np.array([label in asked for label in table.reviewers], np.bool_)
     accepted = np.bincount(fixed[:, 0], minlength=loads.size)
     return np.where(willing, loads, np.minimum(loads, accepted))
-
-
-def _closed(table: Reviews, pairs: Columns) -> IntArray:
-    reviewer, item = match_pairs(pairs, table.reviewer_code, table.item_code, "conflicts")
-    return distinct((reviewer * table.n_items + item)[(reviewer >= 0) & (item >= 0)])
 
 
 def _fixed(table: Reviews, pairs: Columns, closed: IntArray) -> IntArray:

@@ -280,19 +280,19 @@ def exchanged(task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generato
 
 def _next(task: Task, pairs: IntArray, rng: np.random.Generator | None) -> list[tuple[int, int]]:
     """One review that joins a group to the main one, or two, or one that brings an item; or none."""
-    rules = _Rules(task, pairs, doubly_connected_components(task.table(pairs), use_scores=True), rng)
+    state = _ScoredGroups(task, pairs, doubly_connected_components(task.table(pairs), use_scores=True), rng)
     best, chosen = 0.0, None
-    for other in rules.outside:
-        gain = rules.worth(other)
+    for other in state.outside:
+        gain = state.worth(other)
         if gain > best:
-            join = rules.join(other)
+            join = state.join(other)
             if join is not None:
                 best, chosen = gain, [join]
-    return chosen or rules.join_by_two() or rules.bring()
+    return chosen or state.join_by_two() or state.bring()
 
 
-class _Rules:
-    """Allowed next reviews, and the groups."""
+class _ScoredGroups:
+    """Groups by scores after some reviews, and the allowed next reviews."""
 
     def __init__(self, task: Task, pairs: IntArray, groups: Components, rng: np.random.Generator | None) -> None:
         self.constraints, self.groups, self.table, self.rng = task.constraints, groups, groups.reviews, rng
@@ -392,7 +392,7 @@ def keep_level(
     """
     search = _Search(task, target, missing, wanted, rng, clock.share(SHARE))
     ledger.pairs = search.grown(ledger.pairs if ledger.pairs is not None else no_pairs(), ledger.budget)
-    ledger.tell()
+    ledger.notify()
     # Half of the time that is left for each.
     half = clock.share(0.5)
     before = estimate(target, task.table(no_pairs()), missing, DRAWS, rng, half)

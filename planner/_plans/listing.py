@@ -94,7 +94,8 @@ def new_pool(groups: int, members: int) -> Pool:
     member: Any = np.zeros(members, np.int32)
     by_group: Any = np.zeros((2, groups), np.int32)
     absorbed: Any = np.zeros(groups, np.int8)
-    return Pool(member, np.zeros(groups + 1, np.int64), *by_group, absorbed, table, np.zeros(3, np.int64))
+    size = np.zeros(3, np.int64)
+    return Pool(member, np.zeros(groups + 1, np.int64), by_group[0], by_group[1], absorbed, table, size)
 
 
 @kernel

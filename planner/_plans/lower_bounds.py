@@ -50,18 +50,14 @@ def missing_links(reviews: Reviews, constraints: Constraints, spare: IntArray) -
     """
     degrees = degrees_of_freedom(reviews)
     missing = "1 link is missing" if degrees == 1 else f"{degrees} links are missing"
-    waste = least_waste(reviews.loads, usable_loads(constraints, spare), degrees)
+    # Extra reviews that each reviewer can take, also limited by the items that they may read.
+    readable = constraints.reviews.n_items - np.diff(constraints.barred_start)
+    waste = least_waste(reviews.loads, np.maximum(np.minimum(spare, readable), 0), degrees)
     if waste is None or waste == 0:
         return Bound(degrees, "degrees of freedom", f"{missing} (degrees of freedom)")
     lost = "1 review" if waste == 1 else f"{waste} reviews"
     words = f"{missing}, plus {lost} to attach reviewers of fewer than two reviews"
     return Bound(degrees + waste, "loads", words)
-
-
-def usable_loads(constraints: Constraints, spare: IntArray) -> IntArray:
-    barred = np.diff(constraints.barred_start)
-    usable: IntArray = np.maximum(np.minimum(spare, constraints.reviews.n_items - barred), 0)
-    return usable
 
 
 def least_waste(loads: IntArray, usable: IntArray, needed: int) -> int | None:

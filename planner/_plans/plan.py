@@ -246,7 +246,7 @@ class Plan(Pictured):
 
     @checked
     def alternatives(self, reviewer: Label, item: Label) -> list[tuple[Label, Label]]:
-        """Pairs that can stand in for one of the reviews if it is declined, the rest being kept; cheapest first.
+        """Return pairs that can replace a declined review, the others being kept; cheapest first.
 
         Raises
         ------
@@ -304,7 +304,7 @@ class Plan(Pictured):
         from reviewgraph.formats.systems.system import Outgoing
 
         table = self.constraints.reviews
-        # Where a level came first, what goes beyond it is asked for its sake, too.
+        # With a target, reviews for an objective are explained by the target, too.
         chosen = self.purchase if self.status == PlanStatus.CHOSEN else None
         return Outgoing(
             self.to_columns(),

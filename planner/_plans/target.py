@@ -215,13 +215,13 @@ class Ledger:
         """Take a plan that reaches the target if it is shorter than the current one."""
         if self.pairs is None or len(pairs) < len(self.pairs):
             self.pairs = pairs
-            self.tell()
+            self.notify()
 
     def prove(self, bound: Bound | None) -> None:
         """Record a lower bound if it is the largest."""
         if bound is not None and (bound.value > self.lower_bound or not self.bounds):
             self.bounds.append(bound)
-            self.tell()
+            self.notify()
 
     def nothing_to_do(self, nothing: IntArray) -> None:
         """Record that the target is reached without a further review."""
@@ -229,7 +229,7 @@ class Ledger:
         self.cheapest = True
         self.offer(nothing)
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         if self.report is not None:
             count = None if self.pairs is None else len(self.pairs)
             best = "no plan yet" if count is None else f"{count} {noun(count, 'review')}"

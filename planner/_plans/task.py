@@ -479,7 +479,7 @@ class Losses(ABC):
 
     @abstractmethod
     def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
-        """Say what is lost."""
+        """Describe a loss."""
 
     def failing(self, table: Reviews, clock: Clock | None = None) -> list[Loss]:
         """List the losses after which no doubly connected component covers all items; only that of nothing, if so.
@@ -539,7 +539,7 @@ def with_rows_lost(task: Task, pairs: IntArray, lost: BoolArray, spare: IntArray
     """
     table, rules, N = task.table(pairs), task.constraints, max(task.n_items, 1)
     # Lost reviews were still asked for: nobody may read them again, and they count where a rule limits people.
-    barred = distinct(table.reviewer[lost] * N + table.item[lost], rules.people.beside(table))
+    barred = distinct(table.reviewer[lost] * N + table.item[lost], rules.people.excluded(table))
     left = task.left(pairs)
     after = replace(
         rules,

@@ -155,17 +155,17 @@ def joins(task: Task, target: Target, pairs: IntArray, clock: Clock) -> tuple[li
     no fixed reviews, ``pairs`` is (P, 2); once the clock is over, reviews are not checked against losses.
     """
     table = task.constraints.reviews
-    known = Known(table, target.groups(table, use_scores=task.use_scores))
+    groups = ArrivingGroups(table, target.groups(table, use_scores=task.use_scores))
     descriptions, covers, left = [], [], []
     backups = None if target.losses is None else Backups(task, target, target.losses, clock)
     for place, others in enumerate(target.merges(task, pairs)):
         j, i = pairs[place].tolist()
-        joined = known.arrival(j, i, others)
+        joined = groups.arrival(j, i, others)
         if backups is not None and not others:
             joined = backups.after(pairs, place) or joined
         descriptions.append(joined._replace(words=f"{table.reviewers[j]} reads paper {table.items[i]}: {joined.words}"))
-        covers.append(known.largest)
-        left.append(known.count)
+        covers.append(groups.largest)
+        left.append(groups.count)
     return descriptions, covers, left
 
 
@@ -201,13 +201,13 @@ class Backups:
     def _joined(self, left: Task, pair: IntArray) -> Joined | None:
         """Describe what a review joins in the reviews left after a loss; None if it joins nothing."""
         j, i = pair.tolist()
-        known = Known(left.constraints.reviews, self.target.groups(left.constraints.reviews))
+        groups = ArrivingGroups(left.constraints.reviews, self.target.groups(left.constraints.reviews))
         (others,) = self.target.merges(left, pair[None, :])
         lost = left.spare[j] <= 0 or not left.constraints.may_read(j, i)
-        return None if lost or (not others and i in known.cover[known.group_of(j)]) else known.arrival(j, i, others)
+        return None if lost or (not others and i in groups.cover[groups.group_of(j)]) else groups.arrival(j, i, others)
 
 
-class Known:
+class ArrivingGroups:
     """Groups as reviews arrive: group g covers ``cover[g]``, in the order in which the items came in.
 
     ``home`` is the forest of groups, each named by the group that took the others in; ``centres`` caches the papers of

@@ -196,16 +196,16 @@ def _bound(task: Task) -> Bound:
     """Items' own needs: no review serves two items."""
     needs, people = task.needs, task.constraints.people
     short = int((needs.reviews > 0).sum())
-    said = []
+    reasons = []
     if short:
-        said.append(
+        reasons.append(
             f"{counted(short, 'paper has', 'papers have')} fewer than {counted(people.min_reviews, 'review')} and "
             f"{noun(short, 'needs', 'need')} {int(needs.each[needs.reviews > 0].sum())} more"
         )
     other = "other " if short else ""
     for missing, kind in what_is_missing(people, needs, needs.reviews == 0):
-        said.append(f"{counted(missing, f'{other}paper has', f'{other}papers have')} {kind}")
-    return Bound(needs.total, "coverage", ", and ".join(said))
+        reasons.append(f"{counted(missing, f'{other}paper has', f'{other}papers have')} {kind}")
+    return Bound(needs.total, "coverage", ", and ".join(reasons))
 
 
 def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
@@ -257,9 +257,9 @@ def _on(task: Task, pairs: IntArray) -> Task:
     return new_task(task.constraints.with_fixed(pairs), task.start.room, use_scores=task.use_scores)
 
 
-def _part(ledger: Ledger, share: float, beside: int = 0) -> Ledger:
-    """Return a ledger for a part of the problem, after ``beside`` reviews were chosen."""
-    allowed = None if ledger.budget is None else ledger.budget - beside
+def _part(ledger: Ledger, share: float, chosen: int = 0) -> Ledger:
+    """Return a ledger for a part of the problem, after ``chosen`` reviews were chosen."""
+    allowed = None if ledger.budget is None else ledger.budget - chosen
     # A partial plan fills the needs already: none is worth exceeding the time.
     return Ledger(ledger.clock.share(share), budget=allowed, part=no_pairs())
 

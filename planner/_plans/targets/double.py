@@ -227,7 +227,9 @@ class RobustTarget(DoubleTarget):
         words = f"each paper needs two reviews, to keep one if the other is lost, and {lacking} are missing"
         ledger.prove(Bound(lacking, "two a paper", words))
         clock = ledger.clock.share(SHARE)
-        for loss in sorted(self.losses.every(table), key=lambda loss: -_weight(loss.reviewer, table))[:COUNTED]:
+        # Nothing lost first, then reviewers of most reviews.
+        size = np.append(table.loads, table.n_items + 1)
+        for loss in sorted(self.losses.every(table), key=lambda loss: -size[loss.reviewer])[:COUNTED]:
             left = after_loss(task, no_pairs(), loss)
             clock.spend(2 * looked_at(table))
             found = lower_bounds.missing_links(left.table(no_pairs()), left.constraints, left.spare)
@@ -268,11 +270,6 @@ class RobustTarget(DoubleTarget):
         oracle = None if settled or not ledger.in_time else self.oracle(task, rng)
         if oracle is not None:
             settle(oracle, ledger, "some loss unrepaired", ledger.clock.share(HALF))
-
-
-def _weight(reviewer: int, table: Reviews) -> int:
-    """Order in which losses are counted: nothing lost first, then reviewers of most reviews."""
-    return table.n_items + 1 if reviewer < 0 else int(table.loads[reviewer])
 
 
 class SurvivesReviewerTarget(RobustTarget):

@@ -61,7 +61,7 @@ def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = Non
     # A plan of the same length may be cheaper.
     if outcome.pairs is not None and (ledger.pairs is None or len(outcome.pairs) <= len(ledger.pairs)):
         ledger.pairs = outcome.pairs
-        ledger.tell()
+        ledger.notify()
     ledger.cheapest = ledger.cheapest or outcome.proved
 
 
@@ -377,7 +377,7 @@ def _intersect(oracle: Oracle, ledger: Ledger) -> bool:
         if not oracle.task.constraints.places.hold(answer.pairs):
             return False
         ledger.pairs, ledger.prices, ledger.cheapest = answer.pairs, answer.prices, True
-        ledger.tell()
+        ledger.notify()
         return ledger.closed
     return _is_short(oracle, ledger, answer.short)
 
@@ -389,17 +389,14 @@ def _is_short(oracle: Oracle, ledger: Ledger, short: IntArray) -> bool:
     missing = degrees_of_freedom(table)
     if links + others >= missing:
         return False
+    reason = f"links missing: {missing}; the spare loads of eligible reviewers sum to {others}"
+    if links:
+        more = f" and {short.size - 5} more" if short.size > 5 else ""
+        names = ", ".join(REVIEWERS[j] for j in short[:5].tolist()) + more
+        reason = (
+            f"links missing: {missing}; {names} can make {links} of them whatever they read, and the spare loads of "
+            f"the others allow at most {others} more"
+        )
     ledger.infeasible, ledger.short = True, short
-    ledger.reasons.append(_shortage(short, links, others, missing))
+    ledger.reasons.append(reason)
     return True
-
-
-def _shortage(short: IntArray, links: int, others: int, missing: int) -> str:
-    if not links:
-        return f"links missing: {missing}; the spare loads of those who may help add up to {others}"
-    more = f" and {short.size - 5} more" if short.size > 5 else ""
-    names = ", ".join(REVIEWERS[j] for j in short[:5].tolist()) + more
-    return (
-        f"links missing: {missing}; even if they read everything they may, {names} can make {links} of them, and "
-        f"the spare loads of the others make at most {others} more"
-    )
