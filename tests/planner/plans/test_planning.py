@@ -399,7 +399,7 @@ def tampered() -> Iterator[tuple[Plan, str]]:
         (review, *rest), bounds = plan.reviews, plan.bounds
         yield replace(plan, status="proved"), "unknown status"
         yield replace(plan, status="budget_exhausted", explanation=("no",)), "the target is reached"
-        yield replace(plan, status="infeasible", explanation=("no",)), "infeasible with reviews"
+        yield replace(plan, status="infeasible", explanation=("no",)), "infeasible, but it has reviews"
         yield replace(plan, reviews=(replace(review, cost=0.5), *rest)), "costs"
         yield replace(plan, reviews=(replace(review, reviewer="nobody"), *rest)), "labels and codes"
         for bound in bounds:

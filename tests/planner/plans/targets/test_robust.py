@@ -138,11 +138,11 @@ def test_a_level_is_kept_as_likely_as_was_asked_for() -> None:
     verify_plan(plan)
     assert plan.to_dict()["keeping"]["attained"]
     lied = replace(plan, keeping=replace(plan.keeping, before=Estimate(1.0, 0.001)))
-    with pytest.raises(InvalidPlan, match="kept with probability 1 before"):
+    with pytest.raises(InvalidPlan, match="probability of 1 that the level is kept before"):
         verify_plan(lied)
     short = plan_extra_reviews(RING, missing=0.1, keep=0.9, max_reviews=0)
     assert not short.attained
-    assert "less than the 0.9 asked for" in short.explanation[-1]
+    assert "below the requested 0.9" in short.explanation[-1]
 
 
 @pytest.mark.parametrize("options", [{"missing": 0.0}, {"missing": 0.1, "keep": 1.0}, {"missing": float("nan")}])
