@@ -139,7 +139,10 @@ class Objective(ABC):
 
     @abstractmethod
     def effect(self, item: int, label: str, before: float, after: float) -> str:
-        """Describe a review that raises the precision beyond the pending one from ``before`` to ``after``."""
+        """Describe a review that raises the precision beyond the pending one from ``before`` to ``after``.
+
+        The text begins with the label, which anonymous reports replace.
+        """
 
     def worth_reading(self) -> int | None:
         """Return the default number of reviews to plan; None if it has to be given."""
@@ -254,7 +257,7 @@ class Precision(Objective):
     def effect(self, item: int, label: str, before: float, after: float) -> str:
         coming = self.beliefs.pending[item] + np.array([before, after])
         error = np.sqrt(variance_left(self.beliefs.sd[[item, item]], coming))
-        return f"the standard error of {label} falls from {error[0]:.2f} to {error[1]:.2f} points"
+        return f"{label} has a standard error of {error[0]:.2f} without this review, {error[1]:.2f} points with it"
 
 
 #: The register: add an objective here. The first is never instantiated, so it may stay abstract.
