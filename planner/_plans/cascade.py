@@ -1,7 +1,8 @@
-"""Kernels that plan by cascades: add the review after which a block grows largest, until one block covers all.
+"""Planning by cascades: add the review after which a block grows largest, until one block covers all items.
 
-A review that joins two blocks sharing one item may be read on either side, about any item of the other: all give
-the same block. So the search chooses pairs of blocks first, and then a reviewer who may read an item.
+A review that joins two blocks sharing one item may be by either side, of any item of the other: all give the same
+block. So the search chooses pairs of blocks first, and then a reviewer who may read an item. The kernels come first,
+then the search for *double*, plans that survive losses, and replacements for single reviews.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from planner._plans.structure import (
     settle,
     try_join,
 )
-from planner._plans.task import CALL, READ, after_loss, looked_at
+from planner._plans.task import CALL, READ, after_loss, looked_at, minimal
 from reviewgraph._base.clock import LOOK, TimeOver
 from reviewgraph.graph.components import connected_components
 from reviewgraph.graph.kernels.compiling import kernel
@@ -52,10 +53,10 @@ if TYPE_CHECKING:
     from reviewgraph._base.clock import Clock
 
 
-#: Reviewers of a block compared by their extra loads before one is asked.
+#: Reviewers of a block compared by their extra loads before one is chosen.
 FEW = 64
-#: What a join with the largest block brings: not known, or to be told anew.
-UNKNOWN, ASKED = -2, -1
+#: Gain of a join with the largest block: unknown, or to be computed again.
+UNKNOWN, STALE = -2, -1
 
 
 @kernel
@@ -67,7 +68,7 @@ def roll(dice: IntArray, sides: int) -> int:
 
 @kernel
 def may_read(board: Board, reviewer: int, item: int) -> bool:
-    """Whether a reviewer has spare load, the item room and places for her groups, and nothing bars the pair."""
+    """Whether a reviewer has spare load, the item has room for the reviewer's groups, and nothing bars the pair."""
     if board.spare[reviewer] <= 0 or board.room[item] <= 0:
         return False
     for place in range(board.group_start[reviewer], board.group_start[reviewer + 1]):
@@ -87,8 +88,8 @@ def may_read(board: Board, reviewer: int, item: int) -> bool:
 
 @kernel
 def reader(state: Structure, board: Board, block: int, item: int) -> int:
-    """Reviewer of a block who may read an item, the least loaded of the first few, or -1."""
-    # The reviewers of each part from a random one on, so that no index is asked more often than others.
+    """Least loaded of the first few reviewers of a block who may read an item, or -1."""
+    # The reviewers of each part from a random one on, so that no index is chosen more often than others.
     part, best, looked = find_block(state.root, block), -1, 0
     while part >= 0 and looked < FEW:
         low, high = board.member_start[part], board.member_start[part + 1]
@@ -121,7 +122,7 @@ def review_across(state: Structure, board: Board, a: int, b: int) -> tuple[int, 
 
 @kernel
 def review_between(state: Structure, board: Board, a: int, b: int) -> tuple[int, int]:
-    """Review that gives either of two blocks an item of the other, the smaller one first; or (-1, -1)."""
+    """Review that gives either of two blocks an item of the other, the smaller block first; or (-1, -1)."""
     if state.cover[a] > state.cover[b]:
         a, b = b, a
     reviewer, item = review_across(state, board, b, a)
@@ -132,11 +133,11 @@ def review_between(state: Structure, board: Board, a: int, b: int) -> tuple[int,
 
 @kernel
 def best_join(state: Structure, space: Growth, board: Board, noise: int) -> tuple[int, int, int, int]:
-    """Two blocks that share an item and grow largest when joined, and a review that joins them; or -1 four times.
+    """Return a review that joins two blocks sharing an item, and the blocks whose union is largest; or -1 four times.
 
-    The size is blurred by up to ``noise`` items.
+    Sizes are blurred by up to ``noise`` items.
     """
-    # Sizes are told in 64ths, so that the last digits break ties at random even without noise.
+    # Sizes are in 64ths, so that the last digits break ties at random even without noise.
     best, reviewer, item, left, right = -1, -1, -1, -1, -1
     drop_anchor(state, space)
     # Every two blocks that share an item; a pair is only kept if somebody may write the review that joins it.
@@ -154,10 +155,12 @@ def best_join(state: Structure, space: Growth, board: Board, noise: int) -> tupl
 
 
 @kernel
-def best_beside(state: Structure, space: Growth, board: Board, noise: int, begun: bool) -> tuple[int, int, int, int]:
-    """Find the same where one of the two is the largest block; -1 four times also where that is one reviewer.
+def best_join_of_largest(
+    state: Structure, space: Growth, board: Board, noise: int, begun: bool
+) -> tuple[int, int, int, int]:
+    """Do as :func:`best_join`, one of the two being the largest block; -1 four times also if it is one reviewer.
 
-    With ``begun`` this block has grown by such a join since it was last asked for: what most joins bring is known then.
+    With ``begun`` this block has grown by such a join since the last call, and the gains of most joins are still valid.
     """
     old, main = space.extent[STAMP], drop_anchor(state, space)
     if state.part[main] < 0:
@@ -167,13 +170,13 @@ def best_beside(state: Structure, space: Growth, board: Board, noise: int, begun
     # A block that has come to share an item with the largest one may help those that share other items with it.
     for b in range(state.root.size):
         if space.touch[b] >= 0 and space.gain[b] == UNKNOWN and b != main and state.cover[b] > 1:
-            space.gain[b], space.blur[b] = ASKED, roll(board.dice, 64 * noise + 8)
+            space.gain[b], space.blur[b] = STALE, roll(board.dice, 64 * noise + 8)
             if begun:
-                ask_around(state, space, b)
+                mark_neighbours(state, space, b)
     for b in range(state.root.size):
-        if space.touch[b] >= 0 and space.gain[b] == ASKED and weigh(state, space, b) == state.first.size:
+        if space.touch[b] >= 0 and space.gain[b] == STALE and weigh(state, space, b) == state.first.size:
             break
-    # Other gains fall, as the largest block takes in what they would bring: the best is weighed until it stays so.
+    # Other gains fall as the largest block takes in their items: the best is weighed again until it stays the best.
     while True:
         best, most = -1, -1
         space.extent[STEPS] += state.root.size
@@ -192,22 +195,22 @@ def best_beside(state: Structure, space: Growth, board: Board, noise: int, begun
 
 
 @kernel
-def ask_around(state: Structure, space: Growth, block: int) -> None:
-    """Let the joins of those blocks be weighed anew that share an item with a block and another with the anchor."""
+def mark_neighbours(state: Structure, space: Growth, block: int) -> None:
+    """Mark for weighing the joins of blocks that share one item with a block and another with the anchor."""
     entry = state.head[block]
     while entry >= 0:
         beside = state.first[state.item[entry]] if space.inside[state.item[entry]] != space.anchor[MARK] else -1
         while beside >= 0:
             other = find_block(state.root, state.block[beside])
             if space.gain[other] >= 0:
-                space.gain[other] = ASKED
+                space.gain[other] = STALE
             beside = state.beside[beside]
         entry = state.after[entry]
 
 
 @kernel
 def weigh(state: Structure, space: Growth, block: int) -> int:
-    """Note what a join with a block brings the anchor, in 64ths of an item, blurred; returns what both then cover."""
+    """Note the gain of joining a block to the anchor, in 64ths of an item, blurred; return the joint cover size."""
     covers = try_join(state, space, space.anchor[NAME], block)
     space.gain[block] = (covers - state.cover[space.anchor[NAME]]) * 64 + space.blur[block]
     space.weighed[block] = space.extent[STAMP]
@@ -216,7 +219,7 @@ def weigh(state: Structure, space: Growth, block: int) -> int:
 
 @kernel
 def blocks_of(state: Structure, space: Growth, thing: int) -> int:
-    """List the distinct blocks that cover an item and one item more in ``near``; returns how many."""
+    """List in ``near`` the distinct blocks that cover an item and at least one more; return their number."""
     space.anchor[NEAR_STAMP] += 1
     count, entry = 0, state.first[thing]
     while entry >= 0:
@@ -234,8 +237,8 @@ def blocks_of(state: Structure, space: Growth, thing: int) -> int:
 def reach_out(state: Structure, board: Board) -> tuple[int, int]:
     """Review by the largest block of an item it lacks, of a large block if possible; or the other way round.
 
-    The way on when no two blocks that share an item can be joined: disconnected pieces, items nobody reviews,
-    reviewers without spare load.
+    The fallback when no two blocks that share an item can be joined: disconnected pieces, unreviewed items, reviewers
+    without spare load.
     """
     main = 0
     for block in range(state.root.size):
@@ -256,12 +259,11 @@ def reach_out(state: Structure, board: Board) -> tuple[int, int]:
                 best, reviewer, item = value, j, thing
     if reviewer >= 0:
         return reviewer, item
-    # Nobody in it may: let another block read one of its items, the larger and the more loads to spare the better.
+    # Nobody in it may: let another block read one of its items, preferably a large one with much spare load.
     best = -1
     for block in range(state.root.size):
         if state.root[block] == block and block != main:
-            load = 0
-            part = block
+            load, part = 0, block
             while part >= 0:
                 for place in range(board.member_start[part], board.member_start[part + 1]):
                     load = max(load, board.spare[board.member[place]])
@@ -276,20 +278,20 @@ def reach_out(state: Structure, board: Board) -> tuple[int, int]:
 
 @kernel
 def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: int, local: int, most: int) -> bool:
-    """Add reviews until one block covers all items; false when none can be added or ``most`` are not enough.
+    """Add reviews until one block covers all items; false if none can be added or ``most`` are not enough.
 
     A cascade that stopped at ``most`` may be continued.
     """
     # The structure is closed at the head of the loop; one review makes one block grow, which closes it again.
-    n_items, beside = state.first.size, False
+    n_items, begun = state.first.size, False
     while largest(state) < n_items:
         space.extent[STEPS] += state.root.size
         if moves.length[COUNT] >= most:
             return False
         reviewer, item, a, b = -1, -1, -1, -1
         if local:
-            reviewer, item, a, b = best_beside(state, space, board, noise, beside)
-        beside = reviewer >= 0
+            reviewer, item, a, b = best_join_of_largest(state, space, board, noise, begun)
+        begun = reviewer >= 0
         if reviewer < 0:
             reviewer, item, a, b = best_join(state, space, board, noise)
         if reviewer < 0:
@@ -308,7 +310,7 @@ def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: 
 
 @kernel
 def follow(state: Structure, space: Growth, board: Board, moves: Moves, left: IntArray, right: IntArray) -> None:
-    """Do joins of blocks, as far as there is room, leaving out those that are implied or that nobody may do."""
+    """Make joins of blocks while there is room, skipping those that are implied or that nobody may make."""
     for k in range(left.size):
         a, b = find_block(state.root, left[k]), find_block(state.root, right[k])
         if a == b or moves.length[COUNT] >= moves.reviewer.size:
@@ -323,7 +325,6 @@ def follow(state: Structure, space: Growth, board: Board, moves: Moves, left: In
 
 @kernel
 def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
-    """Write a review down and take it from the spare loads."""
     place = moves.length[COUNT]
     moves.reviewer[place], moves.item[place], moves.block[place] = reviewer, item, board.home[reviewer]
     moves.length[COUNT] = place + 1
@@ -332,7 +333,7 @@ def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
 
 @kernel
 def rewrite(moves: Moves, other: Moves) -> None:
-    """Write down the reviews of another plan instead."""
+    """Copy another plan into this one."""
     moves.length[COUNT] = other.length[COUNT]
     for place in range(other.length[COUNT]):
         moves.reviewer[place], moves.item[place] = other.reviewer[place], other.item[place]
@@ -341,7 +342,7 @@ def rewrite(moves: Moves, other: Moves) -> None:
 
 @kernel
 def use(board: Board, reviewer: int, item: int, times: int) -> None:
-    """Take a review from what is left; with ``times`` = -1 give it back."""
+    """Take a review from the spare loads and limits; ``times`` = -1 returns it."""
     board.load[reviewer] += times
     board.spare[reviewer] -= times
     board.room[item] -= times
@@ -351,8 +352,7 @@ def use(board: Board, reviewer: int, item: int, times: int) -> None:
 
 @kernel
 def drop_moves(board: Board, moves: Moves, keep: IntArray) -> None:
-    """Take back the reviews whose ``keep`` is 0."""
-    # What is kept moves up; what is dropped gives its load and its room back.
+    """Remove the reviews whose ``keep`` is 0."""
     write = 0
     for place in range(moves.length[COUNT]):
         if keep[place]:
@@ -366,7 +366,7 @@ def drop_moves(board: Board, moves: Moves, keep: IntArray) -> None:
 
 @kernel
 def prune(start: Structure, state: Structure, space: Growth, board: Board, moves: Moves, keep: IntArray) -> None:
-    """Remove reviews without which the plan still does it, one at a time, from a random place on."""
+    """Remove reviews that the target does not need, one at a time, starting at a random place."""
     size = moves.length[COUNT]
     if size == 0:
         return
@@ -380,9 +380,9 @@ def prune(start: Structure, state: Structure, space: Growth, board: Board, moves
 def unmark(
     start: Structure, state: Structure, space: Growth, moves: Moves, keep: IntArray, shift: int, first: int, last: int
 ) -> None:
-    """Mark reviews in ``keep`` by 0 that the others do without, from the turn ``first`` up to ``last``."""
+    """Set ``keep`` to 0 for reviews that the target does not need, from turn ``first`` up to ``last``."""
     size, n_items = moves.length[COUNT], start.first.size
-    # The reviews marked in ``keep`` reach the target; one that they do without stays out for good.
+    # Invariant: the reviews marked in ``keep`` reach the target.
     for turn in range(first, last):
         place = (turn + shift) % size
         keep[place] = 0
@@ -413,16 +413,13 @@ def improve(
     local: int,
     rounds: int,
 ) -> int:
-    """Take some reviews out and complete the plan anew, ``rounds`` times, keeping what is not longer.
-
-    Returns how many rounds made the plan shorter.
-    """
+    """Remove some reviews and complete the plan again, ``rounds`` times, unless it gets longer; return the gains."""
     gained = 0
     for _ in range(rounds):
         size = moves.length[COUNT]
         if size < 2:
             break
-        # Take out up to twelve reviews: anywhere, or in a row, which are those that joined neighbours.
+        # Remove up to twelve reviews: anywhere, or consecutive ones, which joined neighbours.
         out = 1 + roll(board.dice, min(size, 12))
         for place in range(size):
             keep[place] = 1
@@ -433,7 +430,7 @@ def improve(
             begin = roll(board.dice, size)
             for place in range(out):
                 keep[(begin + place) % size] = 0
-        # Complete what is left by another cascade, which may not be longer.
+        # Complete the others by another cascade, which may not be longer.
         rewrite(trial, moves)
         drop_moves(board, trial, keep)
         restore(state, start)
@@ -442,7 +439,7 @@ def improve(
         done = cascade(state, space, board, trial, roll(board.dice, 6), local | roll(board.dice, 2), size)
         if done and roll(board.dice, 64 if local else 8) == 0:
             prune(start, state, space, board, trial, keep)
-        # The board follows the plan that stays: loads of the one that is given up are returned.
+        # The board follows the plan that is kept: loads of the other are returned.
         if done:
             gained += int(trial.length[COUNT] < size)
             rewrite(moves, trial)
@@ -456,7 +453,7 @@ def improve(
 
 @kernel
 def finishing_pairs(state: Structure, space: Growth, left: IntArray, right: IntArray) -> int:
-    """List pairs of blocks that share an item and cover all items once joined; returns how many, at most the room."""
+    """List pairs of blocks that share an item and cover all items once joined; return their number."""
     count, n_items = 0, state.first.size
     drop_anchor(state, space)
     for thing in range(n_items):
@@ -470,11 +467,9 @@ def finishing_pairs(state: Structure, space: Growth, left: IntArray, right: IntA
     return count
 
 
-# Good plans for the target *double*: a cascade, then taking reviews out and completing the plan anew.
-#
-# An anytime method: every call of :func:`improve` makes a given number of rounds and never makes the plan longer.
+# Good plans for the target *double*, an anytime method: a cascade, then removing reviews and completing the plan again.
 
-#: Reviews added between two looks at the clock at most.
+#: Reviews added between two readings of the clock at most.
 AT_ONCE = 16
 #: Entries, and reviews of a plan, from which a cascade grows the largest block only, after its first step.
 LOCAL_FROM, LONG = 20_000, 300
@@ -482,20 +477,10 @@ LOCAL_FROM, LONG = 20_000, 300
 
 @dataclass
 class Search:
-    """A plan in the making.
+    """Plan in the making.
 
-    Parameters
-    ----------
-    task
-        What is planned.
-    board, moves
-        What is left of loads and limits, and the reviews chosen so far.
-    trial
-        Room for another plan, made of this one.
-    state
-        The structure with these reviews.
-    keep
-        Shape (P,): working space that marks the reviews to keep.
+    ``board`` and ``moves`` hold the remaining loads and limits and the chosen reviews, ``trial`` another plan derived
+    from this one, ``state`` the structure with the reviews, and ``keep`` (P,) marks the reviews to keep.
     """
 
     task: Task
@@ -507,44 +492,30 @@ class Search:
 
     @property
     def pairs(self) -> IntArray:
-        """Shape (P, 2): the chosen (reviewer, item) pairs."""
         return self.moves.pairs
 
 
 def new_search(task: Task, length: int, seed: int = 0) -> Search:
-    """Return an empty plan with room for so many reviews."""
-    return Search(
-        *(task, task.board(seed), new_moves(length + 1), new_moves(length + 1), copy_structure(task.start)),
-        np.zeros(length + 1, np.int64),
-    )
+    """Return an empty plan with room for ``length`` reviews."""
+    moves, trial, keep = new_moves(length + 1), new_moves(length + 1), np.zeros(length + 1, np.int64)
+    return Search(task, task.board(seed), moves, trial, copy_structure(task.start), keep)
 
 
 def begin(
     task: Task, length: int, seed: int, noise: int = 0, clock: Clock | None = None, grace: float = 0.0
 ) -> tuple[Search, bool]:
-    """Plan by one cascade; returns the plan and whether it reaches the target.
+    """Plan by one cascade; return the plan and whether it reaches the target.
 
     Each step joins the two blocks whose union grows largest (in large tables, from the second step on, the largest
-    block and another). Takes time of the order of the plan's length times the pairs of blocks that share an item.
-
-    Parameters
-    ----------
-    task
-        What is planned.
-    length
-        Reviews that may be added at most.
-    seed, noise
-        Randomness: sizes are blurred by up to ``noise`` items.
-    clock
-        Looked at now and then, and the work counted; the cascade stops when it is over.
-    grace
-        Seconds and work that it may take all the same, once its kernel is loaded.
+    block and another), with sizes blurred by up to ``noise`` items. The clock is read now and then; the cascade stops
+    when it is over, but may take ``grace`` seconds and work once its kernel is loaded. Time is of the order of the
+    plan's length times the pairs of blocks that share an item.
     """
     search, step, late = new_search(task, length, seed), 1, None
     extend = task.form(cascade)
     while True:
         size = search.moves.made
-        # How often the clock is looked at changes no plan: what a step does changes at LONG alone.
+        # How often the clock is read does not affect the plan: the kind of step changes at LONG alone.
         most = min(size + step, length, LONG if size < LONG else length)
         local = int(is_local(task) or size >= LONG)
         done = extend(search.state, task.space, search.board, search.moves, noise, local, most)
@@ -563,7 +534,7 @@ def is_local(task: Task) -> int:
 
 
 def prune_search(search: Search, clock: Clock) -> None:
-    """Remove reviews that are not needed, as far as there is time; the target stays reached."""
+    """Remove reviews that are not needed, as far as time allows; the target stays reached."""
     task, size = search.task, search.moves.made
     if not task.has_time(unmark):
         return
@@ -579,22 +550,20 @@ def prune_search(search: Search, clock: Clock) -> None:
 
 
 def improve_search(search: Search, rounds: int) -> bool:
-    """Take some reviews out and complete the plan anew, ``rounds`` times; true if the plan became shorter."""
-    task, local = search.task, is_local(search.task)
-    gained = task.form(improve)(
-        *(task.start, search.state, task.space, search.board, search.moves, search.trial, search.keep, local, rounds)
-    )
-    return int(gained) > 0
+    """Remove some reviews and complete the plan again, ``rounds`` times; true if the plan became shorter."""
+    task = search.task
+    plan = (search.state, task.space, search.board, search.moves, search.trial, search.keep)
+    return int(task.form(improve)(task.start, *plan, is_local(task), rounds)) > 0
 
 
-# A few reviews that let one group grow, to begin from where a whole plan is out of reach.
+# A few reviews that grow one group, as starts if a complete plan is out of reach.
 
-#: Cascades tried, more and more at random.
+#: Cascades tried, with increasing randomness.
 CASCADES = 8
 
 
 def cascades(task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
-    """Cascades that stop after ``most`` reviews, each more at random than the one before."""
+    """Yield cascades that stop after ``most`` reviews, each more random than the one before."""
     for seed in range(CASCADES):
         yield begin(task, most, seed, 4 * seed, clock)[0].pairs[:most]
         if clock.over():
@@ -602,7 +571,7 @@ def cascades(task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
 
 
 def joined_pieces(task: Task, most: int, clock: Clock) -> IntArray:
-    """Join the largest piece to the next largest that may be joined, one review each, as long as there is time."""
+    """Join the largest piece to the next largest allowed ones, one review each, while time is left."""
     pieces = connected_components(with_extra(task.constraints.reviews, task.constraints.fixed))
     left = task.left(no_pairs())
     sizes = np.diff(pieces.cover_start)
@@ -630,38 +599,26 @@ def _link(task: Task, who: IntArray, what: IntArray, main: list[int], piece: int
     return None
 
 
-# Plans that survive losses: a greedy by scenarios, and taking reviews out and mending anew.
+# Plans that survive losses: a greedy by scenarios, then removing reviews and repairing the plan.
 #
-# 1. Find the losses after which the level fails; take them one after the other.
-# 2. Where it still fails, plan the joins of what is left, with what is lost as conflicts, and add them.
-# 3. Repeat until no loss fails: a review that is planned may be lost as well.
+# 1. Find the losses after which the level fails; treat them one after the other.
+# 2. If it still fails, plan the joins of the remaining groups, with the lost pairs as conflicts, and add them.
+# 3. Repeat until no loss fails: a planned review may be lost as well.
 # 4. Remove the reviews without which no loss fails either.
 #
-# More reviews never harm, so each step keeps what was mended before.
+# More reviews never harm, so each step keeps the earlier repairs.
 
-#: Items by which sizes are blurred when plans are made anew.
+#: Items by which sizes are blurred when plans are repaired after a removal.
 BLUR = 4
-#: Largest share of a plan that is taken out to be made anew.
+#: Largest share of a plan that is removed at once.
 SHARE = 0.4
-#: Reviews by which a plan made anew may be longer before those that are not needed are looked for.
+#: Reviews by which a repaired plan may be longer before it is pruned.
 SLACK = 2
 
 
 @dataclass(frozen=True)
-class Mender:
-    """The search.
-
-    Parameters
-    ----------
-    task
-        What is planned.
-    losses
-        What may fail to arrive.
-    rng
-        Order of the losses, and what is taken out.
-    clock
-        When to end.
-    """
+class Repairer:
+    """Repairs plans that fail after some loss; ``rng`` orders the losses and chooses the reviews removed."""
 
     task: Task
     losses: Losses
@@ -669,14 +626,14 @@ class Mender:
     clock: Clock
 
     def survives(self, pairs: IntArray) -> bool:
-        """Whether the level outlives every loss; false where time is over before that is known."""
+        """Whether the level survives every loss; false if time is over first."""
         try:
             return not self.losses.failing(self.task.table(pairs), self.clock)
         except TimeOver:
             return False
 
-    def mended(self, pairs: IntArray, blur: int = 0) -> IntArray | None:
-        """Add reviews until the level outlives every loss; None where a loss cannot be mended, or time is over."""
+    def repaired(self, pairs: IntArray, blur: int = 0) -> IntArray | None:
+        """Add reviews until the level survives every loss; None if a loss cannot be repaired, or time is over."""
         while True:
             try:
                 failing = self.losses.failing(self.task.table(pairs), self.clock)
@@ -691,7 +648,7 @@ class Mender:
                 pairs = np.concatenate([pairs, more])
 
     def _joins(self, pairs: IntArray, loss: Loss, blur: int) -> IntArray | None:
-        """Plan the joins that a loss takes; none where others have mended it."""
+        """Plan the joins that repair a loss; none if others have repaired it."""
         left = after_loss(self.task, pairs, loss)
         self.clock.spend(looked_at(left.constraints.reviews))
         if left.is_done:
@@ -704,64 +661,61 @@ class Mender:
         return found.pairs
 
     def pruned(self, pairs: IntArray) -> IntArray:
-        """Remove reviews that are not needed, the first ones first; dearest first where reviews have costs."""
-        cost = self.task.constraints.cost_of
-        for pair in sorted(map(tuple, pairs.tolist()), key=lambda pair: -cost(*pair)):
-            fewer = pairs[(pairs != pair).any(axis=1)]
-            if self.clock.over():
-                break
-            if self.survives(fewer):
-                pairs = fewer
-        return pairs
+        """Remove reviews that are not needed, the dearest first, then by position."""
+        costs = [self.task.constraints.cost_of(j, i) for j, i in pairs.tolist()]
+        places = sorted(range(len(pairs)), key=lambda place: -costs[place])
+        return minimal(pairs, places, self.survives, lambda count: not self.clock.over())
 
     def improve(self, ledger: Ledger) -> None:
-        """Take some reviews out and mend what fails then, until plan and bound meet or time is over."""
+        """Remove some reviews and repair the plan, until plan and bound meet or time is over."""
         pairs = ledger.pairs
         while pairs is not None and len(pairs) > 1 and not ledger.closed and ledger.in_time:
             out = int(self.rng.integers(1, max(2, int(SHARE * len(pairs)) + 1)))
             kept = pairs[np.sort(self.rng.permutation(len(pairs))[out:])]
-            found = self.mended(kept, BLUR)
+            found = self.repaired(kept, BLUR)
             if found is not None and len(found) <= len(pairs) + SLACK:
                 found = self.pruned(found)
-                # Plans of equal length are taken as well: they lead on to others.
+                # Plans of equal length are accepted as well: they may lead to shorter ones.
                 pairs = found if len(found) <= len(pairs) else pairs
                 ledger.offer(pairs)
 
 
-# Reviews that can stand in for one of a plan: for a reviewer who declines, for lower costs, for smaller loads.
+# Replacements for a review of a plan: for a reviewer who declines, for lower costs, for smaller loads.
 
-#: Pairs of blocks looked at, and pairs of a reviewer and an item listed, at most.
+#: Maximum numbers of pairs of blocks, and of pairs of a reviewer and an item.
 MOST_BLOCKS, MOST_PAIRS = 2_000, 20_000
 #: Passes over a plan in search of cheaper or lighter reviews.
 PASSES = 3
-#: Stand-ins listed for the targets whose levels are tested one pair at a time.
+#: Replacements listed for the targets whose levels are tested one pair at a time.
 ENOUGH = 20
 
 
 def substitutes(task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-    """Return allowed pairs that complete a plan without its review number ``place``: cheapest, then lightest, first."""
+    """Return allowed pairs that can replace review number ``place`` of a plan: cheapest, then lightest, first."""
     rest = np.delete(pairs, place, axis=0)
-    state = task.after(rest)
-    left = task.left(rest)
+    state, left = task.after(rest), task.left(rest)
     load = task.spare - left.spare
-    found: set[tuple[int, int]] = set()
-    members, covers = _members(task, state), _covers(task, state)
-    for block, item in _finishing(task, state, covers):
-        if left.room[item] <= 0:
-            continue
-        for j in members[block]:
-            if left.open(j, item) and task.constraints.may_read(j, item):
-                found.add((j, item))
-        if len(found) > MOST_PAIRS:
-            break
+    members: dict[int, list[int]] = {}
+    for reviewer, block in enumerate(task.block_labels(state)[task.home].tolist()):
+        members.setdefault(block, []).append(reviewer)
+    replacements: set[tuple[int, int]] = set()
+    for block, item in _finishing(task, state):
+        if left.room[item] > 0:
+            may_read = task.constraints.may_read
+            replacements |= {(j, item) for j in members[block] if left.open(j, item) and may_read(j, item)}
+            if len(replacements) > MOST_PAIRS:
+                break
     clock.spend(CALL + READ * task.start.size + task.worked())
-    found.discard((int(pairs[place, 0]), int(pairs[place, 1])))
+    replacements.discard((int(pairs[place, 0]), int(pairs[place, 1])))
     cost = task.constraints.cost_of
-    return sorted(found, key=lambda pair: (cost(*pair), load[pair[0]], pair))
+    return sorted(replacements, key=lambda pair: (cost(*pair), load[pair[0]], pair))
 
 
-def _finishing(task: Task, state: Structure, covers: dict[int, set[int]]) -> list[tuple[int, int]]:
+def _finishing(task: Task, state: Structure) -> list[tuple[int, int]]:
     """Return (block, item) pairs after which one block covers all items."""
+    covers: dict[int, set[int]] = {}
+    for block, item in zip(state.block[: state.size].tolist(), state.item[: state.size].tolist(), strict=True):
+        covers.setdefault(find_block.python(state.root, block), set()).add(item)
     left, right = np.empty((2, MOST_BLOCKS), np.int64)
     count = task.form(finishing_pairs)(state, task.space, left, right)
     chosen: dict[tuple[int, int], None] = {}
@@ -775,40 +729,18 @@ def _finishing(task: Task, state: Structure, covers: dict[int, set[int]]) -> lis
     return list(chosen)
 
 
-def _members(task: Task, state: Structure) -> dict[int, list[int]]:
-    label = task.block_labels(state)[task.home]
-    found: dict[int, list[int]] = {}
-    for reviewer, block in enumerate(label.tolist()):
-        found.setdefault(block, []).append(reviewer)
-    return found
-
-
-def _covers(task: Task, state: Structure) -> dict[int, set[int]]:
-    count = state.size
-    found: dict[int, set[int]] = {}
-    for block, item in zip(state.block[:count].tolist(), state.item[:count].tolist(), strict=True):
-        found.setdefault(find_block.python(state.root, block), set()).add(item)
-    return found
-
-
 def polish(task: Task, pairs: IntArray, clock: Clock, most: float) -> IntArray:
     """Exchange reviews one at a time for cheaper ones, then for ones that lower the largest extra load.
 
-    Parameters
-    ----------
-    task, pairs
-        A plan that reaches the target, shape (P, 2).
-    clock
-        When to stop.
-    most
-        Reviews for which stand-ins are looked for, at most.
+    ``pairs`` (P, 2) reach the target; replacements are looked for at most ``most`` times.
     """
     tried = 0
     for _ in range(PASSES):
         changed = False
         for place in range(len(pairs)):
-            load = _loads(task, pairs)
-            if not _may_gain(task, load, int(pairs[place, 0])):
+            load = task.loads(pairs)
+            # Only a cheaper replacement, or one that lowers the largest load, is a gain.
+            if not task.constraints.cost and not load[pairs[place, 0]] == load.max() > 1:
                 continue
             if tried >= most or clock.over():
                 return pairs
@@ -823,19 +755,8 @@ def polish(task: Task, pairs: IntArray, clock: Clock, most: float) -> IntArray:
     return pairs
 
 
-def _loads(task: Task, pairs: IntArray) -> IntArray:
-    """Extra reviews of each reviewer, fixed ones included."""
-    extra = np.concatenate([pairs[:, 0], task.constraints.fixed[:, 0]])
-    return np.bincount(extra, minlength=task.constraints.reviews.n_reviewers)
-
-
-def _may_gain(task: Task, load: IntArray, reviewer: int) -> bool:
-    """Whether a stand-in could be cheaper, or lower the largest extra load."""
-    return bool(task.constraints.cost) or bool(load[reviewer] == load.max() > 1)
-
-
 def _better(task: Task, pairs: IntArray, place: int, load: IntArray, clock: Clock) -> tuple[int, int] | None:
-    """Find a cheaper stand-in, or one as cheap for a reviewer with the largest load whose own stays below it."""
+    """Find a cheaper replacement, or one as cheap that moves a review off the largest load."""
     reviewer, item = int(pairs[place, 0]), int(pairs[place, 1])
     now, most = _price(task, reviewer, item), int(load.max())
     for other in substitutes(task, pairs, place, clock):
@@ -849,23 +770,21 @@ def _better(task: Task, pairs: IntArray, place: int, load: IntArray, clock: Cloc
 
 
 def _price(task: Task, reviewer: int, item: int) -> int:
-    """Return the cost of a pair in the whole units of solvers, so that no rounding of a cost counts."""
+    """Return the cost of a pair in the whole units of solvers, so that rounding does not count."""
     return int(task.constraints.cost.whole(np.array([reviewer * task.n_items + item]))[0])
 
 
 def by_testing(target: Target, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-    """Return what :func:`substitutes` does, for any target: one test a pair, until enough are found or time is over.
+    """Do as :func:`substitutes` for any target: one test per pair, until enough are found or time is over.
 
-    ``task`` knows no fixed reviews; they are among ``pairs``.
+    ``task`` has no fixed reviews; they are among ``pairs``.
     """
-    gone, rest = tuple(pairs[place].tolist()), np.delete(pairs, place, axis=0)
-    kept = set(map(tuple, rest.tolist()))
-    left = task.left(rest)
-    load = task.spare - left.spare
-    found = []
+    rest = np.delete(pairs, place, axis=0)
+    planned, left = set(map(tuple, pairs.tolist())), task.left(rest)
+    load, found = task.spare - left.spare, []
     for j in np.flatnonzero(left.spare > 0).tolist():
         for i in task.constraints.readable(j).tolist():
-            if (j, i) == gone or not left.open(j, i) or (j, i) in kept:
+            if (j, i) in planned or not left.open(j, i):
                 continue
             table = with_extra(task.constraints.reviews, np.vstack([rest, [(j, i)]]), use_scores=task.use_scores)
             if target.reaches_in_time(table, clock, use_scores=task.use_scores):

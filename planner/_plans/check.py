@@ -1,7 +1,7 @@
 """Checks of a plan that share no code with the search that made it.
 
-What decides is what the plan says: its reviews, its status, its bounds. They are read as names, and held to the
-constraints by :mod:`reviewgraph.verify`; nothing here imports the search, its proofs or its targets.
+The reviews, status and bounds of a plan are read as names and compared with the constraints by
+:mod:`reviewgraph.verify`. The search, its proofs and its targets are not imported.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from reviewgraph.verify.graphs import Pair
 
 
-#: Losses drawn to see how likely a level is kept, and standard errors by which a probability may be off.
+#: Losses simulated to estimate how likely a level is kept, and the tolerance in standard errors.
 DRAWN, FAR_OFF = 200, 6
-#: Reviews up to which plans are sought by trying where there is said to be none, or none that is cheaper.
+#: Reviews up to which claims that there is no plan, or none that is cheaper, are tested by trying.
 TRIED_UP_TO = 8
 #: Pairs up to which smaller loads are tried.
 PAIRS = 100_000
@@ -52,18 +52,17 @@ def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
     """Check a plan of any status against its constraints and its claims, without the search.
 
     Pairs must be new, distinct and allowed, the fixed ones among them; loads, limits, rules, the floor and the budget
-    must hold. A plan called optimal or feasible must give every item the reviews and the people that it must
-    have, and reach its target, for ``double`` by replaying its merges; no other plan may. One called optimal must have
-    as many reviews as its bound. Every lower bound is computed again by other code. Prices and shortages are checked
-    by ranks of the count matroid; the least largest load, where there are no costs, by giving out smaller ones. Where
-    there is said to be no plan, all allowed reviews together must miss what is asked for, or a shortage prove it, or
-    small sets are tried. The probability of keeping a level is estimated from other draws and may differ by 6 standard
-    errors.
+    must hold. An optimal or feasible plan must meet the needs of every item and reach its target, for ``double`` by
+    replaying its merges; no other plan may. An optimal plan must have as many reviews as its bound. Every lower bound
+    is recomputed by other code. Prices and shortages are checked by ranks of the count matroid; the bound on the
+    largest load, without costs, by assigning smaller ones. For an infeasible plan all allowed reviews together must
+    miss the target or the needs, or a shortage prove it, or small sets are tried. The probability of keeping a level
+    is estimated from other draws and may differ by 6 standard errors.
 
-    Taken on trust: bounds of the kind ``cuts``, that there is no plan of up to 8 reviews, and that none of up to 8 is
-    cheaper, where more than 5,000 sets of reviews, or a million reviews in them, would have to be looked at; the last
-    two also for longer plans, unless :attr:`Plan.prices` or :attr:`Plan.short` proves them; lists of more than 2,000
-    groups; bounds after a loss, where losses times reviews are more than 5 million.
+    Not checked: bounds of the kind ``cuts``, that there is no plan of up to 8 reviews, and that none of up to 8 is
+    cheaper, if that takes more than 5,000 sets of reviews, or a million reviews in them; the last two also for longer
+    plans, unless :attr:`Plan.prices` or :attr:`Plan.short` proves them; lists of more than 2,000 groups; bounds after
+    a loss, if losses times reviews exceed 5 million.
 
     Takes time near-linear in the reviews for ``double`` and ``connected``, and seconds for a bound made of groups, by
     expansion or by trying.
@@ -71,14 +70,14 @@ def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
     Parameters
     ----------
     plan
-        The plan. It holds the constraints that it was made under.
+        The plan, which holds its constraints.
     rules
-        Rules that its reviews must keep to as well, as :func:`plan_extra_reviews` takes them.
+        Further rules for its reviews, as :func:`plan_extra_reviews` takes them.
 
     Raises
     ------
     InvalidPlan
-        If something does not hold; the message says what.
+        If a claim does not hold; the message names it.
     InputError
         If the rules do not fit the reviews of the plan, or plans use no such rule.
 
@@ -103,7 +102,7 @@ def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
     if PlanStatus(plan.status).reaches:
         _check_target(plan, case)
     elif PlanStatus(plan.status).is_partial and _reached(plan, case, _new(plan)):
-        _fail(f"called {plan.status}, and the target is reached")
+        _fail(f"status {plan.status}, but the target is reached")
     _check_bounds(plan, case)
     _check_certificates(plan, case)
     if plan.keeping is not None:
@@ -116,7 +115,7 @@ def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
 
 
 def _under(plan: Plan, rules: Rules) -> Plan:
-    """Return a plan as if it had been made under other rules, by the same prices."""
+    """Return a plan as if it had been made under other rules, at the same prices."""
     own = plan.constraints
     stated = constrain(own.reviews, asked_rules("verify_plan", rules, {}, HEEDED))
     if stated.reviews.n_reviews != own.reviews.n_reviews:
@@ -125,19 +124,22 @@ def _under(plan: Plan, rules: Rules) -> Plan:
 
 
 def rules_of(plan: Plan) -> PlainRules:
-    """Return what a plan was to respect as plain sets and dictionaries; names are the codes, which are unique."""
+    """Return the constraints of a plan as plain sets and dictionaries; codes serve as names."""
     own, table = plan.constraints, plan.constraints.reviews
     N = max(table.n_items, 1)
     return PlainRules(
         table_of(table),
-        spare=dict(_numbered(own.spare)),
+        spare={str(code): value for code, value in enumerate(own.spare.tolist())},
         barred=frozenset((str(code // N), str(code % N)) for code in own.conflicts.tolist()),
         fixed=tuple(_names(own.fixed)),
         panels=tuple(_panels(own)),
         min_reviews=own.people.min_reviews,
         max_per_item=int(own.room.min()) if own.room.size else None,
         max_reviews=plan.max_reviews,
-        value={(str(code // N), str(code % N)): value for code, value in _valued(own)},
+        value={
+            (str(code // N), str(code % N)): value
+            for code, value in zip(own.cost.code.tolist(), own.cost.value.tolist(), strict=True)
+        },
         default=own.cost.default,
         best=own.cost.best,
         use_scores=plan.use_scores,
@@ -145,7 +147,6 @@ def rules_of(plan: Plan) -> PlainRules:
 
 
 def table_of(reviews: Reviews) -> Table:
-    """Return a table by code."""
     pairs = zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True)
     scores = zip(reviews.score.tolist(), reviews.scored.tolist(), strict=True)
     score = {(str(j), str(i)): y if scored else None for (j, i), (y, scored) in zip(pairs, scores, strict=True)}
@@ -153,7 +154,7 @@ def table_of(reviews: Reviews) -> Table:
 
 
 def _panels(own: Constraints) -> Iterable[PanelRule]:
-    """Give a rule for each limit on a panel group, and for each number of groups that items need."""
+    """Yield one rule for each limit on a panel group, and for each number of groups that items need."""
     panels = own.people.panels
     groups = np.split(panels.group, panels.start[1:-1]) if panels.n_groups else []
     for attribute in range(len(panels.different)):
@@ -171,23 +172,14 @@ def _panels(own: Constraints) -> Iterable[PanelRule]:
             yield PanelRule(AT_LEAST, "different", str(attribute), mine, int(panels.different[attribute]))
 
 
-def _numbered(values: IntArray) -> Iterable[tuple[str, int]]:
-    return ((str(code), value) for code, value in enumerate(values.tolist()))
-
-
-def _valued(own: Constraints) -> Iterable[tuple[int, float]]:
-    return zip(own.cost.code.tolist(), own.cost.value.tolist(), strict=True)
-
-
 def _names(pairs: Iterable[Iterable[int]] | IntArray) -> list[Pair]:
-    """Return pairs of codes as names."""
     return [(str(j), str(i)) for j, i in pairs]
 
 
 def _reached(plan: Plan, case: Case, pairs: list[Pair]) -> bool:
     """Whether no item is short and the level holds.
 
-    Levels after a loss, and those without a test of the verifier, are decided by their own test.
+    Levels after a loss, and those without a test of the verifier, use their own test.
     """
     level = named(ALL, plan.target, "target")
     if level not in ROBUST and level.part("verifier") is not None:
@@ -196,49 +188,45 @@ def _reached(plan: Plan, case: Case, pairs: list[Pair]) -> bool:
 
 
 def _short(case: Case, pairs: list[Pair]) -> int:
-    """Items that lack reviews, or people."""
+    """Return the number of items that lack reviews or panel members."""
     rules = case.rules
     return sum(number > 0 for number in rules.needs(rules.table.with_pairs((*rules.fixed, *pairs))).values())
 
 
 def _with(plan: Plan, pairs: list[Pair]) -> Reviews:
-    """Existing, fixed and some more reviews; with scores, if these count."""
+    """Return existing, fixed and further reviews; with scores if these count."""
     more = np.array([(int(j), int(i)) for j, i in pairs], np.int64).reshape(-1, 2)
     everything = np.concatenate([plan.constraints.fixed, more])
     return with_extra(plan.constraints.reviews, everything, use_scores=plan.use_scores)
 
 
 def _holds(plan: Plan, table: Reviews) -> bool:
-    """Whether a table is at the target, by the level's own test on its structure."""
+    """Whether a table is at the target by the level's own test."""
     bare = Reviews.from_codes(table.reviewer, table.item, reviewers=table.reviewers, items=table.items)
     return named(ALL, plan.target, "target").holds(check(bare).structure)
 
 
 def _check_status(plan: Plan) -> None:
-    """Compare the status with the number of reviews and the bound."""
     reaches = PlanStatus(plan.status).reaches
     if plan.count < plan.lower_bound and reaches:
         _fail(f"{plan.count} reviews are fewer than the bound {plan.lower_bound}")
     if plan.status == PlanStatus.OPTIMAL and plan.count != plan.lower_bound:
-        _fail(f"called optimal with {plan.count} reviews and a bound of {plan.lower_bound}")
+        _fail(f"status optimal with {plan.count} reviews and a bound of {plan.lower_bound}")
     if not reaches and not plan.explanation:
-        _fail(f"called {plan.status} without a reason")
+        _fail(f"status {plan.status} without a reason")
     if plan.status == PlanStatus.CHOSEN and plan.bounds:
-        _fail("no level was asked for, and there is a bound on reviews to one")
-    if plan.purchase is not None and abs(_gained(plan) - plan.purchase.before + plan.purchase.after) > ROUNDING:
-        _fail("the gains of the reviews do not sum to what the plan is said to buy")
+        _fail("expected no bound without a target level, found one")
+    gained = sum(review.gain for review in plan.reviews if review.gain is not None)
+    if plan.purchase is not None and abs(gained - plan.purchase.before + plan.purchase.after) > ROUNDING:
+        _fail("the gains of the reviews do not sum to the gain of the plan")
     if plan.status == PlanStatus.INFEASIBLE and plan.count:
-        _fail("called infeasible with reviews in it")
-
-
-def _gained(plan: Plan) -> float:
-    return sum(review.gain for review in plan.reviews if review.gain is not None)
+        _fail("status infeasible, but it has reviews")
 
 
 def _check_constraints(plan: Plan, case: Case) -> None:
     rules = plan.constraints
     table, closed = rules.reviews, set(rules.conflicts.tolist())
-    # Labels are for people, codes are what is proved: both must tell of the same reviews.
+    # Labels are for people, proofs use codes: both must name the same reviews.
     pairs = [(int(j), int(i)) for j, i in plan.pairs]
     labelled = [(table.reviewer_code.get(review.reviewer), table.item_code.get(review.item)) for review in plan.reviews]
     if labelled != pairs:
@@ -247,17 +235,17 @@ def _check_constraints(plan: Plan, case: Case) -> None:
         _fail("the costs of the reviews are not those of the constraints")
     # Each review is new and allowed.
     if len(set(pairs)) < len(pairs):
-        _fail("a review stands twice")
+        _fail("a review is listed twice")
     for j, i in pairs:
         name = f"reviewer {table.reviewers[j]!r} and item {table.items[i]!r}"
         if j * table.n_items + i in closed:
             _fail(f"{name} are in conflict")
         if i in table.items_of(j):
-            _fail(f"{name} are a review already")
+            _fail(f"{name} are an existing review")
     # Loads, limits, fixed pairs and the budget hold for all of them together.
     for (who, count), limit in (((j, n), rules.spare[j]) for j, n in Counter(j for j, _ in pairs).items()):
         if count > limit:
-            _fail(f"reviewer {table.reviewers[who]!r} gets {count} reviews, and {limit} are spare")
+            _fail(f"reviewer {table.reviewers[who]!r} gets {count} reviews, and the spare load is {limit}")
     for (what, count), limit in (((i, n), rules.room[i]) for i, n in Counter(i for _, i in pairs).items()):
         if count > limit:
             _fail(f"item {table.items[what]!r} gets {count} reviews, and {limit} are allowed")
@@ -270,7 +258,7 @@ def _check_constraints(plan: Plan, case: Case) -> None:
 
 
 def _check_people(plan: Plan, case: Case) -> None:
-    """Hold the reviews that are not fixed to the floor, and to the limits on who reviews an item together."""
+    """Compare reviews that are not fixed with the floor and with the limits on panels."""
     table, floor = plan.constraints.reviews, plan.constraints.cost.floor
     panels = panels_of((*case.rules.table.score, *_names(plan.pairs)))
     for j, i in _new(plan):
@@ -280,14 +268,14 @@ def _check_people(plan: Plan, case: Case) -> None:
         for rule in case.rules.panels:
             held = sum(rule.held([j]).values()) and rule.held(set(panels[i])).get(rule.wanted, 0)
             if rule.option == AT_MOST and held > rule.number:
-                _fail(f"{name}: {held} of the kind {rule.text}, and {rule.number:g} may be")
+                _fail(f"{name}: {held} of the kind {rule.text}, and at most {rule.number:g} are allowed")
 
 
 def _check_target(plan: Plan, case: Case) -> None:
-    """Replay the merges, where the level has such a certificate; ask the level itself elsewhere; count the reviews."""
+    """Replay the merges if the level has such a certificate; otherwise test the level; count the reviews."""
     short = _short(case, _new(plan))
     if short:
-        _fail(f"{short} items are short of reviews, or of people")
+        _fail(f"{short} items are short of reviews, or of panel members")
     if plan.target != Double.name:
         if not _reached(plan, case, _new(plan)):
             _fail(f"the level {plan.target} is not reached")
@@ -307,7 +295,7 @@ def _check_target(plan: Plan, case: Case) -> None:
 
 
 def _check_bounds(plan: Plan, case: Case) -> None:
-    """Compute every bound again; of those made of parts the largest is replayed, which carries the others."""
+    """Recompute every bound; of those made of parts only the largest is replayed, which implies the others."""
     for bound in plan.bounds:
         if bound.kind not in WEAKEST or not case.implies(WEAKEST[bound.kind]):
             _fail(f"unknown kind {bound.kind!r} of bound for the target {case.target}")
@@ -328,51 +316,55 @@ def _check_bounds(plan: Plan, case: Case) -> None:
 
 
 def _check_certificates(plan: Plan, case: Case) -> None:
-    """Check prices and shortages, which say something of the level *recoverable* alone."""
+    """Check prices and shortages, which are defined for the level *recoverable* alone."""
     if (plan.prices is not None or plan.short is not None) and plan.target != Recoverable.name:
         _fail(f"prices and shortages prove nothing for the target {plan.target}")
     wrong = None
     if plan.prices is not None:
-        wrong = wrong_prices(case, _new(plan), dict(_numbered(plan.prices)), lambda pair: _whole(plan, [pair]))
+        wrong = wrong_prices(
+            case,
+            _new(plan),
+            {str(code): price for code, price in enumerate(plan.prices.tolist())},
+            lambda pair: _whole(plan, [pair]),
+        )
     if wrong is None and plan.short is not None:
         wrong = wrong_shortage(case, map(str, plan.short.tolist()))
         if plan.status != PlanStatus.INFEASIBLE:
-            wrong = f"called {plan.status}, with a proof that there is no plan"
+            wrong = f"status {plan.status}, with a proof that there is no plan"
     if wrong is not None:
         _fail(wrong)
 
 
 def _check_keeping(plan: Plan) -> None:
-    """Draw losses anew, and compare how often the level is kept with what the plan says of it."""
+    """Draw new losses and compare how often the level survives with the plan's estimate."""
     keeping = plan.keeping
     if keeping is None:
         return
     rng = np.random.default_rng(len(plan.pairs))
     for name, pairs in (("before", []), ("after", _new(plan))):
-        said, table = getattr(keeping, name), _with(plan, pairs)
+        stated, table = getattr(keeping, name), _with(plan, pairs)
         kept = sum(_holds(plan, table.subset(rng.random(table.n_reviews) >= keeping.missing)) for _ in range(DRAWN))
         share = (kept + 1) / (DRAWN + 2)
-        if abs(share - said.probability) > FAR_OFF * np.hypot(
-            said.standard_error, np.sqrt(share * (1 - share) / DRAWN)
-        ):
-            _fail(f"says that the level is kept with probability {said.probability:g} {name}, and it is {share:g}")
+        error = np.hypot(stated.standard_error, np.sqrt(share * (1 - share) / DRAWN))
+        if abs(share - stated.probability) > FAR_OFF * error:
+            _fail(f"states a probability of {stated.probability:g} that the level is kept {name}, estimated: {share:g}")
 
 
 def _check_there_is_none(plan: Plan, case: Case) -> None:
-    """Look for a plan where there is said to be none."""
+    """Search for a plan although none is claimed to exist."""
     rules = case.rules
     beyond = plan.max_reviews is not None and len(rules.fixed) > plan.max_reviews
     if plan.short is not None or beyond or rules.exceeded(rules.fixed) is not None:
         return
     try:
         if _reached(plan, case, case.pairs) and next(case.plans(TRIED_UP_TO), None) is not None:
-            _fail("called infeasible, and there is a plan")
+            _fail("status infeasible, but there is a plan")
     except (TooMany, TooLarge):
         return
 
 
 def _check_cheapest(plan: Plan, case: Case) -> None:
-    """Look for a cheaper plan of the same length."""
+    """Search for a cheaper plan of the same length."""
     new = _new(plan)
     if len(new) > TRIED_UP_TO:
         return
@@ -382,14 +374,14 @@ def _check_cheapest(plan: Plan, case: Case) -> None:
         return
     if cheapest is not None and cheapest < _whole(plan, new):
         cost = cheapest * plan.constraints.cost.unit
-        _fail(f"called optimal, and a plan of cost {cost:g} beside the fixed reviews exists")
+        _fail(f"status optimal, but a plan of cost {cost:g} besides the fixed reviews exists")
 
 
 def _check_load(plan: Plan, case: Case) -> None:
-    """Try, if no costs are in play, whether a smaller largest load than is said to be the least would do."""
+    """Test, if there are no costs, whether a smaller largest load than the claimed minimum is feasible."""
     least, fixed = plan.largest_load_lower_bound or 0, Counter(reviewer for reviewer, _ in case.rules.fixed)
     if least > plan.largest_load:
-        _fail(f"the largest load is said to be {least} at least, and it is {plan.largest_load}")
+        _fail(f"the lower bound on the largest load is {least}, and the largest load is {plan.largest_load}")
     room = {who: max(min(spare, least - 1) - fixed[who], 0) for who, spare in case.rules.spare.items()}
     if least <= 1 or max(fixed.values(), default=0) >= least or sum(room.values()) < plan.count - fixed.total():
         return
@@ -399,17 +391,16 @@ def _check_load(plan: Plan, case: Case) -> None:
         return
     pairs = [pair for pair in case.pairs if pair[1] in needs]
     if can_be_met(needs, pairs, {who: (0, load) for who, load in room.items()}):
-        _fail(f"the largest load is said to be {least} at least, and {least - 1} would do for what papers need")
+        _fail(f"the lower bound on the largest load is {least}, but {least - 1} suffices for the needs of papers")
 
 
 def _whole(plan: Plan, pairs: Iterable[Pair]) -> int:
-    """Cost of some pairs in the whole units in which plans are proved to be the cheapest."""
+    """Cost of some pairs in the whole units in which plans are proved cheapest."""
     own = plan.constraints
     return sum(round(own.cost_of(int(j), int(i)) / own.cost.unit) for j, i in pairs)
 
 
 def _new(plan: Plan) -> list[Pair]:
-    """Reviews of the plan that are not fixed, by name."""
     fixed = set(_names(plan.constraints.fixed))
     return [pair for pair in _names(plan.pairs) if pair not in fixed]
 

@@ -1,4 +1,4 @@
-"""What a plan of extra reviews must respect, by code: conflicts, spare loads, limits, fixed pairs, costs and people."""
+"""Constraints of a plan of extra reviews, by code: conflicts, spare loads, limits, fixed pairs, costs and panels."""
 
 from __future__ import annotations
 
@@ -32,18 +32,11 @@ if TYPE_CHECKING:
     from reviewgraph.io.sides import Numbered
 
 
-# Places that items have left for panel groups: how many more reviewers of a group each may get.
-
-
 class Places(NamedTuple):
     """The panel groups that may get full, and their places.
 
-    Parameters
-    ----------
-    start, group
-        The groups of reviewer j are ``group[start[j]:start[j + 1]]``, shapes (M + 1,) and (K,).
-    free
-        Shape (N, G): reviewers of a group that an item may still get. Below 0 where it has too many.
+    The groups of reviewer j are ``group[start[j]:start[j + 1]]``, shapes (M + 1,) and (K,). ``free`` (N, G) counts
+    reviewers of a group that an item may still get, below 0 if it has too many.
     """
 
     start: IntArray
@@ -56,30 +49,28 @@ class Places(NamedTuple):
         return bool(self.group.size)
 
     def of(self, reviewer: int) -> list[int]:
-        """Return the groups of a reviewer."""
-        found: list[int] = self.group[self.start[reviewer] : self.start[reviewer + 1]].tolist()
-        return found
+        return self.group[self.start[reviewer] : self.start[reviewer + 1]].tolist()  # type: ignore[no-any-return]
 
     def held_by(self, pairs: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the places that pairs take: the place of the pair in the list, and that in ``free`` as one row."""
+        """Return the places that pairs take: the index of the pair, and that in the flat ``free``."""
         count = np.diff(self.start)[pairs[:, 0]]
         group = self.group[spread(self.start[pairs[:, 0]], count)]
         return np.repeat(np.arange(len(pairs)), count), np.repeat(pairs[:, 1], count) * self.free.shape[1] + group
 
     def open(self, pairs: IntArray) -> BoolArray:
-        """Return which pairs find a place, each alone."""
+        """Return which pairs have a free place, each alone."""
         pair, place = self.held_by(pairs)
         shut = np.bincount(pair[self.free.ravel()[place] <= 0], minlength=len(pairs))
         return np.asarray(shut == 0)
 
     def hold(self, pairs: IntArray) -> bool:
-        """Whether there are places for all of some pairs."""
+        """Whether there are places for all pairs together."""
         taken, count = np.unique(self.held_by(pairs)[1], return_counts=True)
         return bool((count <= self.free.ravel()[taken]).all())
 
 
 def places(panels: Panels, free: IntArray, kept: IntArray, n_reviewers: int) -> Places:
-    """Return the places of some of the panel groups, given by number, ascending."""
+    """Return the places of some panel groups, given by number, ascending."""
     number = np.full(panels.n_groups, -1, np.int64)
     number[kept] = np.arange(kept.size)
     if not kept.size:
@@ -89,18 +80,18 @@ def places(panels: Panels, free: IntArray, kept: IntArray, n_reviewers: int) -> 
     return Places(before[panels.start], number[panels.group[counts]], np.ascontiguousarray(free[:, kept]))
 
 
-# Who the reviewers are, and what every item must have: rules on its reviewers, and so many reviews.
+# Rules on the reviewers of an item, and its minimum number of reviews.
 
-#: Spare load, reviews or room on an item, where none is stated, or more than anybody means.
+#: Spare load, reviews or room on an item if none is stated, and the maximum.
 UNLIMITED = 10**9
 
 
 class Needs(NamedTuple):
-    """What items are short of.
+    """Reviews that items are short of.
 
-    ``reviews`` (N,) are missing to the least number, ``members`` (N, G) to the least number of each panel group, and
-    ``different`` (N, A) panel groups of each attribute. One review may serve several of them: ``each`` (N,) are the
-    new reviews that an item takes at least, and exactly so where ``exact``.
+    ``reviews`` (N,) are missing to the minimum number, ``members`` (N, G) to the minimum of each panel group, and
+    ``different`` (N, A) panel groups of each attribute. One review may serve several of them: ``each`` (N,) is the
+    minimum number of new reviews of an item, sufficient if ``exact``.
     """
 
     reviews: IntArray
@@ -111,7 +102,6 @@ class Needs(NamedTuple):
 
     @property
     def total(self) -> int:
-        """New reviews that all items take at least."""
         return int(self.each.sum())
 
     def within(self, other: Needs) -> bool:
@@ -120,7 +110,7 @@ class Needs(NamedTuple):
 
 
 class Waived(NamedTuple):
-    """What items do without: ``reviews`` (N,), ``members`` (N, G) and ``different`` (N, A), as in :class:`Needs`."""
+    """Needs that items do without: ``reviews`` (N,), ``members`` (N, G), ``different`` (N, A), as in :class:`Needs`."""
 
     reviews: IntArray
     members: IntArray
@@ -129,19 +119,10 @@ class Waived(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """What is known of reviewers beyond their reviews, and what every item must have.
+    """Rules on the reviewers of an item, and the reviews that every item must have.
 
-    Parameters
-    ----------
-    ruled
-        The rules on who reviews an item together, and the panel groups that they are about.
-    min_reviews
-        Reviews that every item must have, old and new ones together.
-    lost
-        Shape (N, G): reviewers of each panel group who were asked for an item and are not in the table any more.
-        They still count where a rule says how many there may be; by default there are none.
-    waived
-        What items do without where not all that they must have can be had; None where they must have it all.
+    Every item must have ``min_reviews``, old and new. ``lost`` (N, G) counts reviewers of each panel group who were
+    invited for an item but are not in the table; they count towards limits. ``waived`` are needs that cannot be met.
     """
 
     ruled: Ruled = field(default_factory=lambda: ruled_by((), 0))
@@ -151,7 +132,6 @@ class People:
 
     @property
     def panels(self) -> Panels:
-        """What the rules ask of each panel group."""
         return self.ruled.panels
 
     def groups_of(self, reviewers: IntArray) -> tuple[IntArray, IntArray]:
@@ -167,7 +147,6 @@ class People:
         return np.bincount(table.item[place] * size + group, minlength=N * size).reshape(N, size)
 
     def needs(self, table: Reviews) -> Needs:
-        """Return what the items of a table are short of."""
         panels, counts = self.panels, self.counts(table)
         reviews = np.maximum(self.min_reviews - table.reviews_per_item, 0)
         members = np.maximum(panels.least - counts, 0)
@@ -177,7 +156,7 @@ class People:
             reviews = np.maximum(reviews - self.waived.reviews, 0)
             members = np.maximum(members - self.waived.members, 0)
             different = np.maximum(different - self.waived.different, 0)
-        # Who has one value of an attribute at most serves one of its groups only.
+        # A reviewer of at most one value of an attribute serves one of its groups only.
         together = np.where(self._values > 1, _most_of(members, mine), members @ mine)
         apart = -(-different // np.maximum(self._values, 1))
         each = np.maximum(reviews, np.maximum(together, apart).max(axis=1, initial=0))
@@ -186,7 +165,7 @@ class People:
 
     @cached_property
     def _values(self) -> IntArray:
-        """Shape (A,): panel groups of an attribute that one reviewer has at most."""
+        """Shape (A,): maximum number of panel groups of an attribute that one reviewer has."""
         panels = self.panels
         owner = np.repeat(np.arange(panels.start.size - 1), np.diff(panels.start))
         size = max(panels.different.size, 1)
@@ -195,44 +174,41 @@ class People:
 
     @property
     def attribute_names(self) -> list[str]:
-        """The names of the attributes, shape (A,)."""
         return list(dict.fromkeys(attribute.name for attribute in self.ruled.attributes))
 
     @property
     def asks(self) -> bool:
-        """Whether items must have something beside the level."""
+        """Whether items must have more than the level."""
         return self.min_reviews > 0 or bool(self.panels.least.any() or self.panels.different.any())
 
     def without_needs(self) -> People:
-        """Return the same where no item need have anything."""
         panels = self.panels
         free = panels._replace(least=np.zeros_like(panels.least), different=np.zeros_like(panels.different))
         return replace(self, ruled=self.ruled._replace(panels=free), min_reviews=0)
 
     def without(self, lost: Reviews) -> People:
-        """Return the same after some reviews are lost that were asked for all the same."""
+        """Return the same after the loss of some reviews that still count towards limits."""
         return replace(self, lost=self.counts(lost) + (0 if self.lost is None else self.lost))
 
     @property
     def limits(self) -> bool:
-        """Whether a rule says how many reviewers of a panel group there may be."""
         return bool((self.panels.most < NO_MOST).any())
 
     def free(self, table: Reviews) -> IntArray:
-        """Shape (N, G): reviewers of each panel group that items may still get; below 0 where there are too many."""
+        """Shape (N, G): reviewers of each panel group that items may still get; below 0 if there are too many."""
         return self.panels.most - self.counts(table) - (0 if self.lost is None else self.lost)
 
     def places(self, table: Reviews, asked: BoolArray) -> Places:
-        """Return the places that are left for the panel groups of which two or more are asked."""
+        """Return the free places of the panel groups that two or more candidates have."""
         panels = self.panels
         _, group = self.groups_of(np.flatnonzero(asked))
         crowd = np.bincount(group, minlength=panels.n_groups) > 1
         return places(panels, self.free(table), np.flatnonzero(crowd & (panels.most < NO_MOST)), table.n_reviewers)
 
-    def beside(self, table: Reviews) -> IntArray:
-        """Return pairs ``reviewer * N + item`` for which an item has as many of a panel group as it may, ascending.
+    def excluded(self, table: Reviews) -> IntArray:
+        """Return pairs ``reviewer * N + item`` excluded by a full panel group, ascending.
 
-        Takes the time of the items times the members of panel groups that are full.
+        Takes the time of the items times the members of full panel groups.
         """
         if not self.limits:
             return np.empty(0, np.int64)
@@ -246,43 +222,25 @@ class People:
 
 
 def _most_of(members: IntArray, mine: BoolArray) -> IntArray:
-    """Shape (N, A): the most that is missing of one panel group of each attribute."""
+    """Shape (N, A): the largest shortage of one panel group of each attribute."""
     if not mine.size:
         return np.zeros((len(members), mine.shape[1]), np.int64)
     return np.stack([np.where(mine[:, a], members, 0).max(axis=1) for a in range(mine.shape[1])], axis=1)
 
 
 def people(table: Reviews, rules: Rules) -> People:
-    """Return what rules on panels, and least reviews, ask of a table; unknown reviewers are warned of.
-
-    Raises
-    ------
-    InputError
-        As :func:`~planner.rules.ruled`.
-    """
+    """Return the panel rules and minimum reviews for a table; unknown reviewers raise a warning."""
     asked = ruled(table.reviewers, rules, other=table.item_code, spellings=table.spellings())
     return People(asked, min(rules.min_reviews or 0, UNLIMITED))
-
-
-# What pairs cost: as given, or by how much their affinity is below the highest.
 
 
 @dataclass(frozen=True, eq=False)
 class Prices:
     """Costs of pairs ``reviewer * N + item``; true if they differ.
 
-    Parameters
-    ----------
-    code
-        Shape (K,): pairs whose value is given, ascending.
-    value
-        Shape (K,): their costs, or affinities.
-    default
-        The value of all other pairs.
-    best
-        The highest affinity, where values are affinities: a pair costs what it is below that. None for costs.
-    floor
-        Affinity below which no pair may be planned; then none without an affinity may.
+    ``code`` (K,) are the pairs with a value, ascending, ``value`` (K,) their costs or affinities, ``default`` that of
+    all others. For affinities ``best`` is the highest: a pair costs its distance to it. Pairs of affinity below
+    ``floor``, or without one, may not be planned.
     """
 
     code: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
@@ -295,7 +253,6 @@ class Prices:
         return bool((self.value != self.default).any())
 
     def value_of(self, pair: int) -> float:
-        """Value of a pair: its cost, or its affinity."""
         if not self.code.size:
             return self.default
         place = int(np.searchsorted(self.code, pair))
@@ -303,23 +260,19 @@ class Prices:
         return float(self.value[place]) if known else self.default
 
     def cost_of(self, pair: int) -> float:
-        """Cost of a pair."""
         value = self.value_of(pair)
         return value if self.best is None else self.best - value
 
     def costs(self, pairs: IntArray) -> FloatArray:
-        """Shape (K,): costs of pairs ``reviewer * N + item``."""
-        if not self.code.size:
-            value = np.full(pairs.size, self.default)
-        else:
+        value: FloatArray = np.full(pairs.size, self.default)
+        if self.code.size:
             place = np.minimum(np.searchsorted(self.code, pairs), self.code.size - 1)
             value = np.where(self.code[place] == pairs, self.value[place], self.default)
-        found: FloatArray = value if self.best is None else self.best - value
-        return found
+        return value if self.best is None else self.best - value
 
     @cached_property
     def unit(self) -> float:
-        """What solvers count costs in: a millionth of their size, a thousandth of that where they have more digits.
+        """Unit of costs in solvers: a millionth of their size, a thousandth of that if they have more digits.
 
         >>> Prices(np.array([0]), np.array([2e-9]), 1e-9).unit, Prices(np.array([0]), np.array([1 / 3])).unit
         (1e-15, 1e-09)
@@ -337,45 +290,36 @@ class Prices:
         return np.rint(self.costs(pairs) / self.unit).astype(np.int64)
 
     def affinity_of(self, pair: int) -> float | None:
-        """Affinity of a pair, 0 where none is given; None where values are costs."""
+        """Affinity of a pair, 0 if it has none; None for costs."""
         return None if self.best is None else self.value_of(pair)
 
     def barred(self, reviewers: IntArray, n_items: int) -> IntArray:
-        """Pairs of some reviewers that the floor bars, ascending: those below it, and those without affinity.
-
-        Raises
-        ------
-        InputError
-            If these are too many to be listed.
-        """
+        """Pairs of some reviewers below the floor or without affinity, ascending."""
         if self.floor is None:
             return np.empty(0, np.int64)
         if reviewers.size * n_items > MOST_PAIRS:
             message = (
-                f"min_affinity: expected at most {MOST_PAIRS} pairs of a reviewer who may be asked and an item, found "
-                f"{reviewers.size * n_items}; say who is willing"
+                f"min_affinity: expected at most {MOST_PAIRS} pairs of an available reviewer and an item, found "
+                f"{reviewers.size * n_items}; name the willing reviewers"
             )
             raise InputError(message)
         every = (reviewers[:, np.newaxis] * n_items + np.arange(n_items)).ravel()
         return every[~occurs(every, self.code[self.value >= self.floor])]
 
 
-#: Digits that solvers see of costs behind the first of the largest, where they have no more.
+#: Digits of costs in solvers after the first of the largest, if they have no more.
 DIGITS = 6
-#: The power of ten below which double precision has digits missing.
+#: The power of ten below which double precision loses digits.
 LAST = -300
-#: Pairs that a floor may have to be compared with.
+#: Maximum number of pairs compared with a floor.
 MOST_PAIRS = 30_000_000
 
 
 def prices(table: Reviews, cost: Numbered | None, affinity: Numbered | None, min_affinity: float | None) -> Prices:
-    """Return prices by code; pairs of unknown names are warned of.
+    """Return prices by code; pairs of unknown names raise a warning.
 
-    Raises
-    ------
-    InputError
-        If costs and affinities are given both, or a floor without affinities; if a number is not finite (an
-        affinity may be NaN: none), a pair stands twice, or none of the pairs is of names that we know.
+    Raises InputError for costs and affinities together, a floor without affinities, an infinite number (an affinity may
+    be NaN: none), a repeated pair, or if no pair has known names.
     """
     if affinity is None:
         if min_affinity is not None:
@@ -384,7 +328,7 @@ def prices(table: Reviews, cost: Numbered | None, affinity: Numbered | None, min
         if cost is None:
             return Prices()
         code, value = _by_code(table, numbered_pairs(cost, "cost", COST.role, table.spellings()), "cost")
-        # What no pair costs must not set the unit of the costs that there are.
+        # A default that no pair has must not determine the unit.
         return Prices(code, value, float(value.max(initial=0.0)) if _all_priced(table, code) else 1.0)
     pairs = numbered_pairs(affinity, "affinity", AFFINITY.role, table.spellings())
     if cost is not None and numbered_pairs(cost, "cost", COST.role, table.spellings()).reviewer.size:
@@ -398,7 +342,7 @@ def prices(table: Reviews, cost: Numbered | None, affinity: Numbered | None, min
 
 
 def _all_priced(table: Reviews, code: IntArray) -> bool:
-    """Whether every pair that could be planned is among some codes, which are distinct."""
+    """Whether every pair that could be planned is among distinct codes."""
     there = np.unique(table.reviewer * table.n_items + table.item)
     return bool(there.size + np.count_nonzero(~occurs(code, there)) == table.n_reviewers * table.n_items)
 
@@ -414,28 +358,26 @@ def _by_code(table: Reviews, pairs: Columns, name: str) -> tuple[IntArray, Float
     known = (j >= 0) & (i >= 0) & ~np.isnan(value)
     code = j[known] * table.n_items + i[known]
     order = np.argsort(code, kind="stable")
-    code, found = code[order], value[known][order]
+    code, known_value = code[order], value[known][order]
     if (code[1:] == code[:-1]).any():
         message = f"{name}: expected each (reviewer, item) pair once, found one twice"
         raise InputError(message)
-    return code, found
+    return code, known_value
 
 
-# Tables of reviews with more reviews or reviewers in them, all by code.
+# Tables with more reviews or reviewers, all by code.
 
 
 def no_pairs() -> IntArray:
-    """Return no reviews at all, shape (0, 2)."""
     return np.empty((0, 2), np.int64)
 
 
 def as_pairs(pairs: Iterable[tuple[int, ...]]) -> IntArray:
-    """Return pairs of a reviewer and an item as an array, shape (P, 2)."""
     return np.array(list(pairs), np.int64).reshape(-1, 2)
 
 
 def with_extra(reviews: Reviews, pairs: IntArray, *, use_scores: bool = False) -> Reviews:
-    """Return a table with more reviews, given by code; planned, or with scores unlike all others of the reviewer."""
+    """Return a table with more reviews by code; planned, or with scores unlike all others of the reviewer."""
     score = None
     if use_scores:
         highest = np.abs(reviews.score[reviews.scored]).max(initial=0.0)
@@ -444,7 +386,7 @@ def with_extra(reviews: Reviews, pairs: IntArray, *, use_scores: bool = False) -
 
 
 def with_reviewers(reviews: Reviews, labels: Iterable[Label]) -> Reviews:
-    """Return the table with further reviewers, who have no reviews; all reviewers are numbered in natural order.
+    """Return the table with further reviewers, who have no reviews; all are numbered in natural order.
 
     >>> with_reviewers(Reviews.from_pairs([("b", 1), ("c", 1)]), ["a", "c"]).reviewer.tolist()
     [1, 2]
@@ -453,11 +395,11 @@ def with_reviewers(reviews: Reviews, labels: Iterable[Label]) -> Reviews:
 
 
 def pieces(reviews: Reviews) -> int:
-    """Pieces of the reviewer-item graph that hold items."""
+    """Return the number of pieces of the reviewer-item graph that hold items."""
     return int(np.unique(connected_components(reviews).item_labels).size)
 
 
-#: The rules that a plan keeps to; rewards are refused in words of their own.
+#: The rules that a plan respects; rewards raise their own message.
 HEEDED = (
     "conflicts", "fixed", "gone", "capacity", "spare", "min_reviews", "max_per_item", "willing", "institutions",
     "senior", "attributes", "at_most", "at_least", "rewards",
@@ -468,22 +410,9 @@ HEEDED = (
 class Constraints:
     """Reviews, and who may read what beyond them.
 
-    Parameters
-    ----------
-    reviews
-        The table, with emergency reviewers (reviewers of no review) added.
-    spare
-        Shape (M,): extra reviews each reviewer may be given.
-    room
-        Shape (N,): extra reviews each item may be given.
-    conflicts
-        Shape (C,): the pairs that may not be, as ``reviewer * N + item``, ascending.
-    fixed
-        Shape (F, 2): extra reviews (reviewer, item) that must be in the plan.
-    cost
-        What pairs cost, by ``reviewer * N + item``; 1 by default.
-    people
-        Rules on who reviews an item together, and the reviews that every item must have.
+    ``reviews`` includes emergency reviewers, who have none. ``spare`` (M,) and ``room`` (N,) bound the extra reviews of
+    each reviewer and item. ``conflicts`` (C,) are the excluded pairs, ``reviewer * N + item``, ascending; ``fixed`` (F,
+    2) extra reviews (reviewer, item) are in every plan. ``people`` holds the rules on panels and the minimum reviews.
     """
 
     reviews: Reviews
@@ -495,54 +424,46 @@ class Constraints:
     people: People = field(default_factory=People)
 
     def with_fixed(self, pairs: IntArray) -> Constraints:
-        """Return the same with more pairs fixed."""
         return replace(self, fixed=np.concatenate([self.fixed, pairs]))
 
     def without_needs(self) -> Constraints:
-        """Return the same where no item need have anything but the level."""
         return replace(self, people=self.people.without_needs())
 
     def waiving(self, waived: Waived) -> Constraints:
-        """Return the same where items do without some of what they must have."""
         return replace(self, people=replace(self.people, waived=waived))
 
     def without_fixed(self) -> Constraints:
-        """Return the same with no pair fixed."""
         return replace(self, fixed=self.fixed[:0])
 
     def cost_of(self, reviewer: int, item: int) -> float:
-        """Cost of a pair."""
         return self.cost.cost_of(reviewer * self.reviews.n_items + item)
 
     def affinity_of(self, reviewer: int, item: int) -> float | None:
-        """Affinity of a pair, 0 where it has none; None where no affinities were given."""
+        """Affinity of a pair, 0 if it has none; None without affinities."""
         return self.cost.affinity_of(reviewer * self.reviews.n_items + item)
 
     @cached_property
     def places(self) -> Places:
-        """Places that panel groups have left on items after the fixed reviews."""
+        """Free places of panel groups after the fixed reviews."""
         return self.people.places(with_extra(self.reviews, self.fixed), self.spare > 0)
 
     @cached_property
     def barred_start(self) -> IntArray:
         """Shape (M + 1,): reviewer j may not read the items ``barred[barred_start[j]:barred_start[j + 1]]``."""
-        return np.searchsorted(
-            self.barred_pairs, np.arange(self.reviews.n_reviewers + 1) * max(self.reviews.n_items, 1)
-        ).astype(np.int64)
+        first = np.arange(self.reviews.n_reviewers + 1) * max(self.reviews.n_items, 1)
+        return np.searchsorted(self.barred_pairs, first).astype(np.int64)
 
     @cached_property
     def barred(self) -> IntArray:
-        """Items in conflict or read already, reviewer by reviewer, ascending."""
         return self.barred_pairs % max(self.reviews.n_items, 1)
 
     @cached_property
     def barred_pairs(self) -> IntArray:
         """Pairs in conflict or read already, as ``reviewer * N + item``, ascending."""
-        own = self.reviews.reviewer * self.reviews.n_items + self.reviews.item
-        return distinct(own, self.conflicts)
+        return distinct(self.reviews.reviewer * self.reviews.n_items + self.reviews.item, self.conflicts)
 
     def readable(self, reviewer: int) -> IntArray:
-        """Items that a reviewer may be given, ascending, loads and limits of this moment included."""
+        """Items that a reviewer may be given, ascending, within current loads and limits."""
         if self.spare[reviewer] <= 0:
             return np.empty(0, np.int64)
         free = self.room > 0
@@ -550,7 +471,6 @@ class Constraints:
         return np.flatnonzero(free)
 
     def may_read(self, reviewer: int, item: int) -> bool:
-        """Whether a pair alone is allowed."""
         low, high = self.barred_start[reviewer], self.barred_start[reviewer + 1]
         place = low + np.searchsorted(self.barred[low:high], item)
         barred = place < high and self.barred[place] == item
@@ -566,36 +486,32 @@ def constrain(
 ) -> Constraints:
     """Return rules, and prices given by label, as arrays.
 
-    Unknown names in ``cost``, ``affinity`` and the rules are warned of; among fixed pairs they are refused. Fixed pairs
-    that are reviews already are dropped; the others are held to conflicts, loads and limits, not to the floor, rules on
-    panels and who is willing.
+    Unknown names in ``cost``, ``affinity`` and the rules raise a warning; among fixed pairs they are errors. Fixed
+    pairs that are reviews already are dropped; the others must respect conflicts, loads and limits, not the floor,
+    rules on panels and who is willing.
 
-    Raises
-    ------
-    InputError
-        If a number is not whole or negative, a cost or affinity is not finite, a fixed pair is unknown or in conflict,
-        or labels do not match (:mod:`reviewgraph.io.matching`); as :func:`~planner._plans.constraints.prices` and
-        :func:`~planner._plans.constraints.people`.
+    Raises InputError for a number that is negative or not whole, an infinite cost or affinity, a fixed pair that is
+    unknown or in conflict, or labels that do not match (:mod:`reviewgraph.io.matching`).
     """
     rules = rules or Rules()
-    # Spare loads: of those who have one stated, and of the others.
+    # Spare loads, stated or by default.
     known, capacity, willing = reviews.spellings(), rules.capacity, rules.willing
     others = 0 if capacity is not None else UNLIMITED
     least = others if rules.spare is None else min(rules.spare, UNLIMITED)
     stated = by_label({} if capacity is None else capacity, "capacity", REVIEWER, SPARE.role, known)
     given = {label: _whole(load, f"capacity of reviewer {label!r}") for label, load in stated.items()}
     asked = None if willing is None else dict.fromkeys(labels_of(willing, "willing", REVIEWER, WILLING.role, known))
-    # New names are emergency reviewers, but not those that are a reviewer's written otherwise.
+    # New names are emergency reviewers, unless they are a reviewer's in another spelling.
     for name, labels in (("capacity", given), ("willing", asked or {})):
         match_labels(list(labels), reviews.reviewer_code, name, "reviewer", unknown="new")
     lost = gone_of(rules.gone, known)
     left = without_gone(reviews, lost)
-    # Who has no review left is known all the same, and asked only if a file says so.
+    # Reviewers without remaining reviews stay in the table, and are asked only if a file names them.
     away = [label for label in reviews.reviewers if label not in left.reviewer_code]
     table = with_reviewers(left, [*away, *(label for label in (*given, *(asked or ())) if label not in lost.reviewers)])
     N = table.n_items
     loads = np.full(table.n_reviewers, least, np.int64)
-    # Nor are those who are not of the committee.
+    # The same holds for reviewers outside the committee.
     unasked = [*away, *(label for label in table.origin.outsiders or () if label in table.reviewer_code)]
     loads[codes_among([label for label in unasked if label not in (asked or ())], table.reviewers)] = 0
     for label, load in given.items():
@@ -604,40 +520,33 @@ def constrain(
     loads[np.isin(np.arange(loads.size), codes_among(lost.reviewers, table.reviewers))] = 0
     # Limits, and pairs that may not be or must be.
     limit = UNLIMITED if rules.max_per_item is None else min(rules.max_per_item, UNLIMITED)
-    closed = distinct(_closed(table, pairs_of(rules.conflicts or (), "conflicts", known)), lost.keys(table))
+    conflicts = pairs_of(rules.conflicts or (), "conflicts", known)
+    reviewer, item = match_pairs(conflicts, table.reviewer_code, table.item_code, "conflicts")
+    closed = distinct((reviewer * N + item)[(reviewer >= 0) & (item >= 0)], lost.keys(table))
     kept = _fixed(table, pairs_of(rules.fixed or (), "fixed", known), closed)
     if asked is not None:
         loads = _of_willing(table, loads, asked, kept)
     worth = prices(table, cost, affinity, min_affinity)
     who = people(table, rules)
-    # What the floor and rules bar is a conflict, but for pairs that were fixed all the same.
-    barred = distinct(worth.barred(np.flatnonzero(loads > 0), N), who.beside(with_extra(table, kept)))
+    # Pairs excluded by the floor and the rules are conflicts, unless fixed.
+    barred = distinct(worth.barred(np.flatnonzero(loads > 0), N), who.excluded(with_extra(table, kept)))
     barred = barred[~occurs(barred, np.sort(kept[:, 0] * N + kept[:, 1]))]
     return Constraints(table, loads, np.full(N, limit, np.int64), distinct(closed, barred), kept, worth, who)
 
 
 def _of_willing(table: Reviews, loads: IntArray, asked: Mapping[Label, Any], fixed: IntArray) -> IntArray:
-    """Return the loads of those who are willing; the others have as much as they accepted already."""
+    """Return the loads of willing reviewers; the others keep only what they accepted already."""
     willing = np.array([label in asked for label in table.reviewers], np.bool_)
     accepted = np.bincount(fixed[:, 0], minlength=loads.size)
     return np.where(willing, loads, np.minimum(loads, accepted))
 
 
-def _closed(table: Reviews, pairs: Columns) -> IntArray:
-    """Return the pairs in conflict that we know, as ``reviewer * N + item``, ascending."""
-    reviewer, item = match_pairs(pairs, table.reviewer_code, table.item_code, "conflicts")
-    return distinct((reviewer * table.n_items + item)[(reviewer >= 0) & (item >= 0)])
-
-
 def _fixed(table: Reviews, pairs: Columns, closed: IntArray) -> IntArray:
-    """Return the fixed pairs that are no reviews yet, shape (F, 2), in the order given."""
     reviewer, item = match_pairs(pairs, table.reviewer_code, table.item_code, "fixed", unknown="refused")
     clash = np.flatnonzero(occurs(reviewer * table.n_items + item, closed))
     if clash.size:
-        names = table.reviewers[int(reviewer[clash[0]])], table.items[int(item[clash[0]])]
-        message = (
-            f"fixed: reviewer {names[0]!r} and item {names[1]!r} are fixed and in conflict; remove the pair from one"
-        )
+        j, i = table.reviewers[int(reviewer[clash[0]])], table.items[int(item[clash[0]])]
+        message = f"fixed: reviewer {j!r} and item {i!r} are fixed and in conflict; remove the pair from one"
         raise InputError(message)
     listed = dict.fromkeys(zip(reviewer.tolist(), item.tolist(), strict=True))
     return as_pairs((j, i) for j, i in listed if i not in table.items_of(j))

@@ -1,11 +1,11 @@
-"""The cheapest new reviews that items are short of.
+"""The cheapest new reviews that items are short of, and even loads.
 
 minimise    the cost
 subject to  every item short of n reviews gets n, from the panel groups that are missing; spare loads;
             no more of a panel group than an item may have
 
 An integer programme over the allowed pairs, solved by HiGHS: without rules on people it is a transportation problem,
-whose vertices are whole. Where it is not known how many reviews fill what an item lacks, their number comes first.
+whose vertices are integral. If the number of reviews that meet an item's needs is unknown, it is minimised first.
 """
 
 from __future__ import annotations
@@ -29,58 +29,43 @@ if TYPE_CHECKING:
     from reviewgraph._base.clock import Clock
 
 
-# The same reviews of each item by other reviewers, so that extra loads are as even as they can be.
+# The same reviews of each item by other reviewers, so that extra loads are as even as possible.
 #
 # minimise    the largest extra load, then the number of reviewers who have it, then the next largest, and so on
 # subject to  as many reviews of each item as before, at the same cost; conflicts, spare loads, rules on reviewers
 #
-# A way leads from a heavy reviewer, who hands a review to another one, who hands one on in turn, to somebody with at
-# least two reviews fewer. Loads are as even as they can be once there is no such way [Harvey06]_. Where reviews have
-# costs, only steps that are tight for potentials of a cheapest choice are taken: each way of these costs nothing, and
-# every way that costs nothing consists of these ([Ahuja93]_, chapter 9).
+# A path leads from a heavy reviewer, who hands a review to another one, who hands one on in turn, to one with at least
+# two reviews fewer. Loads are as even as possible once there is no such path [Harvey06]_. If reviews have costs, only
+# steps that are tight for potentials of a cheapest choice are taken: each path of these costs nothing, and every path
+# that costs nothing consists of these ([Ahuja93]_, chapter 9).
 
-#: Reviewers up to which potentials are worked out; beyond, only exchanges of equal costs are made.
+#: Reviewers up to which potentials are computed; beyond, only exchanges of equal costs are made.
 POTENTIALS_UP_TO = 2_000
-#: Larger than any sum of costs, by far.
+#: Exceeds any sum of costs.
 FAR = 2**60
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of a look for takers of a review: in all, and for each reviewer.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of computing the takers of a review: in all, and per reviewer.
 LOOK, EACH = 3e-5, 1e-8
 
 
-class Evened(NamedTuple):
-    """Reviews, shape (P, 2), and whether no others of the same items and cost have a smaller largest extra load."""
+def even(
+    task: Task, pairs: IntArray, clock: Clock, tied: BoolArray | None = None, group: object = None
+) -> tuple[IntArray, bool]:
+    """Hand reviews on along paths until no reviewer can be relieved by one with at least two extra reviews fewer.
 
-    pairs: IntArray
-    proved: bool
-
-
-def even(task: Task, pairs: IntArray, clock: Clock, tied: BoolArray | None = None, group: object = None) -> Evened:
-    """Hand reviews on along ways until no reviewer can be relieved by somebody with two extra reviews fewer.
-
-    Takes O(P M) for each way and at the end, for P reviews and M reviewers; with costs O(M^2) more for each round of
-    the potentials.
-
-    Parameters
-    ----------
-    task
-        Who may read what. Its fixed reviews count in loads, and stay.
-    pairs
-        The reviews beside these, shape (P, 2).
-    clock
-        When to end.
-    tied, group
-        Reviews, shape (P,), that stay within a group of reviewers, and the group of each reviewer, shape (M,). By
-        default everybody may take over any review.
+    Returns the reviews, and whether no others of the same items and cost have a smaller largest extra load.
+    The fixed reviews of the task count in loads, and stay; ``pairs`` (P, 2) exclude them. Reviews ``tied`` (P,) stay
+    within a ``group`` (M,) of reviewers. Takes O(P M) for each path and at the end, for P reviews and M reviewers; with
+    costs O(M^2) more for each round of the potentials.
     """
     if not len(pairs):
-        return Evened(pairs, True)
+        return pairs, True
     ways = _Ways(task, pairs, tied, group)
     done = ways.relieve_all(clock)
-    return Evened(np.column_stack([ways.owner, ways.item]), done and ways.exact)
+    return np.column_stack([ways.owner, ways.item]), done and ways.exact
 
 
 def takers(task: Task, pairs: IntArray, place: int) -> IntArray:
-    """Return who may have one of some reviews instead of its reviewer, at the same cost, of fewest reviews first."""
+    """Return who could take over a review at the same cost, fewest reviews first."""
     ways = _Ways(task, pairs, None, None, priced=False)
     able = np.flatnonzero(ways.takers(place))
     able = able[ways.left.spare[able] > 0]
@@ -88,11 +73,8 @@ def takers(task: Task, pairs: IntArray, place: int) -> IntArray:
 
 
 def share(task: Task, count: int) -> int:
-    """Return the least largest extra load, that of fixed reviews among them, with which so many reviews can be given.
-
-    A count: spare loads alone, whatever conflicts say.
-    """
-    fixed = np.bincount(task.constraints.fixed[:, 0], minlength=task.spare.size)
+    """Return a lower bound on the largest extra load if ``count`` reviews are given, by spare loads alone."""
+    fixed = task.loads(no_pairs())
     low, high = int(fixed.max(initial=0)), int(fixed.max(initial=0)) + count
     while low < high:
         middle = (low + high) // 2
@@ -104,11 +86,11 @@ def share(task: Task, count: int) -> int:
 
 
 class _Ways:
-    """Who has which review, and the ways by which reviews are handed on.
+    """Reviews by reviewer, and the paths along which reviews are handed on.
 
     ``owner`` and ``item`` (P,) are the reviews, ``held`` the reviews of each reviewer, ``on`` the reviewers of each
-    item, ``load`` (M,) extra reviews with fixed ones, ``left`` what may still be added, ``looked`` the reviews whose
-    takers were looked for since the work was last counted.
+    item, ``load`` (M,) extra reviews with fixed ones, ``left`` what may still be added; ``looked`` counts the reviews
+    whose takers were computed since the work was last counted.
     """
 
     def __init__(
@@ -120,7 +102,7 @@ class _Ways:
         self.tied = np.zeros(len(pairs), np.bool_) if tied is None else tied
         self.group = np.zeros(M, np.int64) if group is None else np.asarray(group, np.int64)
         self.able: BoolArray = rules.spare > 0
-        self.load = np.bincount(np.concatenate([self.owner, rules.fixed[:, 0]]), minlength=M)
+        self.load = task.loads(pairs)
         self.left = task.left(pairs)
         self.held: list[list[int]] = [[] for _ in range(M)]
         for place, j in enumerate(self.owner.tolist()):
@@ -141,13 +123,13 @@ class _Ways:
         self.exact = settled and whole and task.needs.exact
 
     def relieve_all(self, clock: Clock) -> bool:
-        """Relieve the heaviest reviewers first; false where time is over."""
+        """Relieve the heaviest reviewers first; false if time is over."""
         closed, free = np.zeros(self.load.size, np.bool_), self.potential[:-1] == self.potential[-1]
         for load in range(int(self.load.max()), 1, -1):
             for j in np.flatnonzero((self.load == load) & free).tolist():
                 if clock.over():
                     return False
-                # Who can be reached from somebody who was not relieved needs no second look: no way leads out of there.
+                # Reviewers reached from one who was not relieved need no second search: no path leads out of there.
                 seen = closed.copy()
                 if not closed[j] and not self._relieve(j, seen):
                     closed = seen
@@ -156,7 +138,7 @@ class _Ways:
         return True
 
     def _relieve(self, reviewer: int, seen: BoolArray) -> bool:
-        """Go a shortest way from a reviewer to somebody with two fewer; false if there is none."""
+        """Follow a shortest path from a reviewer to one with two reviews fewer; false if there is none."""
         waiting, came, load = [reviewer], dict[int, int](), int(self.load[reviewer])
         seen[reviewer] = True
         for j in waiting:
@@ -194,7 +176,7 @@ class _Ways:
         return able
 
     def _finds_place(self, reviewer: int, leaving: int, item: int) -> bool:
-        """Whether the panel groups of a reviewer have places on an item that somebody leaves."""
+        """Whether the panel groups of a reviewer have places on an item that another reviewer leaves."""
         places, gone = self.left.places, self.left.places.of(leaving)
         return all(
             places.free[item, group] - self.left.taken[item, group] + (group in gone) > 0
@@ -202,16 +184,16 @@ class _Ways:
         )
 
     def _passed(self, reviewer: int, came: dict[int, int]) -> set[int]:
-        """Items of the reviews that the way to a reviewer hands on."""
-        found = set()
+        """Items of the reviews that the path to a reviewer hands on."""
+        items = set()
         while reviewer in came:
             place = came[reviewer]
-            found.add(int(self.item[place]))
+            items.add(int(self.item[place]))
             reviewer = int(self.owner[place])
-        return found
+        return items
 
     def _hand_on(self, reviewer: int, came: dict[int, int]) -> None:
-        """Go a way back from its end, everybody taking the review that leads there."""
+        """Trace a path back from its end, each reviewer taking the review that leads there."""
         self.load[reviewer] += 1
         while reviewer in came:
             place = came[reviewer]
@@ -226,7 +208,7 @@ class _Ways:
         self.load[reviewer] -= 1
 
     def _price(self, item: int) -> IntArray:
-        """Shape (M,): what an item costs by each reviewer, in whole units."""
+        """Shape (M,): cost of an item by each reviewer, in whole units."""
         if item not in self.prices:
             self.prices[item] = self.rules.cost.whole(np.arange(self.load.size) * self.n_items + item)
         return self.prices[item]
@@ -234,8 +216,9 @@ class _Ways:
     def _potentials(self) -> tuple[IntArray, bool]:
         """Shape (M + 1,), the last one of free loads; and whether they prove that no exchange is cheaper.
 
-        Bellman-Ford: a step hands a review on, free loads come from who has some and go to who gives one up. Zeros,
-        for which only steps of equal cost are tight, where there are no costs or an exchange would be cheaper.
+        Bellman-Ford: a step hands a review on; free loads come from reviewers who have some and go to those who give a
+        review up. All zero, so that only steps of equal cost are tight, without costs or if an exchange would be
+        cheaper.
         """
         M = self.load.size
         potential = np.zeros(M + 1, np.int64)
@@ -259,27 +242,27 @@ class _Ways:
 
 
 def _asked(task: Task) -> BoolArray | None:
-    """Shape (M, G): the panel groups of each reviewer that items must have; None where they need none."""
+    """Shape (M, G): the panel groups of each reviewer that items must have; None if they need none."""
     people = task.constraints.people
     panels = people.panels
     wanted = (panels.least > 0) | (panels.different > 0)[panels.attribute] if panels.n_groups else panels.least > 0
     if not wanted.any():
         return None
-    found = np.zeros((task.spare.size, panels.n_groups), np.bool_)
+    asked = np.zeros((task.spare.size, panels.n_groups), np.bool_)
     place, group = people.groups_of(np.arange(task.spare.size))
-    found[place, group] = wanted[group]
-    return found
+    asked[place, group] = wanted[group]
+    return asked
 
 
-#: Pairs up to which all are offered; beyond, the cheapest ``FEW`` readers of each item, and all where these do not do.
+#: Pairs up to which all are offered; beyond, the cheapest ``FEW`` readers of each item, and all if these fail.
 ALL_UP_TO, FEW = 100_000, 60
-#: Pairs up to which all are listed; beyond, for each item that is short, few more than it lacks, and those preferred.
+#: Pairs up to which all are listed; beyond, for each item that is short, few more than it needs, and those preferred.
 LISTED_UP_TO, SOME = 3_000_000, 4
-#: Statuses of :func:`scipy.optimize.milp`; and what tells a one from a zero.
+#: Statuses of :func:`scipy.optimize.milp`; and the threshold between zero and one.
 SOLVED, INFEASIBLE, HALF = 0, 2, 0.5
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of an entry of the programme, which is nearly one of flows.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, per entry of the programme, which is nearly one of flows.
 ROOT = 1e-5
-#: Seconds, and work, that the programme gets at least.
+#: Minimum seconds, and work, of the programme.
 LEAST = 1.0
 NONE = np.empty(0, np.int64)
 
@@ -287,8 +270,8 @@ NONE = np.empty(0, np.int64)
 class Cover(NamedTuple):
     """Reviews that fill all needs, shape (P, 2), or None; whether none are cheaper; whether there is none.
 
-    ``least_load`` is the largest extra load that reviews which fill the needs at this cost have at least; 0 where
-    nothing is proved of it.
+    ``least_load`` is a lower bound on the largest extra load of reviews that fill the needs at this cost; 0 if nothing
+    is proved.
     """
 
     pairs: IntArray | None
@@ -298,23 +281,22 @@ class Cover(NamedTuple):
 
 
 def cover(task: Task, preferred: IntArray, clock: Clock) -> Cover:
-    """Return as few reviews as the needs take: most of those preferred, then the cheapest, then of even loads.
+    """Return the fewest reviews that fill the needs: most preferred ones, then cheapest, then with even loads.
 
     Takes the time of HiGHS on K columns, K the allowed pairs of items that are short: seconds for 100,000.
     """
     found = _filled(task, preferred, clock)
     if found.pairs is None:
         return found
-    # The programme says nothing of loads: a vertex may give all to one reviewer. What is preferred stays.
-    N, M = task.n_items, task.spare.size
+    # The programme ignores loads: a vertex may give all reviews to one reviewer. Preferred reviews stay.
+    N = task.n_items
     tied = np.isin(found.pairs[:, 0] * N + found.pairs[:, 1], preferred[:, 0] * N + preferred[:, 1])
-    spread = even(task, found.pairs, clock.no_less_than(LEAST), tied, np.arange(M))
-    largest = np.bincount(np.concatenate([spread.pairs[:, 0], task.constraints.fixed[:, 0]]), minlength=M).max()
-    return found._replace(pairs=spread.pairs, least_load=int(largest) if spread.proved else 0)
+    spread, proved = even(task, found.pairs, clock.no_less_than(LEAST), tied, np.arange(task.spare.size))
+    return found._replace(pairs=spread, least_load=int(task.loads(spread).max()) if proved else 0)
 
 
 def _filled(task: Task, preferred: IntArray, clock: Clock) -> Cover:
-    """As :func:`cover`, whatever the loads."""
+    """Do as :func:`cover`, whatever the loads."""
     if (task.room < task.needs.each).any():
         return Cover(None, False, True)
     if int((task.spare > 0).sum()) * int((task.needs.each > 0).sum()) > LISTED_UP_TO:
@@ -338,7 +320,6 @@ def _filled(task: Task, preferred: IntArray, clock: Clock) -> Cover:
 
 
 def _too_many(pairs: IntArray, clock: Clock) -> bool:
-    """Whether the root of a programme, which has no limit, would take more work than is left: a pair is in two rows."""
     return 2 * ROOT * len(pairs) > clock.work
 
 
@@ -355,7 +336,7 @@ def _some(task: Task, preferred: IntArray) -> IntArray:
 
 
 def _in_turn(task: Task, pairs: IntArray, goal: FloatArray) -> IntArray | None:
-    """Take pairs of least price, one after the other, as loads and rules allow; None where that fills not all needs."""
+    """Take the cheapest pairs one after the other, as loads and rules allow; None if that does not fill all needs."""
     if not task.needs.exact or task.needs.members.any() or task.needs.different.any():
         return None
     left, need, taken = task.left(no_pairs()), task.needs.each.copy(), list[tuple[int, int]]()
@@ -385,7 +366,7 @@ def _prefer(task: Task, pairs: IntArray, price: FloatArray, preferred: IntArray)
 
 
 def _nearest(pairs: IntArray, price: FloatArray) -> IntArray:
-    """Places of the cheapest few pairs of each item; of equals each item begins with another reviewer."""
+    """Places of the cheapest few pairs of each item; ties start with a different reviewer for each item."""
     turned = (pairs[:, 0] - 7 * pairs[:, 1]) % (pairs[:, 0].max(initial=0) + 1)
     order = np.lexsort((turned, price, pairs[:, 1]))
     item = pairs[order, 1]
@@ -394,7 +375,6 @@ def _nearest(pairs: IntArray, price: FloatArray) -> IntArray:
 
 
 def _solve(task: Task, pairs: IntArray, goal: FloatArray, clock: Clock) -> Cover:
-    """State and solve the programme."""
     from scipy.optimize import Bounds
 
     if not len(pairs):
@@ -419,9 +399,9 @@ def _solve(task: Task, pairs: IntArray, goal: FloatArray, clock: Clock) -> Cover
 
 
 def least_missing(task: Task, pairs: IntArray, clock: Clock) -> Waived | None:
-    """Return what items must do without: as few reviews, members and values in all as can be, then fewest reviews.
+    """Return what items must do without: fewest reviews, members and values in all, then fewest reviews.
 
-    None where no solution is found in time.
+    None if no solution is found in time.
     """
     from scipy.optimize import Bounds
 
@@ -444,7 +424,7 @@ def least_missing(task: Task, pairs: IntArray, clock: Clock) -> Waived | None:
     pair, place = held.held_by(pairs)
     rows.add(pair, place, np.zeros(held.free.size), np.maximum(held.free.ravel(), 0))
     extra = _values(task, pairs, rows, lacks[1:], lacking[1:])
-    # What is missing counts more than all reviews together.
+    # A missing review counts more than all reviews together.
     most = np.concatenate(
         [np.ones(first), *(cell[of] for cell, of in zip(cells, lacking, strict=True)), np.ones(extra)]
     )
@@ -468,9 +448,9 @@ def _values(
     lacks: Sequence[IntArray] = (NONE, NONE),
     lacking: Sequence[IntArray] = (NONE, NONE),
 ) -> int:
-    """Ask for panel groups that are missing; returns how many columns say which values an item has now.
+    """Add rows for missing panel groups; return the number of columns for the values an item gets.
 
-    ``lacks`` are columns that count what is missing of members and of values, of the cells ``lacking``.
+    ``lacks`` are columns that count missing members and values of the cells ``lacking``.
     """
     people, needs = task.constraints.people, task.needs
     size = people.panels.n_groups
@@ -495,7 +475,7 @@ def _values(
 
 
 class _Rows:
-    """Rows of the programme: sums of columns between two numbers; and whether some row has no column to fill it."""
+    """Rows of the programme: sums of columns between two numbers; and whether each can be filled."""
 
     def __init__(self, n_columns: int) -> None:
         self.n_columns, self.possible = n_columns, True
@@ -504,7 +484,7 @@ class _Rows:
         self.most: list[FloatArray] = []
 
     def add(self, column: IntArray, group: IntArray, least: Any, most: Any, entry: FloatArray | None = None) -> None:
-        """Add a row for each group that occurs; the others must ask for nothing."""
+        """Add a row for each group that occurs; the others must require nothing."""
         names, row = np.unique(group, return_inverse=True)
         left = np.array(least, np.float64)
         left[names] = 0
@@ -515,7 +495,6 @@ class _Rows:
         self.most.append(np.asarray(most, np.float64)[names])
 
     def all(self) -> LinearConstraint:
-        """Return all rows."""
         from scipy.optimize import LinearConstraint
         from scipy.sparse import csr_array
 
@@ -524,20 +503,18 @@ class _Rows:
         return LinearConstraint(csr_array((entry, (row, column)), shape=(least.size, self.n_columns)), least, most)
 
 
-# What items must do without, where no reviews give them all that they need.
+# Needs that items must do without, if no reviews meet them all.
 #
 # minimise    the reviews, members of panel groups and values that are missing, each counted once
 # subject to  spare loads, conflicts, limits of items and rules
 #
-# Where needs are numbers of reviews and no rule limits who reviews an item together, a minimum-cost flow spreads what
-# is
-# missing evenly, too: the k-th review that an item lacks costs k, and as fewest are missing at the least sum of such
-# costs, the largest lack is as small as can be. Elsewhere an integer programme says how much is missing, not how
-# evenly.
+# If needs are numbers of reviews and no rule limits panels, a minimum-cost flow also spreads the shortage evenly: the
+# k-th missing review of an item costs k; at the least sum of such costs the fewest are missing, and the largest
+# shortage is as small as possible. Otherwise an integer programme minimises the shortage, however uneven.
 
 
 def waived(task: Task, clock: Clock) -> Waived | None:
-    """Return what items do without so that the rest of their needs can be filled; None where none is found in time.
+    """Return needs that items do without so that the others can be filled; None if none are found in time.
 
     Takes the time of a flow over the allowed pairs of items that are short, or of HiGHS on as many columns.
     """
@@ -549,13 +526,13 @@ def waived(task: Task, clock: Clock) -> Waived | None:
 
 
 def _spread_lacks(task: Task, pairs: IntArray) -> IntArray:
-    """Shape (N,): what each item lacks in a flow from items to reviewers, or to nobody at growing costs."""
+    """Shape (N,): unmet need of each item in a flow from items to reviewers, or to nobody at increasing costs."""
     from ortools.graph.python import min_cost_flow
 
     each, N, M = task.needs.each, task.n_items, task.spare.size
     item = np.repeat(np.arange(N), each)
     rank = 1 + np.arange(item.size) - np.repeat(np.cumsum(each) - each, each)
-    # Beyond its limit an item gets nothing: so many are missing whoever might review it.
+    # Beyond its limit an item gets nothing, whoever might review it.
     room = np.clip(task.room, 0, each)
     flow, reviewers, nobody, sink = min_cost_flow.SimpleMinCostFlow(), 2 * N + np.arange(M), 2 * N + M, 2 * N + M + 1
     ones, none = np.ones(item.size, np.int64), np.zeros(N, np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
@@ -23,17 +24,15 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews
 
 
-# What some reviews are worth where they do not reach the target.
-
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of dense algebra, for each cube of the items of a group.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of dense algebra, per cube of the items of a group.
 DENSE = 2e-8
-#: Digits after the point in which errors are compared.
+#: Decimal digits to which errors are compared.
 DIGITS = 9
 
 
 @dataclass
 class Judge:
-    """What some reviews are worth: compare :meth:`worth`, the larger the better."""
+    """Value of partial plans: compare :meth:`worth`, the larger the better."""
 
     task: Task
     target: Target
@@ -41,19 +40,17 @@ class Judge:
 
     def table(self, pairs: IntArray) -> Reviews:
         """Return existing, fixed and these reviews; by scores, those that count."""
-        found = self.task.table(pairs)
-        return found.only_scored() if self.task.use_scores else found
+        table = self.task.table(pairs)
+        return table.only_scored() if self.task.use_scores else table
 
     def papers(self, pairs: IntArray) -> int:
-        """Papers in the largest group."""
         return self.target.papers(self.task, pairs, self.clock)
 
     def group(self, table: Reviews) -> IntArray:
-        """Items of the largest group of a table."""
         return self.target.largest_group(table, use_scores=self.task.use_scores)
 
     def worth(self, pairs: IntArray) -> tuple[int, float, int, float]:
-        """Papers, error, reviews and cost, so that more is better."""
+        """Papers, error, reviews and cost, signed so that larger is better."""
         table = self.table(pairs)
         group = self.group(table)
         error = expected_error(table, group, scales=self.target.scales)
@@ -66,23 +63,22 @@ class Judge:
     def allowed(self) -> IntArray:
         """Shape (K, 2): pairs that may be added, one by one."""
         rules = self.task.constraints
-        table = with_extra(rules.reviews, rules.fixed)
-        pairs = allowed_pairs(rules, table, self.task.spare)
+        pairs = allowed_pairs(rules, with_extra(rules.reviews, rules.fixed), self.task.spare)
         return pairs[self.task.room[pairs[:, 1]] > 0]
 
 
 #: Items of a group up to which exchanges are sought, and passes over the reviews.
 EXCHANGE_UP_TO, PASSES = 600, 3
-#: Pairs compared for each exchange; those looked at then, and those of them tried that keep the group.
+#: Pairs compared for each exchange; the best of them examined; and those tried that keep the group.
 PAIRS, LOOKED_AT, TRIED = 2_000, 60, 6
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of a pair compared.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, per pair compared.
 EACH = 5e-5
 #: An eigenvalue below this, the largest being near the reviews of a paper, is a missing link.
 NULL = 1e-9
 
 
 def sharpened(judge: Judge, pairs: IntArray, most: int, clock: Clock) -> IntArray:
-    """Exchange reviews, and add what the budget leaves, as long as the error falls and the group stays as large."""
+    """Exchange reviews, and add what the budget leaves, while the error falls and the group stays as large."""
     if clock.over() or judge.papers(pairs) > EXCHANGE_UP_TO:
         return pairs
     value = judge.worth(pairs)
@@ -103,11 +99,11 @@ def sharpened(judge: Judge, pairs: IntArray, most: int, clock: Clock) -> IntArra
 
 
 def _promising(judge: Judge, rest: IntArray, pairs: IntArray, clock: Clock) -> Iterator[tuple[int, int]]:
-    """Pairs after which the group is as large and its papers have the least error, by one step from ``rest``.
+    """Yield pairs after which the group is as large and its papers have the least error, by one step from ``rest``.
 
-    One more review adds ``v v^T`` to ``L``. Where ``L`` has a null vector n that is not a shift or a scale (a missing
-    link), the trace of the inverse becomes ``tr L^+ + (1 + v^T L^+ v) / (n^T v)^2``; where it has none, it
-    falls by ``|L^+ v|^2 / (1 + v^T L^+ v)``.
+    One more review adds ``v v^T`` to ``L``. If ``L`` has a null vector n that is not a shift or a scale (a missing
+    link), the trace of the inverse becomes ``tr L^+ + (1 + v^T L^+ v) / (n^T v)^2``; otherwise it falls by ``|L^+ v|^2
+    / (1 + v^T L^+ v)``.
     """
     task, least = judge.task, numbers_a_reviewer(scales=judge.target.scales)
     group = judge.group(judge.table(pairs))
@@ -131,7 +127,7 @@ def _promising(judge: Judge, rest: IntArray, pairs: IntArray, clock: Clock) -> I
 
 
 def _offered(judge: Judge, rest: IntArray, group: IntArray, least: int) -> IntArray:
-    """Pairs within the group that may be added to some reviews; a part of them, spread evenly, where there are many."""
+    """Pairs within the group that may be added to some reviews; an evenly spaced sample if there are many."""
     task, table = judge.task, judge.table(rest)
     left = task.left(rest)
     member = np.zeros(task.n_items, np.bool_)
@@ -168,7 +164,7 @@ def _new_rows(table: Reviews, group: IntArray, offered: IntArray, quality: Float
 
 
 def _traces(whole: FloatArray, quality: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Shape (K,): trace of the inverse after one more row; infinite where a link stays missing."""
+    """Shape (K,): trace of the inverse after one more row; infinite if a link stays missing."""
     columns = np.column_stack([np.ones(quality.size), quality - quality.mean()])
     basis, _ = np.linalg.qr(columns if np.ptp(quality) > 0 else columns[:, :1])
     value, axes = np.linalg.eigh(whole + basis @ basis.T)
@@ -188,18 +184,18 @@ def _traces(whole: FloatArray, quality: FloatArray, vectors: FloatArray) -> Floa
     return found
 
 
-# The best few reviews when the target is out of reach of a budget.
+# The best few reviews if the budget does not suffice for the target.
 #
 # maximise    the papers in the largest group at the level of the target, then
 # minimise    their expected error, then the number of reviews, then their cost
 # subject to  the constraints, and at most ``allowed`` reviews
 #
-# Where there are few sets of reviews all are tried. Elsewhere cascades that stop at the budget, and a whole plan in the
+# If there are few sets of reviews all are tried. Otherwise cascades that stop at the budget, and a complete plan in the
 # order in which its reviews help most, make the group; exchanges one review at a time then lower the error.
 
-#: Reviews of a partial plan where no budget was set and time ran out.
+#: Reviews of a partial plan if no budget was set and time ran out.
 AT_MOST = 64
-#: The same by scores, times reviews of the table: what each of them joins takes a closure of all.
+#: The same by scores, times reviews of the table: describing each of them takes a closure of all.
 BY_SCORES = 500_000
 #: Pairs and sets of reviews up to which all sets are tried.
 LISTED, SETS = 5_000, 3_000
@@ -208,46 +204,33 @@ LISTED, SETS = 5_000, 3_000
 def best_few(
     task: Task, target: Target, whole: IntArray | None, allowed: int | None, clock: Clock
 ) -> tuple[IntArray, bool]:
-    """Return the best reviews within a budget that were found, and whether all sets were tried.
+    """Return the best reviews found within a budget, and whether all sets were tried.
 
-    Parameters
-    ----------
-    task, target
-        What is planned.
-    whole
-        A plan that reaches the target with more reviews, or the part of one that there was time for, if known.
-    allowed
-        Reviews at most; None where time ran out without a plan.
-    clock
-        When to end.
+    ``whole`` is a plan that reaches the target with more reviews, or a partial one, if known; ``allowed`` is None if
+    time ran out without a plan.
     """
-    known = 0 if whole is None else len(whole)
-    most = min(task.start.room, max(_part(task), known) if allowed is None else allowed)
-    judge = Judge(task, target, clock)
-    if task.candidates_up_to <= LISTED and _sets(len(judge.allowed), most) <= SETS:
-        return _try_all(judge, most, clock)
-    found = whole[:most] if whole is not None else no_pairs()
-    try:
-        found = _grown(judge, whole, most, clock)
-        found = sharpened(judge, found, most, clock)
-    except (KeyboardInterrupt, TimeOver):
-        pass
-    return found, False
+    if allowed is None:
+        allowed = max(most_without_budget(task), 0 if whole is None else len(whole))
+    most, judge = min(task.start.room, allowed), Judge(task, target, clock)
+    if task.candidates_up_to <= LISTED:
+        n_sets = sum(comb(len(judge.allowed), size) for size in range(min(most, 8) + 1))
+        if n_sets <= SETS:
+            return _try_all(judge, most, clock)
+    pairs = whole[:most] if whole is not None else no_pairs()
+    with suppress(KeyboardInterrupt, TimeOver):
+        pairs = _grown(judge, whole, most, clock)
+        pairs = sharpened(judge, pairs, most, clock)
+    return pairs, False
 
 
-def _part(task: Task) -> int:
-    """Return how many reviews a plan holds at most of which time leaves a part only."""
+def most_without_budget(task: Task) -> int:
+    """Return the maximum number of reviews of a partial plan without a budget."""
     if not task.use_scores:
         return AT_MOST
     return min(AT_MOST, max(BY_SCORES // max(task.constraints.reviews.n_reviews, 1), 1))
 
 
-def _sets(pairs: int, most: int) -> int:
-    return sum(comb(pairs, size) for size in range(min(most, 8) + 1))
-
-
 def _try_all(judge: Judge, most: int, clock: Clock) -> tuple[IntArray, bool]:
-    """Try every set of reviews within the constraints; errors are compared among those of most papers only."""
     best = -1
     kept: list[IntArray] = []
     for pairs in _subsets(judge, most):
@@ -269,7 +252,7 @@ def _try_all(judge: Judge, most: int, clock: Clock) -> tuple[IntArray, bool]:
 
 
 def _subsets(judge: Judge, most: int) -> Iterator[IntArray]:
-    """Give the sets of allowed pairs within loads and limits, smaller ones first, by index."""
+    """Yield the sets of allowed pairs within loads and limits, smaller ones first, by index."""
     pairs = [tuple(pair) for pair in judge.allowed.tolist()]
     left = judge.task.left(no_pairs())
 
@@ -289,7 +272,7 @@ def _subsets(judge: Judge, most: int) -> Iterator[IntArray]:
 
 
 def _grown(judge: Judge, whole: IntArray | None, most: int, clock: Clock) -> IntArray:
-    """Reviews that let the largest group grow: the better of a whole plan's first ones and the target's own starts."""
+    """Reviews that grow the largest group: the better of a whole plan's first ones and the target's own starts."""
     task, target = judge.task, judge.target
     options = [no_pairs()]
     if whole is not None:

@@ -1,7 +1,8 @@
-"""Greedy plans for *recoverable* and *connected*, where links are independent sets of a matroid.
+"""Greedy plans for *recoverable* and *connected*, whose links are independent sets of a matroid; by scores; by losses.
 
-Reviews are offered in the order of their costs and taken when they are independent of what is there: the fewest and,
-as long as loads and limits stop none of them, the cheapest. Without costs, loads are let grow one review at a time.
+Reviews are offered in the order of their costs and taken if independent of the present ones: the fewest and, unless
+loads or limits stop one, the cheapest. Without costs, loads grow one review at a time. Further sections plan for
+*double* by scores, make plans that survive random losses, and order the reviews of a plan.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from planner._plans.constraints import as_pairs, no_pairs, pieces, with_extra
 from planner._plans.structure import arrive, copy_structure, find_block, overwrite
 from planner._plans.target import Keeping, draw_loss, estimate, keeps
-from planner._plans.task import AT_ONCE, looked_at, with_rows_lost
+from planner._plans.task import AT_ONCE, looked_at, minimal, with_rows_lost
 from reviewgraph._base.clock import TimeOver
 from reviewgraph.graph.components import connected_components, doubly_connected_components, is_recovery_resilient
 from reviewgraph.graph.kernels.compiling import kernel
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews
 
 
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of a pair that is offered, to the pebble game and to a forest.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, per pair offered to the pebble game, and to a forest.
 OFFER, JOIN = 1e-6, 2e-8
 
 
@@ -52,11 +53,11 @@ def offer(
     free: IntArray,
     wanted: int,
 ) -> int:
-    """Take reviews that are independent in the count matroid, in order, until ``wanted`` are; returns how many are.
+    """Take reviews that are independent in the count matroid, in order, up to ``wanted``; return their number.
 
-    ``cap`` (by reviewer, ``owner`` of the review) and ``room`` (by item) are used up; ``free`` are the places
-    of an item by panel group, those of a reviewer as :class:`~planner._plans.constraints.Places` has them; ``taken``
-    marks the reviews.
+    ``cap`` (by reviewer, ``owner`` of the review) and ``room`` (by item) are used up; ``free`` are the places of an
+    item by panel group, those of a reviewer as in :class:`~planner._plans.constraints.Places`; ``taken`` marks the
+    reviews.
     """
     n_bodies, found, stamp = game.parent.size, 0, 0
     for vertex in range(game.seen.size):
@@ -72,7 +73,7 @@ def offer(
             shut = shut or free[item[r], group[place]] <= 0
         if shut:
             continue
-        # An item that points into the body's own rigid body depends on it: nothing to gather.
+        # An item that points into the reviewer's own rigid body depends on it: nothing to gather.
         part, thing = find(game.parent, body[r]), n_bodies + item[r]
         inside = game.points[2 * thing]  # an item has one pebble
         if inside >= 0 and find(game.parent, inside) == part:
@@ -96,8 +97,8 @@ def offer(
 def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[IntArray, bool]:
     """Return up to ``wanted`` independent reviews, and whether no load or limit stopped a cheaper one.
 
-    Reviewers of fewer than two reviews are left out. The ledger learns how far it is; where its time is over,
-    the reviews are fewer.
+    Reviewers of fewer than two reviews are left out. The ledger records partial plans; if its time is over, the reviews
+    are fewer.
     """
     task = oracle.task
     table = task.table(no_pairs())
@@ -127,7 +128,7 @@ def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[Int
 def greedy_connected(oracle: Oracle, ledger: Ledger) -> tuple[IntArray, bool]:
     """Return reviews that join pieces, a spanning forest, and whether no load or limit stopped a cheaper one.
 
-    The ledger learns how far it is; where its time is over, the forest is a part of one.
+    The ledger records partial plans; if its time is over, the forest is incomplete.
     """
     task = oracle.task
     table = task.table(no_pairs())
@@ -142,20 +143,20 @@ def greedy_connected(oracle: Oracle, ledger: Ledger) -> tuple[IntArray, bool]:
             ledger.clock.spend((1 + len(forest.chosen) - before) * JOIN * len(pairs))
             if grew:
                 ledger.part = as_pairs(forest.chosen)
-    found = as_pairs(forest.chosen)
-    return found, len(found) == wanted and _nothing_bound(oracle, found)
+    pairs = as_pairs(forest.chosen)
+    return pairs, len(pairs) == wanted and _nothing_bound(oracle, pairs)
 
 
 class _Forest:
     """Pieces that grow together: those of reviewers and of items by number, and the reviews that joined them."""
 
     def __init__(self, task: Task, table: Reviews) -> None:
-        found = connected_components(table)
-        self.who, self.what = found.labels.copy(), found.item_labels.copy()
+        components = connected_components(table)
+        self.who, self.what = components.labels.copy(), components.item_labels.copy()
         self.left, self.chosen = task.left(no_pairs()), list[tuple[int, int]]()
 
     def join(self, pairs: IntArray, step: IntArray) -> bool:
-        """Take those of some pairs that join two pieces, in order, within loads that are used up; whether any did."""
+        """Take the pairs that join two pieces, in order, within loads that are used up; whether any did."""
         before, (reviewer, item) = len(self.chosen), pairs.T
         full = np.zeros(len(pairs), np.bool_)
         while True:
@@ -176,7 +177,7 @@ class _Forest:
 
 
 def _in_turn(oracle: Oracle, reviewers: IntArray) -> Iterator[IntArray]:
-    """Give the candidates of some reviewers, some at once: cheapest first, then by index."""
+    """Yield the candidates of some reviewers in chunks: cheapest first, then by index."""
     cost = oracle.task.constraints.cost
     some = reviewers[oracle.task.spare[reviewers] > 0]
     if not cost:
@@ -189,7 +190,7 @@ def _in_turn(oracle: Oracle, reviewers: IntArray) -> Iterator[IntArray]:
 
 
 def _steps(spare: IntArray, costs: bool, wanted: int) -> list[IntArray]:
-    """Return loads that are let go at a time: all at once when costs decide, otherwise 1, 1, 2, 4, ... a reviewer."""
+    """Return the loads released at a time: all at once if costs decide, otherwise 1, 1, 2, 4, ... per reviewer."""
     if costs:
         return [spare.copy()]
     steps, given = [], 0
@@ -201,7 +202,7 @@ def _steps(spare: IntArray, costs: bool, wanted: int) -> list[IntArray]:
 
 
 def _nothing_bound(oracle: Oracle, pairs: IntArray) -> bool:
-    """Whether no load, no limit and no rule can have stopped a review."""
+    """Whether no load, limit or rule can have stopped a review."""
     task = oracle.task
     if task.constraints.places.held_by(pairs)[0].size:
         return False
@@ -210,14 +211,13 @@ def _nothing_bound(oracle: Oracle, pairs: IntArray) -> bool:
     return bool(((load < task.spare) | (load == 0)).all() and ((used < task.room) | (used == 0)).all())
 
 
-# Plans for the target *double* when tied scores carry no scale: a greedy that asks the score-aware closure each step.
+# Plans for the target *double* if tied scores carry no scale: greedy, with the score-aware closure in each step.
 #
-# A new review is taken to be scored unlike the others of its reviewer. So a reviewer j of the main group who shares
-# item u with a reviewer j' elsewhere joins the two groups by reading an item that j' scored otherwise than u; and one
-# who
-# shares nothing, by reading two items that j' scored differently.
+# A new review is assumed to be scored unlike the others of its reviewer. So a reviewer j of the main group who shares
+# item u with a reviewer j' elsewhere joins the two groups by reading an item that j' scored differently from u; and one
+# who shares nothing, by reading two items that j' scored differently.
 
-#: Reviews taken out at once in an exchange, at most.
+#: Maximum number of reviews removed in an exchange.
 TAKEN_OUT = 4
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of the next review of a plan, for each review of the table.
 NEXT = 1e-5
@@ -229,9 +229,9 @@ def reached(task: Task, pairs: IntArray) -> bool:
 
 
 def merges(task: Task, pairs: IntArray) -> Iterator[list[int]]:
-    """For each review in turn, one reviewer of each further group that joins the reviewer's.
+    """For each review in turn, yield one reviewer of each further group that joins the reviewer's.
 
-    Scores join groups that no structure of covers does: of two reviewers who tell the same two items apart.
+    Scores join groups that no structure of covers joins: those of two reviewers who distinguish the same two items.
     """
     before = doubly_connected_components(task.table(pairs[:0]), use_scores=True).labels
     for place, (j, _) in enumerate(pairs.tolist()):
@@ -243,16 +243,9 @@ def merges(task: Task, pairs: IntArray) -> Iterator[list[int]]:
 
 
 def completed(task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator | None = None) -> IntArray | None:
-    """Add reviews until the target is reached; None where that gets stuck or time ends.
+    """Add reviews until the target is reached; None if that gets stuck or time ends.
 
-    Parameters
-    ----------
-    task, pairs
-        What to plan, and reviews to begin with.
-    clock
-        When to end.
-    rng
-        Orders in which groups, reviewers and items are tried; by default the largest group first, then by index.
+    ``rng`` orders groups, reviewers and items; by default the largest group comes first, then the lowest index.
     """
     while not clock.over():
         if reached(task, pairs):
@@ -267,42 +260,39 @@ def completed(task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generato
 
 def pruned(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
     """Remove reviews that are not needed, the first ones first."""
-    place = 0
-    while place < len(pairs) and not clock.over():
-        fewer = np.delete(pairs, place, axis=0)
+
+    def suffices(fewer: IntArray) -> bool:
         clock.spend(looked_at(task.constraints.reviews))
-        if reached(task, fewer):
-            pairs = fewer
-        else:
-            place += 1
-    return pairs
+        return reached(task, fewer)
+
+    return minimal(pairs, range(len(pairs)), suffices, lambda count: not clock.over())
 
 
 def exchanged(task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator) -> IntArray:
-    """Take some reviews out at random and complete the plan anew; the plan itself where that is longer."""
+    """Remove some reviews at random and complete the plan again; the plan itself if that is longer."""
     gone = rng.permutation(len(pairs))[: rng.integers(1, min(TAKEN_OUT, len(pairs)) + 1)]
-    found = completed(task, rng.permutation(np.delete(pairs, gone, axis=0)), clock, rng)
-    if found is None:
+    plan = completed(task, rng.permutation(np.delete(pairs, gone, axis=0)), clock, rng)
+    if plan is None:
         return pairs
-    found = pruned(task, found, clock)
-    return found if len(found) <= len(pairs) else pairs
+    plan = pruned(task, plan, clock)
+    return plan if len(plan) <= len(pairs) else pairs
 
 
 def _next(task: Task, pairs: IntArray, rng: np.random.Generator | None) -> list[tuple[int, int]]:
     """One review that joins a group to the main one, or two, or one that brings an item; or none."""
-    rules = _Rules(task, pairs, doubly_connected_components(task.table(pairs), use_scores=True), rng)
+    state = _ScoredGroups(task, pairs, doubly_connected_components(task.table(pairs), use_scores=True), rng)
     best, chosen = 0.0, None
-    for other in rules.outside:
-        gain = rules.worth(other)
+    for other in state.outside:
+        gain = state.worth(other)
         if gain > best:
-            join = rules.join(other)
+            join = state.join(other)
             if join is not None:
                 best, chosen = gain, [join]
-    return chosen or rules.join_by_two() or rules.bring()
+    return chosen or state.join_by_two() or state.bring()
 
 
-class _Rules:
-    """What may be read next, and what the groups are."""
+class _ScoredGroups:
+    """Groups by scores after some reviews, and the allowed next reviews."""
 
     def __init__(self, task: Task, pairs: IntArray, groups: Components, rng: np.random.Generator | None) -> None:
         self.constraints, self.groups, self.table, self.rng = task.constraints, groups, groups.reviews, rng
@@ -313,36 +303,29 @@ class _Rules:
         self.outside = self._shuffled(np.flatnonzero(groups.labels != self.main))
         members = self._shuffled(np.flatnonzero(groups.labels == self.main))
         self.members = sorted(members, key=lambda j: -int(self.spare[j])) if rng is None else members
-        self.scores = dict(
-            zip(zip(self.table.reviewer.tolist(), self.table.item.tolist(), strict=True), self.table.score, strict=True)
-        )
+        pairs_read = zip(self.table.reviewer.tolist(), self.table.item.tolist(), strict=True)
+        self.scores = dict(zip(pairs_read, self.table.score, strict=True))
 
     def _main_group(self) -> int:
-        """Return the group that is to grow: the largest, or one at random, larger ones more often."""
+        """Return the group to grow: the largest, or a random one with probability proportional to its squared size."""
         sizes = self.groups.cover_sizes
         if self.rng is None or not sizes.any():
             return int(np.argmax(sizes))
         return int(self.rng.choice(sizes.size, p=sizes**2 / (sizes**2).sum()))
 
     def _shuffled(self, codes: IntArray) -> list[int]:
-        found: list[int] = (codes if self.rng is None else codes[self.rng.permutation(len(codes))]).tolist()
-        return found
+        return (codes if self.rng is None else codes[self.rng.permutation(len(codes))]).tolist()  # type: ignore[no-any-return]
 
     def gain(self, group: int) -> int:
-        """Items a group would bring."""
         return len(set(self.groups.covers[group].tolist()) - self.inside)
 
     def worth(self, other: int) -> float:
-        """Items that the group of a reviewer would bring; times 1 to 2 at random, where orders are random."""
+        """Items that the group of a reviewer would bring; times 1 to 2 at random, if orders are random."""
         return self.gain(int(self.groups.labels[other])) * (1.0 if self.rng is None else 1.0 + self.rng.random())
 
     def free(self, reviewer: int, item: int) -> bool:
-        """Whether a pair may still be read."""
-        return (
-            self.left.open(reviewer, item)
-            and (reviewer, item) not in self.scores
-            and self.constraints.may_read(reviewer, item)
-        )
+        is_new = (reviewer, item) not in self.scores
+        return self.left.open(reviewer, item) and is_new and self.constraints.may_read(reviewer, item)
 
     def join(self, other: int) -> tuple[int, int] | None:
         """Find a review by a member of either group that joins the main group and that of ``other``."""
@@ -384,14 +367,14 @@ class _Rules:
         return []
 
 
-# Plans that keep a level with high probability when reviews fail to arrive: scenario by scenario.
+# Plans that keep a level with high probability if reviews fail to arrive: scenario by scenario.
 #
-# 1. Draw losses of the table with the plan; stop drawing once more fail than may.
-# 2. For a few that fail, plan the joins of what is left, with what is lost as conflicts.
-# 3. Add those joins that mend most of the losses drawn, for each review; they may be lost themselves from then on.
-# 4. Repeat until enough of freshly drawn losses keep the level.
+# 1. Draw losses of the table with the plan, until more fail than allowed.
+# 2. For a few that fail, plan the joins of the remaining groups, with the lost pairs as conflicts.
+# 3. Add the joins that repair most losses per review; they may be lost themselves from then on.
+# 4. Repeat until the level survives enough newly drawn losses.
 
-#: Losses drawn before a plan is looked at more closely, those drawn to be sure, and those of the estimates.
+#: Losses drawn for a first test, for a second one, and for the estimates.
 DRAWN, SURE, DRAWS = 100, 400, 400
 #: Failing losses for which joins are planned in a round.
 LOOKED_AT = 8
@@ -402,24 +385,14 @@ SHARE = 0.8
 def keep_level(
     task: Task, target: Target, ledger: Ledger, missing: float, wanted: float, rng: np.random.Generator, clock: Clock
 ) -> Keeping:
-    """Let the ledger's plan grow until the level is kept with a probability, within budget and time.
+    """Let the ledger's plan grow until the level survives with probability ``wanted``, within budget and time.
 
-    Parameters
-    ----------
-    task, target
-        What is planned, and the level to keep.
-    ledger
-        Holds a plan that reaches the level with nothing lost, and the budget.
-    missing, wanted
-        Probability that a review fails to arrive, and that the level is to be kept.
-    rng
-        Draws the losses.
-    clock
-        When to end; the two estimates are made from fewer draws then.
+    Each review fails to arrive with probability ``missing``. The ledger holds a plan that reaches the level without
+    losses. If the clock ends early, the two estimates use fewer draws.
     """
     search = _Search(task, target, missing, wanted, rng, clock.share(SHARE))
     ledger.pairs = search.grown(ledger.pairs if ledger.pairs is not None else no_pairs(), ledger.budget)
-    ledger.tell()
+    ledger.notify()
     # Half of the time that is left for each.
     half = clock.share(0.5)
     before = estimate(target, task.table(no_pairs()), missing, DRAWS, rng, half)
@@ -450,7 +423,7 @@ class _Search:
         return pairs
 
     def _failing(self, pairs: IntArray, draws: int) -> list[BoolArray]:
-        """Draw losses; return those that fail once they are more than may, and none if they stay fewer."""
+        """Draw losses; return those that fail if they exceed the allowed number, otherwise none."""
         table = self.task.table(pairs)
         failing: list[BoolArray] = []
         for _ in self.clock.watch(range(draws)):
@@ -463,18 +436,18 @@ class _Search:
         return failing if len(failing) > (1 - self.wanted) * draws else []
 
     def _best(self, pairs: IntArray, failing: list[BoolArray]) -> IntArray | None:
-        """Of the joins that mend each of some losses, those that mend most of all, for each review."""
+        """Of the joins that repair each of some losses, return those that repair most per review."""
         best: tuple[float, IntArray | None] = (0.0, None)
         for lost in self.clock.watch(failing):
             more = self._joins(pairs, lost)
             if more is None:
                 continue
-            mended = sum(self._mends(pairs, more, other) for other in self.clock.watch(failing))
-            best = max(best, (mended / len(more), more), key=lambda pair: pair[0])
+            repaired = sum(self._repairs(pairs, more, other) for other in self.clock.watch(failing))
+            best = max(best, (repaired / len(more), more), key=lambda pair: pair[0])
         return best[1]
 
-    def _mends(self, pairs: IntArray, more: IntArray, lost: BoolArray) -> bool:
-        """Whether some joins mend a loss, as far as they are not lost themselves."""
+    def _repairs(self, pairs: IntArray, more: IntArray, lost: BoolArray) -> bool:
+        """Whether some joins repair a loss, as far as they are not lost themselves."""
         table = self.task.table(pairs)
         self.clock.spend(looked_at(table))
         gone = table.reviewer[lost] * self.task.n_items + table.item[lost]
@@ -482,34 +455,32 @@ class _Search:
         return self.target.reaches(with_extra(table.subset(~lost), arrive))
 
     def _joins(self, pairs: IntArray, lost: BoolArray) -> IntArray | None:
-        """Plan the joins of what is left, each of them needed; None where there are none."""
+        """Plan the joins of what is left, each of them needed; None if there are none."""
         left = with_rows_lost(self.task, pairs, lost)
         self.clock.spend(looked_at(left.constraints.reviews))
         for more in self.target.starts(left, left.start.room, self.clock):
             if self.target.reaches_in_time(left.table(more), self.clock):
-                return self._pruned(left, more)
+                return minimal(
+                    more,
+                    self.clock.watch(range(len(more) - 1, -1, -1)),
+                    lambda fewer: self.target.reaches_in_time(left.table(fewer), self.clock),
+                    lambda count: True,
+                )
         return None
-
-    def _pruned(self, left: Task, more: IntArray) -> IntArray:
-        for place in self.clock.watch(range(len(more) - 1, -1, -1)):
-            fewer = np.delete(more, place, axis=0)
-            if self.target.reaches_in_time(left.table(fewer), self.clock):
-                more = fewer
-        return more
 
 
 # The order of the reviews of a plan in which the largest group grows fastest.
 
-#: Work (reviews squared times entries) up to which a plan is put in the order in which each step helps most.
+#: Work (reviews squared times entries) up to which a plan is ordered so that each step helps most.
 ORDER_UP_TO = 100_000_000
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a review tried: in all, and to copy an entry.
 TRY, COPY = 2e-5, 5e-9
 
 
 def by_effect(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
-    """Order in which the largest doubly connected group grows fastest, first come first among equals.
+    """Order in which the largest doubly connected group grows fastest, ties in the order given.
 
-    Long plans keep their order, and so do reviews that are left once the clock is over. Takes the time of a growth for
+    Long plans keep their order, and so do the remaining reviews once the clock is over. Takes the time of a growth for
     every pair of reviews.
     """
     if not len(pairs) or len(pairs) ** 2 * task.start.size > ORDER_UP_TO:
@@ -531,5 +502,5 @@ def by_effect(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
 
 
 def read(task: Task, state: Structure, pair: Any) -> bool:
-    """Let a review arrive in a closed structure; false, and nothing, where its reviewer's block covers the item."""
+    """Add a review to a closed structure; false, and no change, if its reviewer's block covers the item."""
     return bool(task.form(arrive)(state, task.space, int(task.home[pair[0]]), int(pair[1])))

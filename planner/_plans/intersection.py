@@ -5,12 +5,12 @@ subject to  I a base of the count matroid contracted by the existing reviews, ov
             at most cap(j) reviews of I by reviewer j (a partition matroid)
 
 Reviews are vectors over a prime field: the equations ``z_i - s_j x_i - t_j`` at random qualities, on the null space
-of the equations there are. Start with the cheapest base, whatever the loads; then, as long as somebody has too many
-reviews, exchange along a shortest path of fewest arcs from somebody who has room: a takes x, which replaces y of b in
-the base, b takes another one, and so on (successive shortest paths, [Lawler75]_ and [Frank81]_).
+of the existing equations. Start with the cheapest base, whatever the loads; then, while somebody has too many reviews,
+exchange along a shortest path of fewest arcs from somebody with spare load: a takes x, which replaces y of b in the
+base, b takes another one, and so on (successive shortest paths, [Lawler75]_ and [Frank81]_).
 
 Certificates, to be checked by the pebble game: prices p(j) >= 0, positive only for full loads, for which the plan is a
-base of least w + p (weight splitting); or reviewers R whose reviews all together have rank r(R) with
+base of least w + p (weight splitting); or reviewers R whose reviews together have rank r(R) with
 ``r(R) + sum of cap outside R`` below the rank needed (the min-max theorem of [Edmonds70]_).
 """
 
@@ -66,11 +66,11 @@ def clear(matrix: IntArray, row: int, column: int) -> None:
     matrix[others] = (matrix[others] - matrix[others, column][:, np.newaxis] * matrix[row] % PRIME) % PRIME
 
 
-#: Unknowns, and entries of the matrix of coordinates times rank, up to which it is worked out.
+#: Unknowns, and entries of the matrix of coordinates times rank, up to which it is computed.
 UNKNOWNS, WORK = 800, 1_000_000_000
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of an entry of a matrix.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, per entry of a matrix.
 ENTRY = 1e-8
-#: Larger than any length of a path, by far.
+#: Exceeds any length of a path.
 FAR = 2**60
 
 
@@ -86,7 +86,7 @@ class Ground(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Reviews and their prices by reviewer; or, where there are no such reviews, the reviewers R who prove it."""
+    """Reviews and their prices by reviewer; or, if there are no such reviews, the reviewers R who prove it."""
 
     pairs: IntArray | None
     prices: IntArray
@@ -94,13 +94,13 @@ class Answer(NamedTuple):
 
 
 def intersect(oracle: Oracle, clock: Clock) -> Answer | None:
-    """Solve the problem; None where it is too large, has limits an item, or time runs out.
+    """Solve the problem; None if it is too large, has limits per item, or time runs out.
 
-    Among the cheapest plans it returns one of smallest largest extra load. Takes O(r^2 K) for rank r and K pairs of
-    a block and an item, and O(r K) for each exchange path.
+    Returns one of the cheapest plans with the smallest largest extra load. Takes O(r^2 K) for rank r and K pairs of a
+    block and an item, and O(r K) for each exchange path.
     """
     task = oracle.task
-    # A limit an item would be a third matroid; and weights must not overflow along an exchange path.
+    # Limits per item would be a third matroid; and weights must not overflow along an exchange path.
     if (task.room < task.spare.size).any() or task.n_items < 2:
         return None
     ground = _ground(oracle)
@@ -110,7 +110,7 @@ def intersect(oracle: Oracle, clock: Clock) -> Answer | None:
     answer = _within(ground, task.spare, clock)
     if answer is None or answer.pairs is None:
         return answer
-    # The smallest largest load that costs no more is found by halving: with more load, none is dearer.
+    # The smallest largest load at this cost, by bisection: with more load, plans cost no more.
     best, price = answer.pairs, _cost(oracle, answer.pairs)
     high = int((np.bincount(best[:, 0], minlength=fixed.size) + fixed).max())
     low = max(int(fixed.max()), 1)
@@ -127,7 +127,6 @@ def intersect(oracle: Oracle, clock: Clock) -> Answer | None:
 
 
 def weights(oracle: Oracle, pairs: IntArray) -> IntArray:
-    """Costs in whole units."""
     return oracle.task.constraints.cost.whole(pairs[:, 0] * oracle.task.n_items + pairs[:, 1])
 
 
@@ -139,9 +138,9 @@ def _ground(oracle: Oracle) -> Ground | None:
     """Write the candidates as vectors, one column for each recoverable block and item."""
     task = oracle.task
     table = task.table(no_pairs())
-    found = recoverability(table)
-    label, covers, n_items = found.block_labels, found.block_covers, table.n_items
-    rank = found.degrees_of_freedom
+    graph = recoverability(table)
+    label, covers, n_items = graph.block_labels, graph.block_covers, table.n_items
+    rank = graph.degrees_of_freedom
     if not covers or rank == 0 or 2 * len(covers) > UNKNOWNS:
         return None
     inside = np.zeros((len(covers), n_items), np.bool_)
@@ -166,7 +165,7 @@ def _ground(oracle: Oracle) -> Ground | None:
 
 
 def _solutions(inside: BoolArray, x: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Slopes and offsets of blocks and values of items in a basis of the solutions, a row each."""
+    """Slopes and offsets of blocks and values of items in a basis of the solutions, one row each."""
     B = len(inside)
     alone = np.flatnonzero(~inside.any(axis=0))
     rows = []

@@ -1,4 +1,8 @@
-"""Groups that few joins make: plans by a beam of them, and the proof that no plan is shorter by all of them."""
+"""Groups that few joins make: plans by a beam of them, and the proof that no plan is shorter by all of them.
+
+Components and items are numbered within one piece of the contracted graph. A group is the ascending list of its
+components, closed: every other component shares at most one item with it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph._base.arrays import starts
 from reviewgraph.graph.components import degrees_of_freedom
 from reviewgraph.graph.kernels.compiling import POLICY, kernel
 from reviewgraph.table.reviews import Reviews
@@ -19,16 +24,9 @@ if TYPE_CHECKING:
     from reviewgraph._base.clock import Clock
     from reviewgraph.graph.kernels.compiling import Kernel
 
-
-if TYPE_CHECKING:
     Path = list[tuple[int, int]]
 
-# Kernels that list the groups which so many joins can make, for proofs that no plan is shorter.
-#
-# Components and items are numbered within one piece of the contracted graph. A group is the ascending list of its
-# components, closed: every other component shares at most one item with it.
-
-#: What a kernel says when it stops: all done, a group covers everything, no room left, or enough work for now.
+#: Why a kernel stopped: all done, a group covers everything, no room left, or enough work for now.
 DONE, FOUND, FULL, PAUSE = 0, 1, 2, 3
 #: Registers of ``Desk.size`` and of ``Pool.size``.
 TRAIL, COVERS, NEAR, STEPS = 0, 1, 2, 3
@@ -47,10 +45,9 @@ class Piece(NamedTuple):
 class Desk(NamedTuple):
     """One group, open for work.
 
-    ``inside`` marks its components and ``covered`` its items; ``shared`` holds how many of its items each component
-    covers. ``trail`` lists components taken in, ``covers`` the items, ``near`` the components that share any; the
-    registers ``TRAIL``, ``COVERS`` and ``NEAR`` of ``size`` say how many there are of each, and ``STEPS`` how many
-    components were looked at, for whoever limits the work.
+    ``inside`` marks its components, ``covered`` its items, and ``shared`` counts the items of each component that it
+    covers. ``trail`` lists its components, ``covers`` its items, ``near`` the components that share any; the registers
+    ``TRAIL``, ``COVERS`` and ``NEAR`` of ``size`` are their numbers, and ``STEPS`` counts the components visited.
     """
 
     inside: IntArray
@@ -65,11 +62,10 @@ class Desk(NamedTuple):
 class Pool(NamedTuple):
     """Groups of one price: group g is ``member[begin[g]:begin[g + 1]]``.
 
-    It was made of group ``parent[g]`` of a cheaper pool and component ``added[g]``, or, where that is negative, of
-    two groups, the other one of number ``-1 - added[g]`` and price ``absorbed[g] - 1``. ``absorbed[g]`` is 0 if no
-    other components followed for nothing. ``table`` finds groups by their
-    members. The registers of ``size`` are the number of groups, ``GROUPS``, and the last ``PARENT`` and component
-    ``ADDED`` looked at.
+    It was made of group ``parent[g]`` of a cheaper pool and component ``added[g]``, or, if that is negative, of two
+    groups, the other one of number ``-1 - added[g]`` and price ``absorbed[g] - 1``. ``absorbed[g]`` is 0 if no other
+    components followed at no cost. ``table`` hashes groups by members. The registers of ``size`` are the number of
+    groups, ``GROUPS``, and the last ``PARENT`` and component ``ADDED`` visited.
     """
 
     member: IntArray
@@ -82,40 +78,29 @@ class Pool(NamedTuple):
 
     @property
     def last(self) -> tuple[int, int]:
-        """The last parent and addition looked at."""
         return int(self.size[PARENT]), int(self.size[ADDED])
 
 
 def new_desk(piece: Piece) -> Desk:
-    """Return a desk with no group on it."""
     n, items = piece.start.size - 1, piece.own_start.size - 1
     by_component, by_item = np.zeros((4, n), np.int64), np.zeros((2, items), np.int64)
-    return Desk(
-        by_component[0],
-        by_item[0],
-        by_component[1],
-        by_component[2],
-        by_item[1],
-        by_component[3],
-        np.zeros(4, np.int64),
-    )
+    inside, shared, trail, near = by_component
+    covered, covers = by_item
+    return Desk(inside, covered, shared, trail, covers, near, np.zeros(4, np.int64))
 
 
 def new_pool(groups: int, members: int) -> Pool:
-    """Return an empty pool with room for so many groups and members of groups."""
     table: Any = np.full(1 << max(4, (2 * groups).bit_length()), -1, np.int32)
+    member: Any = np.zeros(members, np.int32)
     by_group: Any = np.zeros((2, groups), np.int32)
     absorbed: Any = np.zeros(groups, np.int8)
-    return Pool(
-        np.zeros(members, np.int32),
-        np.zeros(groups + 1, np.int64),
-        *(by_group[0], by_group[1], absorbed, table, np.zeros(3, np.int64)),
-    )
+    size = np.zeros(3, np.int64)
+    return Pool(member, np.zeros(groups + 1, np.int64), by_group[0], by_group[1], absorbed, table, size)
 
 
 @kernel
 def take_in(piece: Piece, desk: Desk, done: int) -> None:
-    """Cover the items of the trail from place ``done`` on, and take in what then shares two."""
+    """Cover the items of the trail from place ``done`` on, and take in components that then share two."""
     # ``shared`` counts the covered items of every component; at two it joins the trail, and its items are covered next.
     while done < desk.size[TRAIL]:
         component = desk.trail[done]
@@ -142,7 +127,7 @@ def take_in(piece: Piece, desk: Desk, done: int) -> None:
 
 @kernel
 def put(desk: Desk, component: int) -> None:
-    """Write a component on the trail if it is not inside."""
+    """Add a component to the trail unless it is inside."""
     if not desk.inside[component]:
         desk.inside[component] = 1
         desk.trail[desk.size[TRAIL]] = component
@@ -152,7 +137,7 @@ def put(desk: Desk, component: int) -> None:
 @kernel
 def take_back(piece: Piece, desk: Desk, trail: int, covers: int, near: int) -> None:
     """Return to the group that had these sizes."""
-    # The lists are stacks: what came after these sizes is undone.
+    # The lists are stacks: entries beyond these sizes are removed.
     for place in range(covers, desk.size[COVERS]):
         thing = desk.covers[place]
         desk.covered[thing] = 0
@@ -174,7 +159,7 @@ def lay_out(piece: Piece, desk: Desk, pool: Pool, group: int) -> None:
 
 @kernel
 def spot_of(pool: Pool, group: int) -> int:
-    """Place in the table of a group of the same members, or the free place where it belongs."""
+    """Place in the table of a group with the same members, or the free place for it."""
     # Open addressing, linear probing; the table is at most half full, so a free place is near.
     low, length = pool.begin[group], pool.begin[group + 1] - pool.begin[group]
     mask, mixed = pool.table.size - 1, 0
@@ -202,7 +187,7 @@ def refill(pool: Pool) -> None:
 
 @kernel
 def put_in_order(member: IntArray, low: int, high: int) -> None:
-    """Sort a part of an array, by Shell's method: most of it is in order, and Numba compiles its own for seconds."""
+    """Sort a slice of an array by Shell's method: it is mostly sorted, and Numba compiles its own for seconds."""
     gap = 1
     while 3 * gap < high - low:
         gap = 3 * gap + 1
@@ -218,7 +203,7 @@ def put_in_order(member: IntArray, low: int, high: int) -> None:
 
 @kernel
 def keep(desk: Desk, pool: Pool, parent: int, added: int, absorbed: int) -> bool:
-    """Add the group on the desk to a pool unless it is there; false when the pool has no room."""
+    """Add the group on the desk to a pool unless it is there; false if the pool is full."""
     count, length = pool.size[GROUPS], desk.size[TRAIL]
     low = pool.begin[count]
     if count >= pool.parent.size or low + length > pool.member.size:
@@ -241,8 +226,8 @@ def keep(desk: Desk, pool: Pool, parent: int, added: int, absorbed: int) -> bool
 def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first: int, work: int) -> tuple[int, int]:
     """Join every group from number ``first`` on with each component that shares one item with it.
 
-    Returns why it stopped and where to go on. A group that covers all items is told by ``into.size``. With
-    ``store`` false groups are only looked at.
+    Returns why it stopped and where to continue; ``into.size`` identifies a group that covers all items. With ``store``
+    false groups are not kept.
     """
     n_items = piece.own_start.size - 1
     for group in range(first, pool.size[GROUPS]):
@@ -271,9 +256,9 @@ def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first:
 
 @kernel
 def gains(piece: Piece, desk: Desk, pool: Pool, parent: IntArray, added: IntArray, cover: IntArray) -> int:
-    """List the joins of all groups with the items they cover; returns how many there are, at most the room.
+    """List the joins of all groups with the items they cover; return their number, at most the room.
 
-    A join that covers all items is the last one listed: no other does more.
+    A join that covers all items is the last one listed.
     """
     count, n_items = 0, piece.own_start.size - 1
     for group in range(pool.size[GROUPS]):
@@ -296,7 +281,7 @@ def gains(piece: Piece, desk: Desk, pool: Pool, parent: IntArray, added: IntArra
 
 @kernel
 def make(piece: Piece, desk: Desk, pool: Pool, into: Pool, parent: IntArray, added: IntArray) -> int:
-    """Make the groups of some joins; returns how many found room."""
+    """Make the groups of some joins; return how many had room."""
     for k in range(parent.size):
         lay_out(piece, desk, pool, parent[k])
         trail = desk.size[TRAIL]
@@ -359,13 +344,13 @@ def unite(
             for spot in range(post_start[thing], post_start[thing + 1]):
                 other = post[spot]
                 work -= 1
-                # Postings tell how many items are shared; at the second one the union is made, once.
+                # Postings count the shared items; at the second one the union is made, once.
                 if last[other] != group:
                     last[other], hits[other] = group, 0
                 hits[other] += 1
                 if hits[other] != 2:
                     continue
-                # Lemma 3: a union counts only if its parent shared one paper at most, else joins reach it.
+                # Lemma 3: a union counts only if its parent shared at most one paper, else joins reach it.
                 if small.added[other] >= 0 and overlap(piece, desk, earlier, small.parent[other]) == 2:
                     continue
                 for member in range(small.begin[other], small.begin[other + 1]):
@@ -381,38 +366,24 @@ def unite(
     return DONE, large.size[GROUPS]
 
 
-#: Members of groups that are kept at most, over all prices: 0.4 gigabytes.
+#: Maximum number of members of all stored groups, over all prices: 0.4 gigabytes.
 MEMBERS_UP_TO = 100_000_000
 #: Joins that a beam compares at once.
 JOINS_UP_TO = 4_000_000
-#: Steps of a kernel between two looks at the clock.
+#: Steps of a kernel between two readings of the clock.
 WORK = 200_000
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of one component looked at.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, per component visited.
 STEP = 35e-9
-#: Seconds that listing the next level takes as plain Python for each member of the last.
+#: Seconds of listing the next level as plain Python per member of the last.
 MEMBER = 1e-3
 
 
 @dataclass
 class Levels:
-    """All groups of a part by price: pool c holds what c joins make.
+    """All groups of a part by price: pool c holds the groups that c joins make.
 
-    Parameters
-    ----------
-    task, part
-        What is planned, and the part of it.
-    desk
-        The part as arrays, with room for the kernels to work.
-    pools
-        The groups of each price.
-    value
-        Reviews the part takes at least; exactly so many once there is a ``path``.
-    path
-        Joins that make one group of the part.
-    looked_at
-        Groups listed.
-    seconds
-        What listing the next level takes as plain Python.
+    The part takes at least ``value`` reviews, exactly that number once ``path`` holds joins that make one group of it.
+    ``looked_at`` counts the groups listed; ``seconds`` estimates the next level's time as plain Python.
     """
 
     task: Task
@@ -426,7 +397,7 @@ class Levels:
 
     @property
     def effort(self) -> int:
-        """What the next level takes, roughly."""
+        """Approximate work of the next level."""
         return int(self.pools[-1].begin[self.pools[-1].size[GROUPS]])
 
     @property
@@ -441,14 +412,13 @@ class Levels:
         return kernel.compiled if POLICY.pays(kernel, self.seconds) else self.task.form(kernel)
 
     def rise(self, *, store: bool, clock: Clock) -> bool:
-        """List the next level, or with ``store`` false only look whether it ends the search; false if that is too much.
+        """List the next level, or with ``store`` false only test whether it ends the search; false if too large.
 
         Source: the lemma on groups of ``docs/explanation/planning.md``.
         """
         level, self.seconds = len(self.pools), MEMBER * self.effort
-        self.pools.append(
-            new_pool(4 * int(self.pools[-1].size[GROUPS]) + 64, 5 * self.effort + 512) if store else new_pool(1, 1)
-        )
+        room = (4 * int(self.pools[-1].size[GROUPS]) + 64, 5 * self.effort + 512) if store else (1, 1)
+        self.pools.append(new_pool(*room))
         ended = self._extend(level, store=store, clock=clock)
         for small in range(1, level // 2 + 1):
             if ended == DONE:
@@ -483,7 +453,7 @@ class Levels:
         return self._run(join, level, small, clock)
 
     def _run(self, join: Callable[[int], tuple[int, int]], level: int, small: int, clock: Clock) -> int:
-        """Run a kernel to its end; returns how it ended."""
+        """Run a kernel to its end; return how it ended."""
         ended, first = PAUSE, 0
         while ended not in (DONE, FOUND):
             if clock.over() or sum(pool.member.size for pool in self.pools) > MEMBERS_UP_TO:
@@ -504,7 +474,6 @@ class Levels:
         return [*self.joins(level - 1, parent), (neighbour(self.part, self.pools[level - 1], parent, added), added)]
 
     def joins(self, level: int, group: int) -> Path:
-        """Return joins that make a group."""
         if level == 0:
             return []
         pool = self.pools[level]
@@ -512,7 +481,7 @@ class Levels:
 
 
 def new_levels(task: Task, part: Part) -> Levels:
-    """Return the levels of a part as far as they are known before any work: each component is a group."""
+    """Return the first level of a part: each component is a group."""
     return Levels(task, part, new_desk(part.piece), [singles(part)], part.least)
 
 
@@ -536,7 +505,7 @@ def wider(pool: Pool, refill: Any) -> Pool:
 
 
 def worked(desk: Desk) -> float:
-    """Return the work on a desk since this was last asked."""
+    """Return the work on a desk since the last call."""
     steps, desk.size[STEPS] = int(desk.size[STEPS]), 0
     return STEP * steps
 
@@ -567,10 +536,10 @@ def neighbour(part: Part, pool: Pool, group: int, component: int) -> int:
 
 
 def beam(task: Task, part: Part, width: int, most: int, clock: Clock, *, in_part: bool = False) -> Path | None:
-    """Find joins that make one group of a part, at most ``most``, keeping the ``width`` largest groups of each price.
+    """Find at most ``most`` joins that make one group of a part, keeping the ``width`` largest groups of each price.
 
-    With ``in_part`` the joins of the largest group are returned where time is over. Takes time of the order of joins
-    times width times the components near a group.
+    With ``in_part`` the joins of the largest group are returned if time is over. Takes time of the order of joins times
+    width times the components near a group.
     """
     piece, desk, pool, n_items = part.piece, new_desk(part.piece), singles(part), part.piece.own_start.size - 1
     steps: list[tuple[IntArray, IntArray]] = []
@@ -591,16 +560,16 @@ def beam(task: Task, part: Part, width: int, most: int, clock: Clock, *, in_part
 
 
 def _chain(steps: list[tuple[IntArray, IntArray]], group: int, last: list[int]) -> list[int]:
-    """Components in the order in which they joined: the seed first."""
-    found = last
+    """Components in the order in which they joined, the seed first."""
+    chain = last
     for parent, added in reversed(steps):
-        found.append(int(added[group]))
+        chain.append(int(added[group]))
         group = int(parent[group])
-    return [group, *reversed(found)]
+    return [group, *reversed(chain)]
 
 
 def _path(part: Part, chain: list[int]) -> Path:
-    """Pair each component with a member of the group before it that it shares an item with; the seed is first."""
+    """Pair each component with a member of the group before it that shares an item; the seed is first."""
     piece, desk, path = part.piece, new_desk(part.piece), []
     for component in chain:
         for thing in piece.item[piece.start[component] : piece.start[component + 1]].tolist():
@@ -614,33 +583,26 @@ def _path(part: Part, chain: list[int]) -> Path:
     return path
 
 
-# What every plan pays at the fringe of the contracted graph, and the pieces that are left.
+# The price of the fringe of the contracted graph, and the remaining pieces.
 #
 # Lemma. Let A be the items that two parts S and R of the components share, |A| at most 2. Then the fewest joins satisfy
 # ``joins(S and R) = joins(S) + joins(R) + 2 - |A|``.
 #
-# So a component that shares a items with the others, a at most 2, costs 2 - a reviews and may be taken away, which may
-# leave others with two shared items or fewer; and pieces that share nothing cost 2 reviews each, but one.
+# So a component that shares a items with the others, a at most 2, costs 2 - a reviews and may be removed, which may
+# leave others with at most two shared items; and pieces that share nothing cost 2 reviews each, but one.
 # ``docs/explanation/planning.md`` has the proof.
 
-#: Entries times items of a part up to which it is tested whether its last merge wastes one: a second or two.
+#: Entries times items of a part up to which its last merge is tested for waste: a second or two.
 WASTE_UP_TO = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A connected piece in which every component shares three items or more with the others.
+    """Connected piece in which every component shares three items or more with the others.
 
-    Parameters
-    ----------
-    blocks
-        The blocks of the task that its components are.
-    piece
-        Components and the items they share, renumbered.
-    links
-        Its degrees of freedom.
-    least
-        Reviews that it takes at least: its links, 1, or what merges without waste cost, and one more for the last.
+    ``blocks`` are the blocks of the task that its components are, ``piece`` the renumbered components and shared items,
+    ``links`` its degrees of freedom. It takes ``least`` reviews: its links, 1, or what merges without waste cost, plus
+    one for the last.
     """
 
     blocks: IntArray
@@ -651,22 +613,19 @@ class Part:
 
 @dataclass(frozen=True)
 class Reduction:
-    """A contracted graph taken apart: ``fringe`` reviews for what hangs on the parts; the parts by smallest item."""
+    """Contracted graph in parts, by smallest item, and ``fringe`` reviews for what hangs on them."""
 
     fringe: int
     parts: tuple[Part, ...]
 
 
 def reduce(task: Task) -> Reduction:
-    """Take a task apart.
-
-    Takes time linear in the entries, and that of the pebble game on the parts.
-    """
+    """Take a task apart. Time is linear in the entries, plus that of the pebble game on the parts."""
     count = task.start.size
     owner, item = task.block_labels(task.start)[task.start.block[:count]], task.start.item[:count]
     large = task.start.cover[owner] > 1
-    pairs = np.unique(owner[large] * task.n_items + item[large])  # fixed reviews may have merged blocks
-    owner, item = pairs // task.n_items, pairs % task.n_items
+    # Distinct pairs, since fixed reviews may have merged blocks.
+    owner, item = np.divmod(np.unique(owner[large] * task.n_items + item[large]), task.n_items)
     loose = task.n_items - int(np.unique(item).size)
     covers: dict[int, list[int]] = {}
     for block, thing in zip(owner.tolist(), item.tolist(), strict=True):
@@ -680,7 +639,7 @@ def reduce(task: Task) -> Reduction:
 
 
 def peel(covers: dict[int, list[int]]) -> tuple[int, dict[int, list[int]]]:
-    """Take components of two shared items or fewer away; returns their price, and what is left with shared items only.
+    """Remove components of at most two shared items; return their price, and the others with shared items only.
 
     >>> peel({0: [1, 2, 3], 1: [3, 4, 5], 2: [5, 6]})
     (2, {})
@@ -706,7 +665,6 @@ def peel(covers: dict[int, list[int]]) -> tuple[int, dict[int, list[int]]]:
 
 
 def _pieces(covers: dict[int, list[int]]) -> list[list[int]]:
-    """Blocks of each connected piece, ascending."""
     owners: dict[int, list[int]] = {}
     for block, things in covers.items():
         for thing in things:
@@ -714,27 +672,23 @@ def _pieces(covers: dict[int, list[int]]) -> list[list[int]]:
     seen: set[int] = set()
     pieces = []
     for first in covers:
-        if first in seen:
-            continue
+        piece = [] if first in seen else [first]
         seen.add(first)
-        piece = [first]
         for block in piece:
-            for thing in covers[block]:
-                piece += [other for other in owners.pop(thing, ()) if other not in seen and not seen.add(other)]  # type: ignore[func-returns-value]
-        pieces.append(sorted(piece))
+            near = {other for thing in covers[block] for other in owners.pop(thing, ())} - seen
+            seen |= near
+            piece += near
+        if piece:
+            pieces.append(sorted(piece))
     return pieces
 
 
 def _part(covers: dict[int, list[int]], blocks: list[int]) -> Part:
-    sizes = [len(covers[block]) for block in blocks]
-    component = np.repeat(np.arange(len(blocks)), sizes)
+    component = np.repeat(np.arange(len(blocks)), [len(covers[block]) for block in blocks])
     names, item = np.unique([thing for block in blocks for thing in covers[block]], return_inverse=True)
     order = np.argsort(item, kind="stable")
     piece = Piece(
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        item.astype(np.int64),
-        np.concatenate([[0], np.cumsum(np.bincount(item, minlength=names.size))]).astype(np.int64),
-        component[order].astype(np.int64),
+        starts(component, len(blocks)), item.astype(np.int64), starts(item[order], names.size), component[order]
     )
     table = Reviews.from_codes(component, item, reviewers=len(blocks), items=int(names.size))
     links = degrees_of_freedom(table)
@@ -742,7 +696,7 @@ def _part(covers: dict[int, list[int]], blocks: list[int]) -> Part:
 
 
 def _least(piece: Piece, links: int) -> int:
-    """Links, 1, or N - 2 - sum of (n_c - 2), and one more where every split of the part shares three items."""
+    """Links, 1, or N - 2 - sum of (n_c - 2), plus one if every split of the part shares three items."""
     sizes = np.diff(piece.start)
     known, saved = max(links, 1), piece.own_start.size - 3 - int((sizes - 2).sum())
     small = piece.item.size * piece.own_start.size <= WASTE_UP_TO
@@ -750,7 +704,7 @@ def _least(piece: Piece, links: int) -> int:
 
 
 def _holds_without_two_items(piece: Piece) -> bool:
-    """Whether the components stay connected when any two items are taken out. Takes items times entries."""
+    """Whether the components stay connected without any two items. Takes items times entries."""
     import igraph
 
     n, n_items = piece.start.size - 1, piece.own_start.size - 1

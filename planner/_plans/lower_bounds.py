@@ -1,7 +1,7 @@
-"""Lower bounds on the number of extra reviews, each with the words and the figures that prove it.
+"""Lower bounds on the number of extra reviews, each with its proof in words, and the exact method.
 
 Every bound holds for the target *double*; degrees of freedom and loads hold for *recoverable* as well, because
-*double* implies it.
+*double* implies it. Further sections explain uncovered papers, and solve small tasks as an implicit hitting set.
 """
 
 from __future__ import annotations
@@ -35,39 +35,29 @@ if TYPE_CHECKING:
 
 #: Items up to which the expansion bound is computed: one eigenvalue of an N x N matrix, by Lanczos.
 EXPANSION_UP_TO = 5_000
-#: What the computed eigenvalue may be off by, relative to the largest; Lanczos converges to 1e-9 here.
+#: Tolerance of the computed eigenvalue, relative to the largest; Lanczos converges to 1e-9 here.
 EIGENVALUE_SLACK = 1e-6
+#: Proof by expansion in words.
+HALF_WAY = "the graph of reviews expands too fast: an intermediate group of papers needs {} new reviews"
 
 
 def missing_links(reviews: Reviews, constraints: Constraints, spare: IntArray) -> Bound:
-    """Degrees of freedom, and what reviewers of fewer than two reviews waste where they are needed.
+    """Degrees of freedom, plus the wasted reviews of needed reviewers with fewer than two reviews.
 
-    A reviewer of d < 2 reviews wastes 2 - d new ones: p new reviews remove at most p - (2 - d) degrees of freedom.
-    Where the others' spare loads do not suffice, the cheapest set of such reviewers is added. Takes the time of the
+    A reviewer of d < 2 reviews wastes 2 - d new ones: p new reviews remove at most p - (2 - d) degrees of freedom. If
+    the others' ``spare`` loads do not suffice, the cheapest set of such reviewers is added. Takes the time of the
     pebble game.
-
-    Parameters
-    ----------
-    reviews
-        Existing and fixed reviews.
-    constraints, spare
-        The constraints, and what is left of the loads.
     """
     degrees = degrees_of_freedom(reviews)
     missing = "1 link is missing" if degrees == 1 else f"{degrees} links are missing"
-    waste = least_waste(reviews.loads, usable_loads(constraints, spare), degrees)
+    # Extra reviews that each reviewer can take, also limited by the items that they may read.
+    readable = constraints.reviews.n_items - np.diff(constraints.barred_start)
+    waste = least_waste(reviews.loads, np.maximum(np.minimum(spare, readable), 0), degrees)
     if waste is None or waste == 0:
         return Bound(degrees, "degrees of freedom", f"{missing} (degrees of freedom)")
     lost = "1 review" if waste == 1 else f"{waste} reviews"
-    words = f"{missing}, and the reviewers who can be asked lose {lost} to be linked at all"
+    words = f"{missing}, plus {lost} to attach reviewers of fewer than two reviews"
     return Bound(degrees + waste, "loads", words)
-
-
-def usable_loads(constraints: Constraints, spare: IntArray) -> IntArray:
-    """Shape (M,): extra reviews each reviewer can take, limited by the items he may read."""
-    barred = np.diff(constraints.barred_start)
-    usable: IntArray = np.maximum(np.minimum(spare, constraints.reviews.n_items - barred), 0)
-    return usable
 
 
 def least_waste(loads: IntArray, usable: IntArray, needed: int) -> int | None:
@@ -109,15 +99,12 @@ def expansion(cover_start: IntArray, cover_item: IntArray, n_items: int) -> Boun
     weight = np.maximum(sizes - 2, 0) / np.maximum(sizes * (sizes - 1), 1)
     slope = second_eigenvalue(pairs_together(cover_start, cover_item, n_items, weight))
     value = needed_half_way(cover_start, cover_item, n_items, slope)
-    words = (
-        f"the reviews spread too widely for fewer: any group of papers half-way to all of them needs {value} new "
-        f"reviews (expansion, second eigenvalue {slope:.4f})"
-    )
+    words = f"{HALF_WAY.format(value)} (expansion, second eigenvalue {slope:.4f})"
     return Bound(value, "expansion", words)
 
 
 def spreads(cover_start: IntArray, cover_item: IntArray, n_items: int) -> bool:
-    """Whether a table is of a size, and its components so few and small, that its expansion may tell something."""
+    """Whether a table's size, and its few small components, let its expansion give a bound."""
     sizes = np.diff(cover_start)
     if not 8 <= n_items <= EXPANSION_UP_TO or sizes.size < 3 or not (sizes > 2).any():
         return False
@@ -125,7 +112,7 @@ def spreads(cover_start: IntArray, cover_item: IntArray, n_items: int) -> bool:
 
 
 def needed_half_way(cover_start: IntArray, cover_item: IntArray, n_items: int, slope: float) -> int:
-    """Reviews needed where the components that b items cut weigh at least ``slope * b * (N - b) / N``, for all b."""
+    """Reviews needed if the components that b items cut weigh at least ``slope * b * (N - b) / N``, for all b."""
     b = np.arange(1, n_items + 1)
     surplus = _least_surplus(cover_start, cover_item, n_items)
     alone = np.maximum(surplus + slope * b * (n_items - b) / n_items - 2.0, 0.0)
@@ -168,37 +155,32 @@ def second_eigenvalue(together: csr_array) -> float:
     degree = np.asarray(together.sum(axis=1)).ravel()
     top = 2.0 * float(degree.max())
     flipped = diags_array(top - degree) + together
-    constant = np.ones(n_items) / np.sqrt(n_items)
-    shifted = flipped - top * _outer(constant) if n_items < 64 else None
-    if shifted is not None:
-        return float(max(top - np.linalg.eigvalsh(np.asarray(shifted)).max() - EIGENVALUE_SLACK * top, 0.0))
+    if n_items < 64:
+        constant = np.ones(n_items) / np.sqrt(n_items)
+        shifted = np.asarray(flipped - top * np.outer(constant, constant))
+        return float(max(top - np.linalg.eigvalsh(shifted).max() - EIGENVALUE_SLACK * top, 0.0))
     start = np.random.default_rng(0).standard_normal(n_items)
     values = eigsh(flipped, k=2, which="LA", v0=start, tol=1e-9, return_eigenvectors=False)
     return float(max(top - values.min() - EIGENVALUE_SLACK * top, 0.0))
 
 
-def _outer(vector: FloatArray) -> FloatArray:
-    return np.outer(vector, vector)
-
-
-# The expansion bound once more, with a flow beside the eigenvalue: fewer reviews than by either alone do not do.
+# The expansion bound with a flow in addition to the eigenvalue, which together may prove more than either alone.
 #
-# Let items B cut the component c: some, not all, of its n items lie in B. Then c is not inside B, and the items of B
+# Let items B cut the component c: some, not all, of its n items are in B. Then c is not inside B, and the items of B
 # keep their shares ``(n - 2) / n`` of it, ``|B and c| (n - 2) / n`` in all. Send one unit from every item to every
-# other
-# along paths of components, at most ``(n - 2) / (n theta)`` of it from any one item into any one component. What leaves
-# B leaves it by an item of B that sends into a component cut, so ``theta |B| (N - |B|)`` is at most the shares kept: a
-# multicommodity flow bounds every cut at once [LeightonRao99]_. What the flow leaves of the shares may go straight to
-# the other items of the component, and the second eigenvalue of the Laplacian of that bounds it, as in
+# other along paths of components, at most ``(n - 2) / (n theta)`` of it from any one item into any one component. The
+# flow out of B leaves it by an item of B that sends into a component cut, so ``theta |B| (N - |B|)`` is at most the
+# shares kept: a multicommodity flow bounds every cut at once [LeightonRao99]_. The shares that the flow does not use
+# may go straight to the other items of the component; the second eigenvalue of their Laplacian bounds that, as in
 # :func:`planner._plans.lower_bounds.expansion`. Both together are a slope ``N theta + lambda_2``.
 
 #: Items up to which the flow is sent: a dozen matrices of N x N and components x N.
 FLOW_UP_TO = 1_500
-#: Rounds in which weights move flow from crowded ways to others, how strongly they move it, and where they end.
+#: Rounds in which weights divert flow from crowded paths, the exponent, and the range of weights.
 ROUNDS, STRENGTH, RANGE = 12, 1.5, 1e4
-#: Steps of the longest way: products of so many weights stay far from overflow.
+#: Steps of the longest path: products of that many weights do not overflow.
 LONGEST = 25
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of a round, for each slot and item.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of a round, per slot and item.
 SENT = 5e-8
 #: The flow is a sum of positive floats, each after a few thousand roundings: it is off by less than this, relatively.
 FLOW_SLACK = 1e-9
@@ -208,16 +190,9 @@ FLOW_SLACK = 1e-9
 class Slots:
     """Components of three items or more, item by item.
 
-    Parameters
-    ----------
-    start
-        Shape (C + 1,): component c has the slots ``start[c]`` to ``start[c + 1]``.
-    owner, item
-        Shape (E,): the component and the item of each slot.
-    share
-        Shape (E,): what an item may send into a component of n items, ``(n - 2) / n``.
-    n_items
-        N.
+    Component c has the slots ``start[c]`` to ``start[c + 1]``; ``owner`` and ``item`` (E,) are the component and the
+    item of each slot, and ``share`` (E,) is the bound ``(n - 2) / n`` on the flow of an item into a component of n
+    items.
     """
 
     start: IntArray
@@ -227,14 +202,14 @@ class Slots:
     n_items: int
 
     def matrix(self, values: FloatArray) -> csr_array:
-        """Shape (C, N): a value a slot."""
+        """Shape (C, N): one value per slot."""
         from scipy.sparse import csr_array
 
         return csr_array((values, self.item, self.start), shape=(self.start.size - 1, self.n_items))
 
 
 def slots(cover_start: IntArray, cover_item: IntArray, n_items: int) -> Slots:
-    """Leave out components of fewer than three items, which have no share to give."""
+    """Drop components of fewer than three items, whose share is 0."""
     sizes = np.diff(cover_start)
     large = sizes[sizes > 2]
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(large)])
@@ -243,12 +218,11 @@ def slots(cover_start: IntArray, cover_item: IntArray, n_items: int) -> Slots:
 
 
 def bound(cover_start: IntArray, cover_item: IntArray, n_items: int, clock: Clock) -> Bound | None:
-    """Bound from a flow and the second eigenvalue of what it leaves, for the target *double*.
+    """Bound from a flow and the second eigenvalue of its residual, for the target *double*.
 
-    The flow goes by ways of fewest components, in proportion to the products of weights along them; rounds of
-    reweighting take it from crowded slots. None where the graph is in pieces or its ways are too long.
-
-    Takes ``ROUNDS`` times O(E N) for each step of the longest way, and the time of the eigenvalue.
+    The flow uses ways of fewest components, in proportion to the products of weights along them; rounds of reweighting
+    divert it from crowded slots. None if the graph is in pieces or its ways are too long. Takes ``ROUNDS`` times O(E N)
+    for each step of the longest way, and the time of the eigenvalue.
     """
     if n_items > FLOW_UP_TO or not spreads(cover_start, cover_item, n_items):
         return None
@@ -270,15 +244,13 @@ def bound(cover_start: IntArray, cover_item: IntArray, n_items: int, clock: Cloc
     theta = best[0] * (1.0 - FLOW_SLACK)
     slope = n_items * theta + second_eigenvalue(_left_over(graph, graph.share - theta * best[2]))
     value = needed_half_way(cover_start, cover_item, n_items, slope)
-    words = (
-        f"the reviews spread too widely for fewer: any group of papers half-way to all of them needs {value} new "
-        f"reviews (flow of {n_items * theta:.4f} and second eigenvalue {slope - n_items * theta:.4f})"
-    )
+    flow = n_items * theta
+    words = f"{HALF_WAY.format(value)} (flow of {flow:.4f} and second eigenvalue {slope - flow:.4f})"
     return Bound(value, "flow", words, weights=tuple(best[1].tolist()))
 
 
 def send(graph: Slots, weight: FloatArray) -> FloatArray | None:
-    """Shape (E,): what goes through each slot if every item sends one unit to every other; None where it cannot.
+    """Shape (E,): flow through each slot if every item sends one unit to every other; None if it cannot.
 
     A unit takes the ways of fewest components, each in proportion to the product of the weights of the slots by which
     it enters and leaves components: dependencies as [Brandes01]_ accumulates them, all sources side by side.
@@ -328,7 +300,7 @@ def _left_over(graph: Slots, left: FloatArray) -> csr_array:
     return coo_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape).tocsr()
 
 
-# Why items cannot get the reviews that they are short of: a count that anybody can repeat.
+# Why items cannot get the reviews that they need: counts that can be verified by hand.
 
 #: Names listed before the rest is only counted.
 NAMED = 5
@@ -336,32 +308,30 @@ REMEDY = "raise loads or limits, lower what every paper must have, or ask more p
 
 
 def why_uncovered(task: Task) -> list[str]:
-    """Say which papers need more than those who may read them can give: one by one, then together.
+    """Name the papers that need more than their possible readers can give: one by one, then together.
 
-    Counts the readers of each paper, as many of a panel group as it may have, and those of the groups that it lacks;
-    then looks for papers whose readers have too small loads together, a minimum cut (Hall's condition). Empty where
+    Counts the readers of each paper, within the limits on panel groups, and the members of the groups that it lacks;
+    then looks for papers whose readers have too small loads together, a minimum cut (Hall's condition). Empty if
     neither finds anything.
     """
     pairs, needs = short_pairs(task), task.needs
     give, why = _at_hand(task, pairs)
     readable = np.minimum(give, task.room)
-    few, said = np.flatnonzero(readable < needs.each), []
+    few, reasons = np.flatnonzero(readable < needs.each), []
     for i in few[:NAMED].tolist():
-        limit = (
-            f", {why}," if why and give[i] <= task.room[i] else ", with its limit," if task.room[i] < give[i] else ""
-        )
-        said.append(
+        limit = ", with its limit," if task.room[i] < give[i] else f", {why}," if why else ""
+        reasons.append(
             f"paper {PAPERS[i]} needs {counted(int(needs.each[i]), 'more review')}, and those "
             f"who may read it{limit} give {readable[i]}; {REMEDY}"
         )
-    said += _without_members(task, pairs, few)
+    reasons += _without_members(task, pairs, few)
     if few.size > NAMED:
-        said.append(f"{few.size - NAMED} more papers have too few readers")
-    return said or _too_small_loads(task, pairs)
+        reasons.append(f"{few.size - NAMED} more papers have too few readers")
+    return reasons or _too_small_loads(task, pairs)
 
 
 def _at_hand(task: Task, pairs: IntArray) -> tuple[IntArray, str]:
-    """Reviews that each item can get from its readers under the rule that allows fewest, and that rule in words."""
+    """Reviews that each item can get from its readers under the tightest rule, and that rule in words."""
     best, why = np.bincount(pairs[:, 1], minlength=task.n_items), ""
     people, table = task.constraints.people, task.table(no_pairs())
     if not people.limits:
@@ -372,34 +342,32 @@ def _at_hand(task: Task, pairs: IntArray) -> tuple[IntArray, str]:
         mine = panels.attribute[group] == number
         values = np.bincount(place[mine], minlength=len(pairs))
         key, count = np.unique(pairs[place[mine], 1] * panels.n_groups + group[mine], return_counts=True)
-        # Who has several values takes several places: then the count says nothing.
+        # A reviewer of several values takes several places: then the count proves nothing.
         if values.max(initial=0) > 1 or (count <= free.ravel()[key]).all():
             continue
         alone = np.bincount(pairs[values == 0, 1], minlength=task.n_items)
-        can = alone + np.bincount(key // panels.n_groups, np.minimum(count, free.ravel()[key]), task.n_items).astype(
-            int
-        )
+        able = np.bincount(key // panels.n_groups, np.minimum(count, free.ravel()[key]), task.n_items)
+        can = alone + able.astype(int)
         if (can < best).any():
             best, why = np.minimum(best, can), _limit(people, name)
     return best, why
 
 
 def _limit(people: People, name: str) -> str:
-    """Say the limits of one attribute in words."""
     rules = zip(people.ruled.rules, people.ruled.attributes, strict=True)
     return " and ".join(rule.words(one) for rule, one in rules if one.name == name and isinstance(rule, AtMost))
 
 
 def _without_members(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
-    """Name the papers, others than those named already, that lack a panel group none of which can read them."""
-    people, needs, said = task.constraints.people, task.needs, []
+    """Name further papers that lack a panel group none of whose members can read them."""
+    people, needs, reasons = task.constraints.people, task.needs, []
     place, group = people.groups_of(pairs[:, 0])
     for one in np.flatnonzero(needs.members.any(axis=0)).tolist():
         least = int(people.panels.least[one])
         able = np.bincount(pairs[place[group == one], 1], minlength=task.n_items)
         bare = np.setdiff1d(np.flatnonzero(able < needs.members[:, one]), named)
         if bare.size:
-            said.append(
+            reasons.append(
                 f"{fewer(people, one, least)} {noun(least, 'has', 'have')} reviewed, or may review, "
                 f"{_papers(bare)}; name more of them, raise loads, or ask for less"
             )
@@ -411,15 +379,15 @@ def _without_members(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
         bare = np.setdiff1d(np.flatnonzero(able < needs.different[:, number]), named)
         if bare.size:
             least = int(people.panels.different[number])
-            said.append(
+            reasons.append(
                 f"reviewers of fewer than {least} different values of {name} have reviewed, or may review, "
                 f"{_papers(bare)}; ask more people, or for less"
             )
-    return said
+    return reasons
 
 
 def _too_small_loads(task: Task, pairs: IntArray) -> list[str]:
-    """Find papers whose readers' loads together are too small, for reviews or for a panel group alone."""
+    """Name papers whose readers' loads together are too small, for reviews or for a panel group alone."""
     people, needs = task.constraints.people, task.needs
     place, group = people.groups_of(pairs[:, 0])
     asked = [
@@ -451,7 +419,7 @@ def _cut(spare: IntArray, pairs: IntArray, each: IntArray) -> tuple[IntArray, in
     flow = maximum_flow(graph, source, sink)
     if flow.flow_value == int(each.sum()):
         return np.empty(0, np.int64), 0, 0
-    # What the source reaches in the residual network is full behind it: the other items are short together.
+    # Items that the source does not reach in the residual network are short together (minimum cut).
     residual = csr_array(graph - flow.flow)
     residual.data = np.maximum(residual.data, 0)
     residual.eliminate_zeros()
@@ -475,18 +443,18 @@ def _papers(codes: IntArray) -> str:
 # subject to  spare loads and limits, and for every closed structure X that misses the target:
 #             the reviews that leave X (whose item the reviewer's block in X does not cover) are at least r(X)
 #
-# with r(X) = max(1, links missing in X). A review that is needed to bring a reviewer to as many items as a link takes
-# is lost and does not count; this is sound as long as X holds none of his new reviews. The structures come from an
+# with r(X) = max(1, links missing in X). A review that only brings a reviewer to the number of items that a link takes
+# is lost and does not count; this is sound as long as X has none of their new reviews. The structures come from an
 # oracle: solve, close the chosen reviews, stop if the target is reached, otherwise cut the structure off, and for
 # *double* larger ones made from it.
 
-#: Work of a unit of what CP-SAT counts on such models.
+#: Work per unit that CP-SAT counts on such models.
 UNIT = 1.0
 
 
 @dataclass
 class Outcome:
-    """What the exact method knows when it ends: a plan or none, and what is proved about it."""
+    """Plan of the exact method, or none, and what is proved about it."""
 
     pairs: IntArray | None = None
     lower: int = 0
@@ -497,7 +465,7 @@ class Outcome:
 
 @dataclass
 class Master:
-    """The integer programme over candidate reviews, in CP-SAT.
+    """Integer programme over candidate reviews, in CP-SAT.
 
     ``take`` are the reviews, ``links`` those that count in cuts of more than one.
     """
@@ -510,7 +478,6 @@ class Master:
     links: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """State variables, loads and limits."""
         from ortools.sat.python import cp_model
 
         self.task, self.candidates = self.oracle.task, self.oracle.allowed
@@ -528,7 +495,7 @@ class Master:
         self._activate()
 
     def _meet(self) -> None:
-        """No more of a panel group than an item may have; and what items are short of."""
+        """Limit panel groups, and require what items are short of."""
         task, people, needs = self.task, self.task.constraints.people, self.task.needs
         members: dict[tuple[int, int], list[Any]] = {}
         place, group = people.groups_of(self.candidates[:, 0])
@@ -550,21 +517,21 @@ class Master:
             self.model.add(sum(held) >= int(needs.different[i, attribute]))
 
     def _any(self, several: list[Any]) -> Any:
-        """Return a variable that may be 1 where one of several is taken."""
+        """Return a variable that may be 1 if one of several is taken."""
         one = self.model.new_bool_var("")
         self.model.add(one <= sum(several))
         return one
 
     def _groups(self, column: int) -> list[tuple[int, list[Any]]]:
-        found: dict[int, list[Any]] = {}
+        groups: dict[int, list[Any]] = {}
         for variable, key in zip(self.take, self.candidates[:, column].tolist(), strict=True):
-            found.setdefault(key, []).append(variable)
-        return list(found.items())
+            groups.setdefault(key, []).append(variable)
+        return list(groups.items())
 
     def _activate(self) -> None:
         """Reviewers of d < t items: no new review links, or at least t + 1 - d do, of which t - d are lost.
 
-        Who links nothing need review nothing, unless items are short of reviews: then ``links`` may be fewer.
+        Reviewers without links need no reviews unless items are short of reviews: then ``links`` may be fewer.
         """
         self.lost: dict[int, tuple[Any, int]] = {}
         self.links = list(self.take)
@@ -592,13 +559,10 @@ class Master:
         return self.links[k]
 
     def demand(self, cut: Cut) -> None:
-        """At least ``least`` useful reviews among those marked; the first of the reviewers ``alone`` are lost.
+        """Require ``least`` useful reviews among those marked; the first of the reviewers ``alone`` are lost.
 
-        Raises
-        ------
-        InternalError
-            If a reviewer alone has new reviews inside the structure: fewer of those outside would be lost then, and
-            the cut would forbid plans.
+        Raises InternalError if a reviewer alone has new reviews inside the structure: fewer of those outside would be
+        lost then, and the cut would forbid plans.
         """
         reviewer, leaves = self.candidates[:, 0].tolist(), np.flatnonzero(cut.leaves).tolist()
         linking = cut.alone if cut.least > 1 else set()
@@ -608,10 +572,8 @@ class Master:
             if cut.least == 1 or j not in cut.alone:
                 continue
             if j in inside:
-                message = (
-                    f"{type(self.oracle).__name__}: a cut says that the first {lost} reviews of reviewer {j} are lost, "
-                    "and holds some of them"
-                )
+                name = type(self.oracle).__name__
+                message = f"{name}: a cut counts the first {lost} reviews of reviewer {j} as lost, and holds some"
                 raise InternalError(message)
             terms.append(-lost * active)
         self.model.add(sum(terms) >= cut.least)
@@ -619,10 +581,7 @@ class Master:
     def cut(self, pairs: IntArray) -> None:
         """Cut off the structure that some reviews make, and larger ones.
 
-        Raises
-        ------
-        InternalError
-            If no cut is new: the search would go round for ever.
+        Raises InternalError if no cut is new: the search would never end.
         """
         before = len(self.seen)
         for cut in self.oracle.cuts(pairs):
@@ -655,19 +614,7 @@ class Master:
 
 
 def solve(oracle: Oracle, best: IntArray | None, lower: int, clock: Clock) -> Outcome:
-    """Find the best plan and prove it, or as much as time allows.
-
-    Parameters
-    ----------
-    oracle
-        The task, and what its target asks of a plan.
-    best
-        A plan known already, shape (P, 2), or None.
-    lower
-        A bound known already.
-    clock
-        When to end.
-    """
+    """Find the best plan and prove it, as far as time allows; ``best`` (P, 2) and ``lower`` start the search."""
     master, outcome = Master(oracle), Outcome(best, lower)
     count: Any = sum(master.take)
     master.model.add(count >= lower)
@@ -688,7 +635,7 @@ def solve(oracle: Oracle, best: IntArray | None, lower: int, clock: Clock) -> Ou
 
 
 def _settle_goal(master: Master, goal: Any, outcome: Outcome, level: int, clock: Clock) -> int | None:
-    """Minimise one goal to the end; None when time runs out or no plan exists."""
+    """Minimise one goal; None if time runs out or no plan exists."""
     while True:
         if clock.over():
             return None

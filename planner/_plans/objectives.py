@@ -26,27 +26,18 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews
 
 
-# What further reviews of a paper are expected to do, before their scores are known: arrays in, arrays out.
+# Expected effect of further reviews of a paper, before their scores are known: arrays in, arrays out.
 #
-# A paper is N(m, s^2). Reviews of precision p (the sum of their inverse error variances) move its mean by
-# N(0, s^2 - v), where ``v = 1 / (1 / s^2 + p)`` is the variance left. Everything follows from these two lines.
+# A paper is N(m, s^2). Reviews of precision p (the sum of their inverse error variances) change its mean by
+# N(0, s^2 - v), where ``v = 1 / (1 / s^2 + p)`` is the variance left. Everything follows from this.
 
-#: Numbers nearer to 0, or correlations nearer to 1, are taken to be so near: nothing of it is seen at twelve digits.
+#: Minimum distance of numbers from 0, and of correlations from 1; without effect on twelve digits.
 TRIFLE = 1e-12
 
 
 def variance_left(sd: FloatArray, precision: FloatArray) -> FloatArray:
-    """Return the variance of papers after more reviews.
+    """Return the variance of papers of standard errors ``sd`` after reviews of a total ``precision``.
 
-    Parameters
-    ----------
-    sd
-        Standard errors, above 0.
-    precision
-        Sum of the inverse error variances of the reviews to come, 0 or more; same shape.
-
-    Examples
-    --------
     >>> variance_left(np.array([1.0, 1.0]), np.array([0.0, 1.0])).tolist()
     [1.0, 0.5]
     """
@@ -54,30 +45,17 @@ def variance_left(sd: FloatArray, precision: FloatArray) -> FloatArray:
 
 
 def misplaced(distance: FloatArray, sd: FloatArray, precision: FloatArray, price: float) -> FloatArray:
-    """Return what a paper is expected to add to wrong selections after more reviews.
+    """Return the expected contribution of papers to wrong selections after more reviews.
 
-    ``(1 - q) P(x > t, out) + q P(x < t, in)``: t is the quality above which n papers are expected, and a paper is in
-    when its chance of lying above t is at least the price q, that of the last paper selected. Papers selected are
-    fewer than chances of one half or more, or more, since means are drawn to the middle; with the price the sum
-    over all papers is the expected number of wrong ones among the n of largest chance, now and later.
+    ``(1 - q) P(x > t, out) + q P(x < t, in)``: t is the quality above which n papers are expected (``distance`` is the
+    posterior mean less t), and a paper is in if its probability of lying above t is at least the price q, that of the
+    last paper selected. The number of papers with probability one half or more differs from n, since means are shrunk;
+    with the price the sum over all papers is the expected number of wrong ones among the n most probable, now and
+    later.
 
-    Quality and future mean are jointly normal with correlation ``sqrt(1 - v / s^2)``; their joint chance is Owen's.
+    Quality and future mean are jointly normal with correlation ``sqrt(1 - v / s^2)``; their joint probability is Owen's
+    (1956, Tables for computing bivariate normal probabilities, equation 2.1).
 
-    Parameters
-    ----------
-    distance
-        Posterior mean less t.
-    sd, precision
-        As in :func:`variance_left`; same shape.
-    price
-        q, above 0 and below 1.
-
-    References
-    ----------
-    Owen (1956), Tables for computing bivariate normal probabilities, equation 2.1.
-
-    Examples
-    --------
     >>> misplaced(np.zeros(2), np.ones(2), np.array([0.0, 1.0]), 0.5).round(3).tolist()
     [0.25, 0.125]
     """
@@ -94,10 +72,8 @@ def misplaced(distance: FloatArray, sd: FloatArray, precision: FloatArray, price
 
 
 def both_above(first: FloatArray, second: FloatArray, correlation: FloatArray) -> FloatArray:
-    """Return P(a < first, b < second) of two standard normal numbers of a correlation strictly between 0 and 1.
+    """Return P(a < first, b < second) of two standard normals with a correlation strictly between 0 and 1.
 
-    Examples
-    --------
     >>> both_above(np.zeros(1), np.zeros(1), np.array([0.5])).round(6).tolist()
     [0.333333]
     """
@@ -111,17 +87,8 @@ def both_above(first: FloatArray, second: FloatArray, correlation: FloatArray) -
 
 
 def settled(distance: FloatArray, sd: FloatArray, precision: FloatArray, error_rate: float) -> FloatArray:
-    """Return the chance that a paper will be in, or out, with at most an error rate after more reviews.
+    """Return the probability that a paper will be in, or out, with at most an error rate after more reviews.
 
-    Parameters
-    ----------
-    distance, sd, precision
-        As in :func:`misplaced`.
-    error_rate
-        Between 0 and one half.
-
-    Examples
-    --------
     >>> settled(np.zeros(2), np.ones(2), np.array([0.0, 1.0]), 0.1).round(2).tolist()
     [0.0, 0.2]
     """
@@ -133,32 +100,15 @@ def settled(distance: FloatArray, sd: FloatArray, precision: FloatArray, error_r
     return np.asarray(ndtr((distance - sure) / moves) + ndtr((-distance - sure) / moves))
 
 
-# What planning asks of an objective. One class an objective stands beside this module; nothing asks for its name.
+# The objectives, one class each; their names are never compared.
 
 
 class Objective(ABC):
     """What extra reviews are for: a loss of each item, which more reviews are expected to lower.
 
-    Parameters
-    ----------
-    beliefs
-        Qualities, and what one more score tells.
-
-    Attributes
-    ----------
-    name
-        What commands and arguments call it.
-    words
-        What it is, for help.
-    helps
-        What its reviews help the chair to do, for who is asked: "it helps us ..."; empty for a level, of which
-        all plans speak in one way.
-    unit
-        What :meth:`total` counts, as in "12.3 wrong of those selected".
-    needs_level
-        Whether a plan is made to a level although none was named.
-    selects
-        Whether it must be told how many items will be selected.
+    ``name`` is used by commands and arguments, ``words`` by help. ``helps`` completes "it helps us ..." in letters to
+    reviewers; empty for a level. ``unit`` is that of :meth:`total`, as in "12.3 wrong of those selected". With
+    ``needs_level`` a plan always has a target; with ``selects`` the number of items to select is required.
     """
 
     name: ClassVar[str]
@@ -173,58 +123,48 @@ class Objective(ABC):
 
     @classmethod
     def known(cls, beliefs: Callable[[], Beliefs], select: int | None) -> Self | None:
-        """Return the objective for what is believed and how many items will be selected; None where neither matters.
+        """Return the objective under some beliefs and a number of items to select; None for a level alone.
 
-        Raises
-        ------
-        InputError
-            If ``select`` is not what it needs.
+        Raises InputError if ``select`` is not what it needs.
         """
         return cls(beliefs())
 
     @abstractmethod
     def losses(self, item: IntArray, precision: FloatArray) -> FloatArray:
-        """Return the expected loss of items, shape (K,), after reviews of a precision beyond those to come anyhow."""
+        """Return the expected loss of items, shape (K,), after reviews of a precision beyond the pending ones."""
 
     @abstractmethod
     def total(self, losses: float) -> float:
-        """Return what a sum of losses over all items means to people."""
+        """Return a sum of losses over all items in ``unit``."""
 
     @abstractmethod
     def effect(self, item: int, label: str, before: float, after: float) -> str:
-        """Say what a review does that raises the precision beyond what comes anyhow from ``before`` to ``after``."""
+        """Describe a review that raises the precision beyond the pending one from ``before`` to ``after``.
+
+        The text begins with the label, which anonymous reports replace.
+        """
 
     def worth_reading(self) -> int | None:
-        """Return how many reviews to plan where nobody said; None, by default, where somebody must."""
+        """Return the default number of reviews to plan; None if it has to be given."""
         return None
 
     def borderline(self) -> IntArray | None:
-        """Return the items in the order in which averages alone would ask for reviews; None where they would not."""
+        """Return the items in the order in which averages alone would ask for reviews; None without one."""
         return None
 
     def left(self, extra: FloatArray) -> float:
-        """Return the total after reviews of precisions ``extra``, shape (N,), beyond those to come anyhow."""
+        """Return the total after reviews of precisions ``extra``, shape (N,), beyond the pending ones."""
         return float(self.total(float(self.losses(np.arange(extra.size), extra).sum())))
 
 
-# The objective *decision*: fewest wrong among the papers that will be selected.
-
-#: A paper is settled when it is in, or out, with at most this chance of being wrong.
+#: A paper is settled if it is in, or out, with at most this error probability.
 ERROR_RATE = 0.1
 #: A price of 0 or 1 would make all papers, or none, worth selecting.
 LEAST_PRICE = 1e-9
 
 
 class Decision(Objective):
-    """A review is worth the wrong selections that it is expected to prevent, among the n that will be selected.
-
-    Parameters
-    ----------
-    beliefs
-        Qualities, and what one more score tells.
-    n
-        How many will be selected.
-    """
+    """Fewest expected wrong selections among the ``n`` items that will be selected."""
 
     name: ClassVar[str] = "decision"
     words: ClassVar[str] = "after scores, fewest wrong among the papers of --select"
@@ -237,49 +177,37 @@ class Decision(Objective):
         self.n = n
         self.distance = beliefs.mean - cut_of(beliefs.mean, beliefs.sd, n)
         self.chance = probability_in_top(beliefs.mean, beliefs.sd, n)
-        # The price of a place lies between the chances of the last paper in and of the first one out.
+        # The price of a place is between the probabilities of the last paper in and of the first one out.
         last = np.sort(self.chance)[::-1][n - 1 : n + 1]
         self.price = float(np.clip(last.mean(), LEAST_PRICE, 1.0 - LEAST_PRICE))
 
     @classmethod
     def known(cls, beliefs: Callable[[], Beliefs], select: int | None) -> Self:
-        """Place the cut.
-
-        Raises
-        ------
-        InputError
-            If ``select`` is missing, or not from 1 to one less than the items with scores.
-        """
         if select is None:
-            message = "select: objective 'decision' needs to know how many papers will be selected; found none"
+            message = "select: objective 'decision' needs the number of papers to select; found none"
             raise InputError(message)
-        believed = beliefs()
-        if isinstance(select, bool) or not 0 < select < believed.scored:
-            message = (
-                f"select: expected 1 to {believed.scored - 1}, with {believed.scored} papers scored; found {select!r}"
-            )
+        posterior = beliefs()
+        scored = posterior.scored
+        if isinstance(select, bool) or not 0 < select < scored:
+            message = f"select: expected 1 to {scored - 1}, with {scored} papers scored; found {select!r}"
             raise InputError(message)
-        return cls(believed, int(select))
+        return cls(posterior, int(select))
 
     def losses(self, item: IntArray, precision: FloatArray) -> FloatArray:
-        """Ask :func:`planner._plans.objectives.misplaced`."""
         coming = self.beliefs.pending[item] + precision
         return misplaced(self.distance[item], self.beliefs.sd[item], coming, self.price)
 
     def total(self, losses: float) -> float:
-        """Return wrong selections: losses are such."""
         return losses
 
     def effect(self, item: int, label: str, before: float, after: float) -> str:
-        """Tell the chance of being in, and how often the reviews so far settle it."""
         coming = self.beliefs.pending[item] + np.array([before, after])
         distance, sd = np.full(2, self.distance[item]), np.full(2, self.beliefs.sd[item])
         often = settled(distance, sd, coming, ERROR_RATE)[1]
-        those = "all so far settle" if coming[0] > 0 else "this settles"
-        return f"{label} is in with {self.chance[item]:.0%}: {those} it {_times(often)}"
+        cause = "the planned reviews settle" if coming[0] > 0 else "this review settles"
+        return f"{label} is in with probability {self.chance[item]:.0%}: {cause} it {_times(often)}"
 
     def worth_reading(self) -> int | None:
-        """One review for each paper to be discussed."""
         return int((np.minimum(self.chance, 1.0 - self.chance) > ERROR_RATE).sum())
 
     def borderline(self) -> IntArray | None:
@@ -290,16 +218,13 @@ class Decision(Objective):
 
 
 def _times(often: float) -> str:
-    """Say a share in tenths.
+    """Round a share to tenths.
 
     >>> _times(0.38), _times(0.01)
     ('4 times in 10', 'less than once in 20')
     """
     tenths = int(10.0 * often + 0.5)
     return "less than once in 20" if not tenths else f"{tenths} {noun(tenths, 'time')} in 10"
-
-
-# The objective *level*: a level of connection, and nothing beyond.
 
 
 class OnlyLevel(Objective):
@@ -311,14 +236,11 @@ class OnlyLevel(Objective):
 
     @classmethod
     def known(cls, beliefs: Callable[[], Beliefs], select: int | None) -> None:
-        """Return none: no review beyond the level is chosen."""
-
-
-# The objective *precision*: the smallest expected error of all papers.
+        """Return None: no review beyond the level is chosen."""
 
 
 class Precision(Objective):
-    """A review is worth the variance that it takes off: an item's loss is its share of the mean square error."""
+    """Smallest expected error: an item's loss is its share of the mean square error."""
 
     name: ClassVar[str] = "precision"
     words: ClassVar[str] = "after scores, smallest expected error of all papers"
@@ -326,7 +248,6 @@ class Precision(Objective):
     unit: ClassVar[str] = "points of expected error, root mean square over papers"
 
     def losses(self, item: IntArray, precision: FloatArray) -> FloatArray:
-        """Ask :func:`planner._plans.objectives.variance_left`."""
         return variance_left(self.beliefs.sd[item], self.beliefs.pending[item] + precision) / self.beliefs.sd.size
 
     def total(self, losses: float) -> float:
@@ -334,51 +255,26 @@ class Precision(Objective):
         return float(np.sqrt(max(losses, 0.0)))
 
     def effect(self, item: int, label: str, before: float, after: float) -> str:
-        """Tell both standard errors."""
         coming = self.beliefs.pending[item] + np.array([before, after])
-        known = np.sqrt(variance_left(self.beliefs.sd[[item, item]], coming))
-        return f"{label} would be known to {known[0]:.2f} points: this makes it {known[1]:.2f}"
+        error = np.sqrt(variance_left(self.beliefs.sd[[item, item]], coming))
+        return f"{label} has a standard error of {error[0]:.2f} without this review, {error[1]:.2f} points with it"
 
 
-#: The register: add an objective here. Of the first none is ever made, so that it lacks what the others are asked.
+#: The register: add an objective here. The first is never instantiated, so it may stay abstract.
 OBJECTIVES: list[type[Objective]] = [OnlyLevel, Precision, Decision]  # type: ignore[type-abstract]
 
 
 def objective_named(name: str) -> type[Objective]:
-    """Return the objective of a name.
-
-    Raises
-    ------
-    InputError
-        If none bears it.
-
-    Examples
-    --------
-    >>> objective_named("decision").words
-    'after scores, fewest wrong among the papers of --select'
-    """
     return named(OBJECTIVES, name, "objective")
-
-
-# What is known of papers and reviewers once there are scores, as planning takes it.
 
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """Qualities as far as they are known, and how much one more score tells.
+    """Posterior of qualities, and the information in one more score.
 
-    Parameters
-    ----------
-    mean, sd
-        Shape (N,): quality of each item and its standard error, finite; an item without a score is an average one.
-    review_precision
-        Shape (M,): inverse error variance of one more score of each reviewer, as a measurement of a quality.
-    pending
-        Shape (N,): sum of these over the reviews that an item is to get anyhow.
-    average
-        Shape (N,): plain average of the scores; NaN without one.
-    scored
-        How many items have scores.
+    ``mean`` and ``sd`` (N,) are finite; an item without a score has the average of the others. ``review_precision``
+    (M,) is the inverse error variance of one more score of each reviewer, ``pending`` (N,) its sum over the reviews
+    still to come for an item. ``average`` (N,) is the plain average, NaN without a score; ``scored`` items have scores.
     """
 
     mean: FloatArray
@@ -390,35 +286,24 @@ class Beliefs:
 
     @property
     def typical(self) -> float:
-        """Precision of a review by a reviewer drawn at random."""
+        """Mean precision of a review over reviewers."""
         return float(self.review_precision.mean())
 
     def brought_by(self, pairs: IntArray) -> FloatArray:
-        """Return the precision that reviews (reviewer, item), shape (P, 2), bring to each item, shape (N,)."""
+        """Return the precision that reviews (reviewer, item), shape (P, 2), add to each item, shape (N,)."""
         return brought_by(pairs, self.review_precision, self.mean.size)
 
 
 def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None) -> Beliefs:
-    """Return what the scores say, or joint draws made from them.
+    """Return the posterior of the qualities, from the scores or from joint ``draws``, shape (S, N).
 
-    Parameters
-    ----------
-    reviews
-        With scores; those without are to come.
-    fixed
-        Shape (F, 2): further reviews (reviewer, item) that are to come.
-    draws
-        Shape (S, N): draws of the qualities; None to calibrate here.
-
-    Raises
-    ------
-    InputError
-        If there are no scores, or ``draws`` is no array of that shape.
+    Reviews without a score, and ``fixed`` pairs (F, 2), are still to come. Raises InputError if there are no scores, or
+    draws of another shape.
     """
     if not reviews.scored.any():
         message = (
-            "objective: expected scores to learn from, found planned reviews only; before there are scores more "
-            "reviews of one paper rather than another buy next to nothing, so plan for a level"
+            "objective: expected scores to learn from, found planned reviews only; before there are scores it hardly "
+            "matters which paper gets more reviews, so plan for a level"
         )
         raise InputError(message)
     if draws is None:
@@ -439,15 +324,15 @@ def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None) -> B
 
 
 def _summary(reviews: Reviews, draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean and standard error of each item, and of one more score: what scores miss the draws by, on average."""
+    """Mean and standard error of each item, and of one more score: the root mean square residual from the draws."""
     drawn = np.asarray(draws, np.float64)
     if drawn.ndim != 2 or drawn.shape[0] < 2 or drawn.shape[1] != reviews.n_items:
         message = f"draws: expected two or more draws of {reviews.n_items} items, found shape {drawn.shape}"
         raise InputError(message)
     mean, sd = drawn.mean(axis=0), drawn.std(axis=0, ddof=1)
     item = reviews.item[reviews.scored]
-    missed = (reviews.score[reviews.scored] - mean[item]) ** 2 + sd[item] ** 2
-    error = np.sqrt(missed[np.isfinite(missed)].mean()) if np.isfinite(missed).any() else np.nan
+    square = (reviews.score[reviews.scored] - mean[item]) ** 2 + sd[item] ** 2
+    error = np.sqrt(square[np.isfinite(square)].mean()) if np.isfinite(square).any() else np.nan
     return mean, sd, np.full(reviews.n_reviewers, error)
 
 
@@ -466,25 +351,15 @@ def _averages(reviews: Reviews) -> FloatArray:
     return np.where(count > 0, np.bincount(item, score, reviews.n_items) / np.maximum(count, 1), np.nan)
 
 
-# What as many reviews would buy if they were chosen another way, by the same model.
+# Expected gain of the same number of reviews chosen another way, by the same model.
 
 
 def at_random(aim: Objective, extra: FloatArray, count: int) -> float:
-    """Return the total after ``count`` reviews of papers drawn by lot, each with its share of a review.
+    """Return the total after ``count`` reviews of random papers, each with its share of a review.
 
-    Parameters
-    ----------
-    aim
-        What is counted.
-    extra
-        Shape (N,): precision of other reviews beyond those to come anyhow.
-    count
-        How many.
-
-    Notes
-    -----
-    Exact where reviewers are alike and nobody gets a second lot before all have one: a paper's loss is then the mean
-    of that with and without a review.
+    ``extra`` (N,) is the precision of other reviews beyond the pending ones. Exact if reviewers are alike and nobody
+    gets a second review before all have one: a paper's expected loss is then the mean of that with and without a
+    review.
     """
     every, typical = np.arange(extra.size), aim.beliefs.typical
     rounds, rest = divmod(count, extra.size)
@@ -494,7 +369,7 @@ def at_random(aim: Objective, extra: FloatArray, count: int) -> float:
 
 
 def at_the_border(aim: Objective, count: int) -> float | None:
-    """Return the total after a review each of the papers whose averages lie nearest the cut; None without a cut."""
+    """Return the total after one review of each paper whose average is nearest the cut; None without a cut."""
     order = aim.borderline()
     if order is None:
         return None
@@ -503,16 +378,13 @@ def at_the_border(aim: Objective, count: int) -> float | None:
 
 
 def for_connection(aim: Objective, pairs: IntArray, count: int) -> float:
-    """Return the total after reviews that connect, shape (P, 2), the first ``count`` of them, the rest by lot."""
+    """Return the total after the first ``count`` reviews that connect, shape (P, 2), the rest at random."""
     used = pairs[:count]
     return at_random(aim, aim.beliefs.brought_by(used), count - len(used))
 
 
-# What each review of a plan buys, and all of them together.
-
-
 class Bought(NamedTuple):
-    """Gain of each review, shape (P,), what it is in words, and the total after all of them."""
+    """Gain of each review, shape (P,), in words, and the total after all of them."""
 
     gains: list[float]
     words: list[str]
@@ -520,14 +392,8 @@ class Bought(NamedTuple):
 
 
 def bought(aim: Objective, table: Reviews, pairs: IntArray) -> Bought:
-    """Let reviews, shape (P, 2), arrive one after another; their gains sum to what all of them gain.
-
-    Notes
-    -----
-    One evaluation a review.
-    """
-    every = np.arange(table.n_items)
-    extra = np.zeros(table.n_items)
+    """Let reviews, shape (P, 2), arrive one after another; their gains sum to the gain of all."""
+    every, extra = np.arange(table.n_items), np.zeros(table.n_items)
     losses = aim.losses(every, extra)
     sum_ = float(losses.sum())
     now = aim.total(sum_)
@@ -546,52 +412,39 @@ def bought(aim: Objective, table: Reviews, pairs: IntArray) -> Bought:
 
 
 def purchase(aim: Objective, after: float, count: int, first: int, connection: IntArray) -> Purchase:
-    """Put what a plan of ``count`` reviews buys beside what as many buy elsewhere.
+    """Compare the gain of a plan of ``count`` reviews with that of as many reviews elsewhere.
 
-    Parameters
-    ----------
-    aim
-        What for.
-    after
-        The total with the plan.
-    count, first
-        Reviews of the plan beside the fixed ones, and which of all is the first for the objective.
-    connection
-        Shape (P, 2): reviews that would connect the table.
+    ``after`` is the total with the plan, ``first`` the first review for the objective, and ``connection`` (P, 2) are
+    reviews that would connect the table.
     """
     nothing = np.zeros(aim.beliefs.mean.size)
-    found = (
+    totals = (
         ("at_random", "at random", at_random(aim, nothing, count)),
         ("borderline", "nearest the cut by average", at_the_border(aim, count)),
         ("connection", "for connection only", for_connection(aim, connection, count)),
     )
-    elsewhere = tuple((name, words, value) for name, words, value in found if value is not None)
+    elsewhere = tuple((name, words, value) for name, words, value in totals if value is not None)
     return Purchase(aim.name, aim.unit, aim.left(nothing), after, elsewhere, first, aim.helps)
 
 
-# Choose reviews one after another by what they are expected to gain.
+# Choose reviews one after another by their expected gain.
 #
-# 1. A paper's rate is the gain of its next few reviews over their number, at its best: where a decision is far from
-# open
-#    the first review alone changes nothing, and two or three together do.
+# 1. A paper's rate is the largest mean gain of its next few reviews: if a decision is far from open the first review
+#    alone changes nothing, and two or three together do.
 # 2. The paper of highest rate gets a review; of equals the first.
-# 3. Of those who may write it, the cheapest, then whoever has fewest new reviews, then who tells most, does.
+# 3. Among the allowed reviewers, the cheapest writes it, then one of fewest new reviews, then of highest precision.
 #
-# Gains of different papers add up. Where every further review of a paper gains less than the one before, reviewers are
-# alike and no load, conflict or limit binds, no other choice gains more; elsewhere nothing is promised.
+# Gains of different papers add up. If every further review of a paper gains less than the one before, reviewers are
+# alike and no load, conflict or limit binds, no other choice gains more; otherwise there is no guarantee.
 
-#: Reviews of one paper that are looked at together.
+#: Reviews of one paper that are evaluated together.
 TOGETHER = 3
-#: Gains below this share of all that is to be lost are rounding.
+#: Gains below this share of the total loss are rounding.
 NOTHING = 1e-12
 
 
 class Chosen(NamedTuple):
-    """Reviews in the order in which they were chosen.
-
-    ``pairs`` (P, 2), and for each the precision beyond what comes anyhow that its item had ``before`` it and has
-    ``after`` it, shape (P,).
-    """
+    """Reviews ``pairs`` (P, 2) in the order chosen, and the precision of their items ``before`` and ``after`` each."""
 
     pairs: IntArray
     before: FloatArray
@@ -599,22 +452,9 @@ class Chosen(NamedTuple):
 
 
 def choose(aim: Objective, task: Task, taken: IntArray, most: int) -> Chosen:
-    """Choose at most ``most`` reviews beside those taken already.
+    """Choose at most ``most`` reviews in addition to those ``taken``, shape (T, 2).
 
-    Parameters
-    ----------
-    aim
-        What a review gains.
-    task
-        Who may write what.
-    taken
-        Shape (T, 2): reviews that are planned already, beside the fixed ones.
-    most
-        How many.
-
-    Notes
-    -----
-    N evaluations to begin with, then the time of N + M a review.
+    Takes N evaluations at first, then the time of N + M per review.
     """
     left, rules = task.left(taken), task.constraints
     readers = _Readers(task, taken, left)
@@ -638,35 +478,28 @@ def choose(aim: Objective, task: Task, taken: IntArray, most: int) -> Chosen:
         before.append(extra[item])
         extra[item] += aim.beliefs.review_precision[reviewer]
         after.append(extra[item])
-        # The last few reviews of the budget cannot be many of one paper.
-        still = most - len(pairs)
-        changed = every if still < TOGETHER else every[item : item + 1]
-        rate[changed] = rates(aim, changed, extra[changed], left.room[changed], still)
+        # The last few reviews of the budget limit the number per paper.
+        remaining = most - len(pairs)
+        changed = every if remaining < TOGETHER else every[item : item + 1]
+        rate[changed] = rates(aim, changed, extra[changed], left.room[changed], remaining)
     return Chosen(as_pairs(pairs), np.array(before), np.array(after))
 
 
 def rates(aim: Objective, item: IntArray, extra: FloatArray, room: IntArray, most: int) -> FloatArray:
-    """Return the best gain a review of the next few typical reviews of each item, shape (K,).
+    """Return the best gain per review over the next few typical reviews of each item, shape (K,).
 
-    Parameters
-    ----------
-    aim
-        What a review gains.
-    item, extra, room
-        Shape (K,): items, the precision they have already beyond what comes anyhow, and reviews they may get.
-    most
-        Reviews that are left in all.
+    ``extra`` is the precision beyond the pending one and ``room`` the number of reviews each item may get, shape (K,);
+    ``most`` reviews are left in all.
     """
-    now = aim.losses(item, extra)
-    found = np.zeros(item.size)
+    now, best = aim.losses(item, extra), np.zeros(item.size)
     for count in range(1, min(TOGETHER, most) + 1):
         then = aim.losses(item, extra + count * aim.beliefs.typical)
-        found = np.maximum(found, np.where(room >= count, (now - then) / count, 0.0))
-    return found
+        best = np.maximum(best, np.where(room >= count, (now - then) / count, 0.0))
+    return best
 
 
 class _Readers:
-    """Who may still review which item, and how many new reviews each has."""
+    """Reviewers who may still review an item, and the number of new reviews each has."""
 
     def __init__(self, task: Task, taken: IntArray, left: Left) -> None:
         self.rules, self.left = task.constraints, left
@@ -680,7 +513,6 @@ class _Readers:
         self.new: dict[int, list[int]] = {}
 
     def best(self, item: int, precision: FloatArray) -> int | None:
-        """Return the reviewer for an item; None where nobody is left."""
         who = np.flatnonzero(self._may(item))
         if not who.size:
             return None
@@ -688,7 +520,6 @@ class _Readers:
         return int(who[np.lexsort((who, -precision[who], self.load[who], cost))[0]])
 
     def take(self, reviewer: int, item: int) -> None:
-        """Note a new review."""
         self.left.take(reviewer, item)
         self.load[reviewer] += 1
         self.new.setdefault(item, []).append(reviewer)
@@ -702,25 +533,11 @@ class _Readers:
         return may
 
 
-# Of the reviews that do the same join, take the one of largest gain.
-
-
 def favoured(aim: Objective, target: Target, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
-    """Exchange the reviews of a plan, one after another, for stand-ins that cost no more and gain more.
+    """Exchange the reviews of a plan, one after another, for replacements that cost no more and gain more.
 
-    Parameters
-    ----------
-    aim
-        What a review gains.
-    target, task, pairs
-        A plan that reaches the target, shape (P, 2), without the fixed reviews.
-    clock
-        When to end.
-
-    Notes
-    -----
-    The plan stays as long, costs no more, reaches the target, and nobody's load rises above the largest so far. The
-    time is that of the target's stand-ins, once a review.
+    The plan stays as long, costs no more, reaches the target, and no load rises above the largest so far. ``pairs`` (P,
+    2) leave out the fixed reviews. Time is that of the target's replacements, once per review.
     """
     for place in range(len(pairs)):
         if clock.over():
@@ -735,9 +552,9 @@ def favoured(aim: Objective, target: Target, task: Task, pairs: IntArray, clock:
 def _best(
     aim: Objective, target: Target, task: Task, pairs: IntArray, place: int, clock: Clock
 ) -> tuple[int, int] | None:
-    """Return the stand-in of largest gain, the first of equals; None where the review itself gains as much."""
+    """Return the replacement of largest gain, the first of equals; None if the review itself gains as much."""
     own = (int(pairs[place, 0]), int(pairs[place, 1]))
-    load = np.bincount(np.concatenate([pairs, task.constraints.fixed])[:, 0], minlength=task.spare.size)
+    load = task.loads(pairs)
     cost, most = task.constraints.cost_of, int(load.max())
     options = [
         other

@@ -1,4 +1,4 @@
-"""How planning ended."""
+"""The status of a plan, its expected gain, shortages and rules in words, and recruits."""
 
 from __future__ import annotations
 
@@ -19,31 +19,29 @@ if TYPE_CHECKING:
 
 
 class PlanStatus(Status):
-    """What a plan is, by name; :attr:`text` says it to people.
+    """Status of a plan; :attr:`text` explains it.
 
     >>> PlanStatus("feasible").text
-    'This plan does it; whether fewer would do is open.'
+    'This plan reaches the target; whether a smaller one does is open.'
     """
 
     OPTIMAL = "optimal", "This is proved to be the smallest plan."
-    FEASIBLE = "feasible", "This plan does it; whether fewer would do is open."
+    FEASIBLE = "feasible", "This plan reaches the target; whether a smaller one does is open."
     INFEASIBLE = "infeasible", "There is no such plan."
-    BUDGET_EXHAUSTED = "budget_exhausted", "This is a part of the way only."
-    LEVEL_MISSED = "level_missed", "This is a part of the way only."
-
-    BEST_EFFORT = "best_effort", "What was asked for cannot be had: this is the most of it that was found."
-
-    EXTENDED = "extended", "The target is reached; the reviews beyond it went, one by one, where they gain most."
-    CHOSEN = "chosen", "Each review is the one that gains most after those before it."
+    BUDGET_EXHAUSTED = "budget_exhausted", "This plan is partial."
+    LEVEL_MISSED = "level_missed", "This plan is partial."
+    BEST_EFFORT = "best_effort", "No plan meets the request: this is the best partial plan found."
+    EXTENDED = "extended", "The target is reached; further reviews were chosen one by one, each for the largest gain."
+    CHOSEN = "chosen", "Reviews were chosen one by one, each for the largest gain after those before it."
 
     @property
     def may_grow(self) -> bool:
-        """Whether more reviews may be added: what was asked of a level is there, and budget left perhaps."""
+        """Whether more reviews may be added."""
         return self is not PlanStatus.INFEASIBLE and not self.is_partial
 
     @property
     def is_partial(self) -> bool:
-        """Whether such a plan goes a part of the way only."""
+        """Whether such a plan may miss its target."""
         return self in (PlanStatus.BUDGET_EXHAUSTED, PlanStatus.LEVEL_MISSED, PlanStatus.BEST_EFFORT)
 
     @property
@@ -52,28 +50,13 @@ class PlanStatus(Status):
         return self in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE, PlanStatus.EXTENDED)
 
 
-# What the reviews of a plan buy, and what as many would buy elsewhere.
-
-
 @dataclass(frozen=True)
 class Purchase:
-    """What a plan is expected to buy, under the model from which it was made.
+    """Expected gain of a plan, under the model from which it was made.
 
-    Parameters
-    ----------
-    objective
-        Its name.
-    unit
-        What the numbers count.
-    before, after
-        Without the reviews of the plan, and with them; fixed ones are in both.
-    elsewhere
-        Name, words and number after as many reviews chosen another way.
-    first
-        Which review of the plan is the first that was chosen for the objective; those before are fixed, or for a
-        level.
-    helps
-        What the reviews help to do, for who is asked.
+    ``before`` and ``after`` are totals in ``unit`` without and with the reviews of the plan, fixed ones included in
+    both; ``elsewhere`` lists the name, words and total of as many reviews chosen another way. Reviews from number
+    ``first`` on serve the objective; ``helps`` explains them to the reviewers invited.
     """
 
     objective: str
@@ -85,62 +68,43 @@ class Purchase:
     helps: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the purchase as the command's ``--json`` prints it."""
-        found = {"objective": self.objective, "unit": self.unit, "before": self.before, "after": self.after}
-        return {**found, "elsewhere": {name: after for name, _, after in self.elsewhere}}
+        totals = {"objective": self.objective, "unit": self.unit, "before": self.before, "after": self.after}
+        return {**totals, "elsewhere": {name: after for name, _, after in self.elsewhere}}
 
     def sentences(self) -> list[str]:
-        """Say it to people."""
-        said = [f"expected with these reviews: {self.after:.2f} {self.unit}, without them {self.before:.2f}"]
+        sentences = [f"expected with these reviews: {self.after:.2f} {self.unit}, without them {self.before:.2f}"]
         if self.elsewhere:
             others = ", ".join(f"{words} {after:.2f}" for _, words, after in self.elsewhere)
-            said.append(f"as many reviews elsewhere: {others}")
-            # What a page rounds alike is no difference.
+            sentences.append(f"the same number of reviews elsewhere: {others}")
+            # Equal after rounding is no difference.
             if round(min(after for _, _, after in self.elsewhere), 2) < round(self.after, 2):
-                said.append("some of those are expected to do better than these, which were chosen one by one")
-        return [
-            *said,
-            "these are expectations, if scores are as noisy as those so far; no proof that no others buy more",
-        ]
-
-
-# What papers are short of, in words.
+                sentences.append("some of those have a better expectation than these, which were chosen one by one")
+        caveat = "these are expectations if future scores are as noisy as the existing ones; optimality is not proved"
+        return [*sentences, caveat]
 
 
 def what_is_missing(people: People, needs: Needs, among: BoolArray) -> list[tuple[int, str]]:
-    """Count some papers by what rules ask for and they lack: how many there are, and what they have instead."""
-    panels, found = people.panels, []
-    for group, least in enumerate(panels.least.tolist()):
-        missing = int((needs.members[among, group] > 0).sum())
-        found.append((missing, fewer(people, group, least)))
-    for number, name in enumerate(people.attribute_names):
-        said = f"reviewers of fewer than {panels.different[number]} different values of {name}"
-        found.append((int((needs.different[among, number] > 0).sum()), said))
-    return [(count, said) for count, said in found if count]
+    """Count some papers by the requirement that they miss, described by what they have instead."""
+    panels = people.panels
+    members = [fewer(people, group, least) for group, least in enumerate(panels.least.tolist())]
+    values = [
+        f"reviewers of fewer than {panels.different[number]} different values of {name}"
+        for number, name in enumerate(people.attribute_names)
+    ]
+    missing = np.concatenate([needs.members[among] > 0, needs.different[among] > 0], axis=1).sum(axis=0).tolist()
+    return [(count, words) for count, words in zip(missing, members + values, strict=True) if count]
 
 
 def fewer(people: People, group: int, least: int) -> str:
-    """Say that there are fewer than so many of a panel group: no senior reviewer, fewer than 2 senior reviewers."""
+    """Describe a shortage of a panel group: no senior reviewer, fewer than 2 senior reviewers."""
     kind = people.ruled.kind(group, least)
     return f"no {kind}" if least == 1 else f"fewer than {least} {kind}"
 
 
-# Which rules on people hold in a table, paper by paper.
-
-
 class RuleStanding(NamedTuple):
-    """How a rule stands.
+    """Rule of an ``option``, in ``words``: the number of ``papers`` on which it holds, and the others.
 
-    Parameters
-    ----------
-    option
-        As an option of the command.
-    words
-        What shall hold on each paper.
-    papers
-        Papers on which it holds.
-    broken
-        The others: reviews that were there before may break a rule, and part of a plan may leave one unfulfilled.
+    Existing reviews may break a rule, and a partial plan may leave one unfulfilled.
     """
 
     option: str
@@ -149,26 +113,22 @@ class RuleStanding(NamedTuple):
     broken: tuple[Label, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as the command's ``--json`` prints it."""
         return self._asdict()
 
 
 def standing(people: People, table: Reviews) -> list[RuleStanding]:
-    """Say of each rule on which papers of a table it holds."""
-    found = []
+    """Return for each rule the papers of a table on which it holds."""
+    standings = []
     for rule, attribute in zip(people.ruled.rules, people.ruled.attributes, strict=True):
         alone = People(ruled_by([(rule, attribute)], table.n_reviewers))
         holds = (alone.needs(table).each == 0) & (alone.free(table) >= 0).all(axis=1)
         broken = tuple(table.items[i] for i in np.flatnonzero(~holds).tolist())
-        found.append(RuleStanding(rule.text, rule.words(attribute), int(holds.sum()), broken))
-    return found
-
-
-# Further reviewers, who have no conflicts and no reviews yet.
+        standings.append(RuleStanding(rule.text, rule.words(attribute), int(holds.sum()), broken))
+    return standings
 
 
 class Recruits(NamedTuple):
-    """How many further reviewers are enough, what each writes at most, and the items of their reviews, shape (R,)."""
+    """Sufficient number of further reviewers without conflicts, their maximum load, and their items, shape (R,)."""
 
     number: int
     load: int
@@ -176,12 +136,12 @@ class Recruits(NamedTuple):
 
 
 def recruits_load(rules: Constraints) -> int:
-    """Return what a recruit is taken to write: as much as half of the reviewers have written, or will."""
+    """Return the assumed load of a recruit: the median of the reviewers' loads."""
     return usual_load(rules.reviews.loads.tolist())
 
 
 def with_recruits(rules: Constraints, count: int, load: int) -> Constraints:
-    """Return the same with further reviewers, the last ones, under numbers in place of labels."""
+    """Return the same with further reviewers, the last ones, with numbers for labels."""
     table, people = rules.reviews, rules.people
     panels = people.panels
     start = np.append(panels.start, np.full(count, panels.start[-1]))

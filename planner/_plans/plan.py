@@ -1,7 +1,8 @@
-"""A plan of extra reviews: what to add, how far it gets, and what proves it."""
+"""A plan of extra reviews, its effect, and its certificates."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,7 +14,7 @@ from planner.rules import NOTHING_SHORT, Shortage
 from reviewgraph._base.arguments import checked
 from reviewgraph._base.provenance import record_of
 from reviewgraph._base.results import Pictured
-from reviewgraph._base.text import counted, noun
+from reviewgraph._base.text import counted
 
 if TYPE_CHECKING:
     from planner._plans.constraints import Constraints
@@ -38,18 +39,18 @@ class PlannedReview:
     cost
         Its cost.
     joins
-        What it joins, in words.
+        The groups that it joins, in words.
     short
-        The same for tables: papers of the groups that it joins, the reviewer's first.
+        The same for tables: sizes of the groups, in papers, the reviewer's first.
     covers
-        Items in the largest group at the level of the target, once this review and those before it have arrived.
+        Items in the largest group at the level of the target, after this review and those before it.
     groups
-        Groups that are left at that level then.
+        Number of groups at that level then.
     affinity
-        Its affinity, 0 where it has none; None where no affinities were given.
+        Its affinity, 0 if it has none; None without affinities.
     gain
-        What it is expected to add to what the reviews before it buy, in the unit of :attr:`Plan.purchase`; None
-        without one, and for a fixed review.
+        Expected gain over the reviews before it, in the unit of :attr:`Plan.purchase`; None without one, and for a
+        fixed review.
     buys
         The same in words.
     """
@@ -68,53 +69,51 @@ class PlannedReview:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Pictured):
-    """The fewest extra reviews that were found, in the order in which they help most.
+    """The fewest extra reviews found, most helpful first.
 
     Parameters
     ----------
     status
-        ``optimal``: proved fewest, and cheapest among those. ``feasible``: reaches the target, and the bound says
-        how many fewer might do. ``infeasible``: proved impossible; ``explanation`` says why. ``budget_exhausted``:
-        the reviews allowed do not suffice; these are the best found. ``level_missed``: the search did not reach it.
-        ``best_effort``: what was asked for cannot be had; this is the most of it. ``extended``: the target is reached
-        and more reviews serve an objective. ``chosen``: all serve an objective,
-        no level was asked for.
+        ``optimal``: proved fewest, and cheapest among those. ``feasible``: reaches the target; the lower bound limits
+        how many fewer might suffice. ``infeasible``: proved impossible; ``explanation`` has the reasons.
+        ``budget_exhausted``: the budget does not suffice; these are the best reviews found. ``level_missed``: the
+        search did not reach the target. ``best_effort``: as close as possible to an infeasible request. ``extended``:
+        the target is reached and more reviews serve an objective. ``chosen``: all serve an objective, without a target.
     target
-        The level asked for; where none was, the one whose groups ``joins`` and ``covers`` tell of.
+        The target level; for a plan without one, the level that ``joins`` and ``covers`` refer to.
     reviews
         The extra reviews, fixed ones included.
     bounds
         Lower bounds with their proofs; :attr:`lower_bound` is the largest.
     explanation
-        Sentences a chair can read: why it is impossible, how far a partial plan gets, what is proved.
+        Sentences for a chair: why it is impossible, how far a partial plan gets, what is proved.
     constraints
-        What was to be respected.
+        The constraints.
     pairs
         The reviews by code, shape (P, 2), in the same order.
     use_scores
-        Whether the scores decided what the existing reviews connect.
+        Whether the scores determine the groups of the existing reviews.
     merges
         Certificate for the target ``double``: merges of reviewers, to be replayed by
         :func:`reviewgraph.verify_merges` on :attr:`reviews_with_plan`.
     prices
-        Certificate for the target ``recoverable`` within loads, where matroid intersection found the plan: a price by
+        Certificate for the target ``recoverable`` within loads, if matroid intersection found the plan: a price by
         reviewer code in the unit of :class:`~planner._plans.constraints.Prices`, positive only for full loads; with
-        these prices added to the costs, no plan is cheaper even if loads do not count.
+        these prices added to the costs, no plan is cheaper even without limits on loads.
     short
-        Certificate of impossibility for ``recoverable``: codes of reviewers who together make so few links,
-        whatever they read, that the loads of the others do not suffice.
+        Certificate of impossibility for ``recoverable``: codes of reviewers who together make too few links, whatever
+        they read, for the loads of the others to suffice.
     max_reviews
-        The budget, fixed reviews included; None if there was none.
+        The budget, fixed reviews included; None without one.
     purchase
-        What the reviews buy; None where a level is all that was asked for.
+        Expected gain of the reviews; None if only a level was requested.
     keeping
-        How likely the level is kept when reviews fail to arrive, where that was asked for; None elsewhere.
+        The probability that the level survives missing reviews, if requested; otherwise None.
     least_load
-        What is proved of :attr:`largest_load`: no plan of as many reviews that costs as much has a smaller one than
-        this; 0 where no such claim is made.
+        Lower bound on :attr:`largest_load` of plans with as many reviews at this cost; 0 if none is proved.
     recruits
-        For a best effort that misses the level: further reviewers with whom there is a whole plan; None where none were
-        looked for, or found.
+        For a best effort that misses the level: further reviewers with whom there is a complete plan; None if none
+        were sought, or found.
     timed_out
         Whether a time limit ended the search, or the summary of the plan, early.
     """
@@ -141,7 +140,7 @@ class Plan(Pictured):
 
     @property
     def backend(self) -> Backend | None:
-        """The kind of data frame that the reviews planned for came in; None where they came otherwise."""
+        """The kind of data frame of the input; None for other input."""
         return self.constraints.reviews.backend
 
     def headline(self) -> str:
@@ -149,14 +148,13 @@ class Plan(Pictured):
         if self.purchase is not None:
             deal = self.purchase
             return f"{self.status}, {counted(self.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
-        needed = f"{self.lower_bound} {noun(self.lower_bound, 'is', 'are')}"
-        return f"{self.status}, {counted(self.count, 'review')} to {self.target}, at least {needed} needed"
+        return f"{self.status}, {counted(self.count, 'review')} to {self.target}, lower bound {self.lower_bound}"
 
     @property
     def attained(self) -> bool:
-        """Whether the plan does what was asked for: it reaches the level, and keeps it as likely as was wanted.
+        """Whether the plan meets the request: it reaches the target, and keeps it with the wanted probability.
 
-        Where no level was asked for, any plan does.
+        True for any plan without a target.
         """
         return PlanStatus(self.status).may_grow and (self.keeping is None or self.keeping.attained)
 
@@ -172,38 +170,35 @@ class Plan(Pictured):
 
     @property
     def affinity(self) -> float | None:
-        """Sum of the affinities; None where none were given."""
+        """Sum of the affinities; None without affinities."""
         values = [review.affinity for review in self.reviews if review.affinity is not None]
         return None if self.constraints.cost.best is None else float(sum(values))
 
     @property
     def lower_bound(self) -> int:
-        """No plan needs fewer reviews than this."""
+        """Lower bound on the number of reviews of a plan."""
         return max((bound.value for bound in self.bounds), default=0)
 
     @property
     def smallest(self) -> bool:
-        """Whether the plan reaches its target, and none of fewer reviews does."""
+        """Whether the plan reaches its target, and provably no plan of fewer reviews does."""
         return PlanStatus(self.status).reaches and self.count == self.lower_bound
 
     @property
     def largest_load(self) -> int:
-        """Most extra reviews that one reviewer gets."""
-        loads: dict[Label, int] = {}
-        for review in self.reviews:
-            loads[review.reviewer] = loads.get(review.reviewer, 0) + 1
-        return max(loads.values(), default=0)
+        """Maximum extra reviews per reviewer."""
+        return max(Counter(review.reviewer for review in self.reviews).values(), default=0)
 
     @property
     def largest_load_lower_bound(self) -> int | None:
-        """What :attr:`largest_load` is at least in plans as short and as cheap; None where no level is reached."""
+        """Lower bound on :attr:`largest_load` of plans as short and as cheap; None without a target reached."""
         return self.least_load if PlanStatus(self.status).reaches and self.least_load else None
 
     @cached_property
     def reviews_with_plan(self) -> Reviews:
         """The table with the extra reviews as planned ones.
 
-        With ``use_scores`` they hold stand-in scores instead, unlike any other score of their reviewer.
+        With ``use_scores`` they have placeholder scores instead, unlike any other score of their reviewer.
         """
         from planner._plans.constraints import with_extra
 
@@ -211,7 +206,7 @@ class Plan(Pictured):
 
     @property
     def has_part(self) -> bool:
-        """Whether there is no plan, and a best effort gives a part of one: what is fixed does not stand in the way."""
+        """Whether the plan is infeasible but a best effort has a partial one: the fixed reviews respect the limits."""
         rules, fixed = self.constraints, self.constraints.fixed
         loads = np.bincount(fixed[:, 0], minlength=rules.spare.size) <= rules.spare
         limits = np.bincount(fixed[:, 1], minlength=rules.room.size) <= rules.room
@@ -220,7 +215,7 @@ class Plan(Pictured):
 
     @cached_property
     def shortage(self) -> Shortage | None:
-        """What is missing in a best effort, and whom to recruit for it; None for other plans."""
+        """The shortage of a best effort, and recruits that would end it; None for other plans."""
         if self.status != PlanStatus.BEST_EFFORT:
             return None
         rules, table = self.constraints, self.reviews_with_plan
@@ -233,7 +228,7 @@ class Plan(Pictured):
 
     @cached_property
     def rules(self) -> list[RuleStanding]:
-        """How the rules on who reviews an item together stand with the plan; none where there is no plan."""
+        """The status of the rules on who reviews an item together; empty if there is no plan."""
         from planner._plans.outcome import standing
 
         if self.status == PlanStatus.INFEASIBLE:
@@ -242,7 +237,7 @@ class Plan(Pictured):
 
     @cached_property
     def reach(self) -> tuple[Reach, Reach]:
-        """How far the existing reviews get, and these with them: papers in the largest group, and expected error."""
+        """Papers in the largest group and expected error, of the existing reviews and with the plan."""
         from planner._plans.target import reach
         from planner._plans.targets import target_named
 
@@ -251,7 +246,7 @@ class Plan(Pictured):
 
     @checked
     def alternatives(self, reviewer: Label, item: Label) -> list[tuple[Label, Label]]:
-        """Pairs that can stand in for one of the reviews if it is declined, the rest being kept; cheapest first.
+        """Return pairs that can replace a declined review, the others being kept; cheapest first.
 
         Raises
         ------
@@ -281,7 +276,7 @@ class Plan(Pictured):
         raise InputError(message)
 
     def _other_reviewers(self, task: Task, place: int) -> list[int]:
-        """Return who else may review the item of a review that serves an objective: cheapest, then lightest, first."""
+        """Return other reviewers for the item of a review that serves an objective: cheapest, then lightest, first."""
         rest, (own, item) = np.delete(self.pairs, place, axis=0), self.pairs[place].tolist()
         left, rules = task.left(rest), self.constraints
         load = np.bincount(rest[:, 0], minlength=left.spare.size)
@@ -298,18 +293,18 @@ class Plan(Pictured):
         return after.within(before)
 
     def mail(self) -> dict[Label, str]:
-        """Return one letter a reviewer; who accepted already (fixed reviews) is not asked again."""
+        """Return a letter to each reviewer invited; fixed reviews need no invitation."""
         from reviewgraph.formats.systems.mail import letters
 
         return letters(self.outgoing())
 
     def outgoing(self) -> Outgoing:
-        """Return the reviews as :mod:`reviewgraph.formats.systems` write them; nobody is asked for fixed ones again."""
+        """Return the reviews as :mod:`reviewgraph.formats.systems` write them; fixed ones need no invitation."""
         from reviewgraph.formats.systems.mail import COMPARE
         from reviewgraph.formats.systems.system import Outgoing
 
         table = self.constraints.reviews
-        # Where a level came first, what goes beyond it is asked for its sake, too.
+        # With a target, reviews for an objective are explained by the target, too.
         chosen = self.purchase if self.status == PlanStatus.CHOSEN else None
         return Outgoing(
             self.to_columns(),
@@ -322,7 +317,7 @@ class Plan(Pictured):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as the command's ``--json`` prints it."""
+        """Return the plan as ``--json`` prints it."""
         return {
             "status": self.status,
             "target": self.target if self.status != PlanStatus.CHOSEN else None,
@@ -347,7 +342,6 @@ class Plan(Pictured):
         }
 
     def _reach_to_dict(self) -> dict[str, Any]:
-        """How far a partial plan gets; null for others, which reach their target."""
         keys = {"largest_group": "papers", "expected_error": "error"}
         if not PlanStatus(self.status).is_partial:
             return dict.fromkeys(keys)
@@ -355,7 +349,7 @@ class Plan(Pictured):
         return {key: {"before": getattr(before, of), "after": getattr(after, of)} for key, of in keys.items()}
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return the reviews by column, as the command's ``-o`` writes them."""
+        """Return the reviews by column, as ``-o`` writes them."""
         price = "cost" if self.constraints.cost.best is None else "affinity"
         names = ("item", "reviewer", price, "joins", *(["gain"] if self.purchase is not None else []))
         return {name: [getattr(review, name) for review in self.reviews] for name in names}

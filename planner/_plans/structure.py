@@ -1,8 +1,8 @@
 """Kernels that grow doubly connected blocks, reviews added one at a time.
 
-In a structure that Repeat-Union2 has closed, one more review lets exactly one block grow: every other pair of
-blocks shares what it shared before. So what a review brings is found by growing that one block, item by item, and
-forgotten by raising a stamp; nothing is copied and nothing undone.
+In a structure that Repeat-Union2 has closed, one more review grows exactly one block: every other pair of blocks
+shares the same items as before. So the gain of a review is computed by growing that one block, item by item, and
+discarded by raising a stamp; nothing is copied and nothing undone.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ NAME, MARK, NEAR_STAMP = 0, 1, 2
 class Structure(NamedTuple):
     """Blocks of reviewers and the items they cover.
 
-    A (block, item) pair is an entry; entries stand in two families of linked lists. ``root`` is the union-find
-    forest of blocks; ``head``, ``tail`` (by block) and ``after`` (by entry) list a block's entries, ``first`` (by
-    item) and ``beside`` (by entry) an item's; ``part`` and ``last`` (by block) list the blocks that were joined in
-    one. ``cover`` counts the items of a block, ``entries[COUNT]`` the entries. ``class_of`` maps an item to its tie
-    class (itself where scores do not count): blocks join when they share items of two classes.
+    A (block, item) pair is an entry, in two families of linked lists. ``root`` is the union-find forest of blocks;
+    ``head``, ``tail`` (by block) and ``after`` (by entry) list a block's entries, ``first`` (by item) and ``beside``
+    (by entry) an item's; ``part`` and ``last`` (by block) list the blocks that were joined in one. ``cover`` counts the
+    items of a block, ``entries[COUNT]`` the entries. ``class_of`` maps an item to its tie class (itself if scores do
+    not count): blocks join when they share items of two classes.
     """
 
     root: IntArray
@@ -49,30 +49,29 @@ class Structure(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Entries that are written."""
+        """Number of entries."""
         return int(self.entries[COUNT])
 
     @property
     def room(self) -> int:
-        """Entries that may still be written, save two."""
+        """Entries that may still be written, less two."""
         return self.item.size - self.size - 2
 
 
 class Growth(NamedTuple):
-    """Working space of :func:`grow`, and what it found.
+    """Working space of :func:`grow`, and its result.
 
     The grown block holds ``items[:extent[ITEMS]]`` and is made of ``blocks[:extent[BLOCKS]]``. ``seen`` (by item),
     ``taken`` and ``hit`` (by block) hold the stamp ``extent[STAMP]`` of the growth that last reached them;
     ``hit_class`` is the class of the first item that a block shares with the grown one.
 
-    The largest block, the anchor, is not walked through again for every trial: ``inside`` (by item) marks its items
-    and ``touch`` (by block) the class that another block shares with it (-1: none); ``touched`` lists the blocks hit
-    in a trial, ``extent[BLOCKS]`` of them; ``extent[ANCHORED]`` says whether the trial took the anchor in, and
-    ``extent[BEYOND]`` counts its items outside the anchor. ``extent[STEPS]`` counts entries and blocks looked at, for
-    whoever limits the work. ``near`` lists the distinct blocks of an item, which
-    ``near_mark`` (by block) marks by the stamp ``anchor[NEAR_STAMP]``. ``anchor[NAME]`` is the anchor, ``anchor[MARK]``
-    the mark of its items. ``gain`` (by block) is what a join with the anchor was found to bring in the growth of the
-    stamp ``weighed``, with ``blur`` to break ties.
+    Trials skip the items of the largest block, the anchor: ``inside`` (by item) marks its items and ``touch`` (by
+    block) the class that another block shares with it (-1: none); ``touched`` lists the ``extent[BLOCKS]`` blocks hit
+    in a trial; ``extent[ANCHORED]`` is 1 if the trial took the anchor in, and ``extent[BEYOND]`` counts its items
+    outside the anchor. ``extent[STEPS]`` counts entries and blocks visited. ``near`` lists the distinct blocks of an
+    item, which ``near_mark`` (by block) marks by the stamp ``anchor[NEAR_STAMP]``. ``anchor[NAME]`` is the anchor,
+    ``anchor[MARK]`` the mark of its items. ``gain`` (by block) is the gain of a join with the anchor in the growth of
+    the stamp ``weighed``, with ``blur`` to break ties.
     """
 
     items: IntArray
@@ -94,17 +93,15 @@ class Growth(NamedTuple):
 
     @property
     def covered(self) -> int:
-        """Items of the block that grew last."""
         return int(self.extent[ITEMS])
 
     @property
     def joined(self) -> list[int]:
-        """Blocks that the one that grew last took in, beside itself."""
+        """Blocks that the last grown one took in, besides itself."""
         return self.blocks[1 : self.extent[BLOCKS]].tolist()  # type: ignore[no-any-return]
 
 
 def working_space(n_blocks: int, n_items: int) -> Growth:
-    """Return empty working space for structures of this size."""
     by_block, by_item = np.zeros((11, n_blocks), np.int64), np.zeros((3, n_items), np.int64)
     return Growth(
         *(by_item[0], by_block[0], by_item[1], by_block[1], by_block[2], by_block[3], np.zeros(6, np.int64)),
@@ -129,7 +126,7 @@ def new_structure(block: IntArray, item: IntArray, n_blocks: int, class_of: IntA
 
 
 def _chained(key: IntArray, size: int, following: IntArray) -> tuple[IntArray, IntArray]:
-    """Write down which place follows each one among those of its key; returns the first and last place of each key."""
+    """Link the places of each key in ``following``; return the first and last place of each key."""
     order, first, last = np.argsort(key, kind="stable"), *np.full((2, size), -1, np.int64)
     new = np.ones(key.size, np.bool_)
     new[1:] = key[order][1:] != key[order][:-1]
@@ -141,31 +138,22 @@ def _chained(key: IntArray, size: int, following: IntArray) -> tuple[IntArray, I
 
 
 def copy_structure(state: Structure) -> Structure:
-    """Return a copy that may change alone."""
     return Structure(*(array.copy() for array in state))
 
 
 def overwrite(state: Structure, other: Structure) -> None:
-    """Make a structure a copy of another one of the same size."""
     for array, value in zip(state, other, strict=True):
         array[...] = value
 
 
 @kernel
 def restore(state: Structure, saved: Structure) -> None:
-    """Make a structure what another of the same size is."""
-    # By elements: an assignment of a slice takes as long to compile as all else that plans are made by.
+    """Copy another structure of the same size into this one."""
+    # By elements: an assignment of a slice takes as long to compile as all other kernels of planning.
     for block in range(saved.root.size):
-        state.root[block], state.head[block], state.tail[block] = (
-            saved.root[block],
-            saved.head[block],
-            saved.tail[block],
-        )
-        state.part[block], state.last[block], state.cover[block] = (
-            saved.part[block],
-            saved.last[block],
-            saved.cover[block],
-        )
+        state.root[block], state.head[block] = saved.root[block], saved.head[block]
+        state.tail[block], state.part[block] = saved.tail[block], saved.part[block]
+        state.last[block], state.cover[block] = saved.last[block], saved.cover[block]
     for item in range(saved.first.size):
         state.first[item] = saved.first[item]
     for entry in range(saved.entries[COUNT]):
@@ -185,7 +173,7 @@ def find_block(root: IntArray, block: int) -> int:
 
 @kernel
 def enter(state: Structure, block: int, item: int) -> None:
-    """Write an entry: a block covers an item it did not cover."""
+    """Add an entry: a block covers an item it did not cover."""
     # A new entry stands first among those of its item and last among those of its block: withdraw() relies on it.
     block, entry = find_block(state.root, block), state.entries[COUNT]
     state.entries[COUNT] = entry + 1
@@ -202,7 +190,7 @@ def enter(state: Structure, block: int, item: int) -> None:
 
 @kernel
 def covers_item(state: Structure, block: int, item: int) -> bool:
-    """Whether a block covers an item; costs the number of entries of the item."""
+    """Whether a block covers an item; takes the number of entries of the item."""
     block, entry = find_block(state.root, block), state.first[item]
     while entry >= 0:
         if find_block(state.root, state.block[entry]) == block:
@@ -213,7 +201,7 @@ def covers_item(state: Structure, block: int, item: int) -> bool:
 
 @kernel
 def take(state: Structure, space: Growth, block: int) -> None:
-    """Let the growing block take in a block with its items."""
+    """Add a block with its items to the growing one."""
     # Nothing is cleared between growths: a mark counts only if it is the stamp of this one.
     stamp = space.extent[STAMP]
     if space.taken[block] == stamp:
@@ -239,8 +227,8 @@ def grow(state: Structure, space: Growth, a: int, b: int) -> None:
     stamp, done, steps = space.extent[STAMP], 0, 0
     take(state, space, find_block(state.root, a))
     take(state, space, find_block(state.root, b))
-    # Repeat-Union2 from one block: the items before ``done`` have told every block that covers them. A block that
-    # is told by two items of different classes joins, and its items wait their turn.
+    # Repeat-Union2 from one block: the items before ``done`` have hit every block that covers them. A block that is
+    # hit by two items of different classes joins, and its items are appended.
     while done < space.extent[ITEMS]:
         thing = space.items[done]
         done += 1
@@ -259,13 +247,13 @@ def grow(state: Structure, space: Growth, a: int, b: int) -> None:
 
 @kernel
 def drop_anchor(state: Structure, space: Growth) -> int:
-    """Make the block with the largest cover the anchor of trials; returns its name."""
+    """Make the block with the largest cover the anchor of trials; return its name."""
     # The largest cover among the roots; of equals the first.
     main = 0
     for block in range(state.root.size):
         if state.root[block] == block and (state.cover[block] > state.cover[main] or state.root[main] != main):
             main = block
-    # The structure is closed: another block shares items of one class with the anchor at most, so one number says all.
+    # The structure is closed: another block shares items of at most one class with the anchor, so one number suffices.
     space.anchor[NAME] = main
     space.anchor[MARK] += 1
     mark = space.anchor[MARK]
@@ -287,7 +275,7 @@ def drop_anchor(state: Structure, space: Growth) -> int:
 
 @kernel
 def take_on_trial(state: Structure, space: Growth, block: int) -> None:
-    """Let a trial take in a block other than the anchor."""
+    """Add a block other than the anchor to a trial."""
     stamp, mark = space.extent[STAMP], space.anchor[MARK]
     space.taken[block] = stamp
     entry = state.head[block]
@@ -303,14 +291,14 @@ def take_on_trial(state: Structure, space: Growth, block: int) -> None:
 
 @kernel
 def try_take(state: Structure, space: Growth, block: int) -> None:
-    """Let a trial take in a block; the anchor comes with those that share one more class with it."""
+    """Add a block to a trial; the anchor adds those that share one more class with it."""
     stamp = space.extent[STAMP]
     if space.taken[block] == stamp:
         return
     if block != space.anchor[NAME]:
         take_on_trial(state, space, block)
         return
-    # Who was hit once in this trial and shares another class with the anchor shares two with the union.
+    # A block that was hit once in this trial and shares another class with the anchor shares two with the union.
     space.taken[block] = stamp
     space.extent[ANCHORED] = 1
     for place in range(space.extent[BLOCKS]):
@@ -322,7 +310,7 @@ def try_take(state: Structure, space: Growth, block: int) -> None:
 
 @kernel
 def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
-    """Items of the block that :func:`grow` would make of two blocks, found without walking through the anchor."""
+    """Items of the block that :func:`grow` would make of two blocks, without visiting the anchor's."""
     space.extent[ITEMS] = space.extent[BLOCKS] = space.extent[ANCHORED] = space.extent[BEYOND] = 0
     space.extent[STAMP] += 1
     stamp, mark, done, steps = space.extent[STAMP], space.anchor[MARK], 0, 1
@@ -330,7 +318,7 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
     try_take(state, space, b)
     rest = state.first.size - state.cover[space.anchor[NAME]]
     while done < space.extent[ITEMS]:
-        # With the anchor in, its items need not be walked: ``touch`` holds what they would tell.
+        # With the anchor in, its items need not be visited: ``touch`` holds the classes they share.
         if space.extent[ANCHORED] == 1 and space.extent[BEYOND] == rest:
             break
         thing = space.items[done]
@@ -361,8 +349,8 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
 
 @kernel
 def settle(state: Structure, space: Growth) -> int:
-    """Make the last growth permanent; returns the name of the block."""
-    # The first block keeps its name; the lists of the others are hung on the end of its own.
+    """Make the last growth permanent; return the name of the block."""
+    # The first block keeps its name; the lists of the others are appended to its own.
     name = space.blocks[0]
     for position in range(1, space.extent[BLOCKS]):
         other = space.blocks[position]
@@ -381,7 +369,7 @@ def settle(state: Structure, space: Growth) -> int:
 
 @kernel
 def arrive(state: Structure, space: Growth, block: int, item: int) -> bool:
-    """Let a block of a closed structure read an item and grow; false, and nothing, where it covers the item already."""
+    """Let a block of a closed structure read an item and grow; false, and no change, if it covers the item already."""
     if covers_item(state, block, item):
         return False
     enter(state, block, item)
@@ -392,7 +380,6 @@ def arrive(state: Structure, space: Growth, block: int, item: int) -> bool:
 
 @kernel
 def largest(state: Structure) -> int:
-    """Items that the largest block covers."""
     most = 0
     for block in range(state.cover.size):
         most = max(most, state.cover[block])
@@ -407,11 +394,11 @@ def has_grown(state: Structure, space: Growth, block: int, before: int) -> bool:
 
 @kernel
 def close(state: Structure, space: Growth, block: IntArray, item: IntArray, size: int) -> int:
-    """Add the first ``size`` reviews to a closed structure and close it; returns the largest cover.
+    """Add the first ``size`` reviews to a closed structure and close it; return the largest cover.
 
-    One growth from each block that was given a review is enough: a block that grows later looks at all others.
+    One growth from each block that was given a review is enough: a block that grows later visits all others.
     """
-    # All reviews first: only then is a growth from one block told of all that it can take.
+    # All reviews first: only then does a growth from one block see all that it can take.
     most, before = largest(state), space.extent[STAMP]
     for entry in range(size):
         if not covers_item(state, block[entry], item[entry]):
@@ -443,7 +430,7 @@ def withdraw(state: Structure, tail_before: int) -> None:
 def extend_unfinished(
     state: Structure, space: Growth, block: IntArray, item: IntArray, order: IntArray, leaves: IntArray
 ) -> None:
-    """Add reviews in the given order as long as no block covers all items; ``leaves`` marks those that would finish."""
+    """Add reviews in the given order while no block covers all items; ``leaves`` marks those that would finish."""
     n_items = state.first.size
     for k in order:
         root = find_block(state.root, block[k])
@@ -463,12 +450,11 @@ def extend_unfinished(
 
 @kernel
 def leaving(state: Structure, block: IntArray, item: IntArray, leaves: IntArray) -> None:
-    """Mark the reviews whose item their block does not cover."""
     for k in range(block.size):
         leaves[k] = 0 if covers_item(state, block[k], item[k]) else 1
 
 
-# A plan in the making, and who may still read what: the working space of a search.
+# The working space of a search.
 
 #: Register of ``Board.dice``.
 STATE = 0
@@ -477,11 +463,11 @@ STATE = 0
 class Board(NamedTuple):
     """Who may still read what.
 
-    Block b of the start is made of the reviewers ``member[member_start[b]:member_start[b + 1]]``. ``load`` is
-    what a reviewer was given, ``spare`` (by reviewer) and ``room`` (by item) are what is left. Reviewer j may not
-    read the items ``barred[barred_start[j]:barred_start[j + 1]]``, ascending. The panel groups of reviewer j that may
-    get full are ``group[group_start[j]:group_start[j + 1]]``, and ``free[item, group]`` places of them are left.
-    ``dice[STATE]`` is the state of the random numbers.
+    Block b of the start is made of the reviewers ``member[member_start[b]:member_start[b + 1]]``. ``load`` counts the
+    reviews of a reviewer, ``spare`` (by reviewer) and ``room`` (by item) remain. Reviewer j may not read the items
+    ``barred[barred_start[j]:barred_start[j + 1]]``, ascending. The panel groups of reviewer j that may get full are
+    ``group[group_start[j]:group_start[j + 1]]``, with ``free[item, group]`` places left. ``dice[STATE]`` is the state
+    of the random numbers.
     """
 
     home: IntArray
@@ -508,15 +494,12 @@ class Moves(NamedTuple):
 
     @property
     def made(self) -> int:
-        """Reviews chosen so far."""
         return int(self.length[COUNT])
 
     @property
     def pairs(self) -> IntArray:
-        """Shape (P, 2): the chosen (reviewer, item) pairs."""
         return np.column_stack([self.reviewer[: self.made], self.item[: self.made]])
 
 
 def new_moves(length: int) -> Moves:
-    """Return room for a plan of some length."""
     return Moves(*np.full((3, length), -1, np.int64), np.zeros(1, np.int64))  # type: ignore[call-arg]

@@ -1,6 +1,6 @@
-"""What planning asks of a level of connection. One subclass a level stands in :mod:`planner._plans.targets`.
+"""The interface of a level of connection for planning. Each level has one subclass in :mod:`planner._plans.targets`.
 
-Search, proofs, words and the result are given a target and never ask for its name.
+Search, proofs, words and the result take a target and never compare its name.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class Groups(NamedTuple):
     """Reviewers and items that are at a level among themselves.
 
-    Group ``labels[j]`` (0, 1, ...) holds reviewer j; it covers the items ``covers[labels[j]]``, ascending. Groups
-    after those of the reviewers hold items that nobody reviews.
+    Group ``labels[j]`` (0, 1, ...) holds reviewer j; it covers the items ``covers[labels[j]]``, ascending. Groups after
+    those of the reviewers hold items without reviews.
     """
 
     labels: IntArray
@@ -38,20 +38,11 @@ class Groups(NamedTuple):
 
 
 class Target(ABC):
-    """How to plan to a level, how to see how far reviews get, and what a step of a plan does.
+    """How to plan to a level, how to measure how far reviews get, and what a step of a plan does.
 
-    Attributes
-    ----------
-    level
-        The level itself: name, words for people, test.
-    together
-        What the papers of a group are: "the largest group of papers ... grows".
-    apart
-        What they would not be: "some papers would not be ...".
-    scales
-        Whether reviewers may stretch or compress the scale at this level, so that errors count two numbers each.
-    losses
-        What may be lost at this level without harm; None where nothing may.
+    ``together`` describes the papers of a group: "the largest group of papers ... grows", ``apart`` completes "some
+    papers would not be ...". With ``scales`` reviewers may stretch or compress the scale, so that errors count two
+    parameters per reviewer. ``losses`` may occur at this level without harm; None if none may.
     """
 
     level: ClassVar[Level]
@@ -61,24 +52,23 @@ class Target(ABC):
     losses: ClassVar[Losses | None] = None
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Refuse a target that lacks what it must say of itself."""
+        """Reject a target without its class attributes."""
         super().__init_subclass__(**options)
         missing = [name for name in ("level", "together", "apart", "scales") if not hasattr(cls, name)]
         if missing and not cls.__dict__.get("abstract", False):
-            message = f"{cls.__module__}.{cls.__name__}: a target must say its {', '.join(missing)}"
+            message = f"{cls.__module__}.{cls.__name__}: a target must define {', '.join(missing)}"
             raise TypeError(message)
 
     @property
     def name(self) -> str:
-        """The name of the level."""
         return self.level.name
 
     @abstractmethod
     def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
-        """Whether a table is at the level; quicker than to ask the level itself."""
+        """Whether a table is at the level; faster than the level's own test."""
 
     def reaches_in_time(self, reviews: Reviews, clock: Clock, *, use_scores: bool = False) -> bool:
-        """Whether a table is at the level, false where that is not known in time; most levels are quick."""
+        """Whether a table is known in time to be at the level; most levels are quick."""
         clock.spend(looked_at(reviews))
         return self.reaches(reviews, use_scores=use_scores)
 
@@ -88,10 +78,10 @@ class Target(ABC):
 
     @abstractmethod
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
-        """For each review in turn, one reviewer of each further group that joins the reviewer's and the item's.
+        """For each review in turn, yield one reviewer of each further group that joins the reviewer's and the item's.
 
-        Whoever covers the item alone is left out; so is who is in the reviewer's group already. The task knows no
-        fixed reviews.
+        A group of the item alone is left out; so is a reviewer in the reviewer's group already. The task has no fixed
+        reviews.
         """
 
     @abstractmethod
@@ -104,22 +94,22 @@ class Target(ABC):
 
     @abstractmethod
     def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
-        """Give sets of at most ``most`` reviews that let the largest group grow, to choose among and to begin from."""
+        """Yield sets of at most ``most`` reviews that grow the largest group, to choose among and to start from."""
 
     @abstractmethod
     def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-        """Return pairs that complete a plan without its review number ``place``: cheapest, then lightest, first."""
+        """Return pairs that can replace review number ``place`` of a plan: cheapest, then lightest, first."""
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        """Return what the exact method asks; None where it does not know this target, or these scores."""
+        """Return the oracle of the exact method; None if it does not know this target, or these scores."""
         return None
 
     def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
-        """Return merges that anyone can replay to see the level reached, shape (K, 4); none unless a level has them."""
+        """Return merges, shape (K, 4), whose replay proves the level; none unless a level has them."""
         return np.empty((0, 4), np.int64)
 
     def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
-        """Items of the largest group after the fixed and some more reviews."""
+        """Return the number of items of the largest group after the fixed and some more reviews."""
         table = task.table(pairs)
         if clock is not None:
             clock.spend(looked_at(table))
@@ -129,35 +119,24 @@ class Target(ABC):
         """Items of the largest group, ascending; of equals the one whose items come first."""
         covers = self.groups(reviews, use_scores=use_scores).covers
         most = max((cover.size for cover in covers), default=0)
-        first: list[int] = min((cover.tolist() for cover in covers if cover.size == most), default=[])
-        return np.array(first, np.int64)
+        return np.array(min((cover.tolist() for cover in covers if cover.size == most), default=[]), np.int64)
 
     def __repr__(self) -> str:
         return f"<Target: {self.name}>"
 
 
-# What a search has found and proved so far, and who is told of it.
+# The state of a search: its best plan and bounds.
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A number of reviews that no plan can do with less than.
+    """Lower bound on the number of reviews of a plan.
 
-    Parameters
-    ----------
-    value
-        The number; ``math.inf`` is never used: what cannot be done at all is said by the status.
-    kind
-        ``degrees of freedom``, ``loads``, ``expansion``, ``flow``, ``parts``, ``groups`` (made by few reviews),
-        ``pieces``, ``cuts``, ``coverage`` or ``unfinished``.
-    words
-        The proof in a sentence.
-    lost
-        What is lost in the case that the proof is about, where it is about one: the beginning of the sentence.
-    parts
-        For the kinds ``parts`` and ``groups``: what each part of the contracted graph takes.
-    weights
-        For the kind ``flow``: by item of each component of three items or more, how the flow divides among ways.
+    ``kind`` is ``degrees of freedom``, ``loads``, ``expansion``, ``flow``, ``parts``, ``groups`` (made by few reviews),
+    ``pieces``, ``cuts``, ``coverage`` or ``unfinished``; ``words`` are the proof in a sentence, which begins with the
+    loss ``lost`` if it is about one. ``parts`` (kinds ``parts`` and ``groups``) are the reviews for each part of the
+    contracted graph; ``weights`` (kind ``flow``), by item of each component of three items or more, divide the flow
+    among paths.
     """
 
     value: int
@@ -169,20 +148,19 @@ class Bound:
 
     @property
     def sentence(self) -> str:
-        """The proof, with the case that it is about."""
         return f"{self.lost}, {self.words}" if self.lost else self.words
 
 
 @dataclass(frozen=True)
 class PlanProgress(Progress):
-    """How far planning is.
+    """Progress of planning.
 
     Parameters
     ----------
     count
-        Reviews of the best plan; None as long as there is no plan.
+        Reviews of the best plan; None if there is no plan yet.
     lower_bound
-        Reviews that are needed at least.
+        Lower bound on the number of reviews.
     """
 
     count: int | None = None
@@ -191,35 +169,15 @@ class PlanProgress(Progress):
 
 @dataclass
 class Ledger:
-    """The best plan and the bounds found so far, and who is told.
+    """The best plan and the bounds so far, and who is notified.
 
-    Parameters
-    ----------
-    clock
-        When the search is to end; whoever works for the ledger counts the work there.
-    report
-        Told of every change.
-    budget
-        Reviews that are allowed beyond the fixed ones; None if any number is.
-    pairs
-        The best plan, shape (P, 2), without the fixed reviews; None as long as there is none.
-    part
-        Reviews that go a part of the way, should there be no time for a plan; None if there are none.
-    bounds
-        Lower bounds in the order in which they were found, each larger than those before.
-    cheapest
-        Whether no plan of the same length is cheaper.
-    infeasible
-        Whether it is proved that there is no plan.
-    reasons
-        Sentences for people about how the search ended.
-    explained
-        Whether the reasons say all there is to say of why there is no plan.
-    prices, short
-        Certificates for a matroid within loads, see :class:`planner.Plan`.
-    fills
-        The cheapest reviews that fill what items are short of, of even loads, shape (F, 2), and the largest extra load
-        that such reviews have at least; none and 0 where that is not proved.
+    ``report`` is called after every change; work is counted on the ``clock``. ``budget`` bounds the reviews beyond the
+    fixed ones, and ``pairs`` (P, 2) is the best plan without them. ``part`` is a partial plan, for the case that time
+    ends first. ``bounds`` increase. With ``cheapest`` no plan of the same length is cheaper; ``infeasible`` means that
+    provably no plan exists, and ``explained`` that the ``reasons`` are complete. ``prices`` and ``short`` are
+    certificates for a matroid within loads, see :class:`planner.Plan`. ``fills`` are the cheapest reviews that fill
+    what items are short of, with even loads, (F, 2), and a lower bound on their largest extra load, 0 if none is
+    proved.
     """
 
     clock: Clock
@@ -238,83 +196,69 @@ class Ledger:
 
     @property
     def lower_bound(self) -> int:
-        """Largest of the bounds."""
         return max((bound.value for bound in self.bounds), default=0)
 
     @property
     def closed(self) -> bool:
-        """Whether plan and bound meet, or the bound rules the budget out."""
+        """Whether plan and bound meet, or the bound exceeds the budget."""
         return self.out_of_reach or (self.pairs is not None and len(self.pairs) <= self.lower_bound)
 
     @property
     def out_of_reach(self) -> bool:
-        """Whether the bound is above the budget."""
         return self.budget is not None and self.lower_bound > self.budget
 
     @property
     def in_time(self) -> bool:
-        """Whether time is left."""
         return not self.clock.over()
 
     def offer(self, pairs: IntArray) -> None:
-        """Take a plan that reaches the target if it is shorter than the one we have."""
+        """Take a plan that reaches the target if it is shorter than the current one."""
         if self.pairs is None or len(pairs) < len(self.pairs):
             self.pairs = pairs
-            self.tell()
+            self.notify()
 
     def prove(self, bound: Bound | None) -> None:
-        """Note a lower bound if it is the largest."""
+        """Record a lower bound if it is the largest."""
         if bound is not None and (bound.value > self.lower_bound or not self.bounds):
             self.bounds.append(bound)
-            self.tell()
+            self.notify()
 
     def nothing_to_do(self, nothing: IntArray) -> None:
-        """Note that the target is reached without a further review."""
+        """Record that the target is reached without a further review."""
         self.prove(Bound(0, "unfinished", "nothing is missing"))
         self.cheapest = True
         self.offer(nothing)
 
-    def tell(self) -> None:
-        """Report how far we are."""
+    def notify(self) -> None:
         if self.report is not None:
             count = None if self.pairs is None else len(self.pairs)
             best = "no plan yet" if count is None else f"{count} {noun(count, 'review')}"
-            words = f"best so far: {best}   at least {self.lower_bound} {noun(self.lower_bound, 'is', 'are')} needed"
+            words = f"best so far: {best}   lower bound: {self.lower_bound}"
             self.report(PlanProgress(self.clock.elapsed(), words, None, count, self.lower_bound))
 
 
-# How likely a level is kept when reviews fail to arrive: the losses drawn, and what they tell.
+# The probability that a level survives missing reviews, by simulation.
 
 
 class Estimate(NamedTuple):
-    """A probability, and its standard error, never 0: that of one success and one failure more than were seen."""
+    """A probability and its standard error, never 0: that of one success and one failure more than observed."""
 
     probability: float
     standard_error: float
 
 
-#: Losses drawn at least, whatever the time.
+#: Minimum number of losses drawn.
 LEAST = 10
-#: What stands for an estimate that was not made.
+#: A missing estimate.
 UNKNOWN = Estimate(float("nan"), float("nan"))
 
 
 @dataclass(frozen=True)
 class Keeping:
-    """What was asked of a plan when reviews fail to arrive, and what it attains.
+    """Probability ``wanted`` that a level survives missing reviews, and its estimates ``before`` and ``after`` a plan.
 
-    Each review, with a score or without, of the table or of the plan, fails to arrive with the same probability,
-    independently of the others.
-
-    Parameters
-    ----------
-    missing
-        The probability with which a review fails to arrive.
-    wanted
-        The probability with which the level shall be kept.
-    before, after
-        That probability, estimated for the reviews there are and for these with the plan, from losses drawn anew;
-        :data:`UNKNOWN` where the search was interrupted.
+    Each review, with a score or without, of the table or of the plan, fails to arrive with probability ``missing``,
+    independently of the others. The estimates use new losses, and are :data:`UNKNOWN` if the search was interrupted.
     """
 
     missing: float
@@ -324,16 +268,14 @@ class Keeping:
 
     @property
     def known(self) -> bool:
-        """Whether it was estimated at all; an interrupted search has no estimates."""
         return not np.isnan(self.after.probability)
 
     @property
     def attained(self) -> bool:
-        """Whether the estimate is what was wanted, or not two standard errors below."""
+        """Whether the estimate is at most two standard errors below the wanted probability."""
         return self.after.probability + 2 * self.after.standard_error >= self.wanted
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as the command's ``--json`` prints it."""
         estimates = {name: getattr(self, name)._asdict() for name in ("before", "after")}
         return {**asdict(self), **estimates, "attained": self.attained}
 
@@ -344,14 +286,13 @@ def draw_loss(table: Reviews, missing: float, rng: np.random.Generator) -> BoolA
 
 
 def keeps(target: Target, table: Reviews, lost: BoolArray) -> bool:
-    """Whether a level is kept when some rows of a table fail to arrive."""
     return target.reaches(table.subset(~lost))
 
 
 def estimate(
     target: Target, table: Reviews, missing: float, draws: int, rng: np.random.Generator, clock: Clock
 ) -> Estimate:
-    """Estimate the probability of keeping a level from so many drawn losses; fewer, but some, where time is over."""
+    """Estimate the probability of keeping a level from ``draws`` losses; fewer, but some, if time is over."""
     kept = drawn = 0
     while drawn < draws and (drawn < LEAST or not clock.over()):
         kept += keeps(target, table, draw_loss(table, missing, rng))
@@ -361,26 +302,18 @@ def estimate(
     return Estimate(kept / drawn, float(np.sqrt(smoothed * (1 - smoothed) / drawn)))
 
 
-# How far reviews get: the papers of the largest group, and how precisely their scores would place them.
+# How far reviews get: the papers of the largest group, and the precision of their scores.
 
 #: Draws of true qualities, of which the median counts; fewer in large groups, where a draw takes seconds.
 DRAWS, FEW_DRAWS, MANY_ITEMS = 5, 1, 300
-#: Items of a group up to which an error is computed, by a dense inverse: it is told after the time limit, in a second.
+#: Items of a group up to which an error is computed, by a dense inverse: a second after the time limit.
 ERROR_UP_TO = 2000
 
 
 class Reach(NamedTuple):
-    """How far reviews get.
+    """Papers in the largest group at the level of the target, papers in all, and the expected error in the group.
 
-    Parameters
-    ----------
-    papers
-        Papers in the largest group at the level of the target.
-    of
-        Papers in all.
-    error
-        Expected standard error of a paper in that group, in units of the noise of one score; None where the group is
-        too large for it.
+    The error is a standard error in units of the noise of one score; None if the group is too large.
     """
 
     papers: int
@@ -389,14 +322,13 @@ class Reach(NamedTuple):
 
 
 def reach(table: Reviews, target: Target, *, use_scores: bool = False) -> Reach:
-    """Return how far the reviews of a table get."""
     counted = table.only_scored() if use_scores else table
     group = target.largest_group(counted, use_scores=use_scores)
     return Reach(group.size, table.n_items, expected_error(counted, group, scales=target.scales))
 
 
 def qualities(n_items: int, size: int, *, scales: bool) -> FloatArray:
-    """Shape (D, N): true qualities drawn for errors; all zero where reviewers differ in severity only."""
+    """Shape (D, N): true qualities drawn for errors; all zero if reviewers differ in severity only."""
     if not scales:
         return np.zeros((1, n_items))
     draws: FloatArray = np.random.default_rng(0).standard_normal((DRAWS, n_items))
@@ -404,7 +336,7 @@ def qualities(n_items: int, size: int, *, scales: bool) -> FloatArray:
 
 
 def inside(table: Reviews, items: IntArray, least: int) -> tuple[IntArray, IntArray]:
-    """Reviews of some items by reviewers of ``least`` of them or more: reviewers and items numbered anew."""
+    """Reviews of some items by reviewers of ``least`` of them or more: reviewers and items renumbered."""
     place = np.full(table.n_items, -1, np.int64)
     place[items] = np.arange(items.size)
     keep = place[table.item] >= 0
@@ -423,11 +355,9 @@ def information(owner: IntArray, item: IntArray, quality: FloatArray) -> FloatAr
 def expected_error(table: Reviews, items: IntArray, *, scales: bool) -> float | None:
     """Return the expected standard error of the quality of an item of a group, for noise of one in each score.
 
-    The root mean square over the items, relative to the shift of all of them and, with ``scales``, to the scale; the
-    median over draws of qualities (one draw for more than 300 items). Reviews outside the group are left out. None
-    where there are no items, or more than 2,000.
-
-    Takes O(N^3) for N items.
+    The root mean square over the items, up to a common shift and, with ``scales``, a scale; the median over draws of
+    qualities (one draw for more than 300 items). Reviews outside the group are left out. None for no items, or more
+    than 2,000. Takes O(N^3) for N items.
 
     >>> from reviewgraph import Reviews
     >>> thrice = Reviews.from_pairs([(j, i) for j in range(3) for i in range(4)])
@@ -441,17 +371,17 @@ def expected_error(table: Reviews, items: IntArray, *, scales: bool) -> float | 
     if items.size <= least:
         return 0.0
     owner, item = inside(table, items, least)
-    found = []
+    errors = []
     for quality in qualities(table.n_items, items.size, scales=scales)[:, items]:
         if scales:
             variances = error_variances(owner, item, quality)
         else:
             whole = information(owner, item, quality) + 1.0 / items.size
             variances = np.diag(np.linalg.inv(whole)) - 1.0 / items.size
-        found.append(float(np.sqrt(np.mean(variances))))
-    return float(np.median(np.where(np.isnan(found), np.inf, found)))
+        errors.append(float(np.sqrt(np.mean(variances))))
+    return float(np.median(np.where(np.isnan(errors), np.inf, errors)))
 
 
 def numbers_a_reviewer(*, scales: bool) -> int:
-    """Numbers by which a reviewer's scores differ from the truth: severity, and the scale where it is free."""
+    """Return the number of parameters per reviewer: severity, and the scale if it is free."""
     return 2 if scales else 1

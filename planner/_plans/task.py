@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -35,7 +36,7 @@ from reviewgraph.graph.fragility import critical_reviewers, critical_reviews
 from reviewgraph.graph.kernels.compiling import POLICY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import TypeAlias
 
     from planner._plans.constraints import Constraints, Needs, Places
@@ -45,18 +46,16 @@ if TYPE_CHECKING:
     from reviewgraph.graph.kernels.compiling import Kernel
     from reviewgraph.table.reviews import Reviews
 
-
-if TYPE_CHECKING:
     Mentioned: TypeAlias = Sequence[Label] | Mentions
 
-# What a plan in the making has left: spare loads, limits, and places for panel groups.
+# Remaining spare loads, limits, and places for panel groups of a plan in the making.
 
 
 class Left:
     """Loads, limits and places after some more reviews.
 
-    ``spare`` (M,) and ``room`` (N,) are what is left, of what the fixed reviews left at first; ``taken`` counts the
-    places of panel groups on items that the reviews take, fixed ones left out.
+    ``spare`` (M,) and ``room`` (N,) remain after these and the fixed reviews; ``taken`` counts the places of panel
+    groups on items that the reviews take, fixed ones excluded.
     """
 
     def __init__(self, rules: Constraints, spare: IntArray, room: IntArray, pairs: IntArray) -> None:
@@ -68,53 +67,41 @@ class Left:
             self.taken.update((i, group) for j, i in pairs.tolist() for group in self.places.of(j))
 
     def open(self, reviewer: int, item: int) -> bool:
-        """Whether a pair that is allowed alone may be added to what is there."""
+        """Whether a pair that is allowed alone may be added."""
         return bool(self.spare[reviewer] > 0 and self.room[item] > 0) and not self.full(reviewer, item)
 
     def full(self, reviewer: int, item: int) -> bool:
-        """Whether the item has as many of one of the reviewer's panel groups as it may."""
+        """Whether one of the reviewer's panel groups is full on the item."""
         if not self.places.any:
             return False
         free = self.places.free
         return any(free[item, group] <= self.taken[item, group] for group in self.places.of(reviewer))
 
     def take(self, reviewer: int, item: int, times: int = 1) -> None:
-        """Use a pair that is open."""
         self.spare[reviewer] -= times
         self.room[item] -= times
         for group in self.places.of(reviewer):
             self.taken[item, group] += times
 
     def give_back(self, reviewer: int, item: int) -> None:
-        """Undo a :meth:`take`."""
         self.take(reviewer, item, -1)
 
 
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of one step of a growth; and of a look at a table, for each review
-#: and
-#: for all else.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of one step of a growth; and of a pass over a table, per review and
+#: in addition.
 STEP, READ, CALL = 16e-9, 1e-6, 2e-4
-#: Seconds that a first plan and its bounds take as plain Python for each entry of the covers, as far as one kernel
-#: goes; and those of a search that stops at its deadline.
+#: Seconds of a first plan and its bounds as plain Python for each entry of the covers, per kernel; and those of a
+#: search that stops at its deadline.
 ENTRY, SEARCH = 0.5e-3, 60.0
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The structure that existing and fixed reviews make, closed; and what the search needs beside it.
+    """The closed structure of existing and fixed reviews, and the data of a search.
 
-    Parameters
-    ----------
-    constraints
-        What the plan must respect.
-    components
-        The doubly connected components of the existing reviews; blocks are numbered as they are.
-    start
-        The structure with the fixed reviews in it, closed. Nobody may change it.
-    spare, room
-        What is left after the fixed reviews.
-    use_scores
-        Whether tied scores carry no scale.
+    ``components`` are the doubly connected components of the existing reviews; blocks are numbered as they are.
+    ``start`` is the structure with the fixed reviews, closed and never changed. ``spare`` and ``room`` remain after the
+    fixed reviews. With ``use_scores`` tied scores carry no scale.
     """
 
     constraints: Constraints
@@ -126,17 +113,15 @@ class Task:
 
     @property
     def n_items(self) -> int:
-        """N."""
         return self.constraints.reviews.n_items
 
     @property
     def candidates_up_to(self) -> int:
-        """Most candidate reviews there can be: everybody with load left, on every item."""
+        """Upper bound on the number of candidate reviews."""
         return int((self.spare > 0).sum()) * self.n_items
 
     @cached_property
     def space(self) -> Growth:
-        """Working space for growths."""
         return working_space(len(self.components), self.n_items)
 
     @property
@@ -154,54 +139,47 @@ class Task:
         return kernel.compiled if POLICY.pays(kernel, self.seconds) else kernel.python
 
     def has_time(self, *kernels: Kernel[..., Any]) -> bool:
-        """Whether a step is begun that is worth taking only if its kernels are compiled before time is over."""
+        """Whether kernels will be compiled before time is over."""
         return all(POLICY.fits(kernel, self.seconds) for kernel in kernels)
 
     @cached_property
     def seconds(self) -> float:
-        """What a first plan takes as plain Python."""
+        """Time of a first plan as plain Python."""
         return ENTRY * self.start.size
 
     def worked(self) -> float:
-        """Return the work of growths in :attr:`space` since this was last asked."""
+        """Return the work of growths in :attr:`space` since the last call."""
         steps, self.space.extent[STEPS] = int(self.space.extent[STEPS]), 0
         return STEP * steps
 
     def warm_up(self) -> None:
-        """Compile from now on, if the task is not tiny: a long search is to come."""
+        """Compile from now on, if the task is not tiny: a long search follows."""
         POLICY.expect(SEARCH)
 
     def board(self, seed: int) -> Board:
-        """Return spare loads and limits that a search may use up."""
-        order = np.argsort(self.components.labels, kind="stable").astype(np.int64)
+        member = np.argsort(self.components.labels, kind="stable").astype(np.int64)
         member_start = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.components.sizes)])
         return Board(
-            self.home.astype(np.int64),
-            member_start,
-            order,
-            np.bincount(self.constraints.fixed[:, 0], minlength=self.spare.size).astype(np.int64),
-            self.spare.copy(),
-            self.room.copy(),
-            self.constraints.barred_start,
-            self.constraints.barred,
-            *self.places(),
-            np.array([seed & 0x7FFFFFFF], np.int64),
+            *(self.home.astype(np.int64), member_start, member, self.loads(no_pairs()).astype(np.int64)),
+            *(self.spare.copy(), self.room.copy(), self.constraints.barred_start, self.constraints.barred),
+            *(*self.places(), np.array([seed & 0x7FFFFFFF], np.int64)),
         )
 
     def places(self) -> Places:
-        """Return the places that panel groups have left after the fixed reviews, for a search to use up."""
-        left = self.constraints.places
-        return left._replace(free=left.free.copy())
+        """Return a copy of the free places of panel groups after the fixed reviews."""
+        return self.constraints.places._replace(free=self.constraints.places.free.copy())
 
     @cached_property
     def needs(self) -> Needs:
-        """Reviews that items are short of after the fixed ones."""
         rules = self.constraints
         return rules.people.needs(with_extra(rules.reviews, rules.fixed))
 
     def left(self, pairs: IntArray) -> Left:
-        """Return what loads, limits and rules leave after some more reviews."""
         return Left(self.constraints, self.spare, self.room, pairs)
+
+    def loads(self, pairs: IntArray) -> IntArray:
+        """Shape (M,): extra reviews of each reviewer, fixed ones included."""
+        return np.bincount(np.concatenate([pairs[:, 0], self.constraints.fixed[:, 0]]), minlength=self.spare.size)
 
     def table(self, pairs: IntArray) -> Reviews:
         """Return existing, fixed and these reviews."""
@@ -210,13 +188,12 @@ class Task:
 
     def after(self, pairs: IntArray) -> Structure:
         """Return the closed structure after some more reviews, shape (P, 2)."""
-        state = copy_structure(self.start)
-        block, item = self.home[pairs[:, 0]].astype(np.int64), np.ascontiguousarray(pairs[:, 1])
+        state, block = copy_structure(self.start), self.home[pairs[:, 0]].astype(np.int64)
+        item = np.ascontiguousarray(pairs[:, 1])
         self.form(close)(state, self.space, block, item, block.size)
         return state
 
     def reaches(self, pairs: IntArray) -> bool:
-        """Whether some more reviews let one block cover all items."""
         return int(self.after(pairs).cover.max(initial=0)) >= self.n_items
 
     def block_labels(self, state: Structure) -> IntArray:
@@ -225,7 +202,7 @@ class Task:
 
 
 def looked_at(table: Reviews) -> float:
-    """Return the work of a look at a table: its groups, whether it is at a level, or a task made of it."""
+    """Work of one pass over a table: its groups, a test of its level, or a task made of it."""
     return CALL + READ * table.n_reviews
 
 
@@ -248,37 +225,53 @@ def new_task(constraints: Constraints, room_for: int, *, use_scores: bool = Fals
     return replace(task, start=task.after(fixed)) if len(fixed) else task
 
 
+def minimal(
+    pairs: IntArray, places: Iterable[int], suffices: Callable[[IntArray], bool], goes_on: Callable[[int], bool]
+) -> IntArray:
+    """Remove the reviews at some places, in turn, without which the others suffice.
+
+    ``goes_on`` is called with the number of reviews before each trial; false ends the search.
+    """
+    keep = np.ones(len(pairs), np.bool_)
+    for place in places:
+        if not goes_on(int(keep.sum())):
+            break
+        keep[place] = False
+        keep[place] = not suffices(pairs[keep])
+    return pairs[keep]
+
+
 # Who may still read what, as pairs, and how many links that makes at most.
 
-#: Readers asked for each that is wanted, in :func:`few_short_pairs`, before an item goes without.
+#: Readers tried for each review that is wanted, in :func:`few_short_pairs`, before an item goes without.
 TURNS = 4
 
 
 def allowed_pairs(rules: Constraints, table: Reviews, spare: IntArray) -> IntArray:
     """Shape (K, 2): pairs that are allowed and no reviews yet."""
-    found = [no_pairs()]
+    pairs = [no_pairs()]
     for j in np.flatnonzero(spare > 0).tolist():
         items = np.setdiff1d(rules.readable(j), table.items_of(j), assume_unique=True)
-        found.append(np.column_stack([np.full(items.size, j), items]))
-    return np.concatenate(found)
+        pairs.append(np.column_stack([np.full(items.size, j), items]))
+    return np.concatenate(pairs)
 
 
 def short_pairs(task: Task) -> IntArray:
     """Shape (K, 2): allowed pairs of the items that are short of reviews."""
-    short, found = (task.needs.each > 0) & (task.room > 0), [no_pairs()]
+    short, chunks = (task.needs.each > 0) & (task.room > 0), [no_pairs()]
     taken = task.constraints.fixed[:, 0] * task.n_items + task.constraints.fixed[:, 1]
     for j in np.flatnonzero(task.spare > 0).tolist():
         items = task.constraints.readable(j)
-        found.append(np.column_stack([np.full(items.size, j), items])[short[items]])
-    pairs = np.concatenate(found)
+        chunks.append(np.column_stack([np.full(items.size, j), items])[short[items]])
+    pairs = np.concatenate(chunks)
     pairs = pairs[~occurs(pairs[:, 0] * task.n_items + pairs[:, 1], np.sort(taken))]
     return pairs[task.constraints.places.open(pairs)]
 
 
 def few_short_pairs(task: Task, few: int) -> IntArray:
-    """Shape (K, 2): for each item that is short of reviews some of its allowed pairs, ``few`` more than it lacks.
+    """Shape (K, 2): for each item short of reviews some allowed pairs, ``few`` more than it needs.
 
-    The readers of an item follow each other, of those who have loads left; each item begins with another one.
+    The readers of an item follow each other among those with spare load; each item begins with another one.
     """
     rules, items = task.constraints, np.flatnonzero((task.needs.each > 0) & (task.room > 0))
     able = np.flatnonzero(task.spare > 0)
@@ -296,7 +289,7 @@ def few_short_pairs(task: Task, few: int) -> IntArray:
 
 
 def useful_loads(rules: Constraints, table: Reviews, spare: IntArray, short: IntArray) -> tuple[int, int]:
-    """Links that some reviewers can make whatever they read, and that the loads of the others allow at most.
+    """Links that some reviewers can make whatever they read, and an upper bound for the loads of the others.
 
     p new reviews by a reviewer of d < 2 reviews make at most p - (2 - d) links.
     """
@@ -311,25 +304,18 @@ def useful_loads(rules: Constraints, table: Reviews, spare: IntArray, short: Int
     return before - after, int(useful[others].sum())
 
 
-# What the exact method asks of a target: whether it is reached, and which cuts forbid a structure that misses it.
+# The oracle of the exact method: whether a target is reached, and which cuts forbid a structure that misses it.
 
-#: Candidates listed at once; and up to which it is tested whether all of them together reach a target.
+#: Candidates listed at once; and the maximum for which it is tested whether all of them together reach a target.
 AT_ONCE, RELAX_UP_TO = 10_000, 3_000_000
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a round of the exact method, for each candidate.
 ROUND = 2e-5
 
 
 class Cut(NamedTuple):
-    """A condition on every plan.
+    """Condition on every plan: ``least`` of the candidates that leave a structure, marked in ``leaves`` (K,).
 
-    Parameters
-    ----------
-    leaves
-        Shape (K,): 1 for the candidates that leave a structure.
-    least
-        How many of them a plan needs.
-    alone
-        Reviewers who are no part of a block yet: their first reviews do not count.
+    The first reviews of reviewers ``alone``, who are not in a block yet, do not count.
     """
 
     leaves: IntArray
@@ -346,20 +332,24 @@ class Oracle(ABC):
     threshold = 2
 
     def __init__(self, task: Task, allowed: IntArray | None = None) -> None:
-        self.task = task
-        self.candidates = Candidates(task)
+        self.task, self.candidates = task, Candidates(task)
         if allowed is not None:
             self.allowed = allowed
 
     @property
     def work(self) -> float:
-        """Work of a round of the exact method, beside what its solver counts: to state, look and cut."""
+        """Work of a round of the exact method, besides that of its solver: to state, test and cut."""
         return ROUND * len(self.allowed)
 
     @cached_property
     def allowed(self) -> IntArray:
-        """Shape (K, 2): the candidate reviews; millions in large tables, see ``candidates`` for them one by one."""
+        """Shape (K, 2): the candidate reviews; millions in large tables, see ``candidates`` for an iterator."""
         return np.concatenate([no_pairs(), *self.candidates.chunks()])
+
+    def marks(self, pairs: IntArray) -> BoolArray:
+        """Shape (K,): which candidates are among some pairs."""
+        chosen = set(map(tuple, pairs.tolist()))
+        return np.array([tuple(pair) in chosen for pair in self.allowed.tolist()], np.bool_)
 
     @abstractmethod
     def reaches(self, pairs: IntArray) -> bool:
@@ -367,17 +357,44 @@ class Oracle(ABC):
 
     @abstractmethod
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
-        """Cuts that these reviews break."""
+        """Yield cuts that these reviews violate."""
 
     def possible(self) -> bool:
-        """Whether all candidates together, loads and limits aside, reach the target; true where they are too many."""
+        """Whether all candidates together, loads and limits aside, reach the target; true if they are too many."""
         return self.task.candidates_up_to > RELAX_UP_TO or self.reaches(self.allowed)
 
 
-class Candidates:
-    """Allowed pairs whose item the reviewer's block does not cover yet, or is short of reviews, reviewer by reviewer.
+class TestedOracle(Oracle):
+    """A level that more reviews never harm, by its test: a plan has a review outside each maximal set that misses it.
 
-    In large tables they are too many to be held at once, so they are found anew whenever they are gone through.
+    ``sets`` maximal sets are made from each plan that misses the level.
+    """
+
+    sets: ClassVar[int]
+    rng: np.random.Generator
+
+    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
+        taken = self.marks(pairs)
+        for _ in range(self.sets):
+            most = self._extended(taken, self.rng.permutation(np.flatnonzero(~taken)))
+            yield Cut((~most).astype(np.int64), 1, set())
+
+    def _extended(self, taken: BoolArray, more: IntArray) -> BoolArray:
+        """Add candidates while the level is missed, halves at once if possible."""
+        trial = taken.copy()
+        trial[more] = True
+        if not self.reaches(self.allowed[trial]):
+            return trial
+        if more.size <= 1:
+            return taken
+        half = more.size // 2
+        return self._extended(self._extended(taken, more[:half]), more[half:])
+
+
+class Candidates:
+    """Allowed pairs whose item the reviewer's block does not cover yet, or is short of reviews.
+
+    In large tables they are too many to be stored, so they are recomputed whenever they are iterated over.
     """
 
     def __init__(self, task: Task) -> None:
@@ -390,7 +407,7 @@ class Candidates:
         self.closed = task.needs.each <= 0
 
     def of(self, reviewer: int) -> IntArray:
-        """Items that a reviewer may be given to some use, ascending."""
+        """Return the useful items for a reviewer, ascending."""
         task, block = self.task, self.root[self.task.home[reviewer]]
         if task.spare[reviewer] <= 0:
             return np.empty(0, np.int64)
@@ -402,7 +419,7 @@ class Candidates:
         return np.flatnonzero(free)
 
     def chunks(self, reviewers: IntArray | None = None) -> Iterator[IntArray]:
-        """Pairs of all reviewers, or some, ascending, so many at once that an array of them is no burden."""
+        """Yield the pairs of all reviewers, or some, ascending, in arrays of moderate size."""
         some = np.flatnonzero(self.task.spare > 0) if reviewers is None else reviewers
         chunk: list[IntArray] = []
         size = 0
@@ -417,36 +434,22 @@ class Candidates:
             yield np.concatenate(chunk)
 
     def more_than(self, most: int, reviewers: IntArray | None = None) -> bool:
-        """Whether there are more than some number of them, without a list of all."""
-        some, count = np.flatnonzero(self.task.spare > 0) if reviewers is None else reviewers, 0
-        for j in some.tolist():
-            count += self.of(j).size
-            if count > most:
-                return True
-        return False
+        """Whether there are more than ``most`` of them, without a list of all."""
+        some = np.flatnonzero(self.task.spare > 0) if reviewers is None else reviewers
+        return any(count > most for count in accumulate(self.of(j).size for j in some.tolist()))
 
 
-# What may fail to arrive, one loss at a time, and the planning task that is left when it does.
+# Losses, one at a time, and the planning task that remains after each.
 #
-# A plan survives where the reviews that are left reach *double* after each loss. Reviews of the plan may be lost like
-# all
-# others, and who or what is lost can mend nothing: its pairs count as conflicts.
+# A plan survives if the remaining reviews reach *double* after each loss. Reviews of the plan may be lost like all
+# others. Lost pairs cannot be planned again: they count as conflicts.
 
-
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of leaving out all reviewers or reviews in turn, for each review.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of leaving out all reviewers or reviews in turn, per review.
 LEFT_OUT = 35e-6
 
 
 class Loss(NamedTuple):
-    """What fails to arrive.
-
-    Parameters
-    ----------
-    reviewer
-        Who drops out, or whose review is lost; -1 where nothing is.
-    item
-        The item of the review that is lost; -1 where all of the reviewer's are.
-    """
+    """Reviews that fail to arrive: all of a reviewer's, or with ``item`` >= 0 one; none if ``reviewer`` is -1."""
 
     reviewer: int = -1
     item: int = -1
@@ -460,36 +463,29 @@ class Loss(NamedTuple):
 class Losses(ABC):
     """A kind of loss.
 
-    Attributes
-    ----------
-    single
-        Whether one review is lost at a time, those of the plan included: then a cut that a plan must cross so often
-        after the loss must be crossed once more before it.
+    ``single`` is true if one review is lost at a time, those of the plan included: then a cut that a plan must cross n
+    times after the loss must be crossed n + 1 times before it.
     """
 
     single: bool
 
     @abstractmethod
     def every(self, table: Reviews) -> list[Loss]:
-        """List the losses there may be."""
+        """List all losses, that of nothing first."""
 
     @abstractmethod
     def critical(self, table: Reviews, clock: Clock | None) -> list[Loss]:
-        """List the losses after which a doubly connected table is so no more."""
+        """List the losses after which a doubly connected table is no longer so."""
 
     @abstractmethod
     def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
-        """Say what is lost."""
+        """Describe a loss."""
 
     def failing(self, table: Reviews, clock: Clock | None = None) -> list[Loss]:
-        """List the losses after which no doubly connected component covers all items; the loss of nothing alone, if so.
+        """List the losses after which no doubly connected component covers all items; only that of nothing, if so.
 
-        Takes the time of :func:`reviewgraph.graph.fragility.critical_reviews`, or of the same for reviewers.
-
-        Raises
-        ------
-        TimeOver
-            If the clock is over before they are known.
+        Takes the time of :func:`reviewgraph.graph.fragility.critical_reviews`, or of the same for reviewers. Raises
+        TimeOver if the clock is over first.
         """
         found = self.critical(table, clock) if is_recovery_resilient(table) else [Loss()]
         if clock is not None:
@@ -503,15 +499,12 @@ class AnyReviewer(Losses):
     single = False
 
     def every(self, table: Reviews) -> list[Loss]:
-        """List the reviewers."""
         return [Loss(), *(Loss(j) for j in range(table.n_reviewers))]
 
     def critical(self, table: Reviews, clock: Clock | None) -> list[Loss]:
-        """Ask for the critical reviewers."""
         return [Loss(j) for j in critical_reviewers(table, clock).tolist()]
 
     def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
-        """Name the reviewer."""
         return f"should {reviewers[loss.reviewer]} drop out"
 
 
@@ -521,52 +514,41 @@ class AnyReview(Losses):
     single = True
 
     def every(self, table: Reviews) -> list[Loss]:
-        """List the reviews."""
         return [Loss(), *map(Loss._make, zip(table.reviewer.tolist(), table.item.tolist(), strict=True))]
 
     def critical(self, table: Reviews, clock: Clock | None) -> list[Loss]:
-        """Ask for the critical reviews."""
         rows = critical_reviews(table, clock)
         return [Loss(*pair) for pair in zip(table.reviewer[rows].tolist(), table.item[rows].tolist(), strict=True)]
 
     def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
-        """Name reviewer and paper."""
         return f"should {reviewers[loss.reviewer]} not review paper {items[loss.item]}"
 
 
 def after_loss(task: Task, pairs: IntArray, loss: Loss) -> Task:
-    """Return what is to be planned when some reviews were planned and a loss occurs."""
-    table = task.table(pairs)
-    spare = task.spare - np.bincount(pairs[:, 0], minlength=task.spare.size)
+    """Return the task that remains when some reviews were planned and a loss occurs."""
+    table, spare = task.table(pairs), task.left(pairs).spare
     if loss.item < 0 <= loss.reviewer:
         spare[loss.reviewer] = 0
     return with_rows_lost(task, pairs, loss.takes(table.reviewer, table.item), spare)
 
 
 def with_rows_lost(task: Task, pairs: IntArray, lost: BoolArray, spare: IntArray | None = None) -> Task:
-    """Return what is to be planned when some reviews were planned and others, marked by row of their table, are lost.
+    """Return the task that remains when reviews ``pairs`` were planned and rows of ``task.table(pairs)`` are lost.
 
-    Parameters
-    ----------
-    task, pairs
-        What was to be planned, and the reviews planned, shape (P, 2).
-    lost
-        Shape (E,), over the rows of ``task.table(pairs)``.
-    spare
-        What is left of the loads; by default what the planned reviews leave.
+    ``spare`` are the remaining loads, by default those after the planned reviews.
     """
     table, rules, N = task.table(pairs), task.constraints, max(task.n_items, 1)
-    # What is lost was asked for all the same: nobody may read it again, and it counts where a rule limits people.
-    barred = distinct(table.reviewer[lost] * N + table.item[lost], rules.people.beside(table))
-    left = task.spare - np.bincount(pairs[:, 0], minlength=task.spare.size) if spare is None else spare
+    # Lost reviews were still asked for: nobody may read them again, and they count where a rule limits people.
+    barred = distinct(table.reviewer[lost] * N + table.item[lost], rules.people.excluded(table))
+    left = task.left(pairs)
     after = replace(
         rules,
         reviews=table.subset(~lost),
-        spare=left,
-        room=task.room - np.bincount(pairs[:, 1], minlength=task.room.size),
+        spare=left.spare if spare is None else spare,
+        room=left.room,
         conflicts=distinct(rules.conflicts, barred),
         fixed=no_pairs(),
         people=rules.people.without(table.subset(lost)),
     )
-    # As much room as the task had: two entries are kept back of what is said to be left.
+    # As much room as the task had: ``room`` leaves out two entries.
     return new_task(after, task.start.room + 2)

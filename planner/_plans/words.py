@@ -1,4 +1,4 @@
-"""A plan as a page for people: the table, and what is proved."""
+"""A plan in words: its page, what each review joins, how far it gets, and why there is none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from planner._plans.outcome import RuleStanding
     from planner._plans.plan import Plan
-    from planner._plans.target import Estimate, Groups, Keeping, Ledger, Reach, Target
+    from planner._plans.target import Groups, Keeping, Ledger, Reach, Target
     from planner._plans.task import Losses, Task
     from reviewgraph._base.arrays import IntArray
     from reviewgraph.table.reviews import Reviews
@@ -31,23 +31,21 @@ if TYPE_CHECKING:
 NAMED = 5
 
 
-def page(found: Plan) -> str:
-    """Return the whole page."""
-    unlisted = found.constraints.reviews.origin.unlisted
+def page(plan: Plan) -> str:
+    unlisted = plan.constraints.reviews.origin.unlisted
     lines = [f"{unlisted.words}.", ""] if unlisted else []
-    lines += _table(found) if found.reviews else []
-    lines.append(" ".join(verdict(found)))
-    lines += rule_lines(found)
-    lines += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in found.explanation]
-    lines += [] if found.shortage is None else found.shortage.sentences()
+    lines += _table(plan) if plan.reviews else []
+    lines += [" ".join(verdict(plan)), *rule_lines(plan)]
+    lines += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in plan.explanation]
+    lines += [] if plan.shortage is None else plan.shortage.sentences()
     return "\n".join(lines)
 
 
-def rule_lines(found: Plan) -> list[str]:
-    """Say which rules on people hold with the plan, and where reviews that are there break one."""
-    if not found.rules:
+def rule_lines(plan: Plan) -> list[str]:
+    """List the rules on people, the papers on which they hold, and existing violations."""
+    if not plan.rules:
         return []
-    return ["Rules on who reviews a paper together:", *(f"  {_rule_line(rule)}" for rule in found.rules)]
+    return ["Rules on who reviews a paper together:", *(f"  {_rule_line(rule)}" for rule in plan.rules)]
 
 
 def _rule_line(rule: RuleStanding) -> str:
@@ -58,141 +56,133 @@ def _rule_line(rule: RuleStanding) -> str:
     return f"{rule.words}: holds on {counted(rule.papers, 'paper')}{broken} ({rule.option})"
 
 
-def verdict(found: Plan) -> list[str]:
-    """Say what is proved, in a few sentences."""
-    if found.status == PlanStatus.INFEASIBLE:
+def verdict(plan: Plan) -> list[str]:
+    """Return the status and what is proved, in a few sentences."""
+    if plan.status == PlanStatus.INFEASIBLE:
         return [PlanStatus.INFEASIBLE.text]
-    if not found.reviews and found.status == PlanStatus.OPTIMAL and found.attained:
-        few = " for the papers of this file" if found.constraints.reviews.origin.unlisted else ""
+    if not plan.reviews and plan.status == PlanStatus.OPTIMAL and plan.attained:
+        few = " for the papers of this file" if plan.constraints.reviews.origin.unlisted else ""
         return [f"Nothing is missing: no extra review is needed{few}."]
-    if found.status == PlanStatus.CHOSEN:
-        return [found.status.text, f"Reviews: {found.count}."]
-    if found.status == PlanStatus.BEST_EFFORT:
-        return [found.status.text, f"Reviews: {found.count}.", *load_words(found)]
-    said = [_how_it_ended(found), f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
-    if not found.attained and found.count < found.lower_bound:
-        few = counted(found.count, "review")
-        said = [f"This goes a part of the way only: {few}, and the whole takes {found.lower_bound} or more."]
-    if found.lower_bound:
-        fixed = len(found.constraints.fixed)
+    if plan.status == PlanStatus.CHOSEN:
+        return [plan.status.text, f"Reviews: {plan.count}."]
+    if plan.status == PlanStatus.BEST_EFFORT:
+        return [plan.status.text, f"Reviews: {plan.count}.", *load_words(plan)]
+    sentences = [_how_it_ended(plan), f"Reviews: {plan.count}; lower bound: {plan.lower_bound}."]
+    if not plan.attained and plan.count < plan.lower_bound:
+        few = counted(plan.count, "review")
+        sentences = [f"This plan is partial: {few}; the target needs {plan.lower_bound} or more."]
+    if plan.lower_bound:
+        fixed = len(plan.constraints.fixed)
         beyond = f" beyond the {fixed} fixed" if fixed else ""
-        said.append(f"Why not fewer{beyond}: {max(found.bounds, key=lambda bound: bound.value).sentence}.")
-    return said + load_words(found)
+        sentences.append(f"Why not fewer{beyond}: {max(plan.bounds, key=lambda bound: bound.value).sentence}.")
+    return sentences + load_words(plan)
 
 
-def load_words(found: Plan) -> list[str]:
-    """Say how many extra reviews one reviewer gets at most, and whether that could be fewer."""
-    least, largest = found.largest_load_lower_bound, found.largest_load
-    if not found.reviews:
+def load_words(plan: Plan) -> list[str]:
+    """Return the maximum extra reviews per reviewer, and whether a smaller maximum may be feasible."""
+    least, largest = plan.largest_load_lower_bound, plan.largest_load
+    if not plan.reviews:
         return []
-    alike = "as many reviews" + (" at this cost" if found.constraints.cost else "")
-    proof = "" if least is None else f"; {least} or more with {alike}, and whether fewer than {largest} do is open"
+    alike = "as many reviews" + (" at this cost" if plan.constraints.cost else "")
+    proof = (
+        "" if least is None else f"; with {alike} at least {least}, and whether less than {largest} suffices is open"
+    )
     if least == largest:
-        proof = f", the least possible with {alike}"
-    return [f"Largest extra load: {counted(largest, 'review')} for one reviewer{proof}."]
+        proof = f", the minimum with {alike}"
+    return [f"Maximum extra reviews per reviewer: {largest}{proof}."]
 
 
-def _how_it_ended(found: Plan) -> str:
-    """Say what a plan is; the number may be proved where its cost is not."""
-    if not found.attained:
+def _how_it_ended(plan: Plan) -> str:
+    """Return the status; the number may be proved minimal when the cost is not."""
+    if not plan.attained:
         return PlanStatus.LEVEL_MISSED.text
-    if found.status == PlanStatus.FEASIBLE and found.smallest:
-        better = "costs less" if found.constraints.cost.best is None else "has more affinity"
-        return f"This plan does it, and none of fewer reviews does; whether one of as many {better} is open."
-    return found.status.text
+    if plan.status == PlanStatus.FEASIBLE and plan.smallest:
+        better = "costs less" if plan.constraints.cost.best is None else "has more affinity"
+        return f"This plan has the fewest reviews that reach the target; whether one of as many {better} is open."
+    return plan.status.text
 
 
-def _table(found: Plan) -> list[str]:
-    """Return a line a review, after a line that says what the columns are."""
-    table, prices, alone = found.constraints.reviews, found.constraints.cost, found.status == PlanStatus.CHOSEN
+def _table(plan: Plan) -> list[str]:
+    """Return one line per review, after a legend of the columns."""
+    table, prices, alone = plan.constraints.reviews, plan.constraints.cost, plan.status == PlanStatus.CHOSEN
     priced = "affinity" if prices.best is not None else "cost" if prices else ""
-    deal = found.purchase
+    deal = plan.purchase
     columns: dict[str, list[str]] = {
-        "paper": [f"{review.item} {table.titles.get(review.item, '')}".strip() for review in found.reviews],
-        "reviewer": [str(review.reviewer) for review in found.reviews],
+        "paper": [f"{review.item} {table.titles.get(review.item, '')}".strip() for review in plan.reviews],
+        "reviewer": [str(review.reviewer) for review in plan.reviews],
     }
     if not alone:
-        columns["joins"] = [review.short for review in found.reviews]
-        columns["largest"] = [f"{review.covers}" for review in found.reviews]
+        columns["joins"] = [review.short for review in plan.reviews]
+        columns["largest"] = [f"{review.covers}" for review in plan.reviews]
     if priced:
-        columns[priced] = [f"{getattr(review, priced):g}" for review in found.reviews]
+        columns[priced] = [f"{getattr(review, priced):g}" for review in plan.reviews]
     if deal is not None:
-        columns["buys"] = ["-" if review.gain is None else f"{review.gain:.2g}" for review in found.reviews]
+        columns["buys"] = ["-" if review.gain is None else f"{review.gain:.2g}" for review in plan.reviews]
     text = [place for place, name in enumerate(columns) if name in ("paper", "reviewer", "joins")]
     rows = list(zip(*columns.values(), strict=True))
-    return [*_head(found, alone), "", *text_table(list(columns), rows, text), ""]
+    return [*_head(plan, alone), "", *text_table(list(columns), rows, text), ""]
 
 
-def _head(found: Plan, alone: bool) -> list[str]:
-    """Say what the table lists, and what its columns are."""
-    table = found.constraints.reviews
+def _head(plan: Plan, alone: bool) -> list[str]:
+    table = plan.constraints.reviews
     of = counted(table.n_items, "paper") + of_this_file(table)
-    lines = [counted(found.count, "extra review") + (", those that help most first." if found.count > 1 else ".")]
+    lines = [counted(plan.count, "extra review") + (", most helpful first." if plan.count > 1 else ".")]
     if not alone:
-        lines.append(f"joins: papers of the groups that become one. largest: those of the largest group then, of {of}.")
-    if found.purchase is not None:
-        lines.append(f"buys: {found.purchase.unit}.")
+        lines.append(
+            "joins: sizes of the merged groups, in papers. largest: size of the largest group after this review, "
+            f"of {of}."
+        )
+    if plan.purchase is not None:
+        lines.append(f"buys: {plan.purchase.unit}.")
     return lines
 
 
-# What each review of a plan joins, in the words of a chair; the groups are those of the plan's target.
+# What each review of a plan joins; the groups are those of the plan's target.
 
-#: Losses looked at for one that a review mends.
+#: Losses tested for one that a review helps to repair.
 LOOKED_AT = 50
 
 
 class Joined(NamedTuple):
-    """What a review joins, in a sentence and in a few words for a table."""
-
     words: str
     short: str
 
 
 def joins(task: Task, target: Target, pairs: IntArray, clock: Clock) -> tuple[list[Joined], list[int], list[int]]:
-    """Say what each review joins when they arrive in this order, and what there is then.
+    """Describe what each review joins when they arrive in this order.
 
-    That is how many items the largest group covers, and how many groups are left.
-
-    Parameters
-    ----------
-    task
-        What is planned, without fixed reviews.
-    target
-        Says what a group is, and which groups become one.
-    pairs
-        Shape (P, 2).
-    clock
-        When to look no further for losses that reviews mend.
+    Returns the descriptions, and after each review the size of the largest group and the number of groups. The task has
+    no fixed reviews, ``pairs`` is (P, 2); once the clock is over, reviews are not checked against losses.
     """
     table = task.constraints.reviews
-    known = Known(table, target.groups(table, use_scores=task.use_scores))
-    found, covers, left = [], [], []
+    groups = ArrivingGroups(table, target.groups(table, use_scores=task.use_scores))
+    descriptions, covers, left = [], [], []
     backups = None if target.losses is None else Backups(task, target, target.losses, clock)
     for place, others in enumerate(target.merges(task, pairs)):
         j, i = pairs[place].tolist()
-        joined = known.arrival(j, i, others)
+        joined = groups.arrival(j, i, others)
         if backups is not None and not others:
             joined = backups.after(pairs, place) or joined
-        found.append(joined._replace(words=f"{table.reviewers[j]} reads paper {table.items[i]}: {joined.words}"))
-        covers.append(known.largest)
-        left.append(known.count)
-    return found, covers, left
+        descriptions.append(joined._replace(words=f"{table.reviewers[j]} reads paper {table.items[i]}: {joined.words}"))
+        covers.append(groups.largest)
+        left.append(groups.count)
+    return descriptions, covers, left
 
 
 class Backups:
-    """What reviews join after a loss, where they join nothing as long as all others arrive."""
+    """What reviews join after a loss, if they join nothing without one."""
 
     def __init__(self, task: Task, target: Target, losses: Losses, clock: Clock) -> None:
         self.task, self.target, self.losses, self.clock = task, target, losses, clock
         self.open: list[Loss] | None = None
 
     def after(self, pairs: IntArray, place: int) -> Joined | None:
-        """Name a loss that a review helps to mend, once those before it have arrived; None where none is found."""
+        """Name a loss that a review helps to repair, once those before it have arrived; None if none is found."""
         with suppress(TimeOver):
-            return self._mended(pairs, place)
+            return self._repaired(pairs, place)
         return None
 
-    def _mended(self, pairs: IntArray, place: int) -> Joined | None:
+    def _repaired(self, pairs: IntArray, place: int) -> Joined | None:
         before, table = pairs[:place], self.task.constraints.reviews
         if self.open is None or self.open == [Loss()]:
             self.open = self.losses.failing(self.task.table(before), self.clock)
@@ -209,19 +199,19 @@ class Backups:
         return None
 
     def _joined(self, left: Task, pair: IntArray) -> Joined | None:
-        """Say what a review joins in what is left after a loss; None where it joins nothing."""
+        """Describe what a review joins in the reviews left after a loss; None if it joins nothing."""
         j, i = pair.tolist()
-        known = Known(left.constraints.reviews, self.target.groups(left.constraints.reviews))
+        groups = ArrivingGroups(left.constraints.reviews, self.target.groups(left.constraints.reviews))
         (others,) = self.target.merges(left, pair[None, :])
         lost = left.spare[j] <= 0 or not left.constraints.may_read(j, i)
-        return None if lost or (not others and i in known.cover[known.group_of(j)]) else known.arrival(j, i, others)
+        return None if lost or (not others and i in groups.cover[groups.group_of(j)]) else groups.arrival(j, i, others)
 
 
-class Known:
+class ArrivingGroups:
     """Groups as reviews arrive: group g covers ``cover[g]``, in the order in which the items came in.
 
-    ``home`` is the forest of groups, each named by the group that took the others in; ``centres`` are the papers of
-    most reviews in each, for groups that were asked for.
+    ``home`` is the forest of groups, each named by the group that took the others in; ``centres`` caches the papers of
+    most reviews in each.
     """
 
     def __init__(self, table: Reviews, groups: Groups) -> None:
@@ -237,7 +227,6 @@ class Known:
         self.unread = {i for g, cover in enumerate(self.cover) if g not in held for i in cover}
 
     def group_of(self, reviewer: int) -> int:
-        """Name of a reviewer's group."""
         g: int = self.labels[reviewer]
         while self.home[g] != g:
             self.home[g] = self.home[self.home[g]]
@@ -245,12 +234,12 @@ class Known:
         return g
 
     def arrival(self, reviewer: int, item: int, others: list[int]) -> Joined:
-        """Let a review arrive after which the groups of some other reviewers join; returns what it joins."""
+        """Add a review after which the groups of some other reviewers join; describe what it joins."""
         own = self.group_of(reviewer)
         partners = [self.group_of(other) for other in others]
-        joined = self._said(own, item, partners)
+        joined = self._description(own, item, partners)
         centres = self._first({item, *(i for g in (own, *partners) for i in self._centres(g))})
-        # Who reviewed nothing so far makes a group with the first review.
+        # A reviewer without reviews makes a group with the first one.
         self.count += (not self.cover[own]) - len(partners) - (item in self.unread)
         self.unread.discard(item)
         self.cover[own][item] = None
@@ -260,38 +249,36 @@ class Known:
         self.centres[own] = centres
         self.largest = max(self.largest, len(self.cover[own]))
         if len(partners) > 1:
-            follow = "1 more group follows" if len(partners) == 2 else f"{len(partners) - 1} more groups follow"
+            follow = counted(len(partners) - 1, "more group follows", "more groups follow")
             words = f"{joined.words}; {follow}, {len(self.cover[own])} papers in all"
             return Joined(words, f"{joined.short} and {counted(len(partners) - 1, 'group')}")
         return joined
 
-    def _said(self, own: int, item: int, partners: list[int]) -> Joined:
+    def _description(self, own: int, item: int, partners: list[int]) -> Joined:
         before = len(self.cover[own])
         if not partners:
             if item in self.cover[own]:
                 return Joined("it is in the reviewer's group already: a link in reserve", "in reserve")
             if before == 0:
                 return Joined("a first paper for this reviewer; with the next it links", "first of two")
-            text = f"the paper joins the group of {before} {noun(before, 'paper')} around {self._centre(own)}"
+            text = f"the paper joins the group of {counted(before, 'paper')} around {self._centre(own)}"
             return Joined(text, f"{before} + the paper")
         shared = self._shared(own, item, partners)
         partner, common = shared or (partners[0], -1)
         if before == 0:
-            text = f"joins the reviewer to the group of {self._size(partner)} around {self._centre(partner)}"
+            size = counted(len(self.cover[partner]), "paper")
+            text = f"joins the reviewer to the group of {size} around {self._centre(partner)}"
             return Joined(text, f"{len(self.cover[partner])} + the reviewer")
         text = (
-            f"joins the group of {before} {noun(before, 'paper')} around {self._centre(own, (item, common))} to the "
+            f"joins the group of {counted(before, 'paper')} around {self._centre(own, (item, common))} to the "
             f"group of {len(self.cover[partner])} around {self._centre(partner, (common,))}"
         )
         if shared:
             text += f"; they then share papers {self.table.items[item]} and {self.table.items[common]}"
         return Joined(text, f"{before} + {len(self.cover[partner])}")
 
-    def _size(self, group: int) -> str:
-        return f"{len(self.cover[group])} {noun(len(self.cover[group]), 'paper')}"
-
     def _shared(self, own: int, item: int, partners: list[int]) -> tuple[int, int] | None:
-        """Find the first partner that covers an item and shares another with a group already, and that other one."""
+        """Find the first partner that covers an item and already shares another with a group, and that other item."""
         for partner in partners if item not in self.cover[own] else ():
             if item in self.cover[partner]:
                 small, large = sorted((self.cover[partner], self.cover[own]), key=len)
@@ -316,16 +303,13 @@ class Known:
         return nsmallest(3, items, key=lambda i: (-self.reviews[i], i))
 
 
-# What a review of a plan gives its paper beside the level.
-
-
 def filled(task: Task, pairs: IntArray, joined: list[Joined]) -> list[Joined]:
-    """Add to what each review joins, in turn, what its paper was short of."""
+    """Add to what each review joins, in turn, the need of its paper that it fills."""
     people, table = task.constraints.people, task.table(no_pairs())
     needs = people.needs(table)
     count, missing = table.reviews_per_item.tolist(), needs.members.copy()
     place, group = people.groups_of(pairs[:, 0])
-    said = []
+    descriptions = []
     for k, ((_, i), (words, short)) in enumerate(zip(pairs.tolist(), joined, strict=True)):
         count[i] += 1
         if count[i] <= people.min_reviews:
@@ -337,18 +321,18 @@ def filled(task: Task, pairs: IntArray, joined: list[Joined]) -> list[Joined]:
                 kind = people.ruled.kind(one)
                 words += f"; {'the' if people.panels.least[one] == 1 else 'a'} {kind} of the paper"
                 short += f"; {kind.removesuffix(' reviewer').removeprefix('reviewer of ')}"
-        said.append(Joined(words, short))
-    return said
+        descriptions.append(Joined(words, short))
+    return descriptions
 
 
-# How far a part of a plan gets, in words.
+# How far a partial plan gets.
 
-#: Errors above this many times the noise of a score are not told apart: such papers are not placed at all.
+#: Errors above this multiple of the noise of a score are not distinguished: such papers have no meaningful place.
 FAR_OFF = 50
 
 
 def why_partial(target: Target, ledger: Ledger) -> str:
-    """Say why there is no whole plan within the budget, or the time."""
+    """Explain why there is no complete plan within the budget, or the time."""
     if ledger.out_of_reach:
         needs = " and what papers must have need" if any(b.kind == "coverage" for b in ledger.bounds) else " needs"
         return f"the target {target.name}{needs} more reviews than the budget allows"
@@ -358,110 +342,96 @@ def why_partial(target: Target, ledger: Ledger) -> str:
 
 
 def still_short(task: Task, pairs: IntArray) -> list[str]:
-    """Say how many papers stay short of reviews."""
+    """Count the papers that stay short of reviews."""
     needs = task.constraints.people.needs(task.table(pairs))
-    said = []
+    sentences = []
     if needs.reviews.any():
         short, least = int((needs.reviews > 0).sum()), task.constraints.people.min_reviews
-        said.append(
+        sentences.append(
             f"{counted(short, 'paper stays', 'papers stay')} short of {counted(least, 'review')}, "
             f"{int(needs.reviews.sum())} in all"
         )
     for missing, kind in what_is_missing(task.constraints.people, needs, np.ones(task.n_items, np.bool_)):
-        said.append(f"{counted(missing, 'paper stays', 'papers stay')} with {kind}")
-    return said
+        sentences.append(f"{counted(missing, 'paper stays', 'papers stay')} with {kind}")
+    return sentences
 
 
 def how_far(target: Target, reach: tuple[Reach, Reach], allowed: int | None, count: int, sure: bool) -> list[str]:
-    """Say how far a partial plan of ``count`` reviews gets, and whether it is sure that none gets further."""
+    """Describe how far a partial plan of ``count`` reviews gets, and whether none gets further."""
     before, after = reach
     limit = "these" if allowed is None else f"{count} extra {noun(count, 'review')}"
     grows = f"grows from {before.papers} to" if after.papers != before.papers else "stays at"
-    said = [f"with {limit} the largest group of papers {target.together} {grows} {after.papers} of {after.of}"]
+    sentences = [f"with {limit} the largest group of papers {target.together} {grows} {after.papers} of {after.of}"]
     if after.error is not None and np.isfinite(after.error) and after.papers > 2:
         now = "" if before.error is None or before.papers <= 2 else f" (before: {_times(before.error)})"
-        said.append(
+        sentences.append(
             f"expected error of a paper in that group: {_times(after.error)} times the noise of one score{now}, "
-            "shift and scale of all scores aside"
+            "up to a common shift and scale of all scores"
         )
     if sure:
-        said.append("all choices within the budget were tried, and none does better")
-    return said
+        sentences.append("all choices within the budget were tried: none is better")
+    return sentences
 
 
 def how_kept(target: Target, keeping: Keeping) -> list[str]:
-    """Say how likely a level is kept when reviews fail to arrive, before and after the plan."""
+    """Describe the probability that a level survives missing reviews, before and after the plan."""
     if not keeping.known:
         return [f"how likely the papers stay {target.together} when reviews fail to arrive was not estimated"]
-    said = [
+    before, after = (f"{each.probability:.3f} ± {each.standard_error:.3f}" for each in (keeping.before, keeping.after))
+    sentences = [
         f"if each review, planned ones included, fails to arrive with probability {keeping.missing:g}, the papers stay "
-        f"{target.together} with probability {_chance(keeping.before)} as things are, and {_chance(keeping.after)} "
-        "with the plan (by simulation, each with its standard error)"
+        f"{target.together} with probability {before} without the plan, and {after} with it (by simulation, each with "
+        "its standard error)"
     ]
     if keeping.attained and keeping.after.probability < keeping.wanted:
-        said.append(f"so many draws do not tell that from the {keeping.wanted:g} asked for")
+        sentences.append(f"the difference from the requested {keeping.wanted:g} is not significant")
     if not keeping.attained:
-        said.append(f"that is less than the {keeping.wanted:g} asked for: allow more reviews, load or time")
-    return said
-
-
-def _chance(estimate: Estimate) -> str:
-    return f"{estimate.probability:.3f} ± {estimate.standard_error:.3f}"
+        sentences.append(f"that is below the requested {keeping.wanted:g}: allow more reviews, load or time")
+    return sentences
 
 
 def _times(error: float) -> str:
     return f"{error:.2g}" if error < FAR_OFF else f"over {FAR_OFF}"
 
 
-# Why a plan cannot be had: papers nobody may read, groups nobody may join, loads that do not suffice.
-
-
 def why_not(task: Task, target: Target) -> list[str]:
-    """Say why a target cannot be reached: papers nobody may read, groups nobody may join, loads that do not suffice."""
+    """Explain why a target cannot be reached: unreadable papers, unreachable groups, insufficient loads."""
     rules, table = task.constraints, task.constraints.reviews
     if not (task.spare > 0).any():
         return ["no reviewer has spare load; raise loads, or name emergency reviewers"]
-    # Each reason alone suffices: unread papers, papers apart, and what all loads together cannot do.
+    # Each reason alone suffices: unread papers, papers outside, and insufficient loads.
     readers = np.zeros(task.n_items, np.int64)
     for j in np.flatnonzero(task.spare > 0).tolist():
         readers[rules.readable(j)] += 1
-    said = []
+    reasons = []
     unread = np.flatnonzero((table.reviews_per_item == 0) & (readers == 0))
     if unread.size:
-        said.append(f"nobody has reviewed, or may review, {_list(unread)}: conflicts or loads stand in the way")
+        reasons.append(f"nobody has reviewed, or may review, {_list(unread)}: conflicts or loads prevent it")
     inside = np.zeros(task.n_items, np.bool_)
     inside[target.largest_group(task.table(no_pairs()), use_scores=task.use_scores)] = True
     apart = np.setdiff1d(np.flatnonzero(~inside & (readers == 0)), unread)
     if apart.size:
-        apart_is = noun(apart.size, "is", "are")
-        papers = _list(apart)
-        said.append(f"no one with spare load may read {papers}, which {apart_is} apart from the largest group")
-    said.append(_all_together(task, target))
-    return said
+        are = noun(apart.size, "is", "are")
+        reasons.append(f"no one with spare load may read {_list(apart)}, which {are} outside the largest group")
+    return [*reasons, _all_together(task, target)]
 
 
 def fixed_too_many(task: Task, budget: int | None = None) -> list[str]:
-    """Say whose spare load, and which papers' limits, the fixed reviews exceed; empty where there are none.
+    """Name the spare loads and papers' limits that the fixed reviews exceed; empty if there are none.
 
-    The budget is what is left for others; below 0 they exceed that, too.
+    The budget is what remains for others; below 0 they exceed that, too.
     """
     fixed = len(task.constraints.fixed)
-    beyond = budget is not None and budget < 0
-    words = (
-        f"{counted(fixed, 'review is', 'reviews are')} fixed, which is more than the {fixed + (budget or 0)} allowed"
-    )
-    return (
-        [words] * beyond
-        + [
-            f"reviewer {REVIEWERS[j]} has more fixed reviews than spare load"
-            for j in np.flatnonzero(task.spare < 0).tolist()
-        ]
-        + [f"paper {PAPERS[i]} has more fixed reviews than its limit" for i in np.flatnonzero(task.room < 0).tolist()]
-    )
+    reasons = []
+    if budget is not None and budget < 0:
+        are = counted(fixed, "review is", "reviews are")
+        reasons.append(f"{are} fixed, which is more than the {fixed + budget} allowed")
+    loaded, full = np.flatnonzero(task.spare < 0).tolist(), np.flatnonzero(task.room < 0).tolist()
+    reasons += [f"reviewer {REVIEWERS[j]} has more fixed reviews than spare load" for j in loaded]
+    return reasons + [f"paper {PAPERS[i]} has more fixed reviews than its limit" for i in full]
 
 
 def _all_together(task: Task, target: Target) -> str:
-    """Say whether all allowed reviews would do, loads and limits aside."""
     remedy = "allow more pairs, raise loads or limits, or name emergency reviewers"
     table = with_extra(task.constraints.reviews, task.constraints.fixed)
     pairs = allowed_pairs(task.constraints, table, task.spare)
@@ -471,7 +441,7 @@ def _all_together(task: Task, target: Target) -> str:
     useful = np.minimum(task.spare, np.bincount(pairs[:, 0], minlength=task.spare.size))
     limits = "" if (task.room >= task.spare.size).all() else " and the limits of the papers"
     return (
-        f"all allowed reviews together would do, but no choice of them within the spare loads (which add up to "
+        f"all allowed reviews together would suffice, but no choice of them within the spare loads (which add up to "
         f"{int(useful.sum())}){limits}; {remedy}"
     )
 

@@ -1,4 +1,4 @@
-"""How to plan to each level: by the target that it names, or where it names none by its own test."""
+"""Planning to each level: by its target, or for a level without one by the level's own test."""
 
 from __future__ import annotations
 
@@ -7,58 +7,52 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from planner._plans.cascade import by_testing
 from planner._plans.constraints import no_pairs
 from planner._plans.target import Bound, Ledger
 from planner._plans.targets.double import DoubleTarget
 from planner._plans.targets.searched import ConnectedTarget, SearchedTarget, nothing_to_do, settle
-from planner._plans.task import Cut, Oracle, allowed_pairs, looked_at
+from planner._plans.task import TestedOracle, allowed_pairs, looked_at
 from reviewgraph._base.clock import TimeOver
 from reviewgraph.graph.levels import level_named
 from reviewgraph.graph.structure import structure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from planner._plans.target import Target
-    from planner._plans.task import Task
-    from reviewgraph._base.arrays import BoolArray, IntArray
+    from planner._plans.task import Oracle, Task
+    from reviewgraph._base.arrays import IntArray
     from reviewgraph._base.clock import Clock
     from reviewgraph.graph.levels import Level
     from reviewgraph.table.reviews import Reviews
 
 
-# The target of a level that names none: planned by the level's own test, which more reviews never harm.
+# The target of a level without one: planned by the level's own test, which more reviews never harm.
 #
-# 1. A plan to the level whose groups it shares (*double* or *connected*), which stands where it is at the level.
-# 2. As many allowed reviews as loads let in, in random orders; what the level can do without is taken out.
-# 3. In small tables the implicit hitting set: whatever misses the level is made as large as can be and still misses it,
-#    and every plan has a review of those left out.
+# 1. A plan to the level whose groups it shares (*double* or *connected*), kept if it is at the level.
+# 2. As many allowed reviews as loads permit, in random orders, pruned.
+# 3. In small tables the implicit hitting set: a set of reviews that misses the level is made maximal; every plan has
+#    a review outside it.
 
-#: Candidate reviews up to which plans are looked for by the test alone, and up to which fewest are.
+#: Candidate reviews up to which plans are made by the test alone, and up to which the fewest are sought.
 TESTED_UP_TO, EXACT_UP_TO = 20_000, 400
-#: Random orders in which reviews are let in, and in which a set that misses the level is made larger.
-ORDERS, CUTS = 4, 8
+#: Random orders in which reviews are added.
+ORDERS = 4
 #: Share of the time left for the level of the same groups.
 GROUPS = 0.3
 
 
 class TargetByTest(SearchedTarget):
-    """A target that knows no more of its level than its test; what groups are comes from the target it is like."""
+    """A target that only tests its level; its groups are those of the target ``like``."""
 
     abstract = True
     like: ClassVar[type[Target]]
 
     def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
-        """Ask the level."""
         return self.level.holds(structure_of(reviews.only_scored() if use_scores else reviews))
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        """State cuts, where candidates are few."""
         return OracleByTest(self, task, rng) if task.candidates_up_to <= EXACT_UP_TO else None
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Plan to the level of the same groups; then let reviews in and take them out; then the integer programme."""
         if task.candidates_up_to > TESTED_UP_TO:
             self._by_groups(task, ledger, rng)
             return
@@ -84,7 +78,7 @@ class TargetByTest(SearchedTarget):
             settle(oracle, ledger, "the level missed")
 
     def _by_groups(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Offer a plan to the level of the same groups; where this level implies that one, its bounds hold here."""
+        """Offer a plan to the level of the same groups; if this level implies that one, its bounds hold here."""
         part = Ledger(ledger.clock.share(GROUPS))
         with suppress(TimeOver):
             self.like().fill(task, part, rng)
@@ -95,9 +89,7 @@ class TargetByTest(SearchedTarget):
         if part.pairs is not None and self.reaches_in_time(task.table(part.pairs), ledger.clock):
             ledger.offer(part.pairs)
 
-    def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-        """Test one pair after the other."""
-        return by_testing(self, task, pairs, place, clock)
+    stand_ins = SearchedTarget.stand_ins
 
     def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
         """Return none: merges prove groups, not the level."""
@@ -105,7 +97,7 @@ class TargetByTest(SearchedTarget):
 
 
 def target_by_test(level: Level) -> type[Target]:
-    """Return the target of a level that names none: its groups are those of reviewers who share as many items."""
+    """Return the target of a level without one: its groups are those of reviewers who share as many items."""
     base = ConnectedTarget if level.shared == 1 else DoubleTarget
 
     class Found(TargetByTest, base):  # type: ignore[misc, valid-type]
@@ -116,10 +108,8 @@ def target_by_test(level: Level) -> type[Target]:
     return Found
 
 
-class OracleByTest(Oracle):
-    """A level by its test: cuts come from sets of reviews that miss it, made as large as can be."""
-
-    threshold = 0
+class OracleByTest(TestedOracle):
+    threshold, sets = 0, 8
 
     def __init__(self, target: Target, task: Task, rng: np.random.Generator) -> None:
         allowed = allowed_pairs(task.constraints, task.table(no_pairs()), task.spare)
@@ -127,43 +117,23 @@ class OracleByTest(Oracle):
         self.target, self.rng = target, rng
 
     def reaches(self, pairs: IntArray) -> bool:
-        """Ask the level."""
         return self.target.reaches(self.task.table(pairs), use_scores=self.task.use_scores)
 
-    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
-        """Add candidates as long as the level is missed: one of the others at least is in every plan."""
-        chosen = set(map(tuple, pairs.tolist()))
-        taken = np.array([tuple(pair) in chosen for pair in self.allowed.tolist()], np.bool_)
-        for _ in range(CUTS):
-            most = self._extended(taken, self.rng.permutation(np.flatnonzero(~taken)))
-            yield Cut((~most).astype(np.int64), 1, set())
-
-    def _extended(self, taken: BoolArray, more: IntArray) -> BoolArray:
-        """Add what leaves the level missed, halves at once where that is possible."""
-        trial = taken.copy()
-        trial[more] = True
-        if not self.reaches(self.allowed[trial]):
-            return trial
-        if more.size <= 1:
-            return taken
-        half = more.size // 2
-        return self._extended(self._extended(taken, more[:half]), more[half:])
-
     def let_in(self, rng: np.random.Generator) -> IntArray:
-        """Return as many candidates as loads, limits and rules let in: cheapest first, then those of a random order."""
-        task, left, found = self.task, self.task.left(no_pairs()), []
+        """Return as many candidates as loads, limits and rules allow: cheapest first, then in random order."""
+        task, left, chosen = self.task, self.task.left(no_pairs()), []
         cost = task.constraints.cost.costs(self.allowed[:, 0] * task.n_items + self.allowed[:, 1])
         for place in np.lexsort((rng.random(len(self.allowed)), cost)).tolist():
             reviewer, item = self.allowed[place].tolist()
             if left.open(reviewer, item):
                 left.take(reviewer, item)
-                found.append(place)
-        return self.allowed[found]
+                chosen.append(place)
+        return self.allowed[chosen]
 
     def needed(self, kept: IntArray, pairs: IntArray, clock: Clock) -> IntArray:
-        """Return a minimal part of some reviews that reaches the level beside those kept; the dearest go first.
+        """Return a minimal part of some reviews that reaches the level with those kept; the dearest go first.
 
-        Once the clock is over nothing more is taken out.
+        Once the clock is over nothing more is removed.
         """
         clock.spend(looked_at(self.task.table(kept)))
         if not clock.over() and self.reaches(kept):
@@ -178,16 +148,9 @@ class OracleByTest(Oracle):
 def target_named(name: str) -> Target:
     """Return the target of a level.
 
-    Raises
-    ------
-    InputError
-        If no level bears the name.
-
-    Examples
-    --------
     >>> target_named("double")
     <Target: double>
     """
     level = level_named(name, "target")
-    found: Target = (level.part("target") or target_by_test(level))()
-    return found
+    target: type[Target] = level.part("target") or target_by_test(level)
+    return target()

@@ -1,11 +1,11 @@
-"""Plans for a level where items are short of reviews as well: of so many, or of a senior one.
+"""Plans for a level if items are short of reviews as well: of a number, or of a senior one.
 
 minimise    the number of new reviews, then their cost
 subject to  the constraints; the level; every item has the reviews that it needs
 
-What items are short of is a bound, and so is what the level takes. Plans are made both ways: the cheapest reviews
-that fill the needs, those first that let the largest group grow, and the level on top; and the level, with the needs on
-top. Small tables go to the integer programme of :mod:`planner._plans.lower_bounds`, which heeds both at once.
+What items are short of is a bound, and so is the number for the level. Plans are made both ways: the cheapest reviews
+that fill the needs, those first that grow the largest group, and the level on top; and the level, with the needs on
+top. Small tables go to the integer programme of :mod:`planner._plans.lower_bounds`, which combines both.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from planner._plans.lower_bounds import why_uncovered
 from planner._plans.outcome import Recruits, recruits_load, what_is_missing, with_recruits
 from planner._plans.target import Bound, Ledger
 from planner._plans.targets.searched import settle
-from planner._plans.task import new_task
+from planner._plans.task import minimal, new_task
 from reviewgraph._base.clock import TimeOver
 from reviewgraph._base.text import counted, noun
 
@@ -37,22 +37,21 @@ if TYPE_CHECKING:
     from reviewgraph._base.clock import Clock
 
 
-# Even loads for a plan that is found: the level, the number of reviews and the cost stay.
+# Even loads for a plan: the level, the number of reviews and the cost stay.
 #
-# What fills needs may be written by anybody. What the level takes may be written by any reviewer of the same group:
-# such
-# reviews make the same groups one. The level is tested once more in the end.
+# Reviews that fill needs may be by anybody; those for the level by any reviewer of the same group, since such reviews
+# join the same groups. The level is tested again in the end.
 
-#: Seconds, and work, at least to even loads, whatever is left.
+#: Minimum seconds, and work, for evening loads.
 LEAST = 1.0
-#: Entries of the covers looked at in search of somebody of another group who can do what the level takes.
+#: Entries of the covers visited in search of a reviewer of another group who can take over a review for the level.
 TESTED = 200_000
 
 
 def lighten(target: Target, task: Task, ledger: Ledger) -> None:
-    """Even the loads of the ledger's plan, where they are not as small as they can be."""
+    """Even the loads of the ledger's plan, if they are not as small as possible."""
     pairs, M = ledger.pairs, task.spare.size
-    # Prices prove a plan cheapest within loads, and are about its own reviewers.
+    # Prices prove a plan cheapest within loads, for its own reviewers only.
     if pairs is None or not len(pairs) or ledger.prices is not None:
         return
     clock, least = ledger.clock.no_less_than(LEAST), max(least_load(task, ledger), 1)
@@ -62,13 +61,13 @@ def lighten(target: Target, task: Task, ledger: Ledger) -> None:
     def goes_on() -> bool:
         return not clock.over() and next(tries, None) is not None
 
-    while pairs is not None and largest_load(task, pairs) > least:
+    while pairs is not None and task.loads(pairs).max() > least:
         ledger.pairs = pairs
         tied = _level_takes(target, task, pairs, clock)
-        # Groups share what a review does at most levels; where they do not, what the level takes stays.
+        # At most levels a review by anybody of the group has the same effect; otherwise those for the level stay.
         for group in (groups, np.arange(M)):
-            found = even(task, pairs, clock, tied, group).pairs
-            if _does(target, task, found, clock):
+            found = even(task, pairs, clock, tied, group)[0]
+            if holds(target, task, found, clock):
                 ledger.pairs = pairs = found
                 break
         pairs = _relieved(target, task, pairs, clock, goes_on)
@@ -77,8 +76,8 @@ def lighten(target: Target, task: Task, ledger: Ledger) -> None:
 def _relieved(
     target: Target, task: Task, pairs: IntArray, clock: Clock, goes_on: Callable[[], bool]
 ) -> IntArray | None:
-    """Let a lighter reviewer of whatever group take over a review of the heaviest; None where the level forbids it."""
-    load = np.bincount(np.concatenate([pairs[:, 0], task.constraints.fixed[:, 0]]), minlength=task.spare.size)
+    """Let a lighter reviewer of any group take over a review of the heaviest; None if the level forbids it."""
+    load = task.loads(pairs)
     for place in np.flatnonzero(load[pairs[:, 0]] == load.max()).tolist():
         for j in takers(task, pairs, place).tolist():
             if load[j] + 1 >= load.max():
@@ -87,22 +86,17 @@ def _relieved(
                 return None
             changed = pairs.copy()
             changed[place, 0] = j
-            if _does(target, task, changed, clock):
+            if holds(target, task, changed, clock):
                 return changed
     return None
 
 
-def largest_load(task: Task, pairs: IntArray) -> int:
-    """Return the most reviews that one reviewer gets, fixed ones among them."""
-    return int(np.bincount(np.concatenate([pairs[:, 0], task.constraints.fixed[:, 0]])).max(initial=0))
-
-
 def least_load(task: Task, ledger: Ledger) -> int:
-    """Return what the largest extra load of a plan as short and as cheap as the ledger's is at least."""
+    """Return a lower bound on the largest extra load of a plan as short and as cheap as the ledger's."""
     if ledger.pairs is None:
         return 0
     least, (fills, load) = share(task, len(ledger.pairs)), ledger.fills or (no_pairs(), 0)
-    # What a plan fills needs with costs as much as the cheapest only where the whole plan does.
+    # The reviews that fill needs cost as much as the cheapest only if the whole plan does.
     size, cost = len(fills) == len(ledger.pairs), _cost(task, fills) == _cost(task, ledger.pairs)
     alike = not task.constraints.cost or (size and cost)
     return max(least, load) if alike else least
@@ -127,13 +121,6 @@ def _level_takes(target: Target, task: Task, pairs: IntArray, clock: Clock) -> B
     return tied
 
 
-def _does(target: Target, task: Task, pairs: IntArray, clock: Clock) -> bool:
-    """Whether reviews reach the level and leave nothing short."""
-    table = task.table(pairs)
-    short = task.constraints.people.needs(table).total
-    return short == 0 and target.reaches_in_time(table, clock, use_scores=task.use_scores)
-
-
 #: Shares of the time left for the level on top of the needs, and for the level alone.
 ON_TOP, ALONE = 0.5, 0.5
 #: Candidate reviews up to which the integer programme is stated.
@@ -143,17 +130,14 @@ STARTS = 100_000
 
 
 def fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Write the best plan and bounds into the ledger; where nothing is short, the target does so alone.
-
-    Among reviewers who do the same loads are evened in the end.
-    """
+    """Write the best plan and bounds into the ledger; if nothing is short, by the target alone, then even the loads."""
     with suppress(TimeOver):
         _fill(target, task, ledger, rng)
     lighten(target, task, ledger)
 
 
 def _fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """As :func:`fill`, whatever the loads."""
+    """Do as :func:`fill`, whatever the loads."""
     needs = task.needs
     if not needs.total:
         target.fill(task, ledger, rng)
@@ -172,7 +156,7 @@ def _fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) 
         ledger.fills = first.pairs, first.least_load
     if ledger.out_of_reach:
         return
-    # Most affinity among the fewest reviews, if these happen to reach the level: then nothing is left to say.
+    # The cheapest of the fewest reviews are optimal if they happen to reach the level.
     if first.pairs is not None and _offer(target, task, ledger, first.pairs) and ledger.closed:
         ledger.cheapest = first.cheapest or not task.constraints.cost
         return
@@ -182,7 +166,6 @@ def _fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) 
 
 
 def holds(target: Target, task: Task, pairs: IntArray, clock: Clock) -> bool:
-    """Whether some more reviews are known in time to reach the level and give every item what it needs."""
     table = task.table(pairs)
     needs = task.constraints.people.needs(table)
     return needs.total == 0 and target.reaches_in_time(table, clock, use_scores=task.use_scores)
@@ -191,22 +174,21 @@ def holds(target: Target, task: Task, pairs: IntArray, clock: Clock) -> bool:
 def best_few(
     target: Target, task: Task, whole: IntArray | None, allowed: int | None, clock: Clock
 ) -> tuple[IntArray, bool]:
-    """As :func:`planner._plans.exchanges.best_few`; where items are short of reviews these come first.
+    """As :func:`planner._plans.exchanges.best_few`; if items are short of reviews these come first.
 
-    If not all of them fit in, items of fewest reviews are served first. Where time is over, what is known is taken.
+    If not all of them fit in, items of fewest reviews are served first. If time is over, the current plan is used.
     """
     if not task.needs.total:
         return exchanges.best_few(task, target, whole, allowed, clock)
-    # Without a budget this is what time has left: another programme would find no more than is known.
+    # Without a budget time is over: another programme would not improve the plan.
     chosen = whole if allowed is None else cover(task, starts(target, task, clock), clock).pairs
     if chosen is None:
         chosen = no_pairs() if whole is None else whole
     if allowed is not None and len(chosen) >= allowed:
         order = np.argsort(task.table(no_pairs()).reviews_per_item[chosen[:, 1]], kind="stable")
         return chosen[order][:allowed], False
-    more, _ = exchanges.best_few(
-        _on(task, chosen), target, None, None if allowed is None else allowed - len(chosen), clock
-    )
+    budget = None if allowed is None else allowed - len(chosen)
+    more, _ = exchanges.best_few(_on(task, chosen), target, None, budget, clock)
     return np.concatenate([chosen, more]), False
 
 
@@ -214,20 +196,20 @@ def _bound(task: Task) -> Bound:
     """Items' own needs: no review serves two items."""
     needs, people = task.needs, task.constraints.people
     short = int((needs.reviews > 0).sum())
-    said = []
+    reasons = []
     if short:
-        said.append(
+        reasons.append(
             f"{counted(short, 'paper has', 'papers have')} fewer than {counted(people.min_reviews, 'review')} and "
             f"{noun(short, 'needs', 'need')} {int(needs.each[needs.reviews > 0].sum())} more"
         )
     other = "other " if short else ""
     for missing, kind in what_is_missing(people, needs, needs.reviews == 0):
-        said.append(f"{counted(missing, f'{other}paper has', f'{other}papers have')} {kind}")
-    return Bound(needs.total, "coverage", ", and ".join(said))
+        reasons.append(f"{counted(missing, f'{other}paper has', f'{other}papers have')} {kind}")
+    return Bound(needs.total, "coverage", ", and ".join(reasons))
 
 
 def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Offer the level on top of the needs, and the needs on top of the level; prove what the level takes."""
+    """Offer the level on top of the needs, and the needs on top of the level; prove the bounds of the level."""
     ledger.clock.check()
     chosen = cover(task, starts(target, task, ledger.clock), ledger.clock).pairs
     if chosen is not None:
@@ -256,7 +238,7 @@ def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator)
 
 
 def starts(target: Target, task: Task, clock: Clock) -> IntArray:
-    """Reviews of items that are short which let the largest group grow most."""
+    """Reviews of items that are short which grow the largest group most."""
     rules = task.constraints
     room = np.minimum(task.needs.each, task.room) + rules.room - task.room
     short = new_task(replace(rules.without_needs(), room=room), task.start.room, use_scores=task.use_scores)
@@ -272,14 +254,13 @@ def starts(target: Target, task: Task, clock: Clock) -> IntArray:
 
 
 def _on(task: Task, pairs: IntArray) -> Task:
-    """Return the task with some more reviews fixed."""
     return new_task(task.constraints.with_fixed(pairs), task.start.room, use_scores=task.use_scores)
 
 
-def _part(ledger: Ledger, share: float, beside: int = 0) -> Ledger:
-    """Return a ledger for a part of the problem, ``beside`` reviews being chosen already."""
-    allowed = None if ledger.budget is None else ledger.budget - beside
-    # What fills the needs is a part of the way already: no plan is worth going beyond the time.
+def _part(ledger: Ledger, share: float, chosen: int = 0) -> Ledger:
+    """Return a ledger for a part of the problem, after ``chosen`` reviews were chosen."""
+    allowed = None if ledger.budget is None else ledger.budget - chosen
+    # A partial plan fills the needs already: none is worth exceeding the time.
     return Ledger(ledger.clock.share(share), budget=allowed, part=no_pairs())
 
 
@@ -299,30 +280,27 @@ def _complete(target: Target, task: Task, ledger: Ledger, chosen: IntArray, rng:
 
 
 def _offer(target: Target, task: Task, ledger: Ledger, pairs: IntArray) -> bool:
-    """Offer a plan without what it can do without; whether it does what is asked for."""
+    """Offer a plan without the reviews that it does not need; whether it meets level and needs."""
     if not task.constraints.places.hold(pairs) or not holds(target, task, pairs, ledger.clock):
         return False
-    place = len(pairs) - 1
-    while place >= 0 and len(pairs) > ledger.lower_bound and ledger.in_time:
-        fewer = np.delete(pairs, place, axis=0)
-        pairs = fewer if holds(target, task, fewer, ledger.clock) else pairs
-        place -= 1
-    if (
-        ledger.pairs is not None
-        and len(pairs) == len(ledger.pairs)
-        and _plan_cost(task, pairs) < _plan_cost(task, ledger.pairs)
-    ):
+    pairs = minimal(
+        pairs,
+        range(len(pairs) - 1, -1, -1),
+        lambda fewer: holds(target, task, fewer, ledger.clock),
+        lambda count: count > ledger.lower_bound and ledger.in_time,
+    )
+
+    def cost(plan: IntArray) -> float:
+        return sum(task.constraints.cost_of(j, i) for j, i in plan.tolist())
+
+    if ledger.pairs is not None and len(pairs) == len(ledger.pairs) and cost(pairs) < cost(ledger.pairs):
         ledger.pairs = pairs
     ledger.offer(pairs)
     return True
 
 
-def _plan_cost(task: Task, pairs: IntArray) -> float:
-    return sum(task.constraints.cost_of(j, i) for j, i in pairs.tolist())
-
-
 def _exact(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Run the implicit hitting set with the needs in it, where it is small enough."""
+    """Run the implicit hitting set with the needs in it, if it is small enough."""
     oracle = target.oracle(task, rng) if task.candidates_up_to <= EXACT_UP_TO else None
     if oracle is None or not ledger.in_time:
         return
@@ -335,31 +313,22 @@ def _exact(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator)
         )
 
 
-# The most of a plan that cannot be had: what items must have, then the level, or the largest group that is found.
+# Best effort if there is no plan: as many needs as possible, then the level or the largest possible group.
 
-#: Share of the time left for a plan that gives items as much as they can have, and reaches the level.
+#: Share of the time left for a plan that fills as many needs as possible, and reaches the level.
 WHOLE = 0.3
-#: Share of the time left for a plan with so many recruits.
+#: Share of the time left for a plan with a given number of recruits.
 WITH_RECRUITS = 0.25
-#: Most recruits that are looked for, and reviews that one writes at least: whoever writes two joins nothing.
+#: Maximum number of recruits, and minimum load of one: two reviews join nothing.
 MOST, JOINING = 1_024, 3
 #: Entries of a structure that a plan adds for each reviewer at most.
 ENTRIES = 3
 
 
 def nearest(target: Target, task: Task, before: Ledger, clock: Clock, rng: np.random.Generator) -> IntArray:
-    """Return reviews, shape (P, 2), that leave least missing, and then reach the level or let the largest group grow.
+    """Return reviews, shape (P, 2), that leave least missing, and then reach the level or grow the largest group.
 
-    Parameters
-    ----------
-    target, task
-        What is planned, and cannot be had.
-    before
-        How the search for it ended; its budget holds.
-    clock
-        When to end.
-    rng
-        Decides among equals.
+    ``before`` is the ledger of the failed search; its budget holds. ``rng`` breaks ties.
     """
     lowered = _lowered(task, clock)
     ledger = Ledger(clock.share(WHOLE), budget=before.budget, part=before.part)
@@ -369,39 +338,26 @@ def nearest(target: Target, task: Task, before: Ledger, clock: Clock, rng: np.ra
         return ledger.pairs
     if ledger.budget is not None:
         return best_few(target, lowered, None, ledger.budget, clock)[0]
-    # The level cannot be reached: what can be filled, by reviews that let the largest group grow, and what does beside.
+    # The level cannot be reached: fill needs by reviews that grow the largest group, then add others that grow it.
     chosen = cover(lowered, starts(target, lowered, clock), clock).pairs if lowered.needs.total else no_pairs()
     chosen = no_pairs() if chosen is None else chosen
-    beside = new_task(lowered.constraints.with_fixed(chosen), task.start.room, use_scores=task.use_scores)
-    return np.concatenate([chosen, _growing(target, beside, clock)])
+    return np.concatenate([chosen, _growing(target, _on(lowered, chosen), clock)])
 
 
 def recruited(target: Target, task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator) -> Recruits | None:
-    """Return recruits with whom a plan beside some reviews is whole; None where none are found in time.
+    """Return recruits with whom a plan in addition to ``pairs`` (P, 2) is complete; None if none are found in time.
 
     Their number is doubled until there is a plan: half of them may be enough. Those without a review are left out.
-
-    Parameters
-    ----------
-    target, task
-        What is planned, and cannot be had.
-    pairs
-        The reviews that are kept, shape (P, 2).
-    clock
-        When to end.
-    rng
-        Decides among equals.
     """
     if task.use_scores:
         return None
-    # All others write what they write: the recruits alone are to be enough.
+    # All others get no further reviews: the recruits alone must suffice.
     kept, M = task.constraints.with_fixed(pairs), task.spare.size
     kept = replace(kept, spare=np.bincount(kept.fixed[:, 0], minlength=M))
     load = max(recruits_load(kept), JOINING)
     lacks = kept.people.needs(with_extra(kept.reviews, kept.fixed)).each
     count = max(1, int(lacks.max(initial=0)), -(-int(lacks.sum()) // load))
     while count <= MOST and not clock.over():
-        # Whoever joins takes up room as everybody does.
         more = new_task(with_recruits(kept, count, load), task.start.room + ENTRIES * count)
         ledger = Ledger(clock.share(WITH_RECRUITS))
         with suppress(TimeOver):
@@ -417,22 +373,19 @@ def _lowered(task: Task, clock: Clock) -> Task:
     """Return the task in which items do without what they cannot have."""
     if not task.needs.total:
         return task
-    gaps = waived(task, clock)
-    if gaps is None:
-        return new_task(task.constraints.without_needs(), task.start.room, use_scores=task.use_scores)
-    return new_task(task.constraints.waiving(gaps), task.start.room, use_scores=task.use_scores)
+    gaps, rules = waived(task, clock), task.constraints
+    lowered = rules.without_needs() if gaps is None else rules.waiving(gaps)
+    return new_task(lowered, task.start.room, use_scores=task.use_scores)
 
 
 def _growing(target: Target, task: Task, clock: Clock) -> IntArray:
-    """Return reviews that let the largest group grow most, without those that do not help."""
+    """Return reviews that grow the largest group most, without those that do not help."""
     best, most = no_pairs(), target.papers(task, no_pairs(), clock)
     for pairs in target.starts(task, task.start.room, clock):
         papers = target.papers(task, pairs, clock)
         if papers > most:
             best, most = pairs, papers
-    place = len(best) - 1
-    while place >= 0 and not clock.over():
-        fewer = np.delete(best, place, axis=0)
-        best = fewer if target.papers(task, fewer, clock) == most else best
-        place -= 1
-    return best
+    places = range(len(best) - 1, -1, -1)
+    return minimal(
+        best, places, lambda fewer: target.papers(task, fewer, clock) == most, lambda count: not clock.over()
+    )

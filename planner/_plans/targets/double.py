@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from planner._plans import greedy, lower_bounds
-from planner._plans.cascade import Mender, by_testing, substitutes
+from planner._plans.cascade import Repairer, substitutes
 from planner._plans.constraints import no_pairs, with_extra
 from planner._plans.greedy import read
 from planner._plans.structure import copy_structure
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class DoubleTarget(SearchedTarget):
-    """Groups are doubly connected components; a review lets one of them grow, and others follow."""
+    """Groups are doubly connected components; a review grows one of them, and others follow."""
 
     level: ClassVar[Level] = level_named(Double.name)
     together = "comparable for certain"
@@ -40,16 +41,14 @@ class DoubleTarget(SearchedTarget):
     scales = True
 
     def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
-        """Close the structure."""
         return is_recovery_resilient(reviews, use_scores=use_scores)
 
     def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
-        """Return the doubly connected components."""
-        found = doubly_connected_components(reviews, use_scores=use_scores)
-        return Groups(found.labels, found.covers)
+        components = doubly_connected_components(reviews, use_scores=use_scores)
+        return Groups(components.labels, components.covers)
 
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
-        """Grow one block a review; by the scores, close the groups anew after each."""
+        """Grow one block per review; by the scores, recompute the groups after each."""
         if task.use_scores:
             yield from greedy.merges(task, pairs)
             return
@@ -60,18 +59,15 @@ class DoubleTarget(SearchedTarget):
             yield [int(first[block]) for block in joined if state.cover[block] > 0]
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        """State the cuts of this level."""
         return None if task.use_scores else DoubleOracle(task, rng)
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Plan by the structure, or by the scores where these count."""
         if task.use_scores:
             growth.fill(task, ledger, rng)
         else:
             growth.fill_by_growth(task, ledger, rng)
 
     def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-        """Look for pairs of blocks that are one group once joined; by the scores, test one pair after the other."""
         if task.use_scores:
             return super().stand_ins(task, pairs, place, clock)
         return substitutes(task, pairs, place, clock)
@@ -81,7 +77,6 @@ class DoubleTarget(SearchedTarget):
         return doubly_connected_components(reviews, use_scores=use_scores).merges
 
     def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
-        """Grow the blocks there are, where scores do not count."""
         if task.use_scores:
             return super().papers(task, pairs, clock)
         found = int(task.after(pairs).cover.max(initial=0))
@@ -93,17 +88,17 @@ class DoubleTarget(SearchedTarget):
 # Cuts for the targets that survive a loss: those of *double* after each loss.
 #
 # After a loss a plan must cross every cut of *double* as often as links are missing, with reviews that are not lost.
-# Where one review is lost at a time, those of the plan included, it must cross a cut of the whole table once more: what
-# is lost may be one of the reviews that cross.
+# If one review is lost at a time, those of the plan included, it must cross a cut of the whole table once more: the
+# lost review may be one that crosses.
 
 #: Losses that are cut off in one round of the programme.
 AT_ONCE = 3
-#: Work, see :class:`reviewgraph._base.clock.Clock`, of a look at one loss.
+#: Work, see :class:`reviewgraph._base.clock.Clock`, of a test of one loss.
 PART = 5e-4
 
 
 class _Part(NamedTuple):
-    """One loss: what is *double* after it, which candidates are left, and how often more a cut must be crossed."""
+    """One loss: the oracle of *double* after it, the remaining candidates, and the extra crossings of a cut."""
 
     oracle: DoubleOracle
     left: BoolArray
@@ -113,7 +108,7 @@ class _Part(NamedTuple):
 class RobustOracle(Oracle):
     """*Double* after each loss.
 
-    Reviewers of few reviews are taken as all others (``threshold`` 0): that leaves cuts weaker, not wrong.
+    Reviewers of few reviews are treated as all others (``threshold`` 0): that leaves cuts weaker, but valid.
     """
 
     threshold = 0
@@ -130,30 +125,21 @@ class RobustOracle(Oracle):
 
     @property
     def work(self) -> float:
-        """As of any oracle, and a look at each loss."""
         return super().work + PART * len(self.parts)
 
     def reaches(self, pairs: IntArray) -> bool:
-        """Close what is left after each loss."""
         return next(self._failing(pairs), None) is None
 
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
-        """Cut off the closed structures of some losses that fail."""
-        failing = self._failing(pairs)
-        for _ in range(AT_ONCE):
-            found = next(failing, None)
-            if found is None:
-                return
-            part, rest = found
+        for part, rest in islice(self._failing(pairs), AT_ONCE):
             for cut in part.oracle.cuts(rest):
                 leaves = np.zeros(len(self.allowed), np.int64)
                 leaves[part.left] = cut.leaves
                 yield Cut(leaves, cut.least + part.more, set())
 
     def _failing(self, pairs: IntArray) -> Iterator[tuple[_Part, IntArray]]:
-        """Losses after which the target is missed, each with the reviews that are left of those chosen."""
-        chosen = set(map(tuple, pairs.tolist()))
-        taken = np.array([tuple(pair) in chosen for pair in self.allowed.tolist()], np.bool_)
+        """Losses after which the target is missed, each with the remaining ones of the chosen reviews."""
+        taken = self.marks(pairs)
         for part in self.parts:
             rest = self.allowed[taken & part.left]
             if not part.oracle.reaches(rest):
@@ -168,17 +154,17 @@ class RobustOracle(Oracle):
 
 # The targets that survive a loss: *double* after any one reviewer, or any one review, fails to arrive.
 #
-# 1. Bounds: two reviews a paper; the links that are missing after a loss, one more where the plan's own may be lost.
-# 2. A greedy by scenarios, :mod:`planner._plans.cascade`, and what improves it.
+# 1. Bounds: two reviews per paper; the links missing after a loss, plus one if the plan's own may be lost.
+# 2. A greedy by scenarios, :mod:`planner._plans.cascade`, and its improvement.
 # 3. In small tables the implicit hitting set, with the cuts of *double* after each loss.
 
 #: Candidate reviews, and these times losses, up to which the integer programme is stated.
 EXACT_UP_TO, EXACT_WORK = 1_500, 100_000
-#: Greedy plans tried, more and more at random, before loads and conflicts are held to stand in the way.
+#: Greedy plans tried, with increasing randomness, before loads and conflicts are assumed to prevent a plan.
 ATTEMPTS = 8
 #: Candidate reviews up to which it is tested whether all of them together reach the target.
 RELAX_UP_TO = 200_000
-#: Losses whose missing links are counted, and the shares of time and work that this and the integer programme may take.
+#: Losses whose missing links are counted, and the shares of time and work for this and the integer programme.
 COUNTED, SHARE, HALF = 200, 0.2, 0.5
 
 
@@ -190,17 +176,14 @@ class RobustTarget(DoubleTarget):
     losses: ClassVar[Losses]
 
     def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
-        """Look for a loss after which the level fails."""
         return not self.losses.failing(reviews)
 
     def reaches_in_time(self, reviews: Reviews, clock: Clock, *, use_scores: bool = False) -> bool:
-        """Look for a loss after which the level fails, as long as there is time."""
         with suppress(TimeOver):
             return not self.losses.failing(reviews, clock)
         return False
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Bounds, the greedy by scenarios, the integer programme, and what time is left for improving."""
         if not self.losses.failing(task.table(no_pairs()), ledger.clock):
             ledger.nothing_to_do(no_pairs())
             return
@@ -208,27 +191,25 @@ class RobustTarget(DoubleTarget):
             ledger.infeasible = True
             return
         self._prove(task, ledger)
-        mender = Mender(task, self.losses, rng, ledger.clock)
-        self._first_plan(mender, ledger)
+        repairer = Repairer(task, self.losses, rng, ledger.clock)
+        self._first_plan(repairer, ledger)
         if ledger.infeasible:
             return
         self._exact(task, ledger, rng)
-        mender.improve(ledger)
+        repairer.improve(ledger)
         ledger.cheapest = ledger.cheapest or not task.constraints.cost
 
-    def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-        """Test one pair after the other."""
-        return by_testing(self, task, pairs, place, clock)
+    stand_ins = SearchedTarget.stand_ins
 
     def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
-        """Return none: merges replay one table, not what is left of it after each loss."""
+        """Return none: merges replay one table, not those after each loss."""
         return np.empty((0, 4), np.int64)
 
     def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
-        """Items of the largest group; where these are all, less those losses that lower the level.
+        """Items of the largest group; if these are all, rank by the number of losses that lower the level.
 
-        So parts of a plan are ranked: first by how far they get to *double*, then by how much they mend, where there is
-        time to see that.
+        So partial plans are ranked first by how far they get to *double*, then by the losses they survive, if there is
+        time.
         """
         covered = super().papers(task, pairs, clock)
         if covered < task.n_items:
@@ -246,7 +227,9 @@ class RobustTarget(DoubleTarget):
         words = f"each paper needs two reviews, to keep one if the other is lost, and {lacking} are missing"
         ledger.prove(Bound(lacking, "two a paper", words))
         clock = ledger.clock.share(SHARE)
-        for loss in sorted(self.losses.every(table), key=lambda loss: -_weight(loss.reviewer, table))[:COUNTED]:
+        # Nothing lost first, then reviewers of most reviews.
+        size = np.append(table.loads, table.n_items + 1)
+        for loss in sorted(self.losses.every(table), key=lambda loss: -size[loss.reviewer])[:COUNTED]:
             left = after_loss(task, no_pairs(), loss)
             clock.spend(2 * looked_at(table))
             found = lower_bounds.missing_links(left.table(no_pairs()), left.constraints, left.spare)
@@ -257,20 +240,20 @@ class RobustTarget(DoubleTarget):
             if clock.over():
                 return
 
-    def _first_plan(self, mender: Mender, ledger: Ledger) -> None:
+    def _first_plan(self, repairer: Repairer, ledger: Ledger) -> None:
         for attempt in range(ATTEMPTS):
-            found = mender.mended(no_pairs(), 4 * attempt)
+            found = repairer.repaired(no_pairs(), 4 * attempt)
             if found is not None:
-                ledger.offer(mender.pruned(found))
+                ledger.offer(repairer.pruned(found))
                 return
             if not ledger.in_time:
                 return
-            if attempt == 0 and not self._can_reach(mender.task, ledger.clock):
+            if attempt == 0 and not self._can_reach(repairer.task, ledger.clock):
                 ledger.infeasible = True
                 return
 
     def _can_reach(self, task: Task, clock: Clock) -> bool:
-        """Whether the candidates together could do it; true where there are too many of them to say."""
+        """Whether the candidates together reach the target; true if they are too many to test."""
         if task.candidates_up_to > RELAX_UP_TO:
             return True
         table = task.table(no_pairs())
@@ -278,36 +261,24 @@ class RobustTarget(DoubleTarget):
         return not self.losses.failing(with_extra(table, pairs[task.room[pairs[:, 1]] > 0]), clock)
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        """State the cuts of *double* after each loss, where these are few enough."""
-        candidates = task.candidates_up_to
-        losses = len(self.losses.every(task.table(no_pairs())))
+        candidates, losses = task.candidates_up_to, len(self.losses.every(task.table(no_pairs())))
         few = candidates <= EXACT_UP_TO and candidates * losses <= EXACT_WORK
         return RobustOracle(task, self.losses, rng) if few else None
 
     def _exact(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Run the implicit hitting set, where it is small enough."""
         settled = ledger.closed and not task.constraints.cost
         oracle = None if settled or not ledger.in_time else self.oracle(task, rng)
         if oracle is not None:
-            settle(oracle, ledger, "some loss unmended", ledger.clock.share(HALF))
-
-
-def _weight(reviewer: int, table: Reviews) -> int:
-    """Order in which losses are counted: nothing lost first, then reviewers of most reviews."""
-    return table.n_items + 1 if reviewer < 0 else int(table.loads[reviewer])
+            settle(oracle, ledger, "some loss unrepaired", ledger.clock.share(HALF))
 
 
 class SurvivesReviewerTarget(RobustTarget):
-    """*Double* after any one reviewer drops out."""
-
     level: ClassVar[Level] = level_named(SurvivesReviewer.name)
     apart = "comparable for certain if some reviewer dropped out"
     losses = AnyReviewer()
 
 
 class SurvivesReviewTarget(RobustTarget):
-    """*Double* after any one review fails to arrive."""
-
     level: ClassVar[Level] = level_named(SurvivesReview.name)
     apart = "comparable for certain if some review failed to arrive"
     losses = AnyReview()

@@ -1,4 +1,4 @@
-"""Plans and bounds for the target *double*, in the order in which they cost time."""
+"""Plans and bounds for the target *double*, in the order of their time: by structure, by groups, and by scores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._plans import cascade, listing, lower_bounds
-from planner._plans import listing as kernels
 from planner._plans.cascade import polish
 from planner._plans.constraints import as_pairs, no_pairs, with_extra
 from planner._plans.greedy import completed, exchanged, pruned, reached
@@ -17,8 +16,8 @@ from planner._plans.listing import reduce
 from planner._plans.structure import close, copy_structure, extend_unfinished, leaving, new_structure
 from planner._plans.target import Bound
 from planner._plans.targets.searched import settle
-from planner._plans.task import Cut, Oracle, allowed_pairs, new_task
-from reviewgraph._base.text import noun
+from planner._plans.task import Cut, Oracle, TestedOracle, allowed_pairs, new_task
+from reviewgraph._base.text import counted
 from reviewgraph.graph.components import (
     degrees_of_freedom,
     doubly_connected_components,
@@ -40,21 +39,21 @@ if TYPE_CHECKING:
 
 #: Entries of the covers from which beams may work a thousand times as long.
 LARGE = 200
-#: Largest groups kept a price, in turn, while width times the square of the joins is below ``BEAM_WORK``, about.
+#: Largest groups kept per price, in turn, while width times the square of the joins is about below ``BEAM_WORK``.
 WIDTHS: tuple[int, ...] = (1, 10, 100, 1_000, 10_000)
 BEAM_WORK = 5_000_000
-#: The same from so many entries on: a group has more others beside it, and the first cascade stands for narrow beams.
+#: The same from ``HUGE`` entries on: a group has more neighbours, and the first cascade replaces narrow beams.
 HUGE, HUGE_WIDTHS, HUGE_WORK = 20_000, (30, 100, 300), 1_500_000
-#: Share of the time left that listing groups may take there, where it cannot come near the plan.
+#: Share of the time left for listing groups there, which cannot come near the plan.
 HUGE_LISTING = 0.1
-#: Reviews that a part takes at least from which listing is hopeless: groups grow in number four- to tenfold a review.
+#: Lower bound of a part above which listing is hopeless: each review multiplies the number of groups by four to ten.
 DEEPEST = 8
 
 
 def fill_by_groups(task: Task, ledger: Ledger, clock: Clock) -> cascade.Search | None:
     """Offer a plan made of joins of parts, and prove bounds until they meet it, room is short, or time is over.
 
-    Returns the search that holds the plan, if it was shorter than what was known.
+    Returns the search that holds the plan, if it was shorter than the best so far.
     """
     if clock.over():
         return None
@@ -62,11 +61,11 @@ def fill_by_groups(task: Task, ledger: Ledger, clock: Clock) -> cascade.Search |
     ledger.prove(_bound(reduction, [part.least for part in reduction.parts], 0))
     if ledger.pairs is not None and len(ledger.pairs) > ledger.lower_bound + 1:
         task.warm_up()
-    if not task.has_time(kernels.gains, kernels.make):
+    if not task.has_time(listing.gains, listing.make):
         return None
     paths = [_path(task, part, clock) for part in reduction.parts]
     shorter = _offer(task, reduction, paths, ledger)
-    if not task.has_time(kernels.extend, kernels.unite):
+    if not task.has_time(listing.extend, listing.unite):
         return shorter
     clock = clock.share(HUGE_LISTING) if is_huge(task) else clock
     levels = [listing.new_levels(task, part) for part in reduction.parts]
@@ -78,7 +77,6 @@ def fill_by_groups(task: Task, ledger: Ledger, clock: Clock) -> cascade.Search |
 
 
 def is_huge(task: Task) -> bool:
-    """Whether beams are worth more of the time than all else."""
     return task.start.size >= HUGE
 
 
@@ -98,27 +96,21 @@ def _rise(reduction: Reduction, levels: list[Levels], ledger: Ledger, clock: Clo
 
 def _bound(reduction: Reduction, values: list[int], looked_at: int) -> Bound:
     total = reduction.fringe + sum(values)
-    words = f"joining the groups takes {_reviews(sum(values))}"
+    words = f"joining the groups takes {counted(sum(values), 'review')}"
     if reduction.fringe:
-        rest = "" if not values else f", and {sum(values)} for " + ("the rest" if len(values) == 1 else "what is left")
-        words = f"{_reviews(reduction.fringe)} for what hangs on the rest by two papers or fewer{rest}"
+        rest = "" if not values else f", and {sum(values)} for the rest"
+        words = f"{counted(reduction.fringe, 'review')} for groups attached by at most two papers{rest}"
     if looked_at:
         words += f" (no group that fewer reviews can make covers all papers; {looked_at} were listed)"
     return Bound(total, "groups" if looked_at else "parts", words, tuple(values))
 
 
-def _reviews(count: int) -> str:
-    return f"{count} {noun(count, 'review')}"
-
-
 def _path(task: Task, part: Part, clock: Clock) -> Path | None:
     """Find joins for a part, the best of several beams."""
     best: Path | None = None
-    huge, limit = task.start.size >= HUGE, BEAM_WORK if task.start.size >= LARGE else BEAM_WORK // 1_000
-    for width in HUGE_WIDTHS if huge else WIDTHS:
-        if best is not None and (
-            len(best) <= part.least + 1 or width * len(best) ** 2 > (HUGE_WORK if huge else limit)
-        ):
+    limit = HUGE_WORK if is_huge(task) else BEAM_WORK if task.start.size >= LARGE else BEAM_WORK // 1_000
+    for width in HUGE_WIDTHS if is_huge(task) else WIDTHS:
+        if best is not None and (len(best) <= part.least + 1 or width * len(best) ** 2 > limit):
             break
         most = task.n_items + task.home.size if best is None else len(best) - 1
         best = listing.beam(task, part, width, most, clock) or best
@@ -144,7 +136,7 @@ def _offer(task: Task, reduction: Reduction, paths: list[Path | None], ledger: L
 
 
 def _complete(found: cascade.Search, most: int, ledger: Ledger) -> bool:
-    """Go on by a cascade until one block covers all items; false if ``most`` reviews or the time do not suffice."""
+    """Continue by a cascade until one block covers all items; false if ``most`` reviews or the time do not suffice."""
     task, extend, done = found.task, found.task.form(cascade.cascade), False
     while not done and ledger.in_time:
         size = found.moves.made
@@ -162,8 +154,6 @@ LARGER = 8
 
 
 class DoubleOracle(Oracle):
-    """One doubly connected component covers all items."""
-
     def __init__(self, task: Task, rng: np.random.Generator, allowed: IntArray | None = None) -> None:
         super().__init__(task, allowed)
         self.rng = rng
@@ -171,7 +161,6 @@ class DoubleOracle(Oracle):
         self.item = np.ascontiguousarray(self.allowed[:, 1])
 
     def reaches(self, pairs: IntArray) -> bool:
-        """Close and look at the largest cover."""
         return self.task.reaches(pairs)
 
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
@@ -193,45 +182,39 @@ class DoubleOracle(Oracle):
         return Cut(leaves, max(1, missing_links_of(self.task, structure)), set(np.flatnonzero(cover < 2).tolist()))
 
     def possible(self) -> bool:
-        """Close the structure with all candidates in it."""
         task, start = self.task, self.task.start
         root = task.block_labels(start)
         existing = np.unique(root[start.block[: start.size]] * task.n_items + start.item[: start.size])
-        state = new_structure(
-            existing // task.n_items, existing % task.n_items, len(task.components), start.class_of, self.block.size
-        )
+        block, item = np.divmod(existing, task.n_items)
+        state = new_structure(block, item, len(task.components), start.class_of, self.block.size)
         most = task.form(close)(state, task.space, root[self.block], self.item, self.block.size)
         return int(most) >= task.n_items
 
 
 def missing_links_of(task: Task, structure: Structure) -> int:
     """Degrees of freedom of the graph in which every block is one reviewer."""
-    count = structure.size
-    owner = task.block_labels(structure)[structure.block[:count]]
-    pairs = np.unique(owner * task.n_items + structure.item[:count])
-    table = Reviews.from_codes(
-        pairs // task.n_items, pairs % task.n_items, reviewers=len(task.components), items=task.n_items
-    )
-    return degrees_of_freedom(table)
+    owner = task.block_labels(structure)[structure.block[: structure.size]]
+    pairs = np.divmod(np.unique(owner * task.n_items + structure.item[: structure.size]), task.n_items)
+    return degrees_of_freedom(Reviews.from_codes(*pairs, reviewers=len(task.components), items=task.n_items))
 
 
 #: Candidate reviews up to which the integer programme is stated.
 EXACT_UP_TO = 1_500
-#: Cascades tried, more and more at random, before loads and conflicts are held to stand in the way.
+#: Cascades tried, with increasing randomness, before loads and conflicts are assumed to prevent a plan.
 ATTEMPTS = 8
 #: Candidate reviews up to which it is tested whether all of them together reach the target.
 RELAX_UP_TO = 3_000_000
-#: Rounds of improvement between two looks at the clock, times entries.
+#: Rounds of improvement between two readings of the clock, times entries.
 ROUND_WORK = 2_000
-#: Entries to look at for stand-ins where only loads can gain by it: a second or two, and the same on every machine.
+#: Entries visited for replacements that improve loads only: a second or two, and the same on every machine.
 POLISH = 3_000_000
-#: Seconds, and work, for that where the time is over; and for the first plan where loading its kernels took all of the
-#: time: a part of the way, put in order, would take as long.
+#: Seconds, and work, for that when time is over; and for the first plan if loading its kernels took all of the time:
+#: ordering a partial plan would take as long.
 GRACE, FIRST = 0.1, 2.0
-#: Share of time and work left that groups may take where plan and bound are ``NEAR``, or the table is huge; and
-#: otherwise, and improving.
+#: Share of time and work left for groups if plan and bound are ``NEAR``, or the table is huge; and otherwise, and for
+#: improving.
 GROUPS, SHARE, NEAR = 0.8, 0.35, 15
-#: Share of time and work left that the weights of a flow may take.
+#: Share of time and work left for the weights of a flow.
 FLOW = 0.25
 
 
@@ -244,13 +227,13 @@ def fill_by_growth(task: Task, ledger: Ledger, rng: np.random.Generator) -> None
     if not task.home.size:
         ledger.infeasible = True
         return
-    # A plan first, whatever its size, so that there is one if time ends here; then bounds, cheap ones first.
+    # First any plan, in case time ends here; then bounds, cheap ones first.
     found = _first_plan(task, ledger, rng)
     if ledger.infeasible:
         return
     cheap_bounds(task, ledger)
     _dear_bounds(task, ledger)
-    # Where both are near each other, closing the gap is worth more of the time.
+    # If plan and bound are near each other, closing the gap is worth more of the time.
     if found is not None and not ledger.closed:
         near = ledger.pairs is not None and len(ledger.pairs) - ledger.lower_bound <= NEAR
         share = GROUPS if near or is_huge(task) else SHARE
@@ -258,7 +241,7 @@ def fill_by_growth(task: Task, ledger: Ledger, rng: np.random.Generator) -> None
     if found is not None and not ledger.closed:
         task.warm_up()
         _improve(found, ledger, SHARE)
-    # What is left of the time goes to the proof, then to the plan again.
+    # The rest of the time goes to the proof, then to the plan again.
     _exact(task, ledger, rng)
     if found is not None:
         _improve(found, ledger, 1.0)
@@ -266,7 +249,6 @@ def fill_by_growth(task: Task, ledger: Ledger, rng: np.random.Generator) -> None
 
 
 def cheap_bounds(task: Task, ledger: Ledger) -> None:
-    """Prove what the degrees of freedom and the loads say."""
     ledger.prove(lower_bounds.missing_links(task.table(no_pairs()), task.constraints, task.spare))
 
 
@@ -289,7 +271,7 @@ def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator) -> cascade
 
 
 def _can_reach(task: Task) -> bool:
-    """Whether the candidates together could do it; true where there are too many of them to say."""
+    """Whether the candidates together reach the target; true if they are too many to test."""
     if task.candidates_up_to > RELAX_UP_TO:
         return True
     table = task.table(no_pairs())
@@ -299,7 +281,7 @@ def _can_reach(task: Task) -> bool:
 
 
 def _one_grows_to_all(table: Reviews, pairs: IntArray) -> bool:
-    """Whether the reviewer of most items, with all reviewers who share two with the group, covers all: a quick yes."""
+    """Whether the reviewer of most items, with all who share two with the group, covers all: a quick yes."""
     if not table.n_reviewers:
         return False
     reads = np.zeros((table.n_reviewers, table.n_items), np.bool_)
@@ -312,15 +294,13 @@ def _one_grows_to_all(table: Reviews, pairs: IntArray) -> bool:
 
 
 def _dear_bounds(task: Task, ledger: Ledger) -> None:
-    if ledger.closed or ledger.lower_bound > 64:
-        return
-    if not ledger.in_time:
+    if ledger.closed or ledger.lower_bound > 64 or not ledger.in_time:
         return
     rules = task.constraints
     live = doubly_connected_components(with_extra(rules.reviews, rules.fixed)) if len(rules.fixed) else task.components
     spread = lower_bounds.expansion(live.cover_start, live.cover_item, task.n_items)
     ledger.prove(spread)
-    # The flow takes longer: where the expansion says little, it would hardly say more.
+    # The flow takes longer, and gains little over a weak expansion bound.
     if spread is not None and spread.value >= ledger.lower_bound and not ledger.closed:
         ledger.prove(lower_bounds.bound(live.cover_start, live.cover_item, task.n_items, ledger.clock.share(FLOW)))
 
@@ -338,7 +318,6 @@ def _improve(found: cascade.Search, ledger: Ledger, share: float) -> None:
 
 
 def _exact(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Run the implicit hitting set, where it is small enough."""
     costs = bool(task.constraints.cost)
     if not ledger.in_time or (ledger.closed and not costs) or task.candidates_up_to > EXACT_UP_TO:
         return
@@ -351,60 +330,36 @@ def _settle(task: Task, ledger: Ledger) -> None:
         ledger.cheapest = True
     if ledger.pairs is not None and len(ledger.pairs) and task.has_time(cascade.finishing_pairs):
         tries = math.inf if task.constraints.cost else POLISH // max(task.start.size, 1)
-        # Where a plan is long, one look for stand-ins takes longer than there is.
+        # In a long plan one search for replacements exceeds the grace.
         short = len(ledger.pairs) < cascade.LONG
         ledger.pairs = polish(task, ledger.pairs, ledger.clock.no_less_than(GRACE) if short else ledger.clock, tries)
 
 
-# Cuts for the target *double* when tied scores carry no scale: largest sets of reviews that still miss the target.
-
-#: Sets of reviews that miss the target, made from one that was found.
-SETS = 4
+# Cuts for the target *double* if tied scores carry no scale.
 
 
-class ScoredOracle(Oracle):
+class ScoredOracle(TestedOracle):
     """One group of the score-aware closure covers all items.
 
-    A new review is scored unlike the others of its reviewer, so it takes nothing away: what reaches the target does so
-    with any more reviews. If a set of reviews misses it, and does with none of the others, a plan holds one of the
-    others.
+    A new review is scored unlike the others of its reviewer, so more reviews never harm.
     """
+
+    sets = 4
 
     def __init__(self, task: Task, rng: np.random.Generator) -> None:
         super().__init__(task)
-        # An item of the reviewer's own group may help as well, for its score is a new one.
+        # An item of the reviewer's own group may help as well, since its score is new.
         self.allowed, self.rng, self.closure = every_candidate(task), rng, Closure(task)
 
     def reaches(self, pairs: IntArray) -> bool:
-        """Close, and look for a group that covers all items."""
         return self.closure.finishes([tuple(pair) for pair in pairs.tolist()])
-
-    def cuts(self, pairs: IntArray) -> Iterator[Cut]:
-        """Add candidates in random order as long as the target is missed; the others are what a plan needs one of."""
-        place = {tuple(pair): k for k, pair in enumerate(self.allowed.tolist())}
-        chosen = [tuple(pair) for pair in pairs.tolist()]
-        for _ in range(SETS):
-            rest = [pair for pair in place if pair not in set(chosen)]
-            most = self._extended(chosen, [rest[k] for k in self.rng.permutation(len(rest))])
-            leaves = np.ones(len(self.allowed), np.int64)
-            leaves[[place[pair] for pair in most]] = 0
-            yield Cut(leaves, 1, set())
-
-    def _extended(self, chosen: list[tuple[int, ...]], more: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-        """Add what leaves the target missed, whole halves at once."""
-        if not self.closure.finishes(chosen + more):
-            return chosen + more
-        if len(more) == 1:
-            return chosen
-        half = len(more) // 2
-        return self._extended(self._extended(chosen, more[:half]), more[half:])
 
 
 class Closure:
-    """The score-aware closure of few reviewers, on bit masks: sets of items are whole numbers.
+    """The score-aware closure of few reviewers, on bit masks: sets of items are integers.
 
-    Two reviewers are of one group where each of them gives the items they share more than one score; two groups,
-    where the items they share are of more than one tie class.
+    Two reviewers are of one group if each of them gives the items they share more than one score; two groups, if the
+    items they share are of more than one tie class.
     """
 
     def __init__(self, task: Task) -> None:
@@ -435,7 +390,7 @@ class Closure:
             groups = merged
 
     def _joined_by_reviewers(self, covers: list[int]) -> list[int]:
-        """Covers of the groups that reviewers make two by two."""
+        """Covers of the groups of reviewers joined pairwise."""
         home = list(range(len(covers)))
         for j, cover in enumerate(covers):
             for k in range(j):
@@ -443,10 +398,10 @@ class Closure:
                 if home[j] != home[k] and self._varies(j, shared) and self._varies(k, shared):
                     old, new = home[j], home[k]
                     home = [new if place == old else place for place in home]
-        found: dict[int, int] = {}
+        groups: dict[int, int] = {}
         for place, cover in zip(home, covers, strict=True):
-            found[place] = found.get(place, 0) | cover
-        return list(found.values())
+            groups[place] = groups.get(place, 0) | cover
+        return list(groups.values())
 
     def _varies(self, reviewer: int, items: int) -> bool:
         """Whether a reviewer gives some items more than one score; a new review's is unlike all others."""
@@ -469,26 +424,19 @@ class Closure:
 
 
 def every_candidate(task: Task) -> IntArray:
-    """Return all allowed pairs, shape (K, 2)."""
-    return as_pairs(
-        (j, i) for j in np.flatnonzero(task.spare > 0).tolist() for i in _unfixed(task, j) if task.room[i] > 0
-    )
+    fixed, able = set(map(tuple, task.constraints.fixed.tolist())), np.flatnonzero(task.spare > 0).tolist()
+    pairs = ((j, i) for j in able for i in task.constraints.readable(j).tolist())
+    return as_pairs(pair for pair in pairs if pair not in fixed and task.room[pair[1]] > 0)
 
 
-def _unfixed(task: Task, reviewer: int) -> list[int]:
-    fixed = task.constraints.fixed
-    return [i for i in task.constraints.readable(reviewer).tolist() if not ((fixed == (reviewer, i)).all(axis=1)).any()]
-
-
-# Plans and bounds for the target *double* when tied scores carry no scale.
+# Plans and bounds for the target *double* if tied scores carry no scale.
 #
 # 1. A bound by the structure alone, which scores can only raise.
-# 2. Greedy plans in several orders; reviews that are not needed taken out; some taken out and the plan completed anew.
-# 3. The implicit hitting set with the score-aware closure, where it is small enough.
+# 2. Greedy plans in several orders, pruned; then some reviews removed and the plan completed again.
+# 3. The implicit hitting set with the score-aware closure, if it is small enough.
 
 #: Candidate reviews up to which it is tested whether all of them together reach the target.
 SCORED_RELAX_UP_TO = 200_000
-#: Candidate reviews up to which the integer programme is stated.
 #: Greedy orders tried, and exchanges before and after the integer programme; the share of time left for each.
 ORDERS, BEFORE, AFTER, SCORED_SHARE = 6, 20, 400, 0.3
 
@@ -498,7 +446,7 @@ def fill(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
     if reached(task, no_pairs()):
         ledger.nothing_to_do(no_pairs())
         return
-    # What joins with ties joins without them, so a bound of the structure alone holds here too.
+    # Reviews that join groups by scores also join them by structure, so a bound of the structure holds here too.
     structural = new_task(task.constraints, 4)
     if structural.is_done:
         ledger.prove(Bound(1, "unfinished", "tied scores leave papers apart"))
@@ -516,7 +464,7 @@ def fill(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
 
 
 def _impossible(task: Task, ledger: Ledger) -> bool:
-    """Whether ties chain all papers together, or all allowed reviews would not do."""
+    """Whether ties chain all papers together, or all allowed reviews do not suffice."""
     if task.n_items > 1 and not task.start.class_of.any():
         ledger.reasons.append(
             "reviewers' tied scores chain all papers together, so that no two have different qualities"
@@ -526,7 +474,7 @@ def _impossible(task: Task, ledger: Ledger) -> bool:
 
 
 def _search(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Complete nothing to a plan, by size first and then in random orders."""
+    """Complete an empty plan, by size first and then in random orders."""
     share = ledger.clock.share(SCORED_SHARE)
     for order in range(ORDERS):
         if ledger.closed or (order and share.over()):
@@ -547,7 +495,6 @@ def _improve_by_scores(task: Task, ledger: Ledger, rng: np.random.Generator, rou
 
 
 def _exact_by_scores(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Run the implicit hitting set, where it is small enough."""
     if not ledger.in_time or (ledger.closed and ledger.cheapest) or task.candidates_up_to > EXACT_UP_TO:
         return
     settle(ScoredOracle(task, rng), ledger, "some group of papers apart")

@@ -1,4 +1,4 @@
-"""What most targets have in common: parts of a plan found by cascades, and stand-ins found by testing."""
+"""Targets whose partial plans are found by cascades and replacements by testing; *connected* and *recoverable*."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from planner._plans.cascade import by_testing, cascades, joined_pieces
 from planner._plans.constraints import no_pairs, pieces
 from planner._plans.greedy import by_effect, greedy_connected, greedy_recoverable
 from planner._plans.target import Bound, Groups, Target
-from planner._plans.task import Cut, Oracle, looked_at, useful_loads
+from planner._plans.task import Cut, Oracle, looked_at, minimal, useful_loads
 from reviewgraph._base.arrays import distinct
 from reviewgraph._base.labels import REVIEWERS
 from reviewgraph._base.text import noun
@@ -31,54 +31,44 @@ if TYPE_CHECKING:
 
 
 class SearchedTarget(Target):
-    """A target whose largest group grows as the largest doubly connected group does, more or less."""
+    """A target whose largest group roughly grows as the largest doubly connected group does."""
 
     abstract = True
 
     def order(self, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
-        """Order by the growth of the largest doubly connected group."""
         return by_effect(task, pairs, clock)
 
     def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
-        """Give cascades that stop."""
         return cascades(task, most, clock)
 
     def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
-        """Test one pair after the other."""
         return by_testing(self, task, pairs, place, clock)
 
 
-# The exact method as the last word of every target: an implicit hitting set, and what it proves, in the ledger.
+# The exact method as the last step of every target: an implicit hitting set.
 
 
 def settle(oracle: Oracle, ledger: Ledger, words: str, clock: Clock | None = None) -> None:
-    """Run :func:`planner._plans.lower_bounds.solve`; note the plan, and the cuts as a bound or as a refusal.
+    """Run :func:`planner._plans.lower_bounds.solve`; record the plan, and the cuts as a bound or as infeasibility.
 
-    Parameters
-    ----------
-    oracle, ledger
-        What to separate, and what is known so far.
-    words
-        The bound in a sentence: what every smaller plan leaves.
-    clock
-        When to end; by default with the ledger's.
+    ``words`` describe what every smaller plan leaves. The clock is by default the ledger's.
     """
     outcome = lower_bounds.solve(oracle, ledger.pairs, ledger.lower_bound, clock or ledger.clock)
     if outcome.infeasible and ledger.pairs is None:
         ledger.infeasible = True
         return
     ledger.prove(Bound(outcome.lower, "cuts", f"every smaller plan leaves {words} (cuts)"))
-    # A plan as long as the one there is may be cheaper.
+    # A plan of the same length may be cheaper.
     if outcome.pairs is not None and (ledger.pairs is None or len(outcome.pairs) <= len(ledger.pairs)):
         ledger.pairs = outcome.pairs
-        ledger.tell()
+        ledger.notify()
     ledger.cheapest = ledger.cheapest or outcome.proved
 
 
-# What the targets share whose links are independent sets of a matroid: the greedy is the end of it, or the programme.
+# Targets whose links are independent sets of a matroid.
 #
-# 1. A bound, and the greedy's plan. Where they meet and no load or limit stopped a cheaper review, that is all.
-# 2. What the target knows beyond that (loads as a second matroid, say).
+# 1. A bound, and the greedy plan: optimal if they meet and no load or limit stopped a cheaper review.
+# 2. Methods of the target (say, loads as a second matroid).
 # 3. The integer programme with rank cuts.
 
 #: Candidate reviews up to which the integer programme is stated.
@@ -86,7 +76,7 @@ EXACT_UP_TO = 20_000
 
 
 def take_greedy(oracle: Oracle, ledger: Ledger, bound: Bound, pairs: IntArray, *, free: bool) -> bool:
-    """Note a bound and the greedy's plan, ``free`` if nothing stopped a cheaper review; true if that is the end."""
+    """Record a bound and the greedy plan, ``free`` if nothing stopped a cheaper review; true if that is the end."""
     ledger.prove(bound)
     if oracle.reaches(pairs):
         ledger.offer(pairs)
@@ -95,16 +85,15 @@ def take_greedy(oracle: Oracle, ledger: Ledger, bound: Bound, pairs: IntArray, *
 
 
 def settle_exactly(oracle: Oracle, ledger: Ledger) -> None:
-    """Run the integer programme with rank cuts, where it is small enough."""
+    """Run the integer programme with rank cuts, if it is small enough."""
     if oracle.candidates.more_than(EXACT_UP_TO):
         return
-    # What the greedy thought the cheapest is so only where the programme says it.
+    # The greedy plan is cheapest only if the programme proves it.
     ledger.cheapest = False
     settle(oracle, ledger, "papers unlinked")
 
 
 def nothing_to_do(oracle: Oracle, ledger: Ledger) -> bool:
-    """Note that nothing is missing, if so."""
     if oracle.reaches(no_pairs()):
         ledger.nothing_to_do(no_pairs())
         return True
@@ -113,24 +102,23 @@ def nothing_to_do(oracle: Oracle, ledger: Ledger) -> bool:
 
 # Maximal recoverable blocks, and when they become one as the reviews of a plan arrive.
 #
-# Blocks only grow, and what happens inside a block depends on its reviews alone. So the plan is halved: the blocks of
-# the
-# half-way table are worked on apart from each other, and are one body each for the second half. Every review lies
-# in some log P contracted tables, which is what the pebble games take in all.
+# Blocks only grow, and a block depends on its reviews alone. So the plan is halved: the blocks of the half-way table
+# are processed separately, and are one body each for the second half. Every review is in about log P contracted tables,
+# which gives the total time of the pebble games.
 
 
 def recoverable_groups(reviews: Reviews) -> Groups:
-    """Maximal recoverable blocks of reviewers, numbered by their first reviewers; who has fewer than two is alone.
+    """Maximal recoverable blocks of reviewers, numbered by their first reviewers; others are groups alone.
 
     >>> table = Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 1), ("cleo", 3)])
     >>> recoverable_groups(table).labels.tolist()
     [0, 0, 1]
     """
-    found = recoverability(reviews)
-    label = found.block_labels.copy()
+    blocks = recoverability(reviews)
+    label = blocks.block_labels.copy()
     alone = np.flatnonzero(label < 0)
-    label[alone] = len(found.block_covers) + np.arange(alone.size)
-    covers = [*found.block_covers, *(reviews.items_of(j) for j in alone.tolist())]
+    label[alone] = len(blocks.block_covers) + np.arange(alone.size)
+    covers = [*blocks.block_covers, *(reviews.items_of(j) for j in alone.tolist())]
     first = np.unique(label, return_index=True)[1]
     rank = np.empty(first.size, np.int64)
     rank[np.argsort(first)] = np.arange(first.size)
@@ -173,7 +161,7 @@ class _Halving:
         return blocks
 
     def _join(self, names: list[int], reads: IntArray, bodies: dict[int, IntArray], owner: IntArray) -> None:
-        """Find the merges of bodies that some reviews make one block: by one, or some by the first half of them."""
+        """Find the merges of bodies that some reviews make one block: by one, or by their first half."""
         if len(names) == 1:
             return
         if reads.size == 1:
@@ -183,7 +171,7 @@ class _Halving:
         self._halve(reads, {name: bodies[name] for name in names}, owner)
 
     def _halve(self, reads: IntArray, bodies: dict[int, IntArray], owner: IntArray) -> None:
-        """Work on the first half of some reviews, then on the second with the blocks of the first as bodies."""
+        """Process the first half of some reviews, then the second with the blocks of the first as bodies."""
         inner = _Halving(self.pairs[reads], [[] for _ in range(reads.size)])
         half, own = reads.size // 2, owner[reads]
         name_of = {name: names[0] for names in inner.run(0, half, bodies, own) for name in names}
@@ -202,26 +190,23 @@ class _Halving:
         """Blocks that some bodies make with the reviews ``low`` to ``high``, as lists of names."""
         names = sorted(bodies)
         place = {name: k for k, name in enumerate(names)}
-        reader = np.concatenate(
-            [
-                np.repeat(np.arange(len(names)), [bodies[name].size for name in names]),
-                np.array([place[name] for name in owner[low:high].tolist()], np.int64),
-            ]
-        )
+        sizes, new = [bodies[name].size for name in names], [place[name] for name in owner[low:high].tolist()]
+        reader = np.concatenate([np.repeat(np.arange(len(names)), sizes), np.array(new, np.int64)])
         item = np.concatenate([*(bodies[name] for name in names), self.pairs[low:high, 1]])
         known = distinct(item)
-        rows = distinct(reader * max(known.size, 1) + np.searchsorted(known, item))
-        table = Reviews.from_codes(
-            rows // max(known.size, 1), rows % max(known.size, 1), reviewers=len(names), items=int(known.size)
-        )
-        label = recoverable_groups(table).labels.tolist()
-        found: dict[int, list[int]] = {}
-        for name, block in zip(names, label, strict=True):
-            found.setdefault(block, []).append(name)
-        return list(found.values())
+        rows = np.divmod(distinct(reader * max(known.size, 1) + np.searchsorted(known, item)), max(known.size, 1))
+        table = Reviews.from_codes(*rows, reviewers=len(names), items=int(known.size))
+        blocks: dict[int, list[int]] = {}
+        for name, block in zip(names, recoverable_groups(table).labels.tolist(), strict=True):
+            blocks.setdefault(block, []).append(name)
+        return list(blocks.values())
 
 
 # The target *connected*: one piece of the reviewer-item graph holds all items.
+
+
+def _is_one_piece(table: Reviews) -> bool:
+    return pieces(table) <= 1 and bool((table.reviews_per_item > 0).all())
 
 
 class ConnectedTarget(SearchedTarget):
@@ -233,16 +218,13 @@ class ConnectedTarget(SearchedTarget):
     scales = False
 
     def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
-        """Count the pieces that hold items."""
-        return pieces(reviews) <= 1 and bool((reviews.reviews_per_item > 0).all())
+        return _is_one_piece(reviews)
 
     def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
-        """Return the pieces; items nobody reviews are pieces of their own."""
-        found = connected_components(reviews)
-        return Groups(found.labels, found.covers)
+        components = connected_components(reviews)
+        return Groups(components.labels, components.covers)
 
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
-        """Join the pieces of the reviewer and of the item."""
         M = task.home.size
         found = connected_components(task.table(no_pairs()))
         parent = np.concatenate([found.labels, found.item_labels])
@@ -253,11 +235,10 @@ class ConnectedTarget(SearchedTarget):
             yield [other] if apart and other < M else []
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        """State the cuts of this level."""
         return ConnectedOracle(task)
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Take a spanning tree of the pieces, cheapest reviews first; where loads stop it, the integer programme."""
+        """Take a spanning tree of the pieces, cheapest reviews first; if loads stop it, the integer programme."""
         oracle = ConnectedOracle(task)
         if nothing_to_do(oracle, ledger):
             return
@@ -274,22 +255,17 @@ class ConnectedTarget(SearchedTarget):
         settle_exactly(oracle, ledger)
 
     def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
-        """Join the largest pieces."""
         yield joined_pieces(task, most, clock)
 
 
 class ConnectedOracle(Oracle):
-    """One piece holds all items."""
-
     threshold = 1
 
     def reaches(self, pairs: IntArray) -> bool:
-        """Count the pieces that hold items."""
-        table = self.task.table(pairs)
-        return pieces(table) <= 1 and bool((table.reviews_per_item > 0).all())
+        return _is_one_piece(self.task.table(pairs))
 
     def possible(self) -> bool:
-        """Let each reviewer join all that he may be given; takes M (M + N) for M reviewers and N items."""
+        """Let each reviewer join all allowed items; takes M (M + N) for M reviewers and N items."""
         table = self.task.table(no_pairs())
         found, read = connected_components(table), table.reviews_per_item > 0
         who, what = found.labels.copy(), found.item_labels.copy()
@@ -301,14 +277,14 @@ class ConnectedOracle(Oracle):
         return bool(np.unique(what).size <= 1 and read.all())
 
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
-        """Reviews between pieces must be one fewer than the pieces."""
+        """Require one review fewer between pieces than there are pieces."""
         table = self.task.table(pairs)
         found = connected_components(table)
         leaves = found.labels[self.allowed[:, 0]] != found.item_labels[self.allowed[:, 1]]
         yield Cut(leaves.astype(np.int64), max(1, pieces(table) - 1), set(np.flatnonzero(table.loads == 0).tolist()))
 
 
-# The target *recoverable*: no degrees of freedom, almost every vector of qualities can be told.
+# The target *recoverable*: no degrees of freedom, almost every vector of qualities can be recovered.
 
 
 class RecoverableTarget(SearchedTarget):
@@ -320,23 +296,19 @@ class RecoverableTarget(SearchedTarget):
     scales = True
 
     def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
-        """Ask the pebble game."""
         return recoverability(reviews).recoverable
 
     def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
-        """Return the maximal recoverable blocks; who has fewer than two reviews is a group alone."""
         return recoverable_groups(reviews)
 
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
-        """Find when blocks become one, by halving the plan again and again."""
         yield from merges(task.constraints.reviews, pairs)
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
-        """State the cuts of this level."""
         return RecoverableOracle(task)
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Greedy; where it is not the end, matroid intersection, a cascade, the integer programme with rank cuts."""
+        """Greedy; if that is not the end, matroid intersection, a cascade, the integer programme with rank cuts."""
         oracle = RecoverableOracle(task)
         if nothing_to_do(oracle, ledger):
             return
@@ -362,7 +334,6 @@ class RecoverableOracle(Oracle):
     """No degrees of freedom; the structures are the maximal recoverable blocks."""
 
     def reaches(self, pairs: IntArray) -> bool:
-        """Ask the pebble game."""
         return recoverability(self.task.table(pairs)).recoverable
 
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
@@ -379,58 +350,53 @@ class RecoverableOracle(Oracle):
 
 
 def _cascade(oracle: Oracle, ledger: Ledger) -> None:
-    """Plan for doubly connected groups, which are recoverable, and take out what is not needed."""
+    """Plan for doubly connected groups, which are recoverable, and remove reviews that are not needed."""
     task = oracle.task
     found, done = cascade.begin(task, task.start.room, 0, clock=ledger.clock)
     if not done:
         return
     ledger.offer(found.pairs)
     cascade.prune_search(found, ledger.clock)
-    pairs, place = found.pairs, 0
-    while place < len(pairs) and len(pairs) > ledger.lower_bound and ledger.in_time:
-        fewer = np.delete(pairs, place, axis=0)
+
+    def suffices(fewer: IntArray) -> bool:
         ledger.clock.spend(looked_at(task.constraints.reviews))
-        if oracle.reaches(fewer):
-            pairs = fewer
-        else:
-            place += 1
+        return oracle.reaches(fewer)
+
+    pairs = found.pairs
+    pairs = minimal(pairs, range(len(pairs)), suffices, lambda count: count > ledger.lower_bound and ledger.in_time)
     ledger.offer(pairs)
 
 
 def _intersect(oracle: Oracle, ledger: Ledger) -> bool:
-    """Settle it among reviewers of two reviews or more; false where others are needed, or the method cannot say."""
+    """Solve it among reviewers of two reviews or more; false if others are needed, or the method fails."""
     answer = intersection.intersect(oracle, ledger.clock)
     if answer is None:
         return False
     if answer.pairs is not None:
-        # Institutions would be a third matroid: what heeds them by itself is cheapest, anything else says nothing.
+        # Institutions would be a third matroid: a plan that happens to respect them is cheapest, others prove nothing.
         if not oracle.task.constraints.places.hold(answer.pairs):
             return False
         ledger.pairs, ledger.prices, ledger.cheapest = answer.pairs, answer.prices, True
-        ledger.tell()
+        ledger.notify()
         return ledger.closed
     return _is_short(oracle, ledger, answer.short)
 
 
 def _is_short(oracle: Oracle, ledger: Ledger, short: IntArray) -> bool:
-    """Whether some reviewers make so few links that the loads of the others do not suffice; notes the proof."""
+    """Whether some reviewers make too few links for the loads of the others to suffice; record the proof."""
     table = oracle.task.table(no_pairs())
     links, others = useful_loads(oracle.task.constraints, table, oracle.task.spare, short)
     missing = degrees_of_freedom(table)
     if links + others >= missing:
         return False
+    reason = f"links missing: {missing}; the spare loads of eligible reviewers sum to {others}"
+    if links:
+        more = f" and {short.size - 5} more" if short.size > 5 else ""
+        names = ", ".join(REVIEWERS[j] for j in short[:5].tolist()) + more
+        reason = (
+            f"links missing: {missing}; {names} can make {links} of them whatever they read, and the spare loads of "
+            f"the others allow at most {others} more"
+        )
     ledger.infeasible, ledger.short = True, short
-    ledger.reasons.append(_shortage(short, links, others, missing))
+    ledger.reasons.append(reason)
     return True
-
-
-def _shortage(short: IntArray, links: int, others: int, missing: int) -> str:
-    if not links:
-        return f"links missing: {missing}; the spare loads of those who may help add up to {others}"
-    names = ", ".join(REVIEWERS[j] for j in short[:5].tolist()) + (
-        f" and {short.size - 5} more" if short.size > 5 else ""
-    )
-    return (
-        f"links missing: {missing}; even if they read everything they may, {names} can make {links} of them, and "
-        f"the spare loads of the others make at most {others} more"
-    )

@@ -35,7 +35,7 @@ def test_a_plan_is_written_and_checks() -> None:
     assert found.exit_code == 0
     assert found.stdout.rstrip().endswith("Next: reviewgraph check reviews.csv plan.csv --require double")
     assert "proved to be the smallest plan" in found.stdout
-    assert "best so far: 2 reviews   at least 2 are needed" in found.stderr
+    assert "best so far: 2 reviews   lower bound: 2" in found.stderr
     with Path("plan.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["item", "reviewer", "cost", "joins"]
@@ -160,7 +160,7 @@ def test_pages_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "around paper p3 to the group of 2 around paper p1; they then share papers p1 and p2" in review["joins"]
     Path("conflicts.csv").write_text("item,reviewer\np1,bob\np3,ann\n")
     page = run("plan", "two.csv", "--conflicts", "conflicts.csv", "-o", "plan.csv").stdout
-    assert "No one with spare load may read paper p3, which is apart from the largest group." in page
+    assert "No one with spare load may read paper p3, which is outside the largest group." in page
     assert "Next: reviewgraph plan two.csv --conflicts conflicts.csv --target recoverable" in page
     page = run("plan", "reviews.csv", "--max-reviews", "1", "-o", "plan.csv").stdout
     assert page.rstrip().endswith("Next: reviewgraph check reviews.csv plan.csv")

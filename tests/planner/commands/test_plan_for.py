@@ -33,7 +33,7 @@ def test_decisions_are_planned_and_every_review_says_what_it_buys() -> None:
     found = run(*words, "-o", "plan.csv")
     assert found.exit_code == 0
     assert "\nbuys: wrong among those selected.\n" in found.stdout
-    assert "As many reviews elsewhere: at random" in found.stdout
+    assert "The same number of reviews elsewhere: at random" in found.stdout
     assert found.stdout.rstrip().endswith("Next: reviewgraph check scores.csv plan.csv")
     assert Path("plan.csv").read_text().splitlines()[0] == "item,reviewer,cost,joins,gain"
     report = json.loads(run(*words, "--json").stdout)
@@ -47,7 +47,7 @@ def test_one_level_and_one_objective() -> None:
     for words, message in (
         (("--for", "decision", "--for", "precision"), "expected one objective beside it, found decision and precision"),
         (("--for", "double", "--target", "connected"), "expected one level, found connected and double"),
-        (("--for", "decision"), "select: objective 'decision' needs to know how many"),
+        (("--for", "decision"), "select: objective 'decision' needs the number of papers"),
     ):
         found = run("plan", "scores.csv", *words)
         assert found.exit_code == 2

@@ -186,7 +186,7 @@ def test_what_cannot_be_meant_is_refused(options: dict[str, Any], message: str) 
 
 def test_a_floor_over_too_many_pairs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("planner._plans.constraints.MOST_PAIRS", 7)
-    with pytest.raises(InputError, match=r"expected at most 7 pairs .* found 12; say who is willing"):
+    with pytest.raises(InputError, match=r"expected at most 7 pairs .* found 12; name the willing reviewers"):
         plan_extra_reviews(CHAIN, affinity={("ann", 3): 1.0}, min_affinity=0.5)
     assert plan_extra_reviews(CHAIN, affinity={("ann", 3): 1.0}, min_affinity=0.5, willing=["ann"]) is not None
 
@@ -200,11 +200,11 @@ def test_the_verifier_counts_people_by_itself() -> None:
     verify_plan(plan)
     table, who = plan.constraints.reviews, plan.constraints.people
     together = people(table, Rules(institutions=dict.fromkeys(table.reviewers, "X")))
-    with pytest.raises(InvalidPlan, match="2 of the kind reviewer of institution X, and 1 may be"):
+    with pytest.raises(InvalidPlan, match="2 of the kind reviewer of institution X, and at most 1 are allowed"):
         verify_plan(forged(plan, people=together))
     with pytest.raises(InvalidPlan, match=r"have no affinity of 0\.5 or more"):
         verify_plan(forged(plan, cost=replace(plan.constraints.cost, floor=0.5)))
-    with pytest.raises(InvalidPlan, match="4 items are short of reviews, or of people"):
+    with pytest.raises(InvalidPlan, match="4 items are short of reviews, or of panel members"):
         verify_plan(forged(plan, people=replace(who, min_reviews=3)))
     with pytest.raises(InvalidPlan, match=r"a bound says 2 \(coverage\)"):
         verify_plan(forged(plan, people=people(table, Rules(senior=["ann"]))))
@@ -218,5 +218,5 @@ def test_two_new_reviews_by_colleagues_are_found() -> None:
     plan = plan_extra_reviews(lone, capacity={"eve": 2, "fay": 2}, min_reviews=3)
     assert plan.count == 4
     together = people(plan.constraints.reviews, Rules(institutions={"eve": "X", "fay": "X"}))
-    with pytest.raises(InvalidPlan, match="2 of the kind reviewer of institution X, and 1 may be"):
+    with pytest.raises(InvalidPlan, match="2 of the kind reviewer of institution X, and at most 1 are allowed"):
         verify_plan(forged(plan, people=together))

@@ -175,7 +175,7 @@ def test_draws_stand_in_for_a_calibration() -> None:
 
 def test_what_is_missing_is_named() -> None:
     reviews = table(12, 3)
-    with pytest.raises(InputError, match="select: objective 'decision' needs to know how many"):
+    with pytest.raises(InputError, match="select: objective 'decision' needs the number of papers"):
         plan_extra_reviews(reviews, objective="decision")
     with pytest.raises(InputError, match="select: expected 1 to 11, with 12 papers scored; found 12"):
         plan_extra_reviews(reviews, objective="decision", select=12)
@@ -192,4 +192,4 @@ def test_what_is_missing_is_named() -> None:
 def test_a_purchase_owns_up_to_what_would_do_better() -> None:
     for other, said in ((0.50, True), (0.509, False), (0.6, False)):
         deal = Purchase("decision", "wrong", 0.57, 0.51, (("at_random", "at random", other),), 0, "")
-        assert any("expected to do better than these" in sentence for sentence in deal.sentences()) is said
+        assert any("have a better expectation than these" in sentence for sentence in deal.sentences()) is said

@@ -40,7 +40,7 @@ def test_a_cut_that_holds_reviews_of_a_reviewer_alone_is_refused() -> None:
                 yield Cut(leaves, cut.least, cut.alone)
 
     task = new_task(constrained(APART, capacity={3: 4}, spare=4), 64)
-    with pytest.raises(InternalError, match="first 2 reviews of reviewer 3 are lost, and holds some of them"):
+    with pytest.raises(InternalError, match="first 2 reviews of reviewer 3 as lost, and holds some"):
         Master(Wrong(task, np.random.default_rng(0))).cut(no_pairs())
 
 

@@ -83,7 +83,7 @@ def test_the_largest_group_grows_by_the_join_that_brings_most(case: Case, seed: 
     search = cascade.new_search(task, 40, seed)
     state, space, begun = search.state, task.space, False
     while task.home.size and state.cover.max() < task.n_items and search.moves.made < 40:
-        j, i, main, other = cascade.best_beside.python(state, space, search.board, 0, begun)
+        j, i, main, other = cascade.best_join_of_largest.python(state, space, search.board, 0, begun)
         begun = j >= 0
         if not begun:
             break

@@ -31,8 +31,8 @@ def test_a_forgotten_method_is_named() -> None:
         Half()  # type: ignore[abstract]
 
 
-def test_forgotten_words_are_named_when_the_class_is_made() -> None:
-    with pytest.raises(TypeError, match="a target must say its together, scales"):
+def test_missing_attributes_are_named_when_the_class_is_made() -> None:
+    with pytest.raises(TypeError, match="a target must define together, scales"):
 
         class Mute(Target):
             level: ClassVar[Level] = ALL[0]

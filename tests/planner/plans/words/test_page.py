@@ -43,9 +43,9 @@ def test_a_smallest_plan_is_not_called_open() -> None:
     plan = plan_extra_reviews(Reviews.from_pairs([(0, 0), (0, 1), (1, 1), (1, 2)]))
     dear = replace(plan, status=PlanStatus.FEASIBLE)
     assert dear.smallest
-    assert "none of fewer reviews does" in page(dear)
-    assert "whether fewer would do is open" not in page(dear)
-    assert "whether fewer would do is open" in page(replace(dear, bounds=()))
+    assert "the fewest reviews that reach the target" in page(dear)
+    assert "whether a smaller one does is open" not in page(dear)
+    assert "whether a smaller one does is open" in page(replace(dear, bounds=()))
 
 
 def test_only_a_budget_is_exhausted() -> None:
