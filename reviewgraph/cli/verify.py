@@ -122,9 +122,9 @@ def _findings(made: click.Context, answer: Answer) -> Findings:
     if told:
         return findings
     if answer.unseen:
-        findings.trust(f"not looked at: {', '.join(answer.unseen)}")
+        findings.not_checked(f"not looked at: {', '.join(answer.unseen)}")
     for option in left_aside(made, verifier.heeded):
-        findings.trust(f"{option}: what it asks for is not looked at")
+        findings.not_checked(f"{option}: what it asks for is not looked at")
     return findings
 
 
@@ -427,7 +427,7 @@ def _calibrate(made: click.Context, answer: Answer) -> Findings:
     of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope", "ties"))
     share = params["select"]
     # The class that the answer names holds where no option names one.
-    said = answer.found.get("hypothesis")
+    said = answer.content.get("hypothesis")
     option = next(option for option in made.command.params if option.name == "hypothesis")
     known = option.to_info_dict()["type"]["choices"]
     named = said if said in known and not params["by_reviewer"] else None

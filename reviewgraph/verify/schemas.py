@@ -1,8 +1,8 @@
-"""Every key that an answer can hold, and every column of a CSV, with its kind: what is not listed here is no answer.
+"""Every key of an answer, and every column of a CSV, with its kind: other keys and columns are errors.
 
-A key that ends with ``?`` may be null. Of one that ends with ``~`` only the kind is looked at by other code than the
-command's: it is compared with what the command says when it is asked again, or named. Answers of earlier versions lack
-newer keys, so any key may be missing here; whatever needs one says so where it looks.
+A key that ends with ``?`` may be null. A key that ends with ``~`` is not recomputed, only checked for its kind: it is
+compared with a second run of the command, or named as not checked. Answers of earlier versions lack newer keys, so any
+key may be missing here; what needs one raises.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "an object": (dict,),
 }
 
-#: Of the model of a posterior.
+#: Hyperparameters of the posterior.
 HYPERPARAMETERS = (
     *("mu", "log_tau_left", "log_tau_right", "g0", "g1", "log_omega", "nu", "rho"),
     *("gamma", "log_own", "logit_w", "log_s_r"),
@@ -55,7 +55,7 @@ _RECRUIT = {
 }
 _BEFORE_AND_AFTER = {"before?": NUMBER, "after?": NUMBER}
 _ESTIMATE = {"probability?": NUMBER, "standard_error?": NUMBER}
-# Of a table larger than memory some of it is not decided.
+# Null where a table larger than memory leaves it undecided.
 _STRUCTURE = {
     "reviewers": WHOLE,
     "items": WHOLE,
@@ -311,12 +311,12 @@ COLUMNS = {
         {"standard_error", "group", "interval_low", "interval_high", "probability", "scaled", "list"},
     ),
 }
-#: Columns that are not looked at.
+#: Columns that are not checked.
 UNSEEN = ("joins", "gain", "title", "standard_error", "scaled")
 
 
 def misfits(value: Any, schema: Any, place: str = "") -> Iterator[str]:
-    """Yield what of a value a schema does not allow: keys that it does not know, and values of another kind.
+    """Yield what a schema does not allow in a value: unknown keys, and values of another kind.
 
     >>> list(misfits({"count": 1.5, "moon": 1}, {"count": "a whole number"}))
     ['expected a whole number at count, found 1.5', 'found a key moon, which no such answer has']
@@ -341,7 +341,7 @@ def misfits(value: Any, schema: Any, place: str = "") -> Iterator[str]:
 
 
 def unseen(value: Any, schema: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the keys of a value that are not looked at, each with its schema, but for those that say nothing.
+    """Yield the keys of a value that are not recomputed, each with its schema, where they hold anything.
 
     >>> rules = {"rules": [{"words~": TEXT}], "mail~": [TEXT]}
     >>> list(unseen({"rules": [{"words": "at most 2"}], "mail": []}, rules))
@@ -354,10 +354,10 @@ def unseen(value: Any, schema: Any, place: str = "") -> Iterator[tuple[str, Any]
         for key, part in schema.items():
             name = key.rstrip("?~")
             inside = f"{place}.{name}" if place else name
-            found = None if value is None else value.get(name)
-            if found in (None, "", []):
+            entry = None if value is None else value.get(name)
+            if entry in (None, "", []):
                 continue
             if "~" in key:
                 yield inside, part
             else:
-                yield from unseen(found, part, inside)
+                yield from unseen(entry, part, inside)

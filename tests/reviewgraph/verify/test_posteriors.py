@@ -213,8 +213,8 @@ def _looks_elsewhere(answer: dict[str, Any]) -> None:
     ("forge", "verdict", "reason"),
     [
         (_steps, "refuted", "other hyperparameters would gain"),
-        (_shouts, "refuted", "a pass changes what a review says"),
-        (_looks_elsewhere, "refuted", "a pass moves what is known of a reviewer"),
+        (_shouts, "refuted", "a pass changes messages"),
+        (_looks_elsewhere, "refuted", "a pass moves nodes of a reviewer"),
     ],
 )
 def test_a_model_that_is_not_at_rest_does_not_hold(
@@ -232,7 +232,7 @@ def test_an_answer_without_its_model_is_not_refuted() -> None:
     del answer["model"]
     told = verified(answer)
     assert told.exit_code == 4
-    assert "what posterior learned to get the ranking is not computed again" in " ".join(told.stdout.split())
+    assert "what posterior estimated for the ranking is not recomputed" in " ".join(told.stdout.split())
 
 
 def test_no_value_changes_unseen() -> None:

@@ -78,7 +78,7 @@ def test_a_claim_that_decides_and_is_not_looked_at_has_a_status_of_its_own() -> 
         "answer.json: not refuted.",
         "",
         "Not looked at, and the answer rests on it:",
-        "  quality, rank: what additive learned to get the ranking is not computed again",
+        "  quality, rank: what additive estimated for the ranking is not recomputed",
     ]
     told = json.loads(verified("answer.json", *words, "--json").stdout)
     assert (told["outcome"], told["holds"], told["wrong"]) == ("not_refuted", False, [])
@@ -112,10 +112,10 @@ def test_options_that_are_not_looked_at_are_named() -> None:
     words = ("reviews.csv", "--target", "connected", "--missing", "0.1")
     asked("plan", *words, "-o", "out.csv")
     assert "--missing: what it asks for is not looked at" in verified("out.csv", *words).stdout
-    # Of JSON all that they change is compared with what the command says again.
+    # Of JSON everything is compared with a second run of the command.
     told = verified("answer.json", *words).stdout
     assert "--missing" not in told
-    assert "sentences and all other figures: asked again, plan says the same" in told
+    assert "sentences and all other figures: a second run of plan prints the same" in told
 
 
 @pytest.mark.parametrize(
@@ -250,9 +250,19 @@ def test_columns_are_closed(change: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("command", "place", "value", "shown"),
     [
-        ("check", ("expected_error", "median"), 0.5, "expected_error.median: says 0.5, and asked again check says 0.6"),
-        ("plan", ("reviews", 0, "short"), "9 + 9", "reviews[0].short: says 9 + 9, and asked again plan says 2 + 2"),
-        ("plan", ("bounds", 0, "words"), "the moon", "bounds[0].words: says the moon, and asked again plan says the"),
+        (
+            "check",
+            ("expected_error", "median"),
+            0.5,
+            "expected_error.median: says 0.5, and a second run of check says 0.6",
+        ),
+        ("plan", ("reviews", 0, "short"), "9 + 9", "reviews[0].short: says 9 + 9, and a second run of plan says 2 + 2"),
+        (
+            "plan",
+            ("bounds", 0, "words"),
+            "the moon",
+            "bounds[0].words: says the moon, and a second run of plan says the",
+        ),
     ],
 )
 def test_what_no_other_code_tells_is_asked_again(command: str, place: tuple[Any, ...], value: Any, shown: str) -> None:
@@ -286,7 +296,7 @@ def test_another_plan_that_is_as_good_holds_without_its_sentences() -> None:
     del other["files"]
     told = json.loads(verified("answer.json", "reviews.csv", "--json", answer=other).stdout)
     assert (told["outcome"], told["undecided"]) == ("holds", [])
-    assert told["trusted"][0] == "asked again, plan gives other reviews, so that it is no help"
+    assert told["trusted"][0] == "run again, plan prints other reviews, which checks nothing"
     assert "reviews[].joins" in told["trusted"][-1]
 
 
@@ -332,7 +342,7 @@ def test_a_ranking_turned_round_is_refuted(method: str) -> None:
         del row["interval"]
     told = verified("answer.json", "reviews.csv", "--method", method, answer=answer)
     assert told.exit_code == 1
-    assert "the ranking goes against the scores of each reviewer and against the averages" in " ".join(
+    assert "the ranking runs against the scores within reviewers and against the averages" in " ".join(
         told.stdout.split()
     )
 
