@@ -103,7 +103,7 @@ def _streamed(findings: Findings, answer: Answer, table: Table) -> None:
     claimed[Connected.name] = is_connected(table)
     level = answer.get("level", "a text", null=True)
     try:
-        # What an answer says of other levels is whether they are decided.
+        # Of other levels an answer only lists the undecided ones.
         claimed = {
             name: claimed[name] if name in claimed else None if name in open_ else test_of(name)(table)
             for name in NAMES
