@@ -271,8 +271,8 @@ def _scaled(findings: Findings, answer: Answer, rows: list[Row], wanted: Wanted)
         placed = any("scaled" in row for row in answer.content["items"])
         findings.expect(not placed, "items: there are places on a scale, though none was requested")
         return
-    known = [(place[item], value) for item, value in wanted.on_scale_of.items() if item in place]
-    x, y = np.array([(row.quality, value) for row, value in known if row.quality is not None and row.group == 1]).T
+    anchors = [(place[item], value) for item, value in wanted.on_scale_of.items() if item in place]
+    x, y = np.array([(row.quality, value) for row, value in anchors if row.quality is not None and row.group == 1]).T
     along = x - x.mean()
     slope = float(along @ y / (along @ along))
     intercept = float(y.mean() - slope * x.mean())
@@ -326,6 +326,7 @@ def _selection(
     sign = -1.0 if table.lower_is_better else 1.0
     everyone = best_first(rows, sign)
     count = wanted.select(len(everyone)) if wanted.select is not None else 0
+    # Who can be selected: the best of those that can be compared.
     ranked = _comparable(everyone, count, across_groups=wanted.across_groups)
     # A selection of 0 papers is refused, too, where papers cannot be compared.
     selects, refused = wanted.select is not None, len(ranked) < count or (bool(everyone) and not ranked)
@@ -394,6 +395,7 @@ def _lists(
     for row in rows:
         allowed = row.item in probabilities or row.probability is None
         findings.expect(allowed, f"{row.item}, probability: the paper is set aside")
+    # In and out for certain, and the papers to discuss.
     main, chosen = min((row.group for row in ranked), default=1), set(best)
     inside = [
         row.item

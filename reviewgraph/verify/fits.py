@@ -71,12 +71,13 @@ def is_only(curves: Sequence[Curve], quality: FloatArray, is_reference: BoolArra
 
     All that fit as well have the same noise, so they differ by directions in which no binding constraint of a class
     forbids a step. A linear programme searches for one along a random vector. ``curves`` are those of the reviewers of
-    a group, ``quality`` and ``known`` (a reference, which stays) have the shape (n,).
+    a group, ``quality`` and ``is_reference`` (these stay) have the shape (n,).
     """
     import scipy.sparse
     from scipy.optimize import linprog
 
     spread = float(quality.std())
+    # Constraints on directions, and the trivial ones to project out.
     rules = _Rules(quality.size)
     for curve in curves:
         rules.add(curve, BINDING * spread)
@@ -85,6 +86,7 @@ def is_only(curves: Sequence[Curve], quality: FloatArray, is_reference: BoolArra
     basis = np.linalg.qr(np.column_stack(trivial[: 1 + (float(np.sqrt((noise**2).mean())) <= NOISELESS * spread)]))[0]
     probe = np.random.default_rng(1).standard_normal(quality.size)
     probe -= basis @ (basis.T @ probe)
+    # Search along a random vector, both ways, for a direction that is not trivial.
     bounds = np.array([(0.0, 0.0) if fixed else (-1.0, 1.0) for fixed in is_reference] + rules.bounds)
     matrices = []
     for rows in (rules.equal, rules.rising):

@@ -44,6 +44,7 @@ def order_of(score: FloatArray, mean: FloatArray, variance: FloatArray, noise: f
 
     Equal scores are ranked as the means are, and all their permutations count.
     """
+    # Papers in the order of their scores, on a grid that covers all perceived values.
     order = np.lexsort((mean, score), axis=0)
     m, v = np.take_along_axis(mean, order, 0), np.take_along_axis(variance, order, 0)
     sd = np.sqrt(v + noise)
@@ -51,12 +52,14 @@ def order_of(score: FloatArray, mean: FloatArray, variance: FloatArray, noise: f
     grid = low + np.linspace(0, 1, POINTS)[:, None] * (high - low)
     log = -(((grid - m[:, None]) / sd[:, None]) ** 2) / 2
     log -= np.log(np.array([_masses(row).sum(axis=0) for row in log]))[:, None]
+    # Forward and backward recursions along the order: the density of each perceived value given all.
     below, total = _passed(log)
     above = _passed(log[::-1, ::-1])[0][::-1, ::-1]
     share = np.exp((joint := log + below + above) - joint.max(axis=1, keepdims=True))
     share /= share.sum(axis=1, keepdims=True)
     deviation = grid - m[:, None]
     first, square = (share * deviation).sum(axis=1), (share * deviation**2).sum(axis=1)
+    # From perceived values to papers: regress on them, in the order of the arguments again.
     gain, back = v / (v + noise), np.argsort(order, axis=0)
     mean_moved, spread = (
         np.take_along_axis(value, back, 0) for value in (gain * first, gain**2 * square + gain * noise)
@@ -108,7 +111,7 @@ class Problem(NamedTuple):
     """Scores that inference uses: codes and standardised scores of reviews, shapes (E,), and their scale.
 
     ``log_noise`` is what weights add to the log noise variance per unit of ``-gamma``; ``unit`` holds mean and standard
-    deviation of the scores; ``known`` precisions and shifts of items from references, shape (2, N).
+    deviation of the scores; ``references`` precisions and shifts of items from references, shape (2, N).
     """
 
     who: IntArray
@@ -118,7 +121,7 @@ class Problem(NamedTuple):
     unit: tuple[float, float]
     rounding: float
     sizes: tuple[int, int]
-    known: FloatArray
+    references: FloatArray
 
     @property
     def load(self) -> IntArray:
@@ -200,8 +203,8 @@ def beliefs(problem: Problem, model: Model, state: State) -> tuple[FloatArray, F
         np.bincount(problem.what, rows[0] + rows[1], problem.sizes[1])
         for rows in (state.messages[::2], state.messages[1::2])
     ]
-    precision = 1.0 - model.kappa + messages[0] + problem.known[0]
-    return (messages[1] + problem.known[1]) / precision, 1.0 / precision
+    precision = 1.0 - model.kappa + messages[0] + problem.references[0]
+    return (messages[1] + problem.references[1]) / precision, 1.0 / precision
 
 
 def one_pass(problem: Problem, model: Model, state: State) -> Pass:
@@ -297,6 +300,7 @@ def _uses_scale(
 ) -> Step:
     """Sum over slopes and noises; offset and papers are Gaussian given these."""
     theta = model.theta
+    # Slope, offset prior and noise at each node.
     z, own, log_density = _grid(model, nodes)
     off, slope = z - theta["mu"], np.exp(z)
     middle, omega = theta["g0"] + theta["g1"] * slope, np.exp(2 * theta["log_omega"])
@@ -304,16 +308,19 @@ def _uses_scale(
     noise = common * by_weight[:, None] + problem.rounding
     total = slope**2 * v[:, None] + noise
     residual = score[:, None] - slope * m[:, None]
+    # Given a node, the offset is Gaussian: its precision, mean, and the marginal likelihood of the scores.
     precision = 1 / omega + (1 / total).sum(axis=0)
     offset = (middle / omega + (residual / total).sum(axis=0)) / precision
     residual -= offset
     weighted = residual / total
     squares = (offset - middle) ** 2 / omega + (weighted * residual).sum(axis=0)
     log = log_density - 0.5 * (np.log(2 * np.pi * total).sum(axis=0) + np.log(omega * precision) + squares)
+    # Weights of the nodes.
     top = log.max(axis=0)
     share = np.exp(log - top)
     whole = share.sum(axis=0)
     share /= whole
+    # Moments of papers and of the reviewer, averaged over nodes.
     square = (share * noise / total).sum(axis=1) + v * (share * slope**2 * (weighted**2 + total**-2 / precision)).sum(
         axis=1
     )
@@ -434,15 +441,18 @@ def _most(moved: FloatArray) -> float:
     return max(float(np.sort(moved, axis=None)[-1 - moved.size // ONE_IN]), float(moved.max()) / FURTHER)
 
 
-def moves(problem: Problem, model: Model, state: State, found: Pass) -> Moves:
+def moves(problem: Problem, model: Model, state: State, result: Pass) -> Moves:
     """Return what a pass changed, apart from the scale of qualities, which scores do not determine."""
-    new = rescaled(problem, model, found, found.state)
-    seen, sd = problem.counts > 0, np.sqrt(found.variance)
-    mean = np.abs(beliefs(problem, model, new)[0] - found.mean) / sd
+    # Means, on the scale from before.
+    new = rescaled(problem, model, result, result.state)
+    seen, sd = problem.counts > 0, np.sqrt(result.variance)
+    mean = np.abs(beliefs(problem, model, new)[0] - result.mean) / sd
+    # Messages, by what they do to a paper's standardised mean and variance.
     change = new.messages - state.messages
-    effect = np.abs(change[:2] - np.array([0 * change[0], change[0] * found.mean[problem.what]]))
+    effect = np.abs(change[:2] - np.array([0 * change[0], change[0] * result.mean[problem.what]]))
     scaled = effect * np.array([sd[problem.what] ** 2, sd[problem.what]])
     active = problem.load > 0
+    # Nodes that the model uses: places by their spread, and spreads by their logarithm.
     kinds = [row for row in (0, 2, 4, 6) if (row % 4 == 0 or model.own) and (row < 4 or model.orders)]
     moved = [np.abs(new.nodes[row] - state.nodes[row]) / state.nodes[row + 1] for row in kinds]
     wider = [np.abs(np.log(new.nodes[row + 1] / state.nodes[row + 1])) for row in kinds]
@@ -490,6 +500,7 @@ def gain_left(problem: Problem, model: Model, state: State, names: list[str]) ->
 
     Derivatives are differences of each reviewer's log evidence at fixed messages, which do not matter at a fixed point.
     """
+    # Slopes of the log evidence by reviewer, and of the prior.
     base, informative = evidences(problem, model, state), problem.load > 1
     each, prior, curvature = [], [], []
     for name in names:
@@ -497,11 +508,13 @@ def gain_left(problem: Problem, model: Model, state: State, names: list[str]) ->
         each.append((evidences(problem, model._replace(theta=there), state) - base)[informative] / DIFFERENCE)
         prior.append((log_prior(there) - log_prior(back)) / (2 * DIFFERENCE))
         curvature.append(_curvature(model.theta, name))
+    # The information is the sum of outer products of the slopes, less the common part, plus the prior's.
     slopes = np.array(each)
     total = slopes.sum(axis=1)
     slope = total + prior
     information = slopes @ slopes.T - 0.9 * np.outer(total, total) / max(problem.sizes[0], 1) + np.diag(curvature)
     information += np.diag(RIDGE * np.diag(information) + 1e-3)
+    # Hyperparameters at a bound that they push against stay there.
     outwards = [
         (model.theta[name] <= BOUNDS[name][0] and push < 0) or (model.theta[name] >= BOUNDS[name][1] and push > 0)
         for name, push in zip(names, slope, strict=True)
@@ -565,9 +578,11 @@ def scores_used(scored: Table, weights: Mapping[Pair, float] | None) -> Scores:
     low, high = np.full(len(people), np.inf), np.full(len(people), -np.inf)
     np.minimum.at(low, who, score)
     np.maximum.at(high, who, score)
+    # Reviewers whose equal scores are no coincidence are left out, unless there are many of them.
     idle = (load > 1) & (low == high) & (_equal(score) ** np.maximum(load - 1.0, 0.0) < BY_CHANCE)
     kept = ~(idle if idle.sum() * IDLE_ONE_IN <= (load > 0).sum() else np.zeros_like(idle))[who]
     logs = np.zeros(who.size) if weights is None else np.log([weights.get(pair, 1.0) for pair in scored.score])
+    # Standardise; equal scores add rounding noise.
     own = score[kept]
     spread = float(own.std())
     unit = float(own.mean()), 1.0 if spread <= 1e-12 * np.abs(own).max() else spread
@@ -649,7 +664,7 @@ FEW = 400
 class PrintedState:
     """The state of an answer as arrays, if it fits the scores."""
 
-    def __init__(self, findings: Findings, answer: Answer, scored: Table, heard: Scores) -> None:
+    def __init__(self, findings: Findings, answer: Answer, scored: Table, scores: Scores) -> None:
         model = answer.get("model", "an object")
         listed = answer.get("hyperparameters", "an object", within=model)
         theta = {name: answer.get(name, "a number", within=listed) for name in listed}
@@ -657,7 +672,7 @@ class PrintedState:
         kappa, half = (answer.get(key, "a number", within=model) for key in ("kappa", "half_log_determinant"))
         expected = {*ALWAYS, *(["log_own"] * own), *(["logit_w", "log_s_r"] * orders)}
         self.names = sorted(theta)
-        weighted = bool(heard.problem.log_noise.any())
+        weighted = bool(scores.problem.log_noise.any())
         findings.expect(
             expected <= set(theta) <= expected | {"gamma"}, "model.hyperparameters: some are missing or unknown"
         )
@@ -670,30 +685,32 @@ class PrintedState:
             low, high = BOUNDS[name]
             beyond = BEYOND if name in OF_SCALE else ROUNDING
             findings.expect(low - beyond <= value <= high + beyond, f"model.hyperparameters.{name}: out of its bounds")
-        self.model = Model({"gamma": 0.0, "log_own": 0.0, **theta}, own, orders, kappa, _strength(heard, kappa), half)
-        self.state = State(np.zeros((4, heard.problem.who.size)), np.ones((8, heard.problem.sizes[0])))
-        _fill(findings, answer, scored, heard, self)
+        self.model = Model({"gamma": 0.0, "log_own": 0.0, **theta}, own, orders, kappa, _strength(scores, kappa), half)
+        self.state = State(np.zeros((4, scores.problem.who.size)), np.ones((8, scores.problem.sizes[0])))
+        _fill(findings, answer, scored, scores, self)
 
 
-def _strength(heard: Scores, kappa: float) -> float:
+def _strength(scores: Scores, kappa: float) -> float:
     """Return how strongly the papers of a reviewer are shrunk towards each other."""
-    load, count = heard.problem.load, heard.problem.counts
+    load, count = scores.problem.load, scores.problem.counts
     pairs = count.sum() - np.count_nonzero(load)
     return float(kappa / (pairs / np.count_nonzero(count))) if kappa and pairs else 0.0
 
 
-def _fill(findings: Findings, answer: Answer, scored: Table, heard: Scores, read: PrintedState) -> None:
+def _fill(findings: Findings, answer: Answer, scored: Table, scores: Scores, read: PrintedState) -> None:
     """Write messages and nodes of an answer to a state."""
     model, state = read.model, read.state
     listed = answer.get("model", "an object")
-    pairs = [(scored.reviewers[j], scored.items[i]) for j, i in zip(heard.problem.who, heard.problem.what, strict=True)]
+    pairs = [
+        (scored.reviewers[j], scored.items[i]) for j, i in zip(scores.problem.who, scores.problem.what, strict=True)
+    ]
     places = {pair: place for place, pair in enumerate(pairs)}
     listed_pairs = answer.rows("reviews", {"reviewer": "a name", "item": "a name"}, within=listed)
     if findings.same_rows("model.reviews", listed_pairs, pairs):
         size = 4 if model.kappa else 2
         for pair, row in zip(listed_pairs, answer.get("reviews", "a list", within=listed), strict=True):
             state.messages[:size, places[pair]] = answer.numbers("messages", size, within=row)
-    people = {scored.reviewers[j]: j for j in np.unique(heard.problem.who).tolist()}
+    people = {scored.reviewers[j]: j for j in np.unique(scores.problem.who).tolist()}
     named = [who for (who,) in answer.rows("reviewers", {"reviewer": "a name"}, within=listed)]
     if findings.same_rows("model.reviewers", named, people):
         kinds = np.arange(8).reshape(2, 2, 2)[: 1 + model.orders, : 1 + model.own].ravel()
@@ -707,13 +724,15 @@ def _fill(findings: Findings, answer: Answer, scored: Table, heard: Scores, read
     findings.expect(least, "model.reviews: messages of a precision below 0")
 
 
-def check_rest(findings: Findings, answer: Answer, heard: Scores, read: PrintedState, found: Pass, null: float) -> bool:
+def check_converged(
+    findings: Findings, answer: Answer, scores: Scores, read: PrintedState, result: Pass, null: float
+) -> bool:
     """Check the evidence against the state, and by a pass and slopes of the evidence whether it has converged.
 
     Returns whether the evidence is that of the state, without which nothing follows from it.
     """
-    problem, model, status = heard.problem, read.model, answer.get("status", "a text")
-    for key, value in (("evidence", found.evidence), ("null_evidence", null)):
+    problem, model, status = scores.problem, read.model, answer.get("status", "a text")
+    for key, value in (("evidence", result.evidence), ("null_evidence", null)):
         claimed = answer.get(f"model.{key}", "a number")
         words = f"model.{key}: says {claimed:.13g}, found {value:.13g}"
         if not findings.expect(abs(claimed - value) <= EVIDENCE * max(1.0, abs(value)), words):
@@ -723,7 +742,7 @@ def check_rest(findings: Findings, answer: Answer, heard: Scores, read: PrintedS
         findings.not_checked("model.half_log_determinant: not recomputed for a table of this size")
     else:
         findings.same("model.half_log_determinant", round(model.log_determinant, 6), round(determinant, 6))
-    signal = found.evidence >= null + SIGNAL
+    signal = result.evidence >= null + SIGNAL
     if not findings.expect(signal == (status != NO_SIGNAL), f"status: {status}, and the evidence says otherwise"):
         return True
     words = "model: that no other kind of it (own noise, ordinal reviewers, likeness) has more evidence is not checked"
@@ -741,7 +760,7 @@ def check_rest(findings: Findings, answer: Answer, heard: Scores, read: PrintedS
             words = f"status: after a step, differences between reviewers may explain the scores {gain:.3g} nats better"
             findings.not_checked(words, decisive=True)
         return True
-    moved, gain = moves(problem, model, read.state, found), gain_left(problem, model, read.state, read.names)
+    moved, gain = moves(problem, model, read.state, result), gain_left(problem, model, read.state, read.names)
     # Hyperparameters may end on a plateau, which steps leave slowly.
     for size, tolerance, false, why in (
         (moved.mean, MEAN, FALSE, "a pass moves means by {:.3g} standard errors"),
@@ -759,16 +778,16 @@ def check_rest(findings: Findings, answer: Answer, heard: Scores, read: PrintedS
 
 def _half_log_determinant(problem: Problem, model: Model) -> float | None:
     """Return half the log determinant of the prior precision of the papers; None for too many."""
-    known = np.flatnonzero(problem.counts)
+    reviewed = np.flatnonzero(problem.counts)
     if not model.strength:
         return 0.0
-    if known.size > FEW:
+    if reviewed.size > FEW:
         return None
     place = np.zeros(problem.sizes[1], np.int64)
-    place[known] = np.arange(known.size)
-    shared = np.zeros((known.size, problem.sizes[0]))
+    place[reviewed] = np.arange(reviewed.size)
+    shared = np.zeros((reviewed.size, problem.sizes[0]))
     shared[place[problem.what], problem.who] = problem.load[problem.who] ** -0.5
-    laplacian = np.diag(problem.counts[known].astype(np.float64)) - shared @ shared.T
+    laplacian = np.diag(problem.counts[reviewed].astype(np.float64)) - shared @ shared.T
     mean = float(np.diag(laplacian).mean())
-    matrix = (1 - model.kappa) * np.eye(known.size) + model.kappa * laplacian / mean
+    matrix = (1 - model.kappa) * np.eye(reviewed.size) + model.kappa * laplacian / mean
     return float(np.linalg.slogdet(matrix)[1]) / 2

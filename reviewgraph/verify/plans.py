@@ -45,7 +45,7 @@ def verify_plan(answer: Answer, rules: PlainRules, target: str, *, named: bool) 
     if not findings.expect(status in REACHING | PARTIAL | OTHER, f"status: there is none called {status!r}"):
         return findings
     _counts(findings, answer, rules, pairs)
-    infeasible = status in ("infeasible",)
+    infeasible = status == "infeasible"
     if not infeasible:
         check_rules(findings, rules, pairs)
     _panels(findings, answer, rules, None if infeasible else pairs)

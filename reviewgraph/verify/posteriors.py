@@ -24,7 +24,7 @@ from reviewgraph.verify.passes import (
     Scores,
     State,
     beliefs,
-    check_rest,
+    check_converged,
     converged_with,
     fit_averages,
     one_pass,
@@ -77,15 +77,17 @@ def loops(
     a slope.
     """
     who, what, theta = problem.who, problem.what, model.theta
+    # The model linearised in slopes: of each review its slope, noise, and factors of offset and slope.
     slope, _, _, noise, ordinal = people[:, who]
     tau = np.sqrt((np.exp(2 * theta["log_tau_left"]) + np.exp(2 * theta["log_tau_right"])) / 2)
     shared = np.array([np.full(who.size, np.exp(theta["log_omega"])), (mean[what] + theta["g1"]) * slope * tau]).T
     precise, alone = (1 - ordinal) * slope**2 / noise, ordinal * messages[0]
-    load, seen = problem.load[who], np.flatnonzero((problem.counts > 0) | (problem.known[0] > 0))
+    load, seen = problem.load[who], np.flatnonzero((problem.counts > 0) | (problem.references[0] > 0))
     degree = np.bincount(what, 1 - 1 / load, problem.sizes[1])[seen].mean()
     alike = np.full(who.size, model.kappa / degree if model.kappa else 0.0)
-    base = 1 - model.kappa + problem.known[0] + np.bincount(what, alone, problem.sizes[1])
+    base = 1 - model.kappa + problem.references[0] + np.bincount(what, alone, problem.sizes[1])
 
+    # The exact joint precision of the items: offset and slope of every reviewer integrated out.
     place = np.zeros(problem.sizes[1], np.int64)
     place[seen] = np.arange(seen.size)
     exact = np.diag((base + np.bincount(what, precise + alike, problem.sizes[1]))[seen])
@@ -96,6 +98,7 @@ def loops(
         both = shared[rows] * np.sqrt(precise[rows])[:, None]
         middle = np.linalg.inv(noise[rows[0]] * np.eye(2) + inside[who[rows[0]]])
         exact[here] -= both @ middle @ both.T + alike[rows[0]] / rows.size
+    # Over it, what message passing believes of the same model.
     converged = _settled(problem, model, base, shared, precise, noise, alike, messages)[seen]
     factor = np.ones(problem.sizes[1])
     factor[seen] = np.maximum(np.diag(np.linalg.inv(exact)) * converged, 1.0)
@@ -180,13 +183,13 @@ class Implied(NamedTuple):
 
     def bent(self) -> FloatArray:
         """Return the variance that shared curvature adds, shape (N,)."""
-        known, added = np.isfinite(self.mean), np.full(self.mean.size, np.nan)
-        added[known] = bend(self.mean[known])
+        finite, added = np.isfinite(self.mean), np.full(self.mean.size, np.nan)
+        added[finite] = bend(self.mean[finite])
         return added
 
 
 def implied_by(
-    heard: Scores,
+    scores: Scores,
     read: PrintedState,
     final: Pass,
     null: Averages,
@@ -196,7 +199,7 @@ def implied_by(
     signal: bool,
 ) -> Implied:
     """Return what follows from the state; references enter after inference."""
-    problem, model, state = heard.problem, read.model, read.state
+    problem, model, state = scores.problem, read.model, read.state
     load, unit = problem.load, problem.unit
     if signal:
         seen = load > 0
@@ -208,35 +211,35 @@ def implied_by(
         state = State(np.array([precision, shift, 0 * shift, 0 * shift]), state.nodes)
         model = model._replace(kappa=0.0)
     line = unit[0] + unit[1] * offset, unit[1] * slope
-    known, listed = problem, np.empty((4, 0))
+    informed, anchors = problem, np.empty((4, 0))
     if references:
         mean, variance = _seen(problem, *beliefs(problem, model, state))
-        listed = _read_references(mean, variance, references, line)
-        known = problem._replace(
-            known=np.array([np.bincount(listed[0].astype(int), row, problem.sizes[1]) for row in listed[2:4]])
+        anchors = _read_references(mean, variance, references, line)
+        informed = problem._replace(
+            references=np.array([np.bincount(anchors[0].astype(int), row, problem.sizes[1]) for row in anchors[2:4]])
         )
     people = final.people
     if not signal:
         alike = np.where(load > 0, 1.0, np.nan)
         people = np.array([slope * alike, offset * alike, 0 * alike, null.noise * alike, 0 * alike])
     elif references:
-        state = converged_with(known, model, state)
-        people = one_pass(known, model, state).people
+        state = converged_with(informed, model, state)
+        people = one_pass(informed, model, state).people
         slope, offset = (float(np.average(people[row, load > 0], weights=load[load > 0])) for row in (0, 1))
         line = unit[0] + unit[1] * offset, unit[1] * slope
-    mean, variance = _seen(known, *beliefs(known, model, state))
+    mean, variance = _seen(informed, *beliefs(informed, model, state))
     raised = np.ones(problem.sizes[1])
-    implied = Implied(mean, variance, raised, state.messages, people, line, listed, 1.0 - model.kappa, exact=True)
+    implied = Implied(mean, variance, raised, state.messages, people, line, anchors, 1.0 - model.kappa, exact=True)
     if not signal or problem.who.size > MOST_REVIEWS:
         return implied
     if np.count_nonzero(np.isfinite(mean)) <= MOST_ITEMS:
-        return implied._replace(loops=loops(known, model, mean, variance, state.messages, people))
+        return implied._replace(loops=loops(informed, model, mean, variance, state.messages, people))
     return implied._replace(loops=((error / line[1]) ** 2 - implied.bent()) / variance, exact=False)
 
 
 def _seen(problem: Problem, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return beliefs on the items that have a score or a reference, NaN for the others."""
-    seen = (problem.counts > 0) | (problem.known[0] > 0)
+    seen = (problem.counts > 0) | (problem.references[0] > 0)
     return np.where(seen, mean, np.nan), np.where(seen, variance, np.nan)
 
 
@@ -268,25 +271,28 @@ NODES = np.linspace(-4.0, 4.0, 11)
 TRIFLE, FAR = 1e-12, 1e4
 
 
-def gain(heard: Scores, model: Model) -> dict[str, float] | None:
+def gain(scores: Scores, model: Model) -> dict[str, float] | None:
     """Predict the ranking of held-out reviewers, fold by fold, by qualities and by averages; None for too few."""
-    load = np.bincount(heard.problem.who, minlength=heard.problem.sizes[0])
+    load = np.bincount(scores.problem.who, minlength=scores.problem.sizes[0])
+    # Folds of reviewers of two reviews or more.
     several = np.flatnonzero(load > 1)
     fold = np.full(load.size, FOLDS)
     fold[several] = np.random.default_rng(0).permutation(several.size) % FOLDS
     parts: list[FloatArray] = []
     for number in range(FOLDS):
-        held_out = fold[heard.who] == number
-        covered = np.bincount(heard.what[~held_out], minlength=heard.problem.sizes[1]) > 0
-        predicted = held_out & heard.kept & covered[heard.what]
-        predicted &= (np.bincount(heard.who[predicted], minlength=load.size) > 1)[heard.who]
+        # Predict the scores that a fold gave to papers which the others cover.
+        held_out = fold[scores.who] == number
+        covered = np.bincount(scores.what[~held_out], minlength=scores.problem.sizes[1]) > 0
+        predicted = held_out & scores.kept & covered[scores.what]
+        predicted &= (np.bincount(scores.who[predicted], minlength=load.size) > 1)[scores.who]
         if predicted.any():
-            item = heard.what[predicted]
-            quality, average = _qualities(heard, model, ~held_out), _averages(heard, ~held_out)
-            parts.append(np.array([heard.who[predicted], heard.score[predicted], quality[item], average[item]]))
+            item = scores.what[predicted]
+            quality, average = _qualities(scores, model, ~held_out), _averages(scores, ~held_out)
+            parts.append(np.array([scores.who[predicted], scores.score[predicted], quality[item], average[item]]))
         if sum(part.shape[1] for part in parts) >= ENOUGH_REVIEWS:
             break
     who, *values = np.concatenate(parts, axis=1) if parts else np.empty((4, 0))
+    # Squared errors of ranks, by reviewer.
     names, code = np.unique(who, return_inverse=True)
     if names.size < FEWEST:
         return None
@@ -295,6 +301,7 @@ def gain(heard: Scores, model: Model) -> dict[str, float] | None:
     if not averaged.sum() > 0:
         return None
     relative = 1 - float(corrected.sum() / averaged.sum())
+    # Standard error of the ratio, from the deviations of the reviewers.
     deviation = np.bincount(code, averaged - corrected - relative * averaged)
     variance = 2 * float((deviation**2).sum()) * deviation.size / (deviation.size - 1)
     return {
@@ -306,18 +313,18 @@ def gain(heard: Scores, model: Model) -> dict[str, float] | None:
     }
 
 
-def _averages(heard: Scores, kept: BoolArray) -> FloatArray:
+def _averages(scores: Scores, kept: BoolArray) -> FloatArray:
     """Return averages over the reviews kept, shrunk towards their mean."""
-    what, score, size = heard.what[kept], heard.score[kept], heard.problem.sizes[1]
-    fit = fit_averages(what, score, LEAST_NOISE * max(float(heard.score.var()), LEAST_NOISE))
+    what, score, size = scores.what[kept], scores.score[kept], scores.problem.sizes[1]
+    fit = fit_averages(what, score, LEAST_NOISE * max(float(scores.score.var()), LEAST_NOISE))
     ratio = fit.slope**2 / fit.noise
     part = ratio / (1 + ratio * np.bincount(what, minlength=size))
     return np.asarray(fit.mean + part * np.bincount(what, score - fit.mean, size))
 
 
-def _qualities(heard: Scores, model: Model, kept: BoolArray) -> FloatArray:
-    problem = heard.problem.only(kept[heard.kept])
-    return swept(problem._replace(known=0 * problem.known), model, FOLD_SWEEPS)
+def _qualities(scores: Scores, model: Model, kept: BoolArray) -> FloatArray:
+    problem = scores.problem.only(kept[scores.kept])
+    return swept(problem._replace(references=0 * problem.references), model, FOLD_SWEEPS)
 
 
 def _ranks_within(value: FloatArray, code: IntArray) -> FloatArray:
@@ -334,15 +341,16 @@ def _squares(truth: FloatArray, prediction: FloatArray) -> FloatArray:
     return np.asarray((truth - slope * prediction) ** 2)
 
 
-def misfits(heard: Scores, model: Model, state: Implied, *, signal: bool) -> FloatArray:
+def misfits(scores: Scores, model: Model, state: Implied, *, signal: bool) -> FloatArray:
     """Return mean square, agreement and p-value of each reviewer, shape (3, M), NaN where undefined.
 
     A reviewer's scores are compared with what all others imply for the papers, whatever their level.
     """
     from scipy.special import chndtr, ndtr
 
-    problem = heard.problem
+    problem = scores.problem
     who, what, size = problem.who, problem.what, problem.sizes[0]
+    # Beliefs on papers without each review, and the population of reviewers.
     cavity = 1 / state.variance[what] - state.messages[0] - state.messages[2]
     mean = (state.mean[what] / state.variance[what] - state.messages[1] - state.messages[3]) / cavity
     variance = state.loops[what] / cavity
@@ -359,13 +367,16 @@ def misfits(heard: Scores, model: Model, state: Implied, *, signal: bool) -> Flo
     def within(value: FloatArray) -> FloatArray:
         return np.asarray(value - (summed(weight * value) / np.where(count, total, 1.0))[who])
 
+    # Residuals and regression on the beliefs, levels free.
     score, mean = within(problem.score), within(mean)
     square, spread = summed(weight * (score - slope * mean) ** 2), summed(weight * mean**2)
     cross, freedom = summed(weight * mean * score), np.maximum(count - 1, 1.0)
+    # Variances that papers, noise and rounding contribute, to be weighted per node.
     kinds = (variance, factor, np.ones(who.size))
     of_cross = [summed((weight * mean) ** 2 * kind) for kind in kinds]
     of_square = [summed(weight * (1 - weight / total[who]) * kind) / freedom for kind in kinds]
     differ, worse = spread > TRIFLE * count, np.zeros((2, size))
+    # Tail probabilities, averaged over the population: a large residual, and a low agreement.
     for part, a, s in zip(share, slopes, noises, strict=True):
         scale, error = (
             sum(term * kind for term, kind in zip((a**2, s, rounding), each, strict=True))
@@ -512,7 +523,7 @@ def check_probabilities(
 ) -> None:
     """Check selection probabilities: each is that of exceeding one common threshold.
 
-    ``known`` holds the quality, higher is better, and the standard error of each paper.
+    ``beliefs_of`` holds the quality, higher is better, and the standard error of each paper.
     """
     if not 0 < count < len(beliefs_of):
         certain = float(count > 0)
@@ -559,45 +570,45 @@ def check_posterior(
     status = answer.get("status", "a text")
     if not findings.expect(status in STATUSES, f"status: there is none called {status!r}"):
         return None
-    heard = scores_used(scored, wanted.weights)
-    read = PrintedState(findings, answer, scored, heard)
+    scores = scores_used(scored, wanted.weights)
+    read = PrintedState(findings, answer, scored, scores)
     if findings.wrong:
         return None
-    null = fit_averages(heard.problem.what, heard.problem.score, heard.problem.rounding)
-    final = one_pass(heard.problem, read.model, read.state)
-    if not check_rest(findings, answer, heard, read, final, null.evidence):
+    null = fit_averages(scores.problem.what, scores.problem.score, scores.problem.rounding)
+    final = one_pass(scores.problem, read.model, read.state)
+    if not check_converged(findings, answer, scores, read, final, null.evidence):
         return None
     signal, sign = status != NO_SIGNAL, -1.0 if scored.lower_is_better else 1.0
     codes = {item: place for place, item in enumerate(scored.items)}
     references = {codes[item]: sign * value for item, value in wanted.references.items() if item in codes}
     error = np.array([rows[item].standard_error for item in scored.items], np.float64)
-    told = implied_by(heard, read, final, null, dict(sorted(references.items())), error, signal=signal)
-    if not told.exact:
-        fewer = bool(np.any(told.loops < 1 - SUMS))
+    implied = implied_by(scores, read, final, null, dict(sorted(references.items())), error, signal=signal)
+    if not implied.exact:
+        fewer = bool(np.any(implied.loops < 1 - SUMS))
         findings.expect(not fewer, "standard_error: smaller than messages alone give")
         findings.not_checked("standard errors: what loops in the reviews add is not recomputed in large tables")
-    _items(findings, scored, rows, told)
-    _gain(findings, answer, heard, read.model if signal else None)
-    _reviewers(findings, answer, scored, heard, read.model, told, signal=signal)
+    _items(findings, scored, rows, implied)
+    _gain(findings, answer, scores, read.model if signal else None)
+    _reviewers(findings, answer, scored, scores, read.model, implied, signal=signal)
     accounts = answer.content.get("accounts", [])
     findings.same("accounts", [str(account.get("item")) for account in accounts], list(wanted.explained))
     for place, account in enumerate(accounts):
-        _account(findings, f"accounts[{place}]", account, scored, heard, told, rows)
-    names = zip(scored.items, told.errors()[0].tolist(), strict=True)
+        _account(findings, f"accounts[{place}]", account, scored, scores, implied, rows)
+    names = zip(scored.items, implied.errors()[0].tolist(), strict=True)
     return {item: error for item, error in names if not math.isnan(error)}
 
 
-def _items(findings: Findings, scored: Table, rows: Mapping[str, Any], told: Implied) -> None:
+def _items(findings: Findings, scored: Table, rows: Mapping[str, Any], implied: Implied) -> None:
     """Compare qualities and standard errors with those of the state."""
-    sign, size = -1.0 if scored.lower_is_better else 1.0, told.line[1]
-    errors = told.errors()[1]
+    sign, size = -1.0 if scored.lower_is_better else 1.0, implied.line[1]
+    errors = implied.errors()[1]
     enough = len(scored.score) >= LEAST_SCORES
     for place, item in enumerate(scored.items):
-        row, known = rows[item], math.isfinite(told.mean[place])
-        quality = sign * float(told.quality[place]) if known else None
+        row, is_known = rows[item], math.isfinite(implied.mean[place])
+        quality = sign * float(implied.quality[place]) if is_known else None
         words = f"{item}, quality: says {shown(row.quality)}, the model gives {shown(quality)}"
         findings.expect(_near(row.quality, quality, size), words)
-        error = float(errors[place]) if known and enough else None
+        error = float(errors[place]) if is_known and enough else None
         words = f"{item}, standard_error: says {shown(row.standard_error)}, the model gives {shown(error)}"
         findings.expect(_near(row.standard_error, error, 0.0), words)
     findings.check("qualities: those of the model, message by message")
@@ -620,9 +631,9 @@ def _compare(findings: Findings, place: str, claimed: Any, actual: Mapping[str, 
         findings.expect(same, f"{place}.{key}: says {shown(printed)}, found {shown(value)}")
 
 
-def _gain(findings: Findings, answer: Answer, heard: Scores, model: Model | None) -> None:
+def _gain(findings: Findings, answer: Answer, scores: Scores, model: Model | None) -> None:
     """Recompute the gain of the correction from held-out reviewers."""
-    claimed, actual = answer.content.get("gain"), None if model is None else gain(heard, model)
+    claimed, actual = answer.content.get("gain"), None if model is None else gain(scores, model)
     if not findings.expect((claimed is None) == (actual is None), "gain: printed without enough data, or missing"):
         return
     if claimed is not None and actual is not None:
@@ -631,13 +642,13 @@ def _gain(findings: Findings, answer: Answer, heard: Scores, model: Model | None
 
 
 def _reviewers(
-    findings: Findings, answer: Answer, scored: Table, heard: Scores, model: Model, told: Implied, *, signal: bool
+    findings: Findings, answer: Answer, scored: Table, scores: Scores, model: Model, implied: Implied, *, signal: bool
 ) -> None:
     """Recompute the misfit of each reviewer."""
     claimed = answer.rows("reviewers", {"reviewer": "a name", "scores": "a whole number"})
     if not findings.same_rows("reviewers", claimed, scored.loads().items()):
         return
-    misfit_of = misfits(heard, model, told, signal=signal)
+    misfit_of = misfits(scores, model, implied, signal=signal)
     tested = int(np.isfinite(misfit_of[2]).sum())
     rows = {str(row["reviewer"]): row for row in answer.content["reviewers"]}
     for place, who in enumerate(scored.reviewers):
@@ -654,32 +665,38 @@ def _reviewers(
 
 
 def _account(
-    findings: Findings, place: str, account: Any, scored: Table, heard: Scores, told: Implied, rows: Mapping[str, Any]
+    findings: Findings,
+    place: str,
+    account: Any,
+    scored: Table,
+    scores: Scores,
+    implied: Implied,
+    rows: Mapping[str, Any],
 ) -> None:
     """Compare the contributions to a quality with the messages."""
     item = str(account.get("item"))
     if not findings.expect(item in rows, f"{place}.item: there is no paper {item}"):
         return
-    contributions = _made_of(item, scored, heard, told)
+    contributions = _made_of(item, scored, scores, implied)
     code = scored.items.index(item)
     head = {"quality": rows[item].quality, "average": rows[item].average, "middle": contributions.pop("middle")}
-    head["standard_error"] = float(told.errors()[1][code])
-    _compare(findings, place, account, head, told.line[1])
+    head["standard_error"] = float(implied.errors()[1][code])
+    _compare(findings, place, account, head, implied.line[1])
     parts = account.get("parts", [])
     if findings.same(f"{place}.parts", len(parts), len(contributions["parts"])):
         for number, (printed, part) in enumerate(zip(parts, contributions["parts"], strict=True)):
-            _compare(findings, f"{place}.parts[{number}]", printed, part, told.line[1])
+            _compare(findings, f"{place}.parts[{number}]", printed, part, implied.line[1])
     findings.check(f"{place}: each part of the quality of {item}, by the messages")
 
 
-def _made_of(item: str, scored: Table, heard: Scores, state: Implied) -> dict[str, Any]:
+def _made_of(item: str, scored: Table, scores: Scores, state: Implied) -> dict[str, Any]:
     """Return the contributions to a quality: reviews, likeness, references, the prior."""
     sign, code = -1.0 if scored.lower_is_better else 1.0, scored.items.index(item)
     (middle, scale), variance = state.line, float(state.variance[code])
-    typical = (middle - heard.problem.unit[0]) / heard.problem.unit[1]
-    severity = heard.problem.unit[1] * (typical - state.people[1]) + 0.0
-    place = np.full(heard.who.size, -1)
-    place[heard.kept] = np.arange(np.count_nonzero(heard.kept))
+    typical = (middle - scores.problem.unit[0]) / scores.problem.unit[1]
+    severity = scores.problem.unit[1] * (typical - state.people[1]) + 0.0
+    place = np.full(scores.who.size, -1)
+    place[scores.kept] = np.arange(np.count_nonzero(scores.kept))
 
     def part(
         source: str,
@@ -704,10 +721,10 @@ def _made_of(item: str, scored: Table, heard: Scores, state: Implied) -> dict[st
         }
 
     parts, alike = [], []
-    for row in sorted(np.flatnonzero(heard.what == code).tolist(), key=lambda row: int(heard.who[row])):
-        who, row_kept = int(heard.who[row]), int(place[row])
+    for row in sorted(np.flatnonzero(scores.what == code).tolist(), key=lambda row: int(scores.who[row])):
+        who, row_kept = int(scores.who[row]), int(place[row])
         messages = state.messages[:, row_kept] if row_kept >= 0 else np.zeros(4)
-        parts.append(part("review", (messages[0], messages[1]), who, float(heard.score[row]), is_review=True))
+        parts.append(part("review", (messages[0], messages[1]), who, float(scores.score[row]), is_review=True))
         alike.append(part("likeness", (messages[2], messages[3]), who))
     parts += alike if state.prior < 1 else []
     for number, value, precision, shift in state.references.T.tolist():

@@ -244,13 +244,13 @@ def misfits(value: Any, schema: Any, place: str = "") -> Iterator[str]:
         for number, row in enumerate(value):
             yield from misfits(row, schema[0], f"{place}[{number}]")
     else:
-        known = {key.rstrip("?~"): key for key in schema}
+        keys = {key.rstrip("?~"): key for key in schema}
         for name, part in value.items():
             inside = f"{place}.{name}" if place else name
-            if name not in known:
+            if name not in keys:
                 yield f"found a key {cut(inside)}, which no such answer has"
-            elif part is not None or "?" not in known[name]:
-                yield from misfits(part, schema[known[name]], inside)
+            elif part is not None or "?" not in keys[name]:
+                yield from misfits(part, schema[keys[name]], inside)
 
 
 def unseen(value: Any, schema: Any, place: str = "") -> Iterator[tuple[str, Any]]:
