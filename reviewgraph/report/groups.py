@@ -86,7 +86,11 @@ def lay_out(place: FloatArray, radius: FloatArray, piece: IntArray, width: float
     x = y = row = 0.0
     for nodes in pieces:
         box = _box(nodes.size, radius, width, alone=len(pieces) == 1)
-        local = _piece(place[nodes], radius[nodes], box)
+        # Places from the upper left corner of the component.
+        local = np.full((1, 2), radius[nodes[0]])
+        if nodes.size > 1:
+            local = _pushed_apart(_fitted(place[nodes], radius[nodes], box), radius[nodes], box)
+            local = local - (local - radius[nodes, None]).min(axis=0)
         # Components are set in rows like words in a text.
         extent = (local + radius[nodes, None]).max(axis=0)
         if x and x + extent[0] > width:
@@ -103,14 +107,6 @@ def _box(size: int, radius: FloatArray, width: float, *, alone: bool) -> tuple[f
     if alone or share > 0.6:
         return width, height
     return width * math.sqrt(share), height * math.sqrt(share)
-
-
-def _piece(place: FloatArray, radius: FloatArray, box: tuple[float, float]) -> FloatArray:
-    """Return places relative to the upper left corner of the component."""
-    if radius.size == 1:
-        return np.full((1, 2), radius[0])
-    places = _pushed_apart(_fitted(place, radius, box), radius, box)
-    return np.asarray(places - (places - radius[:, None]).min(axis=0))
 
 
 def _spread(n: int, links: IntArray, weight: FloatArray) -> FloatArray:
@@ -230,7 +226,8 @@ def group_map(groups: Groups, width: int) -> Drawing:
     _lines(drawing, place, links[groups.thin], "link weak")
     _lines(drawing, place, groups.extra, "link extra")
     if few:
-        _papers(drawing, groups, place[n:])
+        for name, cut, (x, y) in zip(groups.papers, groups.cut.tolist(), place[n:].tolist(), strict=True):
+            mark(drawing, x, y, "diamond" if cut else "paper", name)
     _circles(drawing, groups, place[:n], size)
     _labels(drawing, groups, place if few else place[:n], radius if few else size, top - 6)
     return drawing
@@ -247,11 +244,6 @@ def _meanings(groups: Groups) -> list[tuple[str, str]]:
 def _lines(drawing: Drawing, place: FloatArray, links: IntArray, kind: str) -> None:
     ends = place[links].round(1).tolist()
     drawing.path("".join(f"M{a:g} {b:g}L{c:g} {d:g}" for (a, b), (c, d) in ends), kind)
-
-
-def _papers(drawing: Drawing, groups: Groups, place: FloatArray) -> None:
-    for name, cut, (x, y) in zip(groups.papers, groups.cut.tolist(), place.tolist(), strict=True):
-        mark(drawing, x, y, "diamond" if cut else "paper", name)
 
 
 def _circles(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatArray) -> None:

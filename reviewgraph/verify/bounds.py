@@ -415,10 +415,6 @@ def _pieces(case: Case) -> int:
     return max(count - 1, int(bool(table.items) and not table.score))
 
 
-def _coverage(case: Case) -> int:
-    return sum(case.rules.needs(case.rules.table.with_pairs(case.rules.fixed)).values())
-
-
 def _loads(case: Case) -> int:
     """Links, and the reviews lost on reviewers of fewer than two: two less what they have."""
     # What each reviewer can add at most, by how many of two reviews they have; the first of them make no links.
@@ -436,11 +432,6 @@ def _loads(case: Case) -> int:
         if one[ones] + links >= short:
             lost.append(ones + 2 * zeros)
     return case.links + min(lost, default=0)
-
-
-def _two_each(case: Case) -> int:
-    """Each item needs two reviews, to keep one after a loss."""
-    return sum(max(2 - count, 0) for count in case.base.reviews_of().values())
 
 
 def _after_losses(case: Case) -> Iterator[int]:
@@ -465,8 +456,12 @@ def _after_losses(case: Case) -> Iterator[int]:
 #: Kinds of bounds that are counts: the weakest level for which each holds, None for any, and its count.
 COUNTED: dict[str, tuple[str | None, Callable[[Case], int]]] = {
     "unfinished": (None, lambda case: int(not case.reached())),
-    "two a paper": (SurvivesReview.name, _two_each),
-    "coverage": (None, _coverage),
+    # Each item needs two reviews, to keep one after a loss.
+    "two a paper": (
+        SurvivesReview.name,
+        lambda case: sum(max(2 - count, 0) for count in case.base.reviews_of().values()),
+    ),
+    "coverage": (None, lambda case: sum(case.rules.needs(case.rules.table.with_pairs(case.rules.fixed)).values())),
     "pieces": (Connected.name, _pieces),
     "degrees of freedom": (Recoverable.name, lambda case: case.links),
     "loads": (Recoverable.name, _loads),

@@ -685,16 +685,13 @@ class PrintedState:
             low, high = BOUNDS[name]
             beyond = BEYOND if name in OF_SCALE else ROUNDING
             findings.expect(low - beyond <= value <= high + beyond, f"model.hyperparameters.{name}: out of its bounds")
-        self.model = Model({"gamma": 0.0, "log_own": 0.0, **theta}, own, orders, kappa, _strength(scores, kappa), half)
+        # Likeness per pair of reviews, by the mean number of pairs per paper.
+        load, count = scores.problem.load, scores.problem.counts
+        pairs = count.sum() - np.count_nonzero(load)
+        strength = float(kappa / (pairs / np.count_nonzero(count))) if kappa and pairs else 0.0
+        self.model = Model({"gamma": 0.0, "log_own": 0.0, **theta}, own, orders, kappa, strength, half)
         self.state = State(np.zeros((4, scores.problem.who.size)), np.ones((8, scores.problem.sizes[0])))
         _fill(findings, answer, scored, scores, self)
-
-
-def _strength(scores: Scores, kappa: float) -> float:
-    """Return how strongly the papers of a reviewer are shrunk towards each other."""
-    load, count = scores.problem.load, scores.problem.counts
-    pairs = count.sum() - np.count_nonzero(load)
-    return float(kappa / (pairs / np.count_nonzero(count))) if kappa and pairs else 0.0
 
 
 def _fill(findings: Findings, answer: Answer, scored: Table, scores: Scores, read: PrintedState) -> None:

@@ -287,7 +287,9 @@ def gain(scores: Scores, model: Model) -> dict[str, float] | None:
         predicted &= (np.bincount(scores.who[predicted], minlength=load.size) > 1)[scores.who]
         if predicted.any():
             item = scores.what[predicted]
-            quality, average = _qualities(scores, model, ~held_out), _averages(scores, ~held_out)
+            others = scores.problem.only(~held_out[scores.kept])
+            quality = swept(others._replace(references=0 * others.references), model, FOLD_SWEEPS)
+            average = _averages(scores, ~held_out)
             parts.append(np.array([scores.who[predicted], scores.score[predicted], quality[item], average[item]]))
         if sum(part.shape[1] for part in parts) >= ENOUGH_REVIEWS:
             break
@@ -320,11 +322,6 @@ def _averages(scores: Scores, kept: BoolArray) -> FloatArray:
     ratio = fit.slope**2 / fit.noise
     part = ratio / (1 + ratio * np.bincount(what, minlength=size))
     return np.asarray(fit.mean + part * np.bincount(what, score - fit.mean, size))
-
-
-def _qualities(scores: Scores, model: Model, kept: BoolArray) -> FloatArray:
-    problem = scores.problem.only(kept[scores.kept])
-    return swept(problem._replace(references=0 * problem.references), model, FOLD_SWEEPS)
 
 
 def _ranks_within(value: FloatArray, code: IntArray) -> FloatArray:
@@ -588,7 +585,11 @@ def check_posterior(
         findings.expect(not fewer, "standard_error: smaller than messages alone give")
         findings.not_checked("standard errors: what loops in the reviews add is not recomputed in large tables")
     _items(findings, scored, rows, implied)
-    _gain(findings, answer, scores, read.model if signal else None)
+    claimed, actual = answer.content.get("gain"), gain(scores, read.model) if signal else None
+    words = "gain: printed without enough data, or missing"
+    if findings.expect((claimed is None) == (actual is None), words) and claimed is not None and actual is not None:
+        _compare(findings, "gain", claimed, actual, 1.0)
+        findings.check("gain: recomputed, reviewer by reviewer")
     _reviewers(findings, answer, scored, scores, read.model, implied, signal=signal)
     accounts = answer.content.get("accounts", [])
     findings.same("accounts", [str(account.get("item")) for account in accounts], list(wanted.explained))
@@ -629,16 +630,6 @@ def _compare(findings: Findings, place: str, claimed: Any, actual: Mapping[str, 
         numbers = isinstance(value, float) and isinstance(printed, float | int)
         same = _near(printed, value, size) if numbers else is_same(printed, value)
         findings.expect(same, f"{place}.{key}: says {shown(printed)}, found {shown(value)}")
-
-
-def _gain(findings: Findings, answer: Answer, scores: Scores, model: Model | None) -> None:
-    """Recompute the gain of the correction from held-out reviewers."""
-    claimed, actual = answer.content.get("gain"), None if model is None else gain(scores, model)
-    if not findings.expect((claimed is None) == (actual is None), "gain: printed without enough data, or missing"):
-        return
-    if claimed is not None and actual is not None:
-        _compare(findings, "gain", claimed, actual, 1.0)
-        findings.check("gain: recomputed, reviewer by reviewer")
 
 
 def _reviewers(
