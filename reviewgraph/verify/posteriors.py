@@ -201,6 +201,7 @@ def implied_by(
     """Return what follows from the state; references enter after inference."""
     problem, model, state = scores.problem, read.model, read.state
     load, unit = problem.load, problem.unit
+    # Slope and offset of the typical reviewer; without a signal all reviewers share those of the null model.
     if signal:
         seen = load > 0
         slope, offset = (float(np.average(final.people[row, seen], weights=load[seen])) for row in (0, 1))
@@ -211,6 +212,7 @@ def implied_by(
         state = State(np.array([precision, shift, 0 * shift, 0 * shift]), state.nodes)
         model = model._replace(kappa=0.0)
     line = unit[0] + unit[1] * offset, unit[1] * slope
+    # References enter as further messages, on the scale that they determine.
     informed, anchors = problem, np.empty((4, 0))
     if references:
         mean, variance = _seen(problem, *beliefs(problem, model, state))
@@ -227,6 +229,7 @@ def implied_by(
         people = one_pass(informed, model, state).people
         slope, offset = (float(np.average(people[row, load > 0], weights=load[load > 0])) for row in (0, 1))
         line = unit[0] + unit[1] * offset, unit[1] * slope
+    # What loops add: exactly in small tables, taken from the printed errors in large ones, nothing in the largest.
     mean, variance = _seen(informed, *beliefs(informed, model, state))
     raised = np.ones(problem.sizes[1])
     implied = Implied(mean, variance, raised, state.messages, people, line, anchors, 1.0 - model.kappa, exact=True)
