@@ -312,7 +312,7 @@ def check_least_squares(
         findings.expect(False, "units: not all are numbers of 0 or more")
         return
     if unknown := set(wanted.hypotheses.values()) - CLASSES.keys():
-        words = f"qualities: of {', '.join(sorted(unknown))} reviewers, a class that this verifier lacks"
+        words = f"qualities: of {', '.join(sorted(unknown))} reviewers, which this verifier does not know"
         findings.not_checked(words, decisive=True)
         return
     _scales(findings, answer, quality, group, wanted)
