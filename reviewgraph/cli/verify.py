@@ -127,10 +127,10 @@ def _findings(made: click.Context, answer: Answer) -> Findings:
     if compared:
         return findings
     if answer.unseen:
-        findings.trust(f"not checked: {', '.join(answer.unseen)}")
+        findings.not_checked(f"not checked: {', '.join(answer.unseen)}")
     for option in made.command.params:
         if is_given(made, option.name or "") and option.name not in verifier.heeded | TELLING:
-            findings.trust(f"{option.opts[0]}: its effect is not checked")
+            findings.not_checked(f"{option.opts[0]}: its effect is not checked")
     return findings
 
 
@@ -406,7 +406,7 @@ def _calibrate(made: click.Context, answer: Answer) -> Findings:
     of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope", "ties"))
     share = params["select"]
     # Without an option the class is that of the answer.
-    said = answer.found.get("hypothesis")
+    said = answer.content.get("hypothesis")
     option = next(option for option in made.command.params if option.name == "hypothesis")
     known = option.to_info_dict()["type"]["choices"]
     named = said if said in known and not params["by_reviewer"] else None

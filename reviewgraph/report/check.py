@@ -1,4 +1,7 @@
-"""The report of a check: what is missing, the verdict, groups, loads and overlaps, expected errors, losses, tables."""
+"""The report of a check: verdict, missing reviews, the map of groups, loads, overlaps, expected errors, losses, tables.
+
+Sections are in the order of the page; at the end a check is put under codes.
+"""
 
 from __future__ import annotations
 
@@ -49,27 +52,19 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews
 
 
-# Groups of reviewers by number, how they are linked, and which of them are weakly so.
-
 #: Groups that a map shows.
 MOST = 600
-#: Reviewers that the name of a group tells.
+#: Reviewers in the name of a group.
 TOLD = 3
-
-#: How a group is linked, in words, by what the map calls it.
+#: How a group is linked, in words, by the map's kinds.
 LINKED = {"group": "by several papers", "hanging": "hangs by one paper", "apart": "cut off"}
 
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """The doubly connected components of a table, those of one paper aside: they link nothing.
+    """The doubly connected components of two papers or more, numbered from 1 by size, ``order`` their indices.
 
-    Parameters
-    ----------
-    structure
-        Of the table.
-    order
-        Components of two papers or more, the largest first; a group's number is its place, from 1.
+    Components of one paper link nothing.
     """
 
     structure: Structure
@@ -81,23 +76,23 @@ class Grouping:
     @cached_property
     def number(self) -> IntArray:
         """Number of each component, 0 for one of a single paper."""
-        found = np.zeros(len(self.structure.doubly_connected), np.int64)
-        found[self.order] = np.arange(1, self.order.size + 1)
-        return found
+        number = np.zeros(len(self.structure.doubly_connected), np.int64)
+        number[self.order] = np.arange(1, self.order.size + 1)
+        return number
 
     @property
     def sizes(self) -> IntArray:
-        """Papers of each group."""
+        """Papers per group."""
         return self.structure.doubly_connected.cover_sizes[self.order]
 
     @property
     def reviewers(self) -> IntArray:
-        """Reviewers of each group."""
+        """Reviewers per group."""
         return self.structure.doubly_connected.sizes[self.order]
 
     @cached_property
     def piece(self) -> IntArray:
-        """Piece of each group, 0 for the one of most papers."""
+        """Connected component of each group, 0 for the one of most papers."""
         components, connected = self.structure.doubly_connected, self.structure.connected
         rank = np.empty(len(connected), np.int64)
         rank[connected.largest_first] = np.arange(len(connected))
@@ -107,7 +102,7 @@ class Grouping:
 
     @cached_property
     def _shares(self) -> tuple[IntArray, IntArray]:
-        """Groups and papers, pair by pair, where at least two groups cover the paper."""
+        """Pairs of a group and a paper that at least two groups cover."""
         components = self.structure.doubly_connected
         group = self.number[np.repeat(np.arange(len(components)), components.cover_sizes)] - 1
         item = components.cover_item[group >= 0]
@@ -117,23 +112,23 @@ class Grouping:
 
     @cached_property
     def cut(self) -> IntArray:
-        """Papers by which groups hang, ascending: without one of them what is linked falls apart."""
+        """Papers by which groups hang, ascending: articulation points of the graph of groups and papers."""
         group, item = self._shares
         papers, place = np.unique(item, return_inverse=True)
-        found = np.array(self._graph(group, place, papers.size).articulation_points(), np.int64)
-        return papers[np.sort(found[found >= len(self)]) - len(self)]
+        points = np.array(self._graph(group, place, papers.size).articulation_points(), np.int64)
+        return papers[np.sort(points[points >= len(self)]) - len(self)]
 
     @cached_property
     def hanging(self) -> BoolArray:
-        """Groups of the largest piece that one paper alone links to the part with most papers."""
+        """Groups of the largest component that one paper alone links to the part with most papers."""
         group, item = self._shares
         stay = ~np.isin(item, self.cut)
         papers, place = np.unique(item[stay], return_inverse=True)
         part = np.array(self._graph(group[stay], place, papers.size).connected_components().membership, np.int64)
         part = part[: len(self)]
         weight = np.bincount(part, weights=np.where(self.piece == 0, self.sizes, 0))
-        found: BoolArray = (self.piece == 0) & (part != (int(weight.argmax()) if weight.size else 0))
-        return found
+        apart: BoolArray = (self.piece == 0) & (part != (int(weight.argmax()) if weight.size else 0))
+        return apart
 
     def _graph(self, group: IntArray, paper: IntArray, papers: int) -> igraph.Graph:
         import igraph
@@ -141,13 +136,9 @@ class Grouping:
         return igraph.Graph(len(self) + papers, np.column_stack([group, len(self) + paper]).tolist())
 
     def map(self, extra: IntArray | None = None) -> Groups:
-        """Return what the map shows: the largest groups, as many as it holds.
+        """Return the map of the largest groups.
 
-        Parameters
-        ----------
-        extra
-            Shape (P, 2): reviewers and items of reviews that are not there yet, with whose links weak spots are not
-            marked; none by default.
+        ``extra`` are reviewers and items of planned reviews, shape (P, 2); with their links weak spots are not marked.
         """
         reviews, components = self.structure.reviews, self.structure.doubly_connected
         group, item = self._shares
@@ -160,7 +151,7 @@ class Grouping:
         for number, component in enumerate(self.order[:MOST].tolist(), 1):
             members = np.flatnonzero(components.labels == component)
             names.append(f"{number}: {listed(first_labels(reviews.reviewers, members, TOLD + 1), TOLD)}")
-        found = Groups(
+        shown_groups = Groups(
             sizes=self.sizes[:MOST],
             names=names,
             links=np.column_stack([group, place]),
@@ -170,14 +161,14 @@ class Grouping:
             cut=np.isin(papers, self.cut),
         )
         if extra is None:
-            return found
+            return shown_groups
         none, joined = np.zeros(len(names), np.bool_), self._joined(extra, papers, len(names))
-        return replace(found, hanging=none, cut=np.zeros_like(found.cut), extra=joined)
+        return replace(shown_groups, hanging=none, cut=np.zeros_like(shown_groups.cut), extra=joined)
 
     def _joined(self, extra: IntArray, papers: IntArray, n: int) -> IntArray:
-        """Return the groups of reviewers with the nodes of their papers, where both are shown and apart.
+        """Return the groups of reviewers with the nodes of their papers, where both are shown and differ.
 
-        That of a paper which several groups share is its own, that of another the group that covers it.
+        The node of a paper that several groups share is its own, otherwise that of the group that covers it.
         """
         reviews, components = self.structure.reviews, self.structure.doubly_connected
         group = self.number[np.repeat(np.arange(len(components)), components.cover_sizes)] - 1
@@ -191,7 +182,7 @@ class Grouping:
 
     @property
     def linked(self) -> list[str]:
-        """How each group is linked, in words, as the map's kinds of circles say it."""
+        """How each group is linked, in words."""
         states = zip(self.piece.tolist(), self.hanging.tolist(), strict=True)
         return [LINKED["apart" if piece else "hanging" if hanging else "group"] for piece, hanging in states]
 
@@ -211,19 +202,15 @@ def grouping_of(structure: Structure) -> Grouping:
     return Grouping(structure, order[components.cover_sizes[order] > 1])
 
 
-# How many papers reviewers have in common.
-
-#: Pairs of reviewers of one paper, summed over papers, up to which they are counted: a second, some hundred megabytes.
+#: Pairs of reviewers of one paper, summed over papers, up to which they are counted: a second, some 100 MB.
 COUNTED = 20_000_000
 
 
 def shared_papers(reviews: Reviews) -> IntArray | None:
-    """Return how many pairs of reviewers share 0, 1, 2, ... papers; None where there are too many pairs to count.
+    """Return the numbers of pairs of reviewers who share 0, 1, 2, ... papers; None where there are too many pairs.
 
     Takes time in proportion to the pairs of reviewers of one paper, summed over papers.
 
-    Examples
-    --------
     >>> from reviewgraph import Reviews
     >>> shared_papers(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2), ("cleo", 2)])).tolist()
     [0, 2, 1]
@@ -238,9 +225,6 @@ def shared_papers(reviews: Reviews) -> IntArray | None:
     counts = np.bincount(product.data[product.row < product.col], minlength=2)
     counts[0] = reviews.n_reviewers * (reviews.n_reviewers - 1) // 2 - counts[1:].sum()
     return counts.astype(np.int64)
-
-
-# Loads and overlaps of a table of reviews: who has how many papers, and who shares them.
 
 
 def load_pictures(reviews: Reviews) -> list[Picture]:
@@ -280,33 +264,26 @@ def _overlaps(reviews: Reviews) -> list[Part]:
     if pairs is None:
         return [Prose(["Pairs of reviewers who share papers were not counted in a table of this size."])]
     several = int(pairs[2:].sum())
-    found = [Bar(f"{shared}", count) for shared, count in enumerate(pairs.tolist()) if shared and count]
-    if not found:
+    rows = [Bar(f"{shared}", count) for shared, count in enumerate(pairs.tolist()) if shared and count]
+    if not rows:
         return [Prose(["No two reviewers share a paper."])]
+    if len(rows) > MOST_BARS:
+        head, rest = rows[: MOST_BARS - 1], rows[MOST_BARS - 1 :]
+        rows = [*head, Bar(f"{rest[0].name} or more", sum(bar.number for bar in rest))]
     words = (
         f"How many pairs of reviewers share how many papers, of {counted(int(pairs.sum()), 'pair')} in all; "
         f"{int(pairs[0]):,} share none. {counted(several, 'pair shares', 'pairs share')} two papers or more, which "
         "puts the two on one scale."
     )
-    return [chart("overlaps", "Papers in common", words, _few(found), "shared")]
+    return [chart("overlaps", "Papers in common", words, rows, "shared")]
 
 
-def _few(found: Sequence[Bar]) -> list[Bar]:
-    """Return the bars, those beyond what a picture holds put together."""
-    if len(found) <= MOST_BARS:
-        return list(found)
-    head, rest = found[: MOST_BARS - 1], found[MOST_BARS - 1 :]
-    return [*head, Bar(f"{rest[0].name} or more", sum(bar.number for bar in rest))]
-
-
-# What is missing of a table of reviews, and who may be asked for it: reviews not in yet, papers short of them.
-
-#: Lines that are seen at once.
+#: Lines of a list that are not folded.
 SEEN = 12
 
 
 def missing(report: Report) -> list[Section]:
-    """Return a section where reviews are missing, and one where rules were looked at."""
+    """Return a section on missing reviews, and one on rules, where there are any."""
     parts = [*(_late(report.reviews) if report.as_of_now is not None else []), *_unread(report.reviews)]
     sections = [Section("missing", "What is missing", parts)] if parts else []
     if report.violations is not None:
@@ -315,7 +292,7 @@ def missing(report: Report) -> list[Section]:
 
 
 def _late(reviews: Reviews) -> list[Part]:
-    """Return who owes reviews, most first, and the papers that have none yet, those that expect fewest first."""
+    """Return reviewers who owe reviews, most first, and papers without any review, those that expect fewest first."""
     there = reviews.only_scored()
     late, empty = reviews.loads - there.loads, (there.reviews_per_item == 0) & (reviews.reviews_per_item > 0)
     who = np.lexsort((places(reviews.reviewers), -late))[: int((late > 0).sum())]
@@ -343,20 +320,20 @@ def _unread(reviews: Reviews) -> list[Part]:
     ]
 
 
-def _broken(found: Violations) -> list[Part]:
-    """Return a list for each rule that is broken, and a line for each that is not."""
-    pairs = None if found.conflicts is None else [f"{reviewer} on {item}" for reviewer, item in found.conflicts]
-    over, short = (None if rule is None else told(rule) for rule in (found.over_load, found.short))
+def _broken(violations: Violations) -> list[Part]:
+    """Return a list for each rule that is violated, and a line for each that is not."""
+    pairs = (
+        None if violations.conflicts is None else [f"{reviewer} on {item}" for reviewer, item in violations.conflicts]
+    )
+    over, short = (None if rule is None else told(rule) for rule in (violations.over_load, violations.short))
     broken = [names for names in (pairs, over, short) if names is not None]
     return [
         Listed(f"{line.partition(' (')[0]}:", names, SEEN) if names else Prose([f"{line}."])
-        for line, names in zip(found.lines(), broken, strict=True)
+        for line, names in zip(violations.lines(), broken, strict=True)
     ]
 
 
-# The tables of the report of a check.
-
-#: Names that a cell tells before it ends with dots.
+#: Names in a cell before it ends with dots.
 NAMED = 8
 
 
@@ -367,7 +344,7 @@ def weakest_first(outlook: Outlook) -> IntArray:
 
 
 def paper_table(report: Report) -> Table:
-    """Return a row a paper: how often it is reviewed, and its expected error."""
+    """Return a row per paper: its reviews and expected errors."""
     reviews, outlook, order = report.reviews, report.expected, weakest_first(report.expected)
     items = [reviews.items[i] for i in order.tolist()]
     titles = [reviews.titles.get(item, "") for item in items]
@@ -387,7 +364,7 @@ def paper_table(report: Report) -> Table:
 
 
 def reviewer_table(report: Report, grouping: Grouping) -> Table:
-    """Return a row a reviewer: papers, scores, and the group."""
+    """Return a row per reviewer: papers, scores, and the group."""
     reviews, components = report.reviews, report.structure.doubly_connected
     number = grouping.number[components.labels]
     order = np.lexsort((places(reviews.reviewers), number, number == 0))  # who is in no group stands last
@@ -404,7 +381,7 @@ def reviewer_table(report: Report, grouping: Grouping) -> Table:
 
 
 def group_table(grouping: Grouping) -> Table:
-    """Return a row a group: its papers and reviewers, and how it is linked."""
+    """Return a row per group: its papers and reviewers, and how it is linked."""
     reviews, components = grouping.structure.reviews, grouping.structure.doubly_connected
     by_group = np.argsort(components.labels, kind="stable")
     starts = np.concatenate([[0], np.cumsum(components.sizes)])
@@ -418,15 +395,10 @@ def group_table(grouping: Grouping) -> Table:
         Column("who", [_names(reviews.reviewers, each) for each in members]),
         Column(
             "which papers",
-            [_names(reviews.items, _cover(grouping, each)) for each in grouping.order],
+            [_names(reviews.items, components.covers[each]) for each in grouping.order],
         ),
     ]
     return Table("group-table", "Groups of two papers or more, the largest first", columns, "groups")
-
-
-def _cover(grouping: Grouping, component: int) -> IntArray:
-    components = grouping.structure.doubly_connected
-    return components.cover_item[components.cover_start[component] : components.cover_start[component + 1]]
 
 
 def _names(labels: Sequence[Label], codes: IntArray) -> str:
@@ -436,16 +408,8 @@ def _names(labels: Sequence[Label], codes: IntArray) -> str:
 def document(report: Report, subject: str, closing: Sequence[str] = (), *, reached: bool = True) -> Document:
     """Return the report of a check.
 
-    Parameters
-    ----------
-    report
-        The check.
-    subject
-        What was checked: the files.
-    closing
-        What the command adds to the page: the verdict on a required level, the next command.
-    reached
-        Whether a level that is required is reached; true by default.
+    ``subject`` names the files; ``closing`` is what the command adds: the verdict on a required level, the next
+    command; ``reached`` tells whether a required level is reached.
     """
     structure, reviews = report.structure, report.reviews
     lead, *others = verdicts(structure, report.as_of_now)
@@ -475,7 +439,7 @@ def document(report: Report, subject: str, closing: Sequence[str] = (), *, reach
 
 
 def _good(report: Report, state: Sequence[str]) -> bool | None:
-    """Return whether all is well; None where it will be once all reviews are in, or for the papers of the file only."""
+    """Return whether all is well; None where it depends on missing reviews, or on papers outside the file."""
     late = report.as_of_now is not None
     if not report.recovery_resilient or len(state) > late:
         return False
@@ -495,7 +459,7 @@ def _headline(report: Report, state: Sequence[str]) -> str:
 
 
 def pictures(report: Report) -> list[Picture]:
-    """Return the pictures of a check: the map where there are several groups, loads and overlaps, expected errors."""
+    """Return the pictures of a check: the map of several groups, loads and overlaps, expected errors."""
     if not report.reviews.n_reviews:
         return []
     grouped, erring = _map(report, grouping_of(report.structure)), _errors(report.expected)
@@ -507,7 +471,7 @@ def _facts(report: Report) -> list[Fact]:
     scored = int(reviews.scored.sum())
     state = "all scored" if scored == reviews.n_reviews else f"{scored:,} scored" if scored else "no scores yet"
     components = structure.doubly_connected
-    found = [
+    numbers = [
         Fact("Papers", f"{reviews.n_items:,}"),
         Fact("Reviewers", f"{reviews.n_reviewers:,}"),
         Fact("Reviews", f"{reviews.n_reviews:,}", state),
@@ -516,8 +480,8 @@ def _facts(report: Report) -> list[Fact]:
     ]
     if reviews.n_items:
         average = f"median; plain average {np.median(report.expected.average):.2f}"
-        found.append(Fact("Expected error", f"{np.median(report.expected.error):.2f}", average))
-    return found
+        numbers.append(Fact("Expected error", f"{np.median(report.expected.error):.2f}", average))
+    return numbers
 
 
 def _map(report: Report, grouping: Grouping) -> Section:
@@ -532,7 +496,7 @@ def _map(report: Report, grouping: Grouping) -> Section:
 
 
 def _map_words(grouping: Grouping) -> str:
-    """Say what the map shows, numbers included."""
+    """Describe the map, numbers included."""
     n, hanging = len(grouping), int(grouping.hanging.sum())
     apart, pieces = int((grouping.piece > 0).sum()), int(grouping.piece.max()) + 1
     alone = len(grouping.structure.doubly_connected) - n
@@ -543,7 +507,8 @@ def _map_words(grouping: Grouping) -> str:
     ]
     if hanging:
         by = counted(hanging, "group hangs", "groups hang")
-        sentences.append(f"{by} by one paper alone (there the map would break: {_papers(grouping)}).")
+        papers = first_labels(grouping.structure.reviews.items, grouping.cut, LISTED + 1)
+        sentences.append(f"{by} by one paper alone (there the map would break: {listed(papers)}).")
     if apart:
         sentences.append(
             f"{counted(apart, 'group is', 'groups are')} cut off: the groups lie in {counted(pieces, 'piece')} that "
@@ -554,11 +519,6 @@ def _map_words(grouping: Grouping) -> str:
     if alone:
         sentences.append(f"Left out: {counted(alone, 'reviewer')} of one paper or none, who link nothing.")
     return " ".join(sentences)
-
-
-def _papers(grouping: Grouping) -> str:
-    items = grouping.structure.reviews.items
-    return listed(first_labels(items, grouping.cut, LISTED + 1))
 
 
 def _errors(outlook: Outlook) -> Section:
@@ -599,22 +559,19 @@ def _errors(outlook: Outlook) -> Section:
 
 
 def _losses(report: Report) -> list[Section]:
-    found, parts = report.losses, list[Part]()
-    if found.fragile is None:
-        parts.append(Prose([line for line in losses(found)[:2] if line]))
-    elif lines := single(found.fragile):
+    lost, parts = report.losses, list[Part]()
+    if lost.fragile is None:
+        parts.append(Prose([line for line in losses(lost)[:2] if line]))
+    elif lines := single(lost.fragile):
         parts.append(Listed(lines[1], lines[2:]))
-    if found.keeps is not None:
-        _, heading, *levels = kept(found.keeps)
+    if lost.keeps is not None:
+        _, heading, *levels = kept(lost.keeps)
         parts.append(Listed(f"{heading}:", levels))
     return [Section("losses", "If reviews are lost", parts)] if parts else []
 
 
-# A check under codes: what it was told by name, and what it found by name, under codes too.
-
-
 def coded(report: Report, codes: Codes) -> Report:
-    """Return a check, whose tables stand under codes already, with all labels in it under codes."""
+    """Return a check with all labels under codes; its tables are under codes already."""
     missing = report.missing
     if isinstance(missing, Mapping):
         # Who is not in the table was warned of, and has no code.
@@ -623,16 +580,16 @@ def coded(report: Report, codes: Codes) -> Report:
     return replace(report, missing=missing, violations=violations)
 
 
-def _violations(found: Violations, codes: Codes) -> Violations:
-    conflicts = found.conflicts
+def _violations(violations: Violations, codes: Codes) -> Violations:
+    conflicts = violations.conflicts
     if conflicts is not None:
         pairs = [(codes.reviewer[reviewer], codes.item[item]) for reviewer, item in conflicts]
         conflicts = tuple(sorted(pairs, key=lambda pair: (natural_key(pair[0]), natural_key(pair[1]))))
-    over, short = _violated(found.over_load, codes.reviewer), _violated(found.short, codes.item)
-    return replace(found, conflicts=conflicts, over_load=over, short=short)
+    over, short = _violated(violations.over_load, codes.reviewer), _violated(violations.short, codes.item)
+    return replace(violations, conflicts=conflicts, over_load=over, short=short)
 
 
-def _violated(found: Iterable[Violated] | None, code: Mapping[Label, str]) -> tuple[Violated, ...] | None:
-    if found is None:
+def _violated(rows: Iterable[Violated] | None, code: Mapping[Label, str]) -> tuple[Violated, ...] | None:
+    if rows is None:
         return None
-    return tuple(sorted((one._replace(label=code[one.label]) for one in found), key=lambda one: natural_key(one.label)))
+    return tuple(sorted((one._replace(label=code[one.label]) for one in rows), key=lambda one: natural_key(one.label)))

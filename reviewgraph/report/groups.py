@@ -1,4 +1,8 @@
-"""The map of groups: circles for groups, lines for the papers they share, weak spots in a form of their own."""
+"""The map of groups (circles, linked by the papers they share) and the Wright map (papers and reviewers on one scale).
+
+A map is laid out component by component: a force-directed layout, stretched into its box, then circles that overlap are
+pushed apart.
+"""
 
 from __future__ import annotations
 
@@ -18,31 +22,29 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 
 
-# Where the circles of a map stand: each piece on its own, linked ones near each other, none upon another.
-
 #: Part of the frame that circles fill.
 FILLED = 0.13
-#: Pixels between circles, and between pieces.
+#: Pixels between circles, and between components.
 APART, GUTTER = 4.0, 14.0
 #: The largest and the smallest circle.
 LARGEST, SMALLEST = 62.0, 2.5
-#: How far nodes are moved from where they fell to even ranks.
+#: Part of the way by which nodes are moved to evenly spaced ranks.
 EVEN = 0.25
-#: Nodes from which far ones do not repel each other: time grows with their square up to there, 0.3 seconds then.
+#: Nodes beyond which distant ones do not repel each other: up to there time grows with their square, to 0.3 s.
 ROUGH = 400
-#: Rounds in which circles that lie upon each other are pushed apart, at most, and times nodes.
+#: Maximum rounds in which overlapping circles are pushed apart, and rounds times nodes.
 ROUNDS, MOVES = 150, 40_000
 
 
 class Layout(NamedTuple):
-    """Places of the nodes, shape (n, 2), and the height of the frame that holds them."""
+    """Places of the nodes, shape (n, 2), and the height of the frame."""
 
     place: FloatArray
     height: float
 
 
 def radii(sizes: IntArray, width: float) -> FloatArray:
-    """Return radii whose areas are as the sizes, within what can be seen and what the frame holds.
+    """Return radii whose areas are proportional to sizes, within what is visible and fits.
 
     >>> radii(np.array([1, 4]), 100.0).round(1).tolist()
     [6.7, 13.5]
@@ -54,7 +56,7 @@ def radii(sizes: IntArray, width: float) -> FloatArray:
 
 
 def frame_height(n_groups: int, width: float) -> int:
-    """Return a height that suits so many circles.
+    """Return a suitable height for a number of circles.
 
     >>> frame_height(5, 1000.0), frame_height(500, 1000.0)
     (420, 680)
@@ -63,16 +65,10 @@ def frame_height(n_groups: int, width: float) -> int:
 
 
 def spread_out(links: IntArray, weight: FloatArray, piece: IntArray) -> FloatArray:
-    """Return places of nodes, shape (n, 2), linked ones near each other, piece by piece, in no unit.
+    """Return places of nodes, shape (n, 2), linked ones near each other, by component, in no unit.
 
-    Parameters
-    ----------
-    links
-        Shape (L, 2): pairs of nodes.
-    weight
-        Shape (L,): how strongly a link pulls.
-    piece
-        Shape (n,): the piece of each node.
+    ``links`` are pairs of nodes, shape (L, 2), ``weight`` their attraction (L,), ``piece`` the component of each node
+    (n,).
     """
     place = np.zeros((piece.size, 2))
     for number in range(int(piece.max(initial=-1)) + 1):
@@ -84,36 +80,28 @@ def spread_out(links: IntArray, weight: FloatArray, piece: IntArray) -> FloatArr
 
 
 def lay_out(place: FloatArray, radius: FloatArray, piece: IntArray, width: float) -> Layout:
-    """Fit spread-out nodes into a frame.
-
-    Parameters
-    ----------
-    place
-        What :func:`spread_out` returned.
-    radius
-        Shape (n,): of each node's circle.
-    piece
-        Shape (n,): nodes of one piece stand together; 0 is the piece that stands first.
-    width
-        Of the frame.
-    """
-    found = np.zeros_like(place)
+    """Fit spread-out nodes with their circles into a frame, by component, number 0 first."""
+    places = np.zeros_like(place)
     pieces = [np.flatnonzero(piece == number) for number in range(int(piece.max(initial=-1)) + 1)]
     x = y = row = 0.0
     for nodes in pieces:
         box = _box(nodes.size, radius, width, alone=len(pieces) == 1)
-        local = _piece(place[nodes], radius[nodes], box)
-        # Pieces stand in rows like words in a text, so that each is found.
+        # Places from the upper left corner of the component.
+        local = np.full((1, 2), radius[nodes[0]])
+        if nodes.size > 1:
+            local = _pushed_apart(_fitted(place[nodes], radius[nodes], box), radius[nodes], box)
+            local = local - (local - radius[nodes, None]).min(axis=0)
+        # Components are set in rows like words in a text.
         extent = (local + radius[nodes, None]).max(axis=0)
         if x and x + extent[0] > width:
             x, y, row = 0.0, y + row + GUTTER, 0.0
-        found[nodes] = local + np.array([x, y])
+        places[nodes] = local + np.array([x, y])
         x, row = x + float(extent[0]) + GUTTER, max(row, float(extent[1]))
-    return Layout(found, y + row)
+    return Layout(places, y + row)
 
 
 def _box(size: int, radius: FloatArray, width: float, *, alone: bool) -> tuple[float, float]:
-    """Return the room of a piece: in proportion to its circles, all of the width for one that is most of them."""
+    """Return the room of a component: proportional to its circles, the whole width if it has most of them."""
     height = frame_height(radius.size, width)
     share = size / max(radius.size, 1)
     if alone or share > 0.6:
@@ -121,36 +109,28 @@ def _box(size: int, radius: FloatArray, width: float, *, alone: bool) -> tuple[f
     return width * math.sqrt(share), height * math.sqrt(share)
 
 
-def _piece(place: FloatArray, radius: FloatArray, box: tuple[float, float]) -> FloatArray:
-    """Return places from the upper left corner of the piece, in its order of codes."""
-    if radius.size == 1:
-        return np.full((1, 2), radius[0])
-    found = _pushed_apart(_fitted(place, radius, box), radius, box)
-    return np.asarray(found - (found - radius[:, None]).min(axis=0))
-
-
 def _spread(n: int, links: IntArray, weight: FloatArray) -> FloatArray:
-    """Return places of linked nodes near each other (Fruchterman and Reingold), the same every time."""
+    """Return places of linked nodes near each other (Fruchterman and Reingold), deterministically."""
     import igraph
 
-    # From a sunflower, so that nothing is drawn at random but what falls into one spot.
+    # From a sunflower: nothing is random but the direction in which coinciding nodes separate.
     angle = np.arange(n) * math.pi * (3.0 - math.sqrt(5.0))
     seed = np.sqrt(np.arange(n) + 0.5)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     igraph.set_random_number_generator(random.Random(0))  # noqa: S311 (a picture, no secret)
     try:
-        found = igraph.Graph(n, links.tolist()).layout_fruchterman_reingold(
+        layout = igraph.Graph(n, links.tolist()).layout_fruchterman_reingold(
             seed=seed.tolist(), weights=weight.tolist(), niter=500, grid=n > ROUGH
         )
     finally:
         igraph.set_random_number_generator(random)
-    return np.array(found.coords)
+    return np.array(layout.coords)
 
 
 def _fitted(place: FloatArray, radius: FloatArray, box: tuple[float, float]) -> FloatArray:
-    """Turn the longer side to the longer side of the box, and fill it with the circles' rims inside."""
+    """Rotate the longer side to that of the box, and fill it with the circles' rims inside."""
     centred = place - place.mean(axis=0)
     turned = centred @ np.linalg.svd(centred, full_matrices=False)[2].T
-    # A part of the way from where they fell to even ranks: outliers would press all others into one spot.
+    # Part of the way to evenly spaced ranks: outliers would squeeze all others together.
     rank = np.argsort(np.argsort(turned, axis=0, kind="stable"), axis=0, kind="stable") / max(len(place) - 1, 1)
     low, high = turned.min(axis=0), turned.max(axis=0)
     even = (1 - EVEN) * (turned - low) / np.where(high > low, high - low, 1.0) + EVEN * rank
@@ -159,7 +139,7 @@ def _fitted(place: FloatArray, radius: FloatArray, box: tuple[float, float]) -> 
 
 
 def _pushed_apart(place: FloatArray, radius: FloatArray, box: tuple[float, float]) -> FloatArray:
-    """Push circles apart that lie upon each other, each pair by half of what it lacks, until none does."""
+    """Push overlapping circles apart, each by half of the overlap, until none is left."""
     most = np.maximum(np.array(box) - radius[:, None], radius[:, None])
     from scipy.spatial import cKDTree
 
@@ -183,7 +163,7 @@ def _pushed_apart(place: FloatArray, radius: FloatArray, box: tuple[float, float
 FEW = 40
 #: Labels beside circles, at most.
 LABELS = 24
-#: Groups that have labels for their size, on a map of many.
+#: Groups labelled for their size on a map of many.
 LARGE = 5
 #: Radius from which a circle holds its number.
 INSIDE = 9.0
@@ -193,25 +173,10 @@ INSIDE = 9.0
 class Groups:
     """What a map shows, groups from the largest on.
 
-    Parameters
-    ----------
-    sizes
-        Shape (G,): papers of each group.
-    names
-        What each is called: "1: ann, bob".
-    links
-        Shape (L, 2): a group and a shared paper, the papers numbered from 0.
-    papers
-        Names of the shared papers.
-    piece
-        Shape (G,): the piece of each group, 0 for the one with most groups' papers.
-    hanging
-        Shape (G,): groups that one paper alone links to the others.
-    cut
-        Shape (number of shared papers,): the papers by which groups hang.
-    extra
-        Shape (K, 2): what reviews that are not there yet would link, a group and another node, the shared papers
-        numbered after the groups; none by default.
+    ``sizes`` are papers per group (G,), ``names`` labels ("1: ann, bob"), ``links`` pairs of a group and a shared paper
+    (L, 2), ``papers`` the names of the shared papers, ``piece`` the component of each group (G,), 0 for the largest.
+    ``hanging`` are groups that one paper alone links (G,), ``cut`` the shared papers by which they hang. ``extra`` are
+    links of planned reviews (K, 2): a group and another node, the shared papers numbered after the groups.
     """
 
     sizes: IntArray
@@ -235,27 +200,19 @@ class Groups:
 
     @cached_property
     def pieces(self) -> IntArray:
-        """Shape (G + number of shared papers,): the piece of each node."""
+        """Shape (G + number of shared papers,): the component of each node."""
         papers = np.zeros(len(self.papers), np.int64)
         papers[self.links[:, 1]] = self.piece[self.links[:, 0]]
         return np.concatenate([self.piece, papers])
 
     @cached_property
     def spread(self) -> FloatArray:
-        """Places of the nodes before they are fitted into a frame; what hangs is drawn to what it hangs by."""
+        """Places of the nodes before they are fitted into a frame; weak links attract more."""
         return spread_out(self.joined, np.where(self.thin, 4.0, 1.0), self.pieces)
 
 
 def group_map(groups: Groups, width: int) -> Drawing:
-    """Draw the map.
-
-    Parameters
-    ----------
-    groups
-        What it shows.
-    width
-        Of the picture.
-    """
+    """Draw the map at a width."""
     n, few = len(groups.names), len(groups.names) <= FEW
     size = radii(groups.sizes, width)
     radius = np.concatenate([size, np.full(len(groups.papers), 4.0 if few else 0.5)])
@@ -269,7 +226,8 @@ def group_map(groups: Groups, width: int) -> Drawing:
     _lines(drawing, place, links[groups.thin], "link weak")
     _lines(drawing, place, groups.extra, "link extra")
     if few:
-        _papers(drawing, groups, place[n:])
+        for name, cut, (x, y) in zip(groups.papers, groups.cut.tolist(), place[n:].tolist(), strict=True):
+            mark(drawing, x, y, "diamond" if cut else "paper", name)
     _circles(drawing, groups, place[:n], size)
     _labels(drawing, groups, place if few else place[:n], radius if few else size, top - 6)
     return drawing
@@ -288,19 +246,9 @@ def _lines(drawing: Drawing, place: FloatArray, links: IntArray, kind: str) -> N
     drawing.path("".join(f"M{a:g} {b:g}L{c:g} {d:g}" for (a, b), (c, d) in ends), kind)
 
 
-def _papers(drawing: Drawing, groups: Groups, place: FloatArray) -> None:
-    for name, cut, (x, y) in zip(groups.papers, groups.cut.tolist(), place.tolist(), strict=True):
-        mark(drawing, x, y, "diamond" if cut else "paper", name)
-
-
-def kinds_of(groups: Groups) -> list[str]:
-    """Return how each group is linked: "group" where well, "hanging", or "apart" from the largest piece."""
-    states = zip(groups.piece.tolist(), groups.hanging.tolist(), strict=True)
-    return ["apart" if piece else "hanging" if hanging else "group" for piece, hanging in states]
-
-
 def _circles(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatArray) -> None:
-    kinds = kinds_of(groups)
+    states = zip(groups.piece.tolist(), groups.hanging.tolist(), strict=True)
+    kinds = ["apart" if piece else "hanging" if hanging else "group" for piece, hanging in states]
     for number, ((x, y), size) in enumerate(zip(place.tolist(), radius.tolist(), strict=True)):
         mark(drawing, x, y, kinds[number], groups.names[number], size)
         if size >= INSIDE:
@@ -308,14 +256,14 @@ def _circles(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatA
 
 
 def _labels(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatArray, top: float) -> None:
-    """Write names beside circles, and papers by which groups hang, where there is room; those of weak spots first."""
+    """Write names beside circles, and papers by which groups hang, where there is room; weak ones first."""
     weak = groups.hanging | (groups.piece > 0)
     order = np.lexsort((np.arange(weak.size), -groups.sizes, ~weak))
     boxes = np.column_stack([place - radius[:, None], place + radius[:, None]]).tolist()
     labels, written = Labels(drawing, top, [(a, b, c, d) for a, b, c, d in boxes]), 0
     short = len(groups.names) > FEW
     for number in order.tolist():
-        # On a map of many, numbers that stand in their circles suffice, and so does the place of who is well linked.
+        # On a map of many groups, numbers inside circles suffice, and well-linked small groups need no label.
         if written == LABELS or (short and (radius[number] >= INSIDE or not (weak[number] or number < LARGE))):
             continue
         words = groups.names[number].partition(":")[0] if short else groups.names[number]
@@ -326,25 +274,14 @@ def _labels(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatAr
         labels.write(x, y, groups.papers[paper])
 
 
-# A Wright map: papers and reviewers on one scale.
-
-#: Steps of the column of papers.
+#: Bins of the papers of a Wright map.
 STEPS = 24
 
 
 def wright_map(papers: FloatArray, reviewers: Ranked, width: int, up: str) -> Drawing:
-    """Draw papers as a column of bars at the left, reviewers with intervals at the right, on the same scale.
+    """Draw papers as a histogram at the left, reviewers with intervals at the right, on the same scale ``up``.
 
-    Parameters
-    ----------
-    papers
-        Shape (N,): their qualities.
-    reviewers
-        Where on that scale each stands.
-    width
-        Of the picture.
-    up
-        Name of the scale.
+    ``papers`` are qualities, shape (N,).
     """
     top, bottom = 58.0, 398.0
     drawing = Drawing(width, bottom + 44)
@@ -368,7 +305,7 @@ def wright_map(papers: FloatArray, reviewers: Ranked, width: int, up: str) -> Dr
 
 
 def _column(drawing: Drawing, papers: FloatArray, y: Scale, left: float, right: float) -> None:
-    """Draw how many papers lie at each height, as bars from the left."""
+    """Draw the histogram of papers as bars from the left."""
     edges = np.linspace(y.low, y.high, STEPS + 1)
     count, _ = np.histogram(papers, edges)
     largest = max(int(count.max()), 1)

@@ -1,4 +1,8 @@
-"""One document of sections: a verdict, figures, pictures, tables; everything inlined, nothing loaded."""
+"""Reports as HTML: documents of sections with figures, pictures, lists and tables, everything inlined, nothing loaded.
+
+Tables are sorted, filtered and searched by a small script in the browser; :class:`Codes` replace names in reports
+that are passed on.
+"""
 
 from __future__ import annotations
 
@@ -31,20 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Picture(Plot):
-    """A picture, drawn once for a phone and once for a screen or paper.
+    """A picture, drawn once for phones and once for screens and paper.
 
-    Parameters
-    ----------
-    name
-        An identifier, unlike that of any other picture of the page.
-    title
-        What it is.
-    words
-        What it shows, for those who do not see it and as its caption.
-    draw
-        Draws it at a width in pixels.
-    instead
-        What a report says in its place, where there is nothing to see.
+    ``name`` is unique on the page; ``words`` are the caption and the description for readers who do not see it;
+    ``draw`` takes a width in pixels; ``instead`` is the sentence that replaces a picture without information.
     """
 
     name: str
@@ -56,45 +50,35 @@ class Picture(Plot):
 
     @property
     def narrow(self) -> str:
-        """For a phone."""
+        """SVG for a phone."""
         return self.draw(NARROW).markup(f"{self.name}-narrow", self.title, self.words)
 
     @property
     def wide(self) -> str:
-        """For a screen or paper."""
+        """SVG for a screen or paper."""
         return self.draw(WIDE).markup(f"{self.name}-wide", self.title, self.words)
 
     @property
     def svg(self) -> str:
-        """For a notebook or a file of its own."""
+        """SVG for a notebook or a file of its own."""
         return self.draw(WIDE).alone(self.name, self.title, self.words, _colours())
 
 
 @dataclass(frozen=True)
 class Prose:
-    """Sentences, a paragraph each."""
+    """Paragraphs."""
 
     paragraphs: Sequence[str]
     template: ClassVar[str] = "prose"
 
 
-#: Lines up to which a list is one column, and characters up to which lines are short.
+#: Lines up to which a list has one column, and characters up to which lines are short.
 MANY, SHORT = 6, 16
 
 
 @dataclass(frozen=True)
 class Listed:
-    """Short lines under a line that introduces them.
-
-    Parameters
-    ----------
-    opening
-        The line above.
-    lines
-        The lines, the most important first.
-    shown
-        How many of them are seen at once; the others unfold. All by default.
-    """
+    """Short lines, the most important first, below an opening line; those beyond ``shown`` are folded."""
 
     opening: str
     lines: Sequence[str]
@@ -103,16 +87,16 @@ class Listed:
 
     @property
     def folded(self) -> Sequence[str]:
-        """The lines that unfold."""
+        """The folded lines."""
         return [] if self.shown is None else self.lines[self.shown :]
 
     @property
     def seen(self) -> Sequence[str]:
-        """The lines that are seen at once."""
+        """The lines always visible."""
         return self.lines[: self.shown]
 
     def columns(self, lines: Sequence[str]) -> str:
-        """Return the class of some of the lines: many stand in columns, short ones in more of them."""
+        """Return the CSS class of lines: many are set in columns, short ones in more of them."""
         if len(lines) <= MANY:
             return ""
         return "many short" if max(map(len, self.lines)) <= SHORT else "many"
@@ -127,17 +111,7 @@ class Printed:
 
 
 class Fold(NamedTuple):
-    """Lines that open under a line that sums them up.
-
-    Parameters
-    ----------
-    name
-        An identifier that links lead to.
-    summary
-        What is seen at once.
-    lines
-        What opens.
-    """
+    """Lines folded below a summary; links lead to ``name``."""
 
     name: str
     summary: str
@@ -146,7 +120,7 @@ class Fold(NamedTuple):
 
 @dataclass(frozen=True)
 class Folded:
-    """Many folds, themselves behind a line; they open without a script, and only open ones are printed."""
+    """Folds, themselves folded, without a script; only open ones are printed."""
 
     opening: str
     folds: Sequence[Fold]
@@ -166,44 +140,34 @@ def pictures_among(parts: Iterable[Part]) -> list[Picture]:
 
 
 def parts_of(lines: Sequence[str]) -> list[Part]:
-    """Return lines of a terminal as parts: a paragraph each, indented lines as the list of the line above them.
+    """Return lines of a terminal as parts: paragraphs, and indented lines as the list of the line above them.
 
-    Below a line that ends with a comma an indented one goes on with the sentence.
+    An indented line below one that ends with a comma continues the sentence.
 
     >>> [part.template for part in parts_of(["Two are in:", "  p1", "  p2", "", "One is out.", "So be it."])]
     ['listed', 'prose']
     """
-    found: list[Part] = []
-    plain: list[str] = []
+    parts: list[Part] = []
+    paragraph: list[str] = []
     for line in lines:
-        last = found[-1] if found and not plain else None
-        if line.startswith("  ") and plain and plain[-1].endswith(","):
-            plain[-1] = f"{plain[-1]} {line.strip()}"
-        elif line.startswith("  ") and plain:
-            *before, opening = plain
-            found += [Prose(before)] if before else []
-            found.append(Listed(opening, [line.strip()]))
-            plain = []
+        last = parts[-1] if parts and not paragraph else None
+        if line.startswith("  ") and paragraph and paragraph[-1].endswith(","):
+            paragraph[-1] = f"{paragraph[-1]} {line.strip()}"
+        elif line.startswith("  ") and paragraph:
+            *before, opening = paragraph
+            parts += [Prose(before)] if before else []
+            parts.append(Listed(opening, [line.strip()]))
+            paragraph = []
         elif line.startswith("  ") and isinstance(last, Listed):
-            found[-1] = Listed(last.opening, [*last.lines, line.strip()])
+            parts[-1] = Listed(last.opening, [*last.lines, line.strip()])
         elif line.strip():
-            plain.append(line.strip())
-    return [*found, Prose(plain)] if plain else found
+            paragraph.append(line.strip())
+    return [*parts, Prose(paragraph)] if paragraph else parts
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with what stands below it.
-
-    Parameters
-    ----------
-    name
-        An identifier that links lead to.
-    heading
-        Its heading.
-    parts
-        What stands below, in order.
-    """
+    """A heading with its parts; links lead to ``name``."""
 
     name: str
     heading: str
@@ -212,17 +176,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Fact:
-    """A number that is to be seen at once.
-
-    Parameters
-    ----------
-    name
-        What it counts.
-    value
-        The number, as text.
-    note
-        What else to know of it.
-    """
+    """A number shown at the top, with what it counts and a note."""
 
     name: str
     value: str
@@ -233,28 +187,10 @@ class Fact:
 class Document:
     """A report.
 
-    Parameters
-    ----------
-    title
-        Of what.
-    subject
-        What was looked at: the files.
-    good
-        Whether the verdict is what a chair hopes for; None where it is nothing to hope for.
-    headline
-        The verdict in a few words.
-    verdict
-        In one or two sentences.
-    remarks
-        Sentences that belong beside the verdict.
-    closing
-        What the command adds: whether a required level is reached, and what to type next.
-    facts
-        Numbers to be seen at once.
-    sections
-        The rest.
-    files
-        What was read, in a sentence.
+    ``subject`` names the files; ``good`` tells whether the verdict is what a chair hopes for, None where neither;
+    ``headline`` is the verdict in a few words, ``verdict`` in one or two sentences, ``remarks`` come with it;
+    ``closing`` is what the command adds: whether a required level is reached, and the next command; ``files`` describes
+    what was read.
     """
 
     title: str
@@ -270,7 +206,7 @@ class Document:
 
     @property
     def acts(self) -> bool:
-        """Whether there is anything for a script to do: tables that answer, text that unfolds for printing."""
+        """Whether the script has anything to do: live tables, or text that unfolds for printing."""
         parts = [part for section in self.sections for part in section.parts]
         return any(isinstance(part, Printed) or getattr(part, "live", getattr(part, "folded", False)) for part in parts)
 
@@ -278,8 +214,6 @@ class Document:
 def html(document: Document) -> str:
     """Return a document as HTML that loads nothing and runs nothing but its own script.
 
-    Examples
-    --------
     >>> text = html(Document("Check", "<script>.csv", True, "Comparable", "All papers are comparable."))
     >>> text.startswith("<!doctype html>"), "&lt;script&gt;.csv" in text
     (True, True)
@@ -320,47 +254,31 @@ def _colours() -> str:
 
 
 def _hash(text: str) -> str:
-    """Return what the policy of the page knows its one style sheet and its one script by."""
+    """Return the hash by which the content security policy admits the style sheet and the script."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-# Charts of bars, and sentences in place of those whose bars are all alike.
+def chart(name: str, title: str, words: str, rows: Sequence[Bar], unit: str) -> Picture:
+    """Return a picture of bars, or a sentence where all have one length; ``unit`` is what their names count.
 
-
-def chart(name: str, title: str, words: str, found: Sequence[Bar], unit: str) -> Picture:
-    """Return a picture of bars, with a sentence instead where they are all of one length.
-
-    Parameters
-    ----------
-    name, title, words
-        Of the picture.
-    found
-        The bars.
-    unit
-        What the names of the bars count.
-
-    Examples
-    --------
     >>> chart("loads", "Reviews per paper", "", [Bar("3", 40)], "reviews").instead
     'Reviews per paper: 3, for all 40.'
     >>> chart("loads", "Reviews per paper", "", [Bar("3", 7), Bar("4", 7)], "reviews").instead
     'Reviews per paper: 3 and 4, for 7 each.'
     """
-    alike = len({bar.number for bar in found}) < 2
-    return Picture(name, title, words, lambda width: bars(found, width, unit), _sentence(title, found) if alike else "")
-
-
-def _sentence(title: str, found: Sequence[Bar]) -> str:
-    if not found:
-        return f"{title}: none."
-    *others, last = found
-    if not others:
-        return f"{title}: {last.name}, for all {last.number:,}."
-    return f"{title}: {', '.join(bar.name for bar in others)} and {last.name}, for {last.number:,} each."
+    instead = ""
+    if not rows:
+        instead = f"{title}: none."
+    elif len(rows) == 1:
+        instead = f"{title}: {rows[0].name}, for all {rows[0].number:,}."
+    elif len({bar.number for bar in rows}) < 2:
+        *others, last = rows
+        instead = f"{title}: {', '.join(bar.name for bar in others)} and {last.name}, for {last.number:,} each."
+    return Picture(name, title, words, lambda width: bars(rows, width, unit), instead)
 
 
 def worth_seeing(parts: Iterable[Part]) -> list[Part]:
-    """Return parts of a report, sentences instead of pictures that show nothing.
+    """Return parts of a report, with sentences for pictures without information.
 
     >>> worth_seeing([chart("loads", "Reviews per paper", "", [Bar("3", 40)], "reviews")])
     [Prose(paragraphs=['Reviews per paper: 3, for all 40.'])]
@@ -368,11 +286,9 @@ def worth_seeing(parts: Iterable[Part]) -> list[Part]:
     return [Prose([part.instead]) if isinstance(part, Picture) and part.instead else part for part in parts]
 
 
-# Tables of a report: columns of plain values, which a small script sorts, filters and searches in the browser.
-
 Kind: TypeAlias = Literal["text", "number", "choice"]
 
-#: Rows that stand on the page at a time.
+#: Rows shown at a time.
 SHOWN = 25
 #: Rows that are printed, where scripts may run.
 PRINTED = 500
@@ -380,18 +296,9 @@ PRINTED = 500
 
 @dataclass(frozen=True)
 class Column:
-    """A column.
+    """A column of cells: text, numbers (with ``digits`` after the point), or None.
 
-    Parameters
-    ----------
-    name
-        Its heading.
-    values
-        A cell a row: text, numbers, or None where there is none.
-    kind
-        ``"text"`` is searched, ``"number"`` has a least and a most, ``"choice"`` is one of a few words.
-    digits
-        After the point, for numbers.
+    ``"text"`` is searched, ``"number"`` is filtered by minimum and maximum, ``"choice"`` is one of a few words.
     """
 
     name: str
@@ -411,31 +318,19 @@ class Column:
 
     @property
     def cells(self) -> list[Any]:
-        """The values, numbers rounded to what is shown, those that are not finite None."""
+        """The values, numbers rounded as shown, those that are not finite None."""
         if self.kind != "number":
             return [None if value is None else str(value) for value in self.values]
-        known = [None if value is None or not math.isfinite(value) else value for value in self.values]
-        return [value if value is None else round(value, self.digits) + 0 for value in known]
+        finite = [None if value is None or not math.isfinite(value) else value for value in self.values]
+        return [value if value is None else round(value, self.digits) + 0 for value in finite]
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table; the first column names the row.
+    """A table, whose first column names the rows, in their first order.
 
-    Parameters
-    ----------
-    name
-        An identifier, unlike that of any other table of the page.
-    caption
-        What it holds.
-    columns
-        Its columns, rows in the order in which they stand first.
-    noun
-        What a row is, in the plural: "papers".
-    links
-        Identifiers to which the rows' names lead; none by default.
-    live
-        Whether a reader can sort, filter and search; a table of a few rows needs none of that.
+    ``name`` is unique on the page, ``noun`` the plural of what rows are, ``links`` are targets of the rows' names; with
+    ``live`` readers can sort, filter and search.
     """
 
     name: str
@@ -451,7 +346,7 @@ class Table:
 
     @property
     def first_rows(self) -> list[list[str]]:
-        """The rows that stand there before the script runs, and where none does."""
+        """The rows visible without the script."""
         cells = [column.cells[: SHOWN if self.live else None] for column in self.columns]
         return [
             [column.shown(cell) for column, cell in zip(self.columns, row, strict=True)]
@@ -460,8 +355,8 @@ class Table:
 
     @property
     def data(self) -> str:
-        """Everything, for the script; no cell can end the element that holds it."""
-        found = {
+        """All data for the script, safe inside its element."""
+        table = {
             "noun": self.noun,
             "shown": SHOWN,
             "printed": PRINTED,
@@ -469,11 +364,11 @@ class Table:
             "columns": [{"name": each.name, "kind": each.kind, "digits": each.digits} for each in self.columns],
             "cells": [column.cells for column in self.columns],
         }
-        return safe_json(found)
+        return safe_json(table)
 
 
 def safe_json(value: Any) -> str:
-    r"""Return JSON that may stand in a script element, whatever its text says.
+    r"""Return JSON that is safe inside a script element.
 
     >>> safe_json("</script>")
     '"\\u003c/script\\u003e"'
@@ -484,23 +379,14 @@ def safe_json(value: Any) -> str:
     return text
 
 
-# Codes in place of names: a report that may be passed on, and the key to it.
-
 Result = TypeVar("Result")
 
 
 class Codes:
-    """A code for each reviewer and each paper, drawn at random: an order by name would give names away.
+    """A random code for each reviewer and paper: codes in the order of names would reveal these.
 
-    Parameters
-    ----------
-    reviewers, items
-        Labels.
-    known
-        Codes there are already, by ``"reviewer"`` or ``"paper"`` and label as text; they are kept.
+    ``known`` are existing codes by ``"reviewer"`` or ``"paper"`` and label; they are kept.
 
-    Examples
-    --------
     >>> codes = Codes(["ann"], ["p1", "p2"], {("paper", "p1"): "P2"})
     >>> codes.reviewer, codes.item
     ({'ann': 'R1'}, {'p1': 'P2', 'p2': 'P1'})
@@ -509,11 +395,11 @@ class Codes:
     def __init__(
         self, reviewers: Iterable[Label], items: Iterable[Label], known: Mapping[tuple[str, str], str] | None = None
     ) -> None:
-        self.reviewer = _drawn("R", "reviewer", reviewers, known or {})
-        self.item = _drawn("P", "paper", items, known or {})
+        self.reviewer = _coded("R", "reviewer", reviewers, known or {})
+        self.item = _coded("P", "paper", items, known or {})
 
     def table(self, reviews: Reviews) -> Reviews:
-        """Return a table under codes, without titles; integers inside stay what they are."""
+        """Return a table under codes, without titles; indices stay."""
         return replace(
             reviews,
             reviewers=Shuffled(self.reviewer[label] for label in reviews.reviewers),
@@ -522,15 +408,15 @@ class Codes:
         )
 
     def applied(self, result: Result) -> Result:
-        """Return a result in which every table of reviews stands under codes."""
+        """Return a result in which every table of reviews is under codes."""
         done: dict[int, Reviews] = {}
 
         def coded(value: Any) -> Any:
             if isinstance(value, Reviews):
                 return done.setdefault(id(value), self.table(value))
             if is_dataclass(value) and not isinstance(value, type):
-                found = {entry.name: getattr(value, entry.name) for entry in fields(value) if entry.init}
-                changed = {name: new for name, old in found.items() if (new := coded(old)) is not old}
+                values = {entry.name: getattr(value, entry.name) for entry in fields(value) if entry.init}
+                changed = {name: new for name, old in values.items() if (new := coded(old)) is not old}
                 return replace(value, **changed) if changed else value
             return value
 
@@ -547,12 +433,12 @@ class Codes:
         return {name: [row[place] for row in rows] for place, name in enumerate(("kind", "code", "label", "title"))}
 
 
-def _drawn(letter: str, kind: str, labels: Iterable[Label], known: Mapping[tuple[str, str], str]) -> dict[Label, str]:
+def _coded(letter: str, kind: str, labels: Iterable[Label], known: Mapping[tuple[str, str], str]) -> dict[Label, str]:
     all_labels = list(labels)
-    found = {label: known[kind, str(label)] for label in all_labels if (kind, str(label)) in known}
+    kept = {label: known[kind, str(label)] for label in all_labels if (kind, str(label)) in known}
     taken = {code for (of, _), code in known.items() if of == kind}
     free = [code for number in range(1, len(all_labels) + len(taken) + 1) if (code := f"{letter}{number}") not in taken]
-    new = [label for label in all_labels if label not in found]
+    new = [label for label in all_labels if label not in kept]
     codes = free[: len(new)]
     secrets.SystemRandom().shuffle(codes)
-    return found | dict(zip(new, codes, strict=True))
+    return kept | dict(zip(new, codes, strict=True))

@@ -1,4 +1,7 @@
-"""Bars: how many of each kind, with the number at the end of each."""
+"""Pictures of reports: bars, the grey zone, comparisons, sorted errors, ranked intervals, shifts and steps.
+
+Every function returns a :class:`Drawing` of a width in pixels.
+"""
 
 from __future__ import annotations
 
@@ -16,28 +19,16 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import FloatArray, IntArray
 
 
-#: Bars of one picture; more values are put together.
+#: Bars of one picture; more values are binned.
 MOST = 12
-#: From one bar to the next.
+#: Distance of bars.
 BAR_STEP = 26
-#: Part of the width that names may take.
+#: Maximum part of the width for names.
 BARS_NAMED = 0.4
 
 
 class Bar(NamedTuple):
-    """A bar.
-
-    Parameters
-    ----------
-    name
-        What it counts.
-    number
-        Its length.
-    stands_out
-        Whether it is what to look at.
-    extra
-        What is added to its length, in a part that stands out; none by default.
-    """
+    """A bar: its name, its length, whether it is emphasised, and an emphasised addition to its length."""
 
     name: str
     number: int
@@ -45,53 +36,34 @@ class Bar(NamedTuple):
     extra: int = 0
 
     @property
-    def said(self) -> str:
+    def figures(self) -> str:
         """Its length in figures."""
         return f"{self.number:,} + {self.extra:,}" if self.extra else f"{self.number:,}"
 
 
-def bars(found: Sequence[Bar], width: int, name: str) -> Drawing:
-    """Draw bars from the top down.
-
-    Parameters
-    ----------
-    found
-        The bars.
-    width
-        Of the picture.
-    name
-        What the names at the left are.
-    """
+def bars(rows: Sequence[Bar], width: int, heading: str) -> Drawing:
+    """Draw bars from the top down; ``name`` is the heading of their names."""
     most = int(BARS_NAMED * width / LETTER)
-    names = [bar.name if len(bar.name) <= most else f"{bar.name[: most - 1]}…" for bar in found]
-    left = max(map(len, [*names, name])) * LETTER + 14
-    room = width - left - 8 - LETTER * max((len(bar.said) for bar in found), default=1)
-    longest = max((bar.number + bar.extra for bar in found), default=1) or 1
-    drawing = Drawing(width, 24 + BAR_STEP * len(found))
-    drawing.text(left - 12, 12, name, "axis", "end")
-    for place, bar in enumerate(found):
-        y, told = 22 + BAR_STEP * place, f"{bar.name}: {bar.said}"
+    names = [bar.name if len(bar.name) <= most else f"{bar.name[: most - 1]}…" for bar in rows]
+    left = max(map(len, [*names, heading])) * LETTER + 14
+    room = width - left - 8 - LETTER * max((len(bar.figures) for bar in rows), default=1)
+    longest = max((bar.number + bar.extra for bar in rows), default=1) or 1
+    drawing = Drawing(width, 24 + BAR_STEP * len(rows))
+    drawing.text(left - 12, 12, heading, "axis", "end")
+    for place, bar in enumerate(rows):
+        y, tooltip = 22 + BAR_STEP * place, f"{bar.name}: {bar.figures}"
         length, extra = (max(room * part / longest, 1.0 if part else 0.0) for part in (bar.number, bar.extra))
         drawing.text(left - 12, y + 14, names[place], "tick", "end")
-        drawing.box(left, y, length, 18, "bar stands-out" if bar.stands_out else "bar", told)
+        drawing.box(left, y, length, 18, "bar stands-out" if bar.stands_out else "bar", tooltip)
         if bar.extra:
-            drawing.box(left + length, y, extra, 18, "bar stands-out", told)
-        drawing.text(left + length + extra + 6, y + 14, bar.said, "value")
+            drawing.box(left + length, y, extra, 18, "bar stands-out", tooltip)
+        drawing.text(left + length + extra + 6, y + 14, bar.figures, "value")
     return drawing
 
 
 def tally(numbers: IntArray, low: int = 0) -> list[Bar]:
-    """Return a bar for each number that occurs, neighbours put together where there are many; small ones stand out.
+    """Return a bar for each number that occurs, binned where there are many; those below ``low`` are emphasised.
 
-    Parameters
-    ----------
-    numbers
-        Whole numbers from 0.
-    low
-        Numbers below it stand out; none by default.
-
-    Examples
-    --------
     >>> tally(np.array([3, 3, 1, 4]), low=2)
     [Bar(name='1', number=1, stands_out=True, extra=0), Bar(name='3', number=2, stands_out=False, extra=0),
     Bar(name='4', number=1, stands_out=False, extra=0)]
@@ -113,29 +85,17 @@ def tally(numbers: IntArray, low: int = 0) -> list[Bar]:
     ]
 
 
-# The grey zone around a cut: papers by their chance of being among the best.
-
-#: Papers on either side of the zone that are drawn.
+#: Papers drawn on either side of the grey zone.
 BESIDE = 30
-#: What marks mean.
+#: Meanings of its marks.
 MEANINGS = [("dot", "in"), ("diamond", "to discuss"), ("hollow", "out")]
 
 
 def grey_zone(chance: FloatArray, kinds: Sequence[str], names: Sequence[str], error_rate: float, width: int) -> Drawing:
-    """Draw papers from the likeliest on, the zone of doubt in grey.
+    """Draw papers by their probability of being among the best, from high to low, the zone of doubt in grey.
 
-    Parameters
-    ----------
-    chance
-        Shape (n,): of being among the best, from high to low.
-    kinds
-        ``dot`` for papers that are in, ``diamond`` for those to discuss, ``hollow`` for those out.
-    names
-        Of the papers.
-    error_rate
-        Beyond it, and beyond 1 - it, no discussion is needed.
-    width
-        Of the picture.
+    ``kinds`` are ``dot`` for papers that are in, ``diamond`` for those to discuss, ``hollow`` for those out; no
+    discussion is needed beyond ``error_rate`` and 1 - ``error_rate``.
     """
     first, last = _window(kinds)
     drawing = Drawing(width, 0)
@@ -151,8 +111,8 @@ def grey_zone(chance: FloatArray, kinds: Sequence[str], names: Sequence[str], er
     at = {place: (x(place + 1), y(100 * float(chance[place]))) for place in shown}
     for kind in ("hollow", "dot", "diamond"):
         chosen = [place for place in shown if kinds[place] == kind]
-        told = [f"{names[place]}: {chance[place]:.0%}" for place in chosen]
-        series(drawing, [at[place] for place in chosen], kind, told)
+        tooltips = [f"{names[place]}: {chance[place]:.0%}" for place in chosen]
+        series(drawing, [at[place] for place in chosen], kind, tooltips)
     labels = Labels(drawing, top, around([*at.values()]))
     doubtful = sorted(
         (place for place in shown if kinds[place] == "diamond"), key=lambda k: abs(float(chance[k]) - 0.5)
@@ -172,25 +132,11 @@ def _window(kinds: Sequence[str]) -> tuple[int, int]:
     return max(0, int(doubtful[0]) - BESIDE), min(len(kinds), int(doubtful[-1]) + 1 + BESIDE)
 
 
-# Two values of each paper against each other: averages and calibrated scores, and who moved.
-
-
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """What a comparison shows.
+    """Two values of each paper, ``before`` and ``after`` with an interval, shapes (n,), and its mark.
 
-    Parameters
-    ----------
-    before, after
-        Shapes (n,): the two values of each paper.
-    low, high
-        Shapes (n,): ends of the interval of the second.
-    kinds
-        The kind of each mark.
-    names
-        Of the papers.
-    labelled
-        Which have their names written beside them, the most important first.
+    ``labelled`` are the papers with labels, the most important first.
     """
 
     before: FloatArray
@@ -202,7 +148,7 @@ class Compared:
     labelled: Sequence[int]
 
     def beside(self, x: Scale) -> list[float]:
-        """Return pixels at which papers stand, those of equal first values side by side."""
+        """Return the pixels of papers, those of equal first values side by side."""
         value, group, count = np.unique(self.before, return_inverse=True, return_counts=True)
         room = 0.6 * float(np.diff(value).min(initial=np.inf)) if value.size > 1 else 0.0
         order = np.lexsort((np.arange(group.size), group))
@@ -214,33 +160,22 @@ class Compared:
 
 
 def compared(
-    found: Compared,
+    papers: Compared,
     width: int,
     along: str,
     up: str,
     meanings: Sequence[tuple[str, str]],
     cut: tuple[float, str] | None = None,
 ) -> Drawing:
-    """Draw each paper at its two values, with a line where they are equal; with ``cut``, a line at one of the second.
+    """Draw each paper at its two values, with a line where they are equal, and one at ``cut``: a value and its name.
 
-    Parameters
-    ----------
-    found
-        The papers.
-    width
-        Of the picture.
-    along, up
-        Names of the first and of the second value.
-    meanings
-        Kinds of marks, and what they mean.
-    cut
-        Where papers are divided, and what lies on the upper side; nowhere by default.
+    ``along`` and ``up`` name the axes, ``meanings`` explain the marks.
     """
     drawing = Drawing(width, 0)
     top = legend(drawing, meanings) + 30
     left, right, bottom = 44, width - 10, top + min(0.62 * width, 460)
     drawing.height = bottom + 44
-    x, y = _scales(found, left, right, top, bottom)
+    x, y = _scales(papers, left, right, top, bottom)
     upward(drawing, y, left, right, up)
     across(drawing, x, top, bottom, along, width // 90)
     low, high = max(x.low, y.low), min(x.high, y.high)
@@ -249,62 +184,43 @@ def compared(
     if cut is not None:
         drawing.line(left, y(cut[0]), right, y(cut[0]), "cut")
         drawing.text(left + 6, y(cut[0]) - 5, cut[1], "label")
-    _marks(drawing, found, x, y)
-    at = [(found.beside(x)[place], y(float(found.after[place]))) for place in found.labelled]
+    _marks(drawing, papers, x, y)
+    at = [(papers.beside(x)[place], y(float(papers.after[place]))) for place in papers.labelled]
     labels = Labels(drawing, top, around(at))
-    for place, (px, py) in zip(found.labelled, at, strict=True):
-        labels.write(px, py, found.names[place])
+    for place, (px, py) in zip(papers.labelled, at, strict=True):
+        labels.write(px, py, papers.names[place])
     return drawing
 
 
-def _scales(found: Compared, left: float, right: float, top: float, bottom: float) -> tuple[Scale, Scale]:
-    ends = [values[np.isfinite(values)] for values in (found.after, found.low, found.high)]
+def _scales(papers: Compared, left: float, right: float, top: float, bottom: float) -> tuple[Scale, Scale]:
+    ends = [values[np.isfinite(values)] for values in (papers.after, papers.low, papers.high)]
     up = np.concatenate(ends)
-    margin_x = 0.04 * float(np.ptp(found.before)) or 0.5
+    margin_x = 0.04 * float(np.ptp(papers.before)) or 0.5
     margin_y = 0.03 * float(np.ptp(up)) or 0.5
-    x = Scale(float(found.before.min()) - margin_x, float(found.before.max()) + margin_x, left + 4, right)
+    x = Scale(float(papers.before.min()) - margin_x, float(papers.before.max()) + margin_x, left + 4, right)
     return x, Scale(float(up.min()) - margin_y, float(up.max()) + margin_y, bottom, top)
 
 
-def _marks(drawing: Drawing, found: Compared, x: Scale, y: Scale) -> None:
-    across_, up = found.beside(x), [y(value) for value in found.after.tolist()]
-    seen = np.flatnonzero(np.isfinite(found.low) & np.isfinite(found.high)).tolist()
-    low, high = found.low.tolist(), found.high.tolist()
-    many = " many" if len(found.names) > drawing.width / 6 else ""
+def _marks(drawing: Drawing, papers: Compared, x: Scale, y: Scale) -> None:
+    across_, up = papers.beside(x), [y(value) for value in papers.after.tolist()]
+    seen = np.flatnonzero(np.isfinite(papers.low) & np.isfinite(papers.high)).tolist()
+    low, high = papers.low.tolist(), papers.high.tolist()
+    many = " many" if len(papers.names) > drawing.width / 6 else ""
     drawing.path("".join(f"M{across_[k]:.1f} {y(low[k]):.1f}V{y(high[k]):.1f}" for k in seen), f"interval{many}")
-    told = [
+    tooltips = [
         f"{name}: {before:.2f}, then {after:.2f}"
-        for name, before, after in zip(found.names, found.before.tolist(), found.after.tolist(), strict=True)
+        for name, before, after in zip(papers.names, papers.before.tolist(), papers.after.tolist(), strict=True)
     ]
-    for kind in dict.fromkeys(sorted(found.kinds, key=_in_front)):
-        chosen = [place for place, of in enumerate(found.kinds) if of == kind]
-        series(drawing, [(across_[k], up[k]) for k in chosen], kind, [told[k] for k in chosen])
-
-
-def _in_front(kind: str) -> bool:
-    """Whether a mark is drawn last, since it stands out."""
-    return kind in ("up", "down", "diamond")
-
-
-# Errors of papers, the largest first, and what more reviews buy.
+    # Emphasised marks are drawn last.
+    for kind in dict.fromkeys(sorted(papers.kinds, key=lambda kind: kind in ("up", "down", "diamond"))):
+        chosen = [place for place, of in enumerate(papers.kinds) if of == kind]
+        series(drawing, [(across_[k], up[k]) for k in chosen], kind, [tooltips[k] for k in chosen])
 
 
 def sorted_errors(
     error: FloatArray, more: FloatArray, average: FloatArray, names: Sequence[str], width: int, unit: str
 ) -> Drawing:
-    """Draw the expected error of each paper, the largest first, with one more review, and of plain averages.
-
-    Parameters
-    ----------
-    error, more, average
-        Shapes (N,), in the order of ``names``, the largest error first.
-    names
-        Of the papers.
-    width
-        Of the picture.
-    unit
-        Of the errors.
-    """
+    """Draw expected errors, largest first, those after one more review and of plain averages, shapes (N,)."""
     drawing = Drawing(width, 0)
     entries = [("dot", "error"), ("hollow", "with one more review"), ("cross", "of the plain average")]
     top = legend(drawing, entries) + 30
@@ -316,13 +232,13 @@ def sorted_errors(
     across(drawing, x, bottom, bottom, "papers, the largest error first", width // 90, whole=True)
     for values, kind in ((average, "cross"), (more, "hollow"), (error, "dot")):
         places = [(x(place), y(value)) for place, value in enumerate(values.tolist(), 1)]
-        told = [f"{name}: {value:.2f}" for name, value in zip(names, values.tolist(), strict=True)]
-        series(drawing, places, kind, told)
+        tooltips = [f"{name}: {value:.2f}" for name, value in zip(names, values.tolist(), strict=True)]
+        series(drawing, places, kind, tooltips)
     return drawing
 
 
 def shares(counts: Sequence[int], share: Sequence[float], width: int) -> Drawing:
-    """Draw the expected share of right selections against reviews added, between the tens of percents around it."""
+    """Draw the expected share of right selections against the number of reviews added."""
     height, left, right, top = 220, 40, width - 30, 34
     bottom = height - 44
     drawing = Drawing(width, height)
@@ -339,26 +255,15 @@ def shares(counts: Sequence[int], share: Sequence[float], width: int) -> Drawing
     return drawing
 
 
-# Values in order, each with its interval: papers by quality, reviewers by severity or stretch.
-
-#: Height of the plot.
+#: Height of a plot of ranked values.
 HEIGHT = 260
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Values in the order in which they are drawn.
+    """Values in the order drawn, with intervals, shapes (n,), marks and names.
 
-    Parameters
-    ----------
-    value, low, high
-        Shapes (n,): values and the ends of their intervals.
-    kinds
-        The kind of each mark.
-    names
-        What each is called.
-    labelled
-        Which have their names written beside them, as far as there is room, the most important first.
+    ``labelled`` are those with labels as far as there is room, the most important first.
     """
 
     value: FloatArray
@@ -369,14 +274,14 @@ class Ranked:
     labelled: Sequence[int] = ()
 
     @property
-    def told(self) -> list[str]:
-        """What each mark tells."""
+    def tooltips(self) -> list[str]:
+        """The tooltip of each mark."""
         rows = zip(self.names, self.value.tolist(), self.low.tolist(), self.high.tolist(), strict=True)
         return [f"{name}: {value:.2f} ({low:.2f} to {high:.2f})" for name, value, low, high in rows]
 
 
 def ranked(
-    found: Ranked,
+    values: Ranked,
     width: int,
     up: str,
     along: str,
@@ -391,49 +296,30 @@ def ranked(
 ) -> Drawing:
     """Draw values from left to right with their intervals.
 
-    Parameters
-    ----------
-    found
-        The values.
-    width
-        Of the picture.
-    up, along
-        Names of the axes.
-    meanings
-        Kinds of marks, and what they mean.
-    first
-        The rank of the first value.
-    cut
-        How many stand left of a line; none by default.
-    line
-        A value at which a line divides them, and its name; none by default.
-    zone
-        The first and the last rank of those before a grey ground, and what they are; none by default.
-    level
-        A value at which a line is drawn; none by default.
-    logarithmic
-        Whether equal ratios are equally far apart.
+    ``up`` and ``along`` name the axes; ``first`` is the rank of the first value. Optional: ``cut``, the number of
+    values left of a line; ``line``, a value and its name; ``zone``, first and last rank on a grey background, and its
+    name; ``level``, a value at which a line is drawn. ``logarithmic`` makes equal ratios equally far apart.
     """
     drawing = Drawing(width, 0)
     top = legend(drawing, meanings) + 30
     drawing.height = top + HEIGHT + 44
     left, right, bottom = 44, width - 8, top + HEIGHT
-    seen = np.isfinite(found.low) & np.isfinite(found.high)
-    ends = np.concatenate([found.value, found.low[seen], found.high[seen]])
+    seen = np.isfinite(values.low) & np.isfinite(values.high)
+    ends = np.concatenate([values.value, values.low[seen], values.high[seen]])
     y = value_scale(ends, bottom, top, logarithmic=logarithmic)
-    x = Scale(float(first), max(float(first + len(found.names) - 1), first + 1.0), left + 8, right - 8)
+    x = Scale(float(first), max(float(first + len(values.names) - 1), first + 1.0), left + 8, right - 8)
     if zone is not None:
         start, end = (min(max(x(rank), left), right) for rank in (zone[0] - 0.5, zone[1] + 0.5))
         drawing.box(start, top, end - start, HEIGHT, "zone", zone[2])
         drawing.text((start + end) / 2, top + 14, zone[2], "tick", "middle")
     upward(drawing, y, left, right, up, logarithmic=logarithmic)
     across(drawing, x, bottom, bottom, along, max(4, width // 90), whole=True)
-    height = _heights(y, found.value, logarithmic=logarithmic)
-    draw_intervals(drawing, found, x, y, logarithmic=logarithmic, first=first)
+    height = _heights(y, values.value, logarithmic=logarithmic)
+    draw_intervals(drawing, values, x, y, logarithmic=logarithmic, first=first)
     if line is not None:
         drawing.line(left, y(line[0]), right, y(line[0]), "cut", line[1])
         # At the left where values fall, so that the name stands clear of the marks.
-        falls = len(found.value) > 1 and found.value[0] > found.value[-1]
+        falls = len(values.value) > 1 and values.value[0] > values.value[-1]
         side, anchor = (right - 6, "end") if falls else (left + 6, "start")
         drawing.text(side, y(line[0]) - 6, line[1], "label", anchor)
     if level is not None:
@@ -442,14 +328,14 @@ def ranked(
     if cut is not None:
         drawing.line(x(cut + 0.5), top, x(cut + 0.5), bottom, "cut", f"the best {cut}")
         drawing.text(x(cut + 0.5) + 6, bottom - 8, f"best {cut}", "label")
-    labels = Labels(drawing, top, around([(x(place + first), height[place]) for place in found.labelled]))
-    for place in found.labelled:
-        labels.write(x(place + first), height[place], found.names[place])
+    labels = Labels(drawing, top, around([(x(place + first), height[place]) for place in values.labelled]))
+    for place in values.labelled:
+        labels.write(x(place + first), height[place], values.names[place])
     return drawing
 
 
 def value_scale(values: FloatArray, bottom: float, top: float, *, logarithmic: bool = False) -> Scale:
-    """Return a scale that holds all values, logarithms where ``logarithmic``."""
+    """Return a scale that holds all values, or their logarithms."""
     values = np.log(values) if logarithmic else values
     low, high = float(values.min()), float(values.max())
     margin = 0.04 * (high - low) or 1.0
@@ -457,42 +343,30 @@ def value_scale(values: FloatArray, bottom: float, top: float, *, logarithmic: b
 
 
 def draw_intervals(
-    drawing: Drawing, found: Ranked, x: Scale, y: Scale, *, logarithmic: bool = False, first: int = 1
+    drawing: Drawing, ranked_values: Ranked, x: Scale, y: Scale, *, logarithmic: bool = False, first: int = 1
 ) -> None:
-    """Draw all intervals as one path, and the marks upon it."""
-    places = [x(place) for place in range(first, len(found.names) + first)]
-    seen = np.flatnonzero(np.isfinite(found.low) & np.isfinite(found.high)).tolist()
-    ends = [_heights(y, values, logarithmic=logarithmic) for values in (found.low, found.high)]
+    """Draw all intervals as one path, and the marks on it."""
+    places = [x(place) for place in range(first, len(ranked_values.names) + first)]
+    seen = np.flatnonzero(np.isfinite(ranked_values.low) & np.isfinite(ranked_values.high)).tolist()
+    ends = [_heights(y, values, logarithmic=logarithmic) for values in (ranked_values.low, ranked_values.high)]
     many = " many" if len(places) > (drawing.width - 60) / 4 else ""
     drawing.path("".join(f"M{places[k]:.1f} {ends[0][k]:.1f}V{ends[1][k]:.1f}" for k in seen), f"interval{many}")
-    height, told = _heights(y, found.value, logarithmic=logarithmic), found.told
-    for kind in dict.fromkeys(found.kinds):
-        chosen = [place for place, of in enumerate(found.kinds) if of == kind]
-        series(drawing, [(places[k], height[k]) for k in chosen], kind, [told[k] for k in chosen])
+    height, tooltips = _heights(y, ranked_values.value, logarithmic=logarithmic), ranked_values.tooltips
+    for kind in dict.fromkeys(ranked_values.kinds):
+        chosen = [place for place, of in enumerate(ranked_values.kinds) if of == kind]
+        series(drawing, [(places[k], height[k]) for k in chosen], kind, [tooltips[k] for k in chosen])
 
 
 def _heights(y: Scale, values: FloatArray, *, logarithmic: bool) -> list[float]:
     return [y(value) for value in (np.log(values) if logarithmic else values).tolist()]
 
 
-# Values before and after a correction, a line each, on one scale from left to right.
-
-#: From one line to the next.
+#: Distance of lines of shifts.
 LINE_STEP = 30
 
 
 class Shift(NamedTuple):
-    """A value before and after, perhaps with the ends of an interval around the latter.
-
-    Parameters
-    ----------
-    name
-        What it is of.
-    before, after
-        The values.
-    low, high
-        The interval; NaN where there is none.
-    """
+    """A value before and after, with the ends of an interval around the latter, NaN where there is none."""
 
     name: str
     before: float
@@ -501,30 +375,19 @@ class Shift(NamedTuple):
     high: float = math.nan
 
 
-def shifts(found: Sequence[Shift], scale: tuple[float, float], width: int, name: str, was: str, now: str) -> Drawing:
-    """Draw a line each: a hollow mark before, a filled one after, and what lies between.
+def shifts(rows: Sequence[Shift], scale: tuple[float, float], width: int, name: str, was: str, now: str) -> Drawing:
+    """Draw a line per value: a hollow mark before, a filled one after, and what lies between.
 
-    Parameters
-    ----------
-    found
-        What is drawn, from the top down.
-    scale
-        What the axis shows at least.
-    width
-        Of the picture.
-    name
-        Of the axis.
-    was, now
-        What the two marks mean.
+    ``scale`` is the least range of the axis, ``name`` its name; ``was`` and ``now`` explain the marks.
     """
-    drawing = Drawing(width, 96 + LINE_STEP * len(found))
+    drawing = Drawing(width, 96 + LINE_STEP * len(rows))
     top = legend(drawing, [("hollow", was), ("dot", now)])
-    values = [value for each in found for value in each[1:] if math.isfinite(value)]
-    left = LETTER * max(len(each.name) for each in found) + 24
+    values = [value for each in rows for value in each[1:] if math.isfinite(value)]
+    left = LETTER * max(len(each.name) for each in rows) + 24
     x = Scale(min(*values, scale[0]), max(*values, scale[1]), left, width - 14.0)
-    bottom = top + LINE_STEP * len(found)
+    bottom = top + LINE_STEP * len(rows)
     across(drawing, x, top, bottom, name, max(2, width // 90))
-    for place, each in enumerate(found):
+    for place, each in enumerate(rows):
         y = top + LINE_STEP * (place + 0.5)
         drawing.text(0, y + 4, each.name, "tick")
         if math.isfinite(each.low):
@@ -535,28 +398,12 @@ def shifts(found: Sequence[Shift], scale: tuple[float, float], width: int, name:
     return drawing
 
 
-# A plan step by step: how far each review gets.
-
-
 def steps(
     before: int, numbers: Sequence[int], names: Sequence[str], most: int, width: int, what: str, unit: str
 ) -> Drawing:
-    """Draw a number after each step as stairs.
+    """Draw a number after each step as stairs, from ``before``, with a line at its maximum ``most``.
 
-    Parameters
-    ----------
-    before
-        Before the first step.
-    numbers
-        After each step.
-    names
-        What each step is.
-    most
-        What the number is at most; a line marks it.
-    width
-        Of the picture.
-    what, unit
-        What the numbers count, for the axis and in the plural.
+    ``what`` and ``unit`` say what the numbers count, for the axis and in the plural.
     """
     drawing = Drawing(width, 300)
     left, right, top, bottom = 52, width - 12, 34, 256

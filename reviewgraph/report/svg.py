@@ -1,4 +1,4 @@
-"""A drawing: marks with classes that the style sheet colours, in a frame that says in words what it shows."""
+"""SVG drawings: marks with classes that the style sheet colours, axes, legends, labels, and a description in words."""
 
 from __future__ import annotations
 
@@ -16,24 +16,17 @@ if TYPE_CHECKING:
 
 #: Widths, in pixels, at which every picture is drawn: for a phone, and for a screen or paper.
 NARROW, WIDE = 350, 760
-#: Width of a letter of the labels, in pixels, a little more than most have.
+#: Width of a letter of the labels, in pixels, slightly more than the mean.
 LETTER = 6.4
 #: Height of a line of labels.
 LINE = 15
-#: Around a drawing that stands alone, and above it for its title.
+#: Margin around a file of its own, and room above it for its title.
 MARGIN, HEAD = 16, 44
 
 
 class Drawing:
     """An SVG element under construction; places are pixels from the upper left.
 
-    Parameters
-    ----------
-    width, height
-        Of the frame.
-
-    Examples
-    --------
     >>> drawing = Drawing(10, 5)
     >>> drawing.circle(5, 2.5, 2, "dot", "paper <1>")
     >>> drawing.markup("a", "One dot", "A dot in the middle.")
@@ -46,58 +39,50 @@ class Drawing:
         self.width, self.height = width, height
         self._marks: list[Tree.Element] = []
 
-    def circle(self, x: float, y: float, radius: float, kind: str, told: str = "") -> None:
-        """Draw a circle; ``told`` is shown to who points at it."""
-        self._add("circle", told, cx=_number(x), cy=_number(y), r=_number(radius), **{"class": kind})
+    def circle(self, x: float, y: float, radius: float, kind: str, tooltip: str = "") -> None:
+        """Draw a circle with a tooltip."""
+        self._add("circle", tooltip, cx=_number(x), cy=_number(y), r=_number(radius), **{"class": kind})
 
-    def box(self, x: float, y: float, width: float, height: float, kind: str, told: str = "") -> None:
+    def box(self, x: float, y: float, width: float, height: float, kind: str, tooltip: str = "") -> None:
         """Draw a rectangle from its upper left corner."""
         size = {"width": _number(max(width, 0)), "height": _number(max(height, 0))}
-        self._add("rect", told, x=_number(x), y=_number(y), **size, **{"class": kind})
+        self._add("rect", tooltip, x=_number(x), y=_number(y), **size, **{"class": kind})
 
-    def path(self, points: str, kind: str, told: str = "") -> None:
-        """Draw a path, given in SVG's own letters."""
+    def path(self, points: str, kind: str, tooltip: str = "") -> None:
+        """Draw a path in SVG's own notation."""
         if points:
-            self._add("path", told, d=points, **{"class": kind})
+            self._add("path", tooltip, d=points, **{"class": kind})
 
-    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str, told: str = "") -> None:
+    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str, tooltip: str = "") -> None:
         """Draw a straight line."""
-        self.path(f"M{_number(x1)} {_number(y1)}L{_number(x2)} {_number(y2)}", kind, told)
+        self.path(f"M{_number(x1)} {_number(y1)}L{_number(x2)} {_number(y2)}", kind, tooltip)
 
     def dots(self, places: Iterable[tuple[float, float]], kind: str) -> None:
-        """Draw many dots as one path, a fraction of the size of circles: ends of lines without length, made round."""
+        """Draw many dots as one path: much smaller than circles."""
         self.path("".join(f"M{_number(x)} {_number(y)}h0" for x, y in places), f"dots {kind}")
 
     def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> None:
-        """Write words; ``anchor`` says whether they start, have their middle or end at the place."""
+        """Write words; ``anchor`` is start, middle or end."""
         mark = self._add("text", "", x=_number(x), y=_number(y), **{"class": kind, "text-anchor": anchor})
         mark.text = visible(words)
 
     def markup(self, name: str, title: str, words: str) -> str:
-        """Return the element.
-
-        Parameters
-        ----------
-        name
-            Unlike that of any other picture of the page.
-        title, words
-            What it is, and what it shows, to those who do not see it.
-        """
+        """Return the element; ``name`` is unique on the page, ``title`` and ``words`` describe the picture."""
         root = self._frame(name, title, words, (0, 0, self.width, self.height))
         root.extend(self._marks)
         return Tree.tostring(root, encoding="unicode")
 
     def alone(self, name: str, title: str, words: str, style: str) -> str:
-        """Return the element as a file of its own: with its style sheet, a ground, and its title above it."""
+        """Return the element as a file of its own: with its style sheet, a background and its title."""
         width, height = self.width + 2 * MARGIN, self.height + HEAD + MARGIN
         root = self._frame(name, title, words, (-MARGIN, -HEAD, width, height))
         root.attrib |= {"xmlns": "http://www.w3.org/2000/svg", "width": _number(width), "height": _number(height)}
         root.set("font-family", "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif")
         Tree.SubElement(root, "style").text = style
-        ground = Drawing(width, height)
-        ground.box(-MARGIN, -HEAD, width, height, "sheet")
-        ground.text(0, -HEAD + 24, title, "heading")
-        root.extend([*ground._marks, *self._marks])
+        background = Drawing(width, height)
+        background.box(-MARGIN, -HEAD, width, height, "sheet")
+        background.text(0, -HEAD + 24, title, "heading")
+        root.extend([*background._marks, *self._marks])
         return Tree.tostring(root, encoding="unicode")
 
     def _frame(self, name: str, title: str, words: str, box: tuple[float, float, float, float]) -> Tree.Element:
@@ -107,39 +92,28 @@ class Drawing:
         Tree.SubElement(root, "desc", {"id": f"{name}-words"}).text = visible(words)
         return root
 
-    def _add(self, tag: str, told: str, **attributes: str) -> Tree.Element:
+    def _add(self, tag: str, tooltip: str, **attributes: str) -> Tree.Element:
         mark = Tree.Element(tag, {name: value for name, value in attributes.items() if value})
-        if told:
-            Tree.SubElement(mark, "title").text = visible(told)
+        if tooltip:
+            Tree.SubElement(mark, "title").text = visible(tooltip)
         self._marks.append(mark)
         return mark
 
 
 def _number(value: float) -> str:
-    """Return a coordinate with the one digit that can be seen."""
+    """Return a coordinate with one digit after the point."""
     return f"{round(float(value), 1) + 0.0:g}"
 
 
-# Scales from values to pixels, with marks at round numbers.
-
-#: Ratios that are marked on an axis of ratios.
+#: Ticks of a logarithmic axis.
 RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
-#: Those that are marked where fewer than three of these lie on it.
+#: Ticks where fewer than three of these lie on it.
 FINE = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 1.8, 2.0)
 
 
 class Scale(NamedTuple):
-    """A straight line from values to pixels.
+    """A linear map from values (``low`` to ``high``) to pixels (``start`` to ``end``).
 
-    Parameters
-    ----------
-    low, high
-        Values at the two ends.
-    start, end
-        Pixels there.
-
-    Examples
-    --------
     >>> Scale(0.0, 10.0, 100.0, 200.0)(5.0)
     150.0
     """
@@ -155,7 +129,7 @@ class Scale(NamedTuple):
         return self.start + (self.end - self.start) * ((value - self.low) / span if span else 0.5)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Return round values, about so many at most, and two at least: one alone gives no scale.
+        """Return round values, about ``most`` of them and at least two.
 
         >>> Scale(0.0, 10.0, 0.0, 1.0).ticks(6)
         [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
@@ -177,7 +151,7 @@ class Scale(NamedTuple):
 def across(
     drawing: Drawing, scale: Scale, top: float, bottom: float, name: str, most: int = 6, *, whole: bool = False
 ) -> None:
-    """Draw an axis of values from left to right: faint lines, numbers below, and its name; of ranks whole numbers."""
+    """Draw a horizontal axis: grid lines, numbers below and its name; with ``whole`` for integers."""
     most = max(1, min(most, int(scale.high - scale.low))) if whole else most
     for value in scale.ticks(most):
         x = scale(value)
@@ -197,7 +171,7 @@ def upward(
     logarithmic: bool = False,
     whole: bool = False,
 ) -> None:
-    """Draw an axis of values from the bottom up, its name above it; of ratios where the scale is of logarithms."""
+    """Draw a vertical axis, its name above it; ``logarithmic`` for a scale of logarithms."""
     most = max(1, min(most, int(scale.high - scale.low))) if whole else most
     marks = _ratios(scale) if logarithmic else [(value, value) for value in scale.ticks(most)]
     for at, value in marks:
@@ -208,32 +182,30 @@ def upward(
 
 
 def _ratios(scale: Scale) -> list[tuple[float, float]]:
-    """Return ratios to be marked on a scale of logarithms, each with its logarithm."""
+    """Return the ticks of a scale of logarithms, each with its logarithm."""
     for ratios in (RATIOS, FINE):
-        found = [(math.log(ratio), ratio) for ratio in ratios if scale.low <= math.log(ratio) <= scale.high]
-        if len(found) > 2:
-            return found
-    # Nearly equal ratios are marked as plain values are.
+        ticks = [(math.log(ratio), ratio) for ratio in ratios if scale.low <= math.log(ratio) <= scale.high]
+        if len(ticks) > 2:
+            return ticks
+    # Nearly equal ratios have the ticks of a linear scale.
     least, most = math.exp(scale.low), math.exp(scale.high)
     return [(math.log(ratio), ratio) for ratio in Scale(least, most, 0.0, 1.0).ticks()]
 
 
-# Colours written out, for what shows or converts pictures and knows no variables of style sheets.
-
-#: The names of a style sheet's colours: a block of its own, or one for a medium.
+#: Definitions of a style sheet's colours: a block for all media, or for one.
 _NAMES = re.compile(r"(?:(@media [^{]*?) \{\s*)?:root \{([^}]*)\}(?(1)\s*\})")
 _NAMED = re.compile(r"--([\w-]+): ([^;]*);")
 _USED = re.compile(r"var\(--([\w-]+)\)")
 
 
 def written_out(style: str) -> str:
-    """Return a style sheet, whose rules take a line each, in which colours stand for their names.
+    """Return a style sheet, one rule per line, with colours in place of variables.
 
-    A rule that has a colour stands once for all media, and once for each that has colours of its own.
+    Programs that convert pictures know no variables. A rule that has a colour is written once for all media, and once
+    for each medium that has colours of its own.
 
-    Examples
-    --------
-    >>> print(written_out(":root { --ink: #000; } @media print { :root { --ink: #111; } } p { fill: var(--ink); }"))
+    >>> style = ":root { --ink: #000; } @media print { :root { --ink: #111; } } p { fill: var(--ink); }"
+    >>> print(written_out(style))
     p { fill: #000; }
     @media print {
     p { fill: #111; }
@@ -241,59 +213,54 @@ def written_out(style: str) -> str:
     """
     rules = re.sub(r"/\*.*?\*/", "", _NAMES.sub("", style), flags=re.S).strip()
     usual = dict(_NAMED.findall(style[: style.find("}")]))
-    found = [_with(usual, rules)]
+    blocks = [_with(usual, rules)]
     coloured = "\n".join(line for line in rules.splitlines() if _USED.search(line))
     for medium, names in _NAMES.findall(style):
         if medium:
-            found.append(f"{medium} {{\n{_with(usual | dict(_NAMED.findall(names)), coloured)}\n}}")
-    return "\n".join(found)
+            blocks.append(f"{medium} {{\n{_with(usual | dict(_NAMED.findall(names)), coloured)}\n}}")
+    return "\n".join(blocks)
 
 
 def _with(colours: dict[str, str], rules: str) -> str:
     return _USED.sub(lambda use: colours[use[1]], rules)
 
 
-# Marks that are told apart by their form, what they mean, and labels that find room.
-
 #: Left, top, right, bottom.
 Box: TypeAlias = tuple[float, float, float, float]
 
-#: Marks up to which each tells what it is to who points at it; more become one path.
+#: Marks up to which each has a tooltip; more become one path.
 NAMED = 400
 
 
-def mark(drawing: Drawing, x: float, y: float, kind: str, told: str = "", size: float = 3.5) -> None:
-    """Draw a mark: ``cross``, ``apart`` (a square), ``up``, ``down``, ``diamond``, ``paper``, ``extra`` (a line).
-
-    Anything else is a circle.
-    """
+def mark(drawing: Drawing, x: float, y: float, kind: str, tooltip: str = "", size: float = 3.5) -> None:
+    """Draw a mark: ``cross``, ``apart`` (a square), ``up``, ``down``, ``diamond``, ``paper``, ``extra`` or a circle."""
     if kind == "cross":
-        drawing.path(f"M{x - 2.5:.1f} {y - 2.5:.1f}l5 5m0-5l-5 5", kind, told)
+        drawing.path(f"M{x - 2.5:.1f} {y - 2.5:.1f}l5 5m0-5l-5 5", kind, tooltip)
     elif kind in ("diamond", "paper"):
-        drawing.path(f"M{x:.1f} {y - 4.5:.1f}l4.5 4.5-4.5 4.5-4.5-4.5z", kind, told)
+        drawing.path(f"M{x:.1f} {y - 4.5:.1f}l4.5 4.5-4.5 4.5-4.5-4.5z", kind, tooltip)
     elif kind in ("up", "down"):
         turn = 1 if kind == "up" else -1
-        drawing.path(f"M{x:.1f} {y - 5 * turn:.1f}l5 {9 * turn}h-10z", kind, told)
+        drawing.path(f"M{x:.1f} {y - 5 * turn:.1f}l5 {9 * turn}h-10z", kind, tooltip)
     elif kind == "extra":
-        drawing.line(x - 6, y, x + 7, y, "link extra", told)
+        drawing.line(x - 6, y, x + 7, y, "link extra", tooltip)
     elif kind == "apart":
         side = 1.77 * size  # of equal area
-        drawing.box(x - side / 2, y - side / 2, side, side, kind, told)
+        drawing.box(x - side / 2, y - side / 2, side, side, kind, tooltip)
     else:
-        drawing.circle(x, y, size, kind, told)
+        drawing.circle(x, y, size, kind, tooltip)
 
 
-def series(drawing: Drawing, places: Sequence[tuple[float, float]], kind: str, told: Sequence[str]) -> None:
-    """Draw marks of one kind, as one path where they are many and nobody could point at them."""
+def series(drawing: Drawing, places: Sequence[tuple[float, float]], kind: str, tooltip: Sequence[str]) -> None:
+    """Draw marks of one kind, as one path where they are too many for tooltips."""
     if len(places) > NAMED and kind in ("dot", "hollow", "cross"):
         drawing.dots(places, kind)
         return
-    for (x, y), words in zip(places, told, strict=True):
+    for (x, y), words in zip(places, tooltip, strict=True):
         mark(drawing, x, y, kind, words, 3.0)
 
 
 def legend(drawing: Drawing, entries: Sequence[tuple[str, str]], top: float = 10.0) -> float:
-    """Write what marks mean, in as many lines as it takes; returns the height below them."""
+    """Write the meanings of marks, in as many lines as needed; return the height below them."""
     x, y = 8.0, top
     for kind, words in entries:
         length = LETTER * len(words)
@@ -306,25 +273,13 @@ def legend(drawing: Drawing, entries: Sequence[tuple[str, str]], top: float = 10
 
 
 class Labels:
-    """Writes labels beside marks, where they lie on nothing else.
-
-    Parameters
-    ----------
-    drawing
-        To write on.
-    top
-        Above it nothing is written.
-    taken
-        Boxes that are not to be written on.
-    left
-        Left of it nothing is written.
-    """
+    """Labels beside marks that overlap neither boxes ``taken`` nor each other, within ``top`` and ``left``."""
 
     def __init__(self, drawing: Drawing, top: float, taken: Sequence[Box] = (), left: float = 0.0) -> None:
         self.drawing, self.top, self.taken, self.left = drawing, top, list(taken), left
 
     def write(self, x: float, y: float, words: str, radius: float = 4.0) -> bool:
-        """Write beside a mark of this radius: right, left, below or above; returns whether there was room."""
+        """Write beside a mark of this radius: right, left, below or above; return whether there was room."""
         length, half, off = LETTER * len(words), LINE / 2, radius + 5
         corners = [
             (x + off, y - half),
@@ -345,7 +300,7 @@ class Labels:
 
 
 def around(places: Sequence[tuple[float, float]], radius: float = 4.0) -> list[Box]:
-    """Return the boxes of marks, for labels to keep off."""
+    """Return the boxes of marks, for labels to avoid."""
     return [(x - radius, y - radius, x + radius, y + radius) for x, y in places]
 
 

@@ -1,1 +1,1 @@
-"""Answers checked by code that made none of them."""
+"""Verification of answers, by code that shares nothing with what made them."""

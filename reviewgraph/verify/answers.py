@@ -1,4 +1,8 @@
-"""ANSWER: what a command printed with ``--json``, or the CSV it wrote with ``-o``."""
+"""Answers (what a command printed with ``--json``, or the CSV it wrote with ``-o``), and the findings on them.
+
+Answers are read strictly: unknown keys, values of another kind and repeated keys are errors. A second run of the
+command, and the hashes of the files, serve where nothing here recomputes a value.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 
-# What a verification found: what does not hold, what was checked, what was taken on trust.
-
-
-#: Numbers are printed with all their digits, but sums are taken in another order: relative to the larger of the two.
+#: Relative difference up to which numbers are equal: they are printed in full, but summed here in another order.
 ROUNDING = 1e-9
 
 HOLDS, REFUTED, NOT_REFUTED = "holds", "refuted", "not_refuted"
@@ -30,18 +31,11 @@ HOLDS, REFUTED, NOT_REFUTED = "holds", "refuted", "not_refuted"
 
 @dataclass
 class Findings:
-    """What a verification found, said in sentences.
+    """Outcome of a verification, in sentences.
 
-    Parameters
-    ----------
-    wrong
-        What does not hold, each naming a key or a row of the answer.
-    checked
-        What was looked at, and would have been found.
-    trusted
-        What was not, and why.
-    undecided
-        Those of ``trusted`` on which the answer rests: its ranking, that it is optimal, or that there is none.
+    ``wrong`` lists what does not hold, by key or row of the answer; ``checked`` what was recomputed; ``trusted`` what
+    was not checked, and why; ``undecided`` those of ``trusted`` on which the answer rests, as its ranking or
+    optimality.
     """
 
     wrong: list[str] = field(default_factory=list)
@@ -51,27 +45,27 @@ class Findings:
 
     @property
     def outcome(self) -> str:
-        """One of ``holds``, ``refuted`` and ``not_refuted``.
+        """``holds``, ``refuted`` or ``not_refuted``.
 
         >>> Findings().outcome, Findings(undecided=["the ranking"]).outcome, Findings(wrong=["p1, rank"]).outcome
         ('holds', 'not_refuted', 'refuted')
         """
         return REFUTED if self.wrong else NOT_REFUTED if self.undecided else HOLDS
 
-    def expect(self, found: bool, wrong: str) -> bool:
-        """Note what is wrong unless it was found so; returns whether it was."""
-        if not found:
+    def expect(self, holds: bool, wrong: str) -> bool:
+        """Note what is wrong unless a condition holds; return the condition."""
+        if not holds:
             self.wrong.append(wrong)
-        return found
+        return holds
 
-    def same(self, key: str, said: Any, found: Any) -> bool:
-        """Compare what a key of the answer says with what was found."""
-        return self.expect(is_same(said, found), f"{key}: says {shown(said)}, found {shown(found)}")
+    def same(self, key: str, claimed: Any, actual: Any) -> bool:
+        """Compare the value of a key of the answer with the recomputed one."""
+        return self.expect(is_same(claimed, actual), f"{key}: says {shown(claimed)}, found {shown(actual)}")
 
-    def same_rows(self, key: str, said: Iterable[Any], found: Iterable[Any]) -> bool:
-        """Compare rows whose order says nothing; names the first that only one side has."""
-        left, right = list(said), list(found)
-        extra, missing = _without(left, right), _without(right, left)
+    def same_rows(self, key: str, claimed: Iterable[Any], actual: Iterable[Any]) -> bool:
+        """Compare rows in any order; name the first that only one side has."""
+        left, right = list(claimed), list(actual)
+        extra, missing = _missing_rows(left, right), _missing_rows(right, left)
         if extra:
             self.wrong.append(f"{key}: says {shown(extra[0])}, which was not found")
         if missing:
@@ -79,33 +73,33 @@ class Findings:
         return not (extra or missing)
 
     def check(self, words: str) -> None:
-        """Note what was looked at."""
+        """Note what was checked."""
         self.checked.append(words)
 
-    def trust(self, words: str, *, decisive: bool = False) -> None:
-        """Note what was not, and whether the answer rests on it."""
+    def not_checked(self, words: str, *, decisive: bool = False) -> None:
+        """Note what was not checked, and whether the answer rests on it."""
         self.trusted.append(words)
         self.undecided += [words] if decisive else []
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as the command's ``--json`` prints it."""
+        """Return the findings as ``verify --json`` prints them."""
         return {"outcome": self.outcome, "holds": self.outcome == HOLDS, **vars(self)}
 
 
-def is_same(said: Any, found: Any, rounding: float = ROUNDING) -> bool:
-    """Whether two values are the same, numbers up to rounding.
+def is_same(claimed: Any, actual: Any, rounding: float = ROUNDING) -> bool:
+    """Whether two values are equal, numbers up to rounding.
 
     >>> is_same(0.1 + 0.2, 0.3), is_same(None, 0.0), is_same(True, 1)
     (True, False, False)
     """
-    numbers = [isinstance(value, int | float) and not isinstance(value, bool) for value in (said, found)]
+    numbers = [isinstance(value, int | float) and not isinstance(value, bool) for value in (claimed, actual)]
     if all(numbers):
-        return math.isclose(said, found, rel_tol=rounding, abs_tol=rounding * 1e-3)
-    return type(said) is type(found) and bool(said == found)
+        return math.isclose(claimed, actual, rel_tol=rounding, abs_tol=rounding * 1e-3)
+    return type(claimed) is type(actual) and bool(claimed == actual)
 
 
 def shown(value: Any) -> str:
-    """Return a value as a message has it.
+    """Return a value as messages show it.
 
     >>> shown(None), shown(("ann", "p1")), shown(0.30000000000000004)
     ('null', 'ann, p1', '0.3')
@@ -117,20 +111,20 @@ def shown(value: Any) -> str:
     return f"{value:.12g}" if isinstance(value, float) else f"{value}"
 
 
-def _without(rows: list[Any], others: list[Any]) -> list[Any]:
-    """Return the rows that others lack, each as often as it is missing."""
-    left: dict[Any, int] = {}
+def _missing_rows(rows: list[Any], others: list[Any]) -> list[Any]:
+    """Return the rows that others lack, with multiplicity."""
+    remaining: dict[Any, int] = {}
     for row in others:
-        left[row] = left.get(row, 0) + 1
-    found = []
+        remaining[row] = remaining.get(row, 0) + 1
+    extra = []
     for row in rows:
-        left[row] = left.get(row, 0) - 1
-        if left[row] < 0:
-            found.append(row)
-    return found
+        remaining[row] = remaining.get(row, 0) - 1
+        if remaining[row] < 0:
+            extra.append(row)
+    return extra
 
 
-#: Keys that only the JSON of one command has.
+#: Keys by which the JSON of each command is recognised.
 KEYS = {
     "check": {"doubly_connected", "degrees_of_freedom"},
     "plan": {"merges", "bounds", "lower_bound"},
@@ -141,45 +135,20 @@ KEYS = {
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of a command.
-
-    Parameters
-    ----------
-    path
-        The file.
-    command
-        Which command made it.
-    found
-        Its keys; of a CSV, its rows under ``rows``.
-    is_table
-        Whether it is a CSV.
-    """
+    """The answer of a command: what was printed with ``--json``, or a CSV, its rows under ``rows`` of ``content``."""
 
     path: str
     command: str
-    found: Mapping[str, Any]
+    content: Mapping[str, Any]
     is_table: bool = False
 
     def get(self, key: str, kind: str, *, within: Any = None, null: bool = False) -> Any:
-        """Return the value of a key.
+        """Return the value of a key, checked against one of :data:`KINDS`.
 
-        Parameters
-        ----------
-        key
-            The key; dots mean nesting.
-        kind
-            One of :data:`KINDS`.
-        within
-            An object of the answer to look in; the answer itself by default.
-        null
-            Whether it may be null.
-
-        Raises
-        ------
-        InputError
-            If it is not there, or of another kind.
+        Dots in the key mean nesting; ``within`` is the object to look in, by default the answer itself; ``null`` allows
+        null. Raises InputError if the key is missing or its value of another kind.
         """
-        value = self.found if within is None else within
+        value = self.content if within is None else within
         for part in key.split("."):
             if not isinstance(value, dict) or part not in value:
                 self._refuse(f"expected a key {key}, found none")
@@ -192,7 +161,7 @@ class Answer:
         return value
 
     def rows(self, key: str, kinds: Mapping[str, str], *, within: Any = None, null: bool = False) -> Any:
-        """Return a list of objects as tuples of some of their keys; None where there is none and ``null`` is set.
+        """Return a list of objects as tuples of some of their keys; None for null where ``null`` is set.
 
         A kind that ends with ``?`` may be null.
         """
@@ -217,12 +186,12 @@ class Answer:
         return str(value)
 
     def names(self, key: str, *, within: Any = None, null: bool = False) -> Any:
-        """Return a list of labels as texts."""
+        """Return a list of labels as text."""
         listed = self.get(key, "a list", within=within, null=null)
         return listed if listed is None else [self.name_of({key: value}, key) for value in listed]
 
     def numbers(self, key: str, size: int, *, within: Any = None) -> list[float] | None:
-        """Return a list of so many numbers, or None."""
+        """Return a list of ``size`` numbers, or None."""
         listed: list[float] | None = self.get(key, "a list", within=within, null=True)
         plain = listed is None or [type(value) in (int, float) for value in listed] == [True] * size
         if not plain:
@@ -231,28 +200,28 @@ class Answer:
 
     @property
     def unseen(self) -> list[str]:
-        """The keys or columns that say something and are not looked at."""
+        """Keys or columns that hold something and that nothing here checks."""
         if self.is_table:
-            rows = self.found["rows"]
+            rows = self.content["rows"]
             return [name for name in UNSEEN if any(row.get(name) for row in rows)]
-        return list(dict.fromkeys(place for place, _ in unseen(self.found, SCHEMAS[self.command])))
+        return list(dict.fromkeys(place for place, _ in unseen(self.content, SCHEMAS[self.command])))
 
     @property
     def figures(self) -> list[str]:
-        """Those of them on which the answer rests: no sentences, nor whether a clock ended the search."""
-        places = unseen(self.found, SCHEMAS[self.command])
+        """Those of them that the answer rests on: no sentences, nor whether a time limit ended the search."""
+        places = unseen(self.content, SCHEMAS[self.command])
         return [place for place, part in places if part not in (TEXT, [TEXT]) and place != "timed_out"]
 
     @property
     def pairs(self) -> set[tuple[str, str]]:
-        """The reviews of a plan or an assignment; none where there are no such."""
+        """The reviews of a plan or an assignment; empty for other answers."""
         if self.is_table or self.command not in ("plan", "assign"):
             return set()
         return set(self.rows("reviews", {"reviewer": "a name", "item": "a name"}))
 
     def expect_schema(self) -> None:
-        """Refuse keys that no answer of the command has, and values of another kind."""
-        wrong = next(misfits(self.found, SCHEMAS[self.command]), None)
+        """Raise on unknown keys, and on values of the wrong kind."""
+        wrong = next(misfits(self.content, SCHEMAS[self.command]), None)
         if wrong:
             self._refuse(wrong)
 
@@ -262,13 +231,7 @@ class Answer:
 
 
 def read_answer(path: str) -> Answer:
-    """Read an answer, and tell which command made it.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is no answer of a command.
-    """
+    """Return the answer in a file; raise InputError where no command wrote it."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -285,41 +248,37 @@ def read_answer(path: str) -> Answer:
 
 
 def from_json(path: str, text: str) -> Answer:
-    """Return the answer that a text is; ``path`` is its name in messages.
-
-    Raises
-    ------
-    InputError
-        If it is no answer of a command.
-    """
+    """Return the answer in a JSON text; ``path`` is its name in messages."""
 
     def refuse(constant: str) -> NoReturn:
         message = f"{constant} is no number"
         raise ValueError(message)
 
     try:
-        found = json.loads(text, parse_constant=refuse, parse_float=_finite, parse_int=_whole, object_pairs_hook=_once)
+        content = json.loads(
+            text, parse_constant=refuse, parse_float=_finite, parse_int=_whole, object_pairs_hook=_once
+        )
     except (ValueError, RecursionError) as error:
         message = f"{path}: expected one JSON object, found something else ({error})"
         raise InputError(message) from error
-    keys = set(found) if isinstance(found, dict) else set()
+    keys = set(content) if isinstance(content, dict) else set()
     command = next((name for name, own in KEYS.items() if own <= keys), None)
     if command is None:
         message = f"{path}: expected what check, plan, assign or calibrate prints with --json, found other keys"
         raise InputError(message)
-    answer = Answer(path, command, found)
+    answer = Answer(path, command, content)
     answer.expect_schema()
     return answer
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object, none of whose keys stands twice: readers differ in which of them counts."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    """Return an object; raise where a key occurs twice, since readers differ in which one counts."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
         twice = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
         message = f"the key {cut(repr(twice))} stands twice in one object"
         raise ValueError(message)
-    return found
+    return content
 
 
 def _finite(text: str) -> float:
@@ -352,10 +311,10 @@ def _from_rows(path: str, table: list[list[str]]) -> Answer:
             f"{shown!r}; uploads for other systems cannot be verified"
         )
         raise InputError(message)
-    known = set[str]().union(*COLUMNS[command])
-    strange = next((name for place, name in enumerate(header) if name not in known or name in header[:place]), None)
+    allowed = set[str]().union(*COLUMNS[command])
+    strange = next((name for place, name in enumerate(header) if name not in allowed or name in header[:place]), None)
     if strange is not None:
-        what = "a second column" if strange in known else "a column"
+        what = "a second column" if strange in allowed else "a column"
         message = f"{path}: expected the columns that {command} writes with -o, found {what} {quote(strange)}"
         raise InputError(message)
     uneven = next((number for number, row in enumerate(rows, 2) if len(row) != len(header)), None)
@@ -366,53 +325,47 @@ def _from_rows(path: str, table: list[list[str]]) -> Answer:
     return Answer(path, command, {"rows": cells}, is_table=True)
 
 
-#: Keys that are compared elsewhere: files may have other names where an answer is verified.
-ELSEWHERE = {"files"}
-#: How close numbers of the same command must be, and differences that are named before the rest is only counted.
+#: Relative difference allowed between two runs of a command, and differences that are named, not only counted.
 AGAIN, NAMED = 1e-6, 5
 
 
 def compare_again(findings: Findings, answer: Answer, again: Answer | None) -> bool:
-    """Compare an answer with what the command says when it is asked again; returns whether that was of use.
+    """Compare an answer with a second run of its command; return whether that run was of use.
 
-    Where a clock ends a search, other reviews may be as good: nothing is to be had then but what other code looked at.
+    A search that a time limit ends may return other, equally good reviews: the second run then checks nothing.
     """
     if again is None or answer.pairs != again.pairs:
-        words = "gives no answer" if again is None else "gives other reviews"
-        findings.trust(f"asked again, {answer.command} {words}, so that it is no help", decisive=bool(answer.figures))
+        words = "prints no answer" if again is None else "prints other reviews"
+        findings.not_checked(
+            f"run again, {answer.command} {words}, which checks nothing", decisive=bool(answer.figures)
+        )
         return False
-    differences = list(_differences(answer.found, again.found))
-    for place, said, found in differences[:NAMED]:
-        words = f"{place}: says {cut(shown(said))}, and asked again {answer.command} says {cut(shown(found))}"
-        findings.trust(words, decisive=True)
+    differences = list(_differences(answer.content, again.content))
+    for place, claimed, printed in differences[:NAMED]:
+        words = f"{place}: says {cut(shown(claimed))}, and a second run of {answer.command} says {cut(shown(printed))}"
+        findings.not_checked(words, decisive=True)
     if more := len(differences[NAMED:]):
-        findings.trust(f"asked again, {answer.command} answers otherwise in {more} more places", decisive=True)
+        findings.not_checked(f"run again, {answer.command} prints other values in {more} more places", decisive=True)
     if not differences:
-        findings.check(f"sentences and all other figures: asked again, {answer.command} says the same")
+        findings.check(f"sentences and all other figures: a second run of {answer.command} prints the same")
     return True
 
 
-def _differences(said: Any, found: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield where two values differ, with what is there; of a key that the first lacks it says nothing."""
-    if isinstance(said, dict) and isinstance(found, dict):
-        for key in said:
-            if place or key not in ELSEWHERE:
-                yield from _differences(said[key], found.get(key), f"{place}.{key}" if place else key)
-    elif isinstance(said, list) and isinstance(found, list) and len(said) == len(found):
-        for number, (one, other) in enumerate(zip(said, found, strict=True)):
+def _differences(claimed: Any, printed: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield the place and both values wherever two values differ; keys that ``claimed`` lacks are skipped."""
+    if isinstance(claimed, dict) and isinstance(printed, dict):
+        for key in claimed:
+            if place or key != "files":
+                yield from _differences(claimed[key], printed.get(key), f"{place}.{key}" if place else key)
+    elif isinstance(claimed, list) and isinstance(printed, list) and len(claimed) == len(printed):
+        for number, (one, other) in enumerate(zip(claimed, printed, strict=True)):
             yield from _differences(one, other, f"{place}[{number}]")
-    elif not is_same(said, found, AGAIN):
-        yield place, said, found
+    elif not is_same(claimed, printed, AGAIN):
+        yield place, claimed, printed
 
 
 def whole_in(path: str, row: int, cell: str) -> int | None:
-    """Return the whole number of a cell, None where it is empty.
-
-    Raises
-    ------
-    InputError
-        If it is none.
-    """
+    """Return the whole number of a cell, None where it is empty."""
     value = number_in(path, row, cell)
     if value is not None and not value.is_integer():
         message = f"{path}, row {row}: expected a whole number, found {quote(cell)}"
@@ -421,13 +374,7 @@ def whole_in(path: str, row: int, cell: str) -> int | None:
 
 
 def number_in(path: str, row: int, cell: str) -> float | None:
-    """Return the number of a cell, None where it is empty.
-
-    Raises
-    ------
-    InputError
-        If it is no finite number.
-    """
+    """Return the finite number of a cell, None where it is empty."""
     try:
         value = float(cell) if cell else None
     except ValueError:
@@ -438,72 +385,61 @@ def number_in(path: str, row: int, cell: str) -> float | None:
     return value
 
 
-# The files that an answer says it was made from, beside those that were given to verify it.
-
-
-#: Digits of SHA-256 that a message has.
+#: Digits of a SHA-256 that messages show.
 DIGITS = 12
 
 
-def verify_files(findings: Findings, answer: Answer, read: Sequence[Mapping[str, Any]], words: Collection[str]) -> None:
-    """Compare the files that an answer names with those that were read to verify it.
+def verify_files(
+    findings: Findings, answer: Answer, files: Sequence[Mapping[str, Any]], arguments: Collection[str]
+) -> None:
+    """Compare the files that an answer names with those read to verify it.
 
-    An answer may be true of another file than it was made from. So a file of other bytes refutes nothing, but leaves
-    open what the answer says of its own.
-
-    Parameters
-    ----------
-    findings
-        Where it is noted.
-    answer
-        The answer; a CSV, and the JSON of earlier versions, names no files.
-    read
-        What was read, as answers have it under ``files``.
-    words
-        What was given to verify it, file names among other words.
+    An answer may be true of another file than it was made from, so a file of other bytes refutes nothing: it leaves
+    the answer undecided. ``files`` are those that were read, as answers list them; ``arguments`` those of verify, file
+    names among them. CSV, and JSON of earlier versions, names no files.
     """
-    said = answer.found.get("files")
-    if said is None:
-        findings.trust("that it was made from these files: it does not say from which")
+    entries = answer.content.get("files")
+    if entries is None:
+        findings.not_checked("that it was made from these files: it names none")
         return
     names = answer.rows("files", {"file": "a text", "sha256": "a text"})
-    digests, here = {digest for _, digest in names}, {file["sha256"] for file in read}
-    changed = {_base(file["file"]) for file in read if file["sha256"] not in digests}
-    for file in read:
-        _compare(findings, file, said)
+    digests, here = {digest for _, digest in names}, {file["sha256"] for file in files}
+    changed = {_base(file["file"]) for file in files if file["sha256"] not in digests}
+    for file in files:
+        _compare(findings, file, entries)
     for name in dict.fromkeys(_base(name) for name, digest in names if digest not in here):
         if name in changed:
             continue
-        if any(_base(word) == name for word in words):
-            findings.trust(f"{name}: read for the answer, and not looked at here")
+        if any(_base(word) == name for word in arguments):
+            findings.not_checked(f"{name}: read for the answer, not checked here")
         else:
-            findings.trust(f"{name}: read for the answer, and not given here", decisive=True)
+            findings.not_checked(f"{name}: read for the answer, but not passed to verify", decisive=True)
     findings.check("files: the bytes of those that were read here, and which of their rows count")
 
 
-def _compare(findings: Findings, file: Mapping[str, Any], said: Sequence[Mapping[str, Any]]) -> None:
-    """Compare a file with what the answer says of the one of its bytes."""
+def _compare(findings: Findings, file: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> None:
+    """Compare a file with the entry of the answer that has its bytes."""
     name, digest = file["file"], file["sha256"]
-    same = [one for one in said if one["sha256"] == digest]
-    alike = [one for one in said if _base(one["file"]) == _base(name)]
-    if not same and alike:
-        found, other = (one["sha256"][:DIGITS] for one in (file, alike[0]))
-        why = f"SHA-256 {other}..., here {found}..."
-        findings.trust(f"{name}: the answer was made from a file of other bytes ({why})", decisive=True)
-    elif not same:
-        findings.trust(f"{name}: not among the files that the answer was made from", decisive=True)
-    elif file not in same:
+    identical = [one for one in entries if one["sha256"] == digest]
+    namesakes = [one for one in entries if _base(one["file"]) == _base(name)]
+    if not identical and namesakes:
+        mine, other = (one["sha256"][:DIGITS] for one in (file, namesakes[0]))
+        why = f"SHA-256 {other}..., here {mine}..."
+        findings.not_checked(f"{name}: the answer was made from a file of other bytes ({why})", decisive=True)
+    elif not identical:
+        findings.not_checked(f"{name}: not among the files that the answer was made from", decisive=True)
+    elif file not in identical:
         # The same bytes read in the same way have the same rows, whatever the file is called.
-        best = next((one for one in same if one in alike), same[0])
+        entry = next((one for one in identical if one in namesakes), identical[0])
         for key in ("sheets", "rows", "scored", "left_out"):
-            words = f"files: {name}: {key}: says {best.get(key, 'nothing')}, found {file[key]}"
-            findings.expect(key in best and best[key] == file[key], words)
-        if best.get("options") != file.get("options"):
-            findings.trust(f"{name}: other options of it were used where the answer was made", decisive=True)
-        if best not in alike:
-            findings.trust(f"{name}: called {best['file']} where the answer was made")
+            words = f"files: {name}: {key}: says {entry.get(key, 'nothing')}, found {file[key]}"
+            findings.expect(key in entry and entry[key] == file[key], words)
+        if entry.get("options") != file.get("options"):
+            findings.not_checked(f"{name}: other options of it were used where the answer was made", decisive=True)
+        if entry not in namesakes:
+            findings.not_checked(f"{name}: called {entry['file']} where the answer was made")
 
 
 def _base(name: str) -> str:
-    """Return the name of a file without its folder, without what is meant of it or how it is weighed."""
+    """Return the name of a file without its folder, table or weight (``folder/FILE#TABLE=WEIGHT``)."""
     return name.replace("\\", "/").rpartition("/")[2].partition("#")[0].partition("=")[0]

@@ -1,4 +1,9 @@
-"""Lower bounds on the reviews of a plan, counted again, or refuted by a smaller plan where all can be tried."""
+"""Lower bounds on the reviews of a plan: recomputed, proved from certificates, or refuted by a smaller plan.
+
+Expansion, flow and parts prove bounds for ``double`` from the covers of its components: lists of items, ascending.
+:class:`Case` is what a plan starts from; :func:`check_bound` recomputes the bounds that are counts, and otherwise
+enumerates small plans. Not checked: bounds in cases of too many plans.
+"""
 
 from __future__ import annotations
 
@@ -21,34 +26,26 @@ if TYPE_CHECKING:
     from reviewgraph.verify.graphs import Pair
     from reviewgraph.verify.rules import PlainRules
 
-
-if TYPE_CHECKING:
     Covers: TypeAlias = Sequence[list[int]]
     Part: TypeAlias = dict[int, frozenset[int]]
     Ways: TypeAlias = tuple[list[list[tuple[int, int, float]]], list[list[tuple[int, int, float]]]]
 
-# Proofs of lower bounds, done again: the expansion of a table, a flow through it, and its parts taken one by one.
-#
-# All of them are about the doubly connected components, of which they take the covers: lists of items, ascending.
-
-
-#: Steps of the bisection, after which a claim is off by 2^-40 of the largest slope.
+#: Steps of the bisection, after which the slope is exact to 2^-40 of the largest.
 HALVINGS = 40
-#: The factorisation may not tell an eigenvalue from one this much smaller, relative to the largest weight of an item.
+#: Accuracy of the factorisation, relative to the largest weight of an item.
 SLACK = 1e-8
-#: The flow is a sum of positive floats: after a few thousand roundings it is off by less than this, relatively.
+#: Relative error of the flow, a sum of positive floats, after a few thousand roundings.
 ROUNDING = 1e-9
-#: Groups up to which a part is listed again; larger lists are taken on trust.
+#: Groups up to which a part is enumerated; larger ones are not checked.
 LISTED_UP_TO = 2_000
 
 
 def expansion_proves(covers: Covers, n_items: int, claimed: int) -> bool:
     """Whether the expansion of a table proves that a plan for *double* takes ``claimed`` reviews.
 
-    Not the eigenvalue is computed, but that it is as large as the claim needs is proved: the smallest slope s that
-    gives the claim is found by bisection, and a Cholesky factorisation of the Laplacian less s times the identity (the
-    constant vector lifted out of the way) shows that no eigenvalue is below. Takes O(N^3) for the factorisation and
-    O(N^2) for each step of the bisection.
+    The eigenvalue is not computed, but proved large enough: bisection gives the smallest slope s that implies the
+    claim, and a Cholesky factorisation of the Laplacian less s times the identity (the constant vector lifted) shows
+    that no eigenvalue is below. Takes O(N^3) for the factorisation and O(N^2) for each step of the bisection.
     """
     laplacian, largest = _laplacian(covers, n_items)
     slope = least_slope(np.diag(laplacian), largest, claimed)
@@ -58,7 +55,7 @@ def expansion_proves(covers: Covers, n_items: int, claimed: int) -> bool:
 def least_slope(weight: FloatArray, largest: int, claimed: int) -> float | None:
     """Return a slope, rounded up, that a claim needs; 0 if it needs none, None if none suffices.
 
-    ``weight`` holds what each item has of the components, ``largest`` is the largest of them.
+    ``weight`` is the weight of each item in the components, ``largest`` the size of the largest component.
     """
     if claimed <= 0:
         return 0.0
@@ -72,7 +69,7 @@ def least_slope(weight: FloatArray, largest: int, claimed: int) -> float | None:
 
 
 def rises(laplacian: FloatArray, slope: float) -> bool:
-    """Whether no eigenvalue of a Laplacian but that of the constant vector is below a slope."""
+    """Whether every eigenvalue of a Laplacian but that of the constant vector is at least a slope."""
     n_items, top = len(laplacian), float(2 * np.diag(laplacian).max(initial=0.0))
     lifted = laplacian + (top + slope + 1.0) / n_items - (slope + SLACK * top) * np.eye(n_items)
     try:
@@ -83,7 +80,7 @@ def rises(laplacian: FloatArray, slope: float) -> bool:
 
 
 def _laplacian(covers: Covers, n_items: int) -> tuple[FloatArray, int]:
-    """Laplacian of the items, each component of n spreading n - 2 evenly over its ordered pairs; and the largest n."""
+    """Laplacian in which each component of n spreads n - 2 evenly over its ordered pairs; and the largest n."""
     matrix = np.zeros((n_items, n_items))
     for cover in covers:
         size = len(cover)
@@ -110,11 +107,11 @@ def _needed(weight: FloatArray, slope: float, largest: int) -> int:
 
 
 def flow_proves(every: Covers, n_items: int, claimed: int, weights: Sequence[float]) -> bool:
-    """Whether a flow and what it leaves prove that a plan for *double* takes ``claimed`` reviews.
+    """Whether a flow and its residual prove that a plan for *double* takes ``claimed`` reviews.
 
-    The units are sent again, source by source, and what they leave of the shares is factorised. Whatever the weights,
-    the units go from every item to every other, so any weights prove what they prove. Takes O(N E) for the flow and
-    O(N^3) for the factorisation.
+    The flow is recomputed source by source, and the residual shares are factorised. The flow connects every item to
+    every other whatever the weights, so any weights give a valid proof. Takes O(N E) for the flow and O(N^3) for the
+    factorisation.
     """
     covers = [cover for cover in every if len(cover) > 2]
     if sum(map(len, covers)) != len(weights) or not weights:
@@ -123,17 +120,17 @@ def flow_proves(every: Covers, n_items: int, claimed: int, weights: Sequence[flo
         return False
     share = np.concatenate([np.full(len(cover), (len(cover) - 2) / len(cover)) for cover in covers])
     held = np.bincount(np.concatenate(covers), weights=share, minlength=n_items).astype(np.float64)
-    slope, sent = least_slope(held, max(map(len, every), default=0), claimed), _sent(covers, weights, n_items)
+    slope, sent = least_slope(held, max(map(len, every), default=0), claimed), _flow_sent(covers, weights, n_items)
     if slope is None or sent is None:
         return False
     # The flow gives a part of the slope; the rest must come from the Laplacian of what it leaves.
     rate = (1.0 - ROUNDING) / float((sent / share).max())
     rest = slope - n_items * rate
-    return rest <= 0.0 or rises(_left(covers, share - rate * sent, n_items), rest)
+    return rest <= 0.0 or rises(_residual_laplacian(covers, share - rate * sent, n_items), rest)
 
 
-def _sent(covers: Covers, weights: Sequence[float], n_items: int) -> FloatArray | None:
-    """Return what leaves each item into each component if all send a unit to all others; None if they cannot."""
+def _flow_sent(covers: Covers, weights: Sequence[float], n_items: int) -> FloatArray | None:
+    """Return what leaves each item into each component if all send a unit to all others; None if impossible."""
     of_item: list[list[tuple[int, int, float]]] = [[] for _ in range(n_items)]
     of_component: list[list[tuple[int, int, float]]] = []
     slot = 0
@@ -150,7 +147,7 @@ def _sent(covers: Covers, weights: Sequence[float], n_items: int) -> FloatArray 
 
 
 def _send_from(source: int, ways: Ways, sent: FloatArray) -> bool:
-    """Add what one source sends to ``sent``; false where it does not reach all items by ways of a positive weight."""
+    """Add the flow of one source to ``sent``; false where positive weights do not reach all items."""
     of_item, of_component = ways
     # Forwards: layers of items and of components, each with the weight of all shortest ways to it.
     layers: list[dict[int, float]] = [{source: 1.0}]
@@ -178,21 +175,21 @@ def _send_from(source: int, ways: Ways, sent: FloatArray) -> bool:
     for step in range(len(passed) - 1, -1, -1):
         after, before = layers[step + 1], layers[step]
         for c in passed[step]:
-            asked = sum(own * (1.0 + passes.get(y, 0.0)) / after[y] for _, y, own in of_component[c] if y in after)
+            demand = sum(own * (1.0 + passes.get(y, 0.0)) / after[y] for _, y, own in of_component[c] if y in after)
             for k, x, own in of_component[c]:
-                if x in before and asked > 0.0:
-                    amount = own * before[x] * asked
+                if x in before and demand > 0.0:
+                    amount = own * before[x] * demand
                     sent[k] += amount
                     passes[x] = passes.get(x, 0.0) + amount
     # Nothing got lost: what left the source is a unit for every other item.
     return abs(passes.get(source, 0.0) - (len(of_item) - 1)) <= ROUNDING * len(of_item)
 
 
-def _left(covers: Covers, left: FloatArray, n_items: int) -> FloatArray:
-    """Laplacian in which two items of a component of n have the less of what both have left, over n - 1."""
+def _residual_laplacian(covers: Covers, residual: FloatArray, n_items: int) -> FloatArray:
+    """Laplacian in which two items of a component of n share the smaller of their residuals, over n - 1."""
     laplacian, first = np.zeros((n_items, n_items)), 0
     for cover in covers:
-        mine = np.maximum(left[first : first + len(cover)], 0.0) / (len(cover) - 1)
+        mine = np.maximum(residual[first : first + len(cover)], 0.0) / (len(cover) - 1)
         for a, x in enumerate(cover):
             for b, y in enumerate(cover):
                 if a != b:
@@ -205,9 +202,8 @@ def _left(covers: Covers, left: FloatArray, n_items: int) -> FloatArray:
 def wrong_parts(covers: Covers, n_items: int, value: int, parts: Sequence[int], fixed: int) -> str | None:
     """Return what is wrong with a bound of the kind ``parts`` or ``groups``, ``fixed`` reviews included, or None.
 
-    What hangs is taken away anew, and the degrees of freedom of the parts are counted. A part said to take more than
-    those (and more than 1) is listed again, unless it has more than ``LISTED_UP_TO`` groups.
-
+    Hanging components are removed, and the degrees of freedom of the parts are counted. A part that claims more than
+    those (and more than 1) is enumerated, unless it has more than ``LISTED_UP_TO`` groups.
     """
     sets = {c: frozenset(cover) for c, cover in enumerate(covers)}
     large = {c: cover for c, cover in sets.items() if len(cover) > 1}
@@ -229,30 +225,30 @@ def wrong_parts(covers: Covers, n_items: int, value: int, parts: Sequence[int], 
 
 
 def _taken_apart(covers: Part) -> tuple[int, list[Part]]:
-    """Price of what hangs by two items or fewer, and the connected rest, by smallest item."""
+    """Return the price of components hanging by two items or fewer, and the connected rest, by smallest item."""
     owners: dict[int, set[int]] = {}
     for c, cover in covers.items():
         for i in cover:
             owners.setdefault(i, set()).add(c)
     # A cover that shares s <= 2 items with all others joins them by 2 - s reviews, whenever it does.
-    price, left, waiting = 0, set(covers), set(covers)
-    while waiting and len(left) > 1:
+    price, remaining, waiting = 0, set(covers), set(covers)
+    while waiting and len(remaining) > 1:
         c = waiting.pop()
         shared = sum(len(owners[i]) > 1 for i in covers[c])
-        if c in left and shared <= 2:
+        if c in remaining and shared <= 2:
             price += 2 - shared
-            left.remove(c)
+            remaining.remove(c)
             for i in covers[c]:
                 owners[i].remove(c)
                 waiting |= owners[i]
     # Items of one owner tell nothing more; pieces without a common item cost two reviews each to join.
-    if len(left) == 1:
+    if len(remaining) == 1:
         return price, []
-    rest = {c: frozenset(i for i in covers[c] if len(owners[i]) > 1) for c in sorted(left)}
-    joined = pieces(rest, sorted(frozenset[int]().union(*rest.values())))
+    rest = {c: frozenset(i for i in covers[c] if len(owners[i]) > 1) for c in sorted(remaining)}
+    classes = pieces(rest, sorted(frozenset[int]().union(*rest.values())))
     apart: dict[Any, Part] = {}
     for c, cover in rest.items():
-        apart.setdefault(joined.of((0, c)), {})[c] = cover
+        apart.setdefault(classes.of((0, c)), {})[c] = cover
     return price + 2 * (len(apart) - 1), sorted(apart.values(), key=lambda part: min(map(min, part.values())))
 
 
@@ -268,7 +264,7 @@ def _wastes_one(part: Part) -> bool:
 
 
 def _holds_without(near: list[list[int]], components: int, gone: int) -> bool:
-    """Whether a graph is connected without a node, and no other item cuts it: a search in depth from component 0."""
+    """Whether a graph without a node is connected, and no other item cuts it (depth-first from component 0)."""
     # Tarjan's low points, with the node that is gone below everything so that no path enters it.
     depth, low = [-1] * len(near), [0] * len(near)
     depth[0], depth[gone] = 0, len(near)
@@ -297,7 +293,7 @@ def _holds_without(near: list[list[int]], components: int, gone: int) -> bool:
 
 
 def _listed_price(part: Part, enough: int) -> int:
-    """Fewest reviews that make one group of a part, or ``enough`` if those or too many groups to be listed."""
+    """Fewest reviews that make one group of a part, or ``enough`` if those or too many groups."""
     # Covers as bits of one number; levels[p] holds the groups that exactly p reviews can make.
     names = {i: n for n, i in enumerate(sorted(frozenset().union(*part.values())))}
     covers = [sum(1 << names[i] for i in cover) for cover in part.values()]
@@ -326,7 +322,7 @@ def _listed_price(part: Part, enough: int) -> int:
 
 
 def _grown(group: int, covers: list[int]) -> int:
-    """Items of a group once all that share two with it have joined."""
+    """Items of a group once all covers that share two with it have joined."""
     grew = True
     while grew:
         grew = False
@@ -336,75 +332,63 @@ def _grown(group: int, covers: list[int]) -> int:
     return group
 
 
-#: Sets of reviews that are looked at, and reviews in all of them, the table's included, before the rest is trusted.
+#: Sets of reviews, and reviews in all of them, those of the table included, up to which plans are enumerated.
 MOST_SETS, MOST_TRIED = 5_000, 1_000_000
 
 
 class TooMany(Exception):
-    """There are too many plans to be tried."""
+    """There are too many plans to enumerate."""
 
 
 class Case:
-    """What a plan starts from: the reviews with the fixed ones, and the pairs that may be.
-
-    Parameters
-    ----------
-    rules
-        What it respects.
-    target
-        The level it is for.
-    """
+    """What a plan starts from: its rules, the target level, and the reviews with the fixed ones."""
 
     def __init__(self, rules: PlainRules, target: str) -> None:
         self.rules, self.target = rules, target
         self.base = rules.after(rules.fixed)
 
     def reached(self, pairs: Iterable[Pair] = ()) -> bool:
-        """Whether new reviews beside the fixed ones reach the level, and give every item what it needs."""
+        """Whether new reviews with the fixed ones reach the level, and give every item what it needs."""
         everything = (*self.rules.fixed, *pairs)
         short = any(self.rules.needs(self.rules.table.with_pairs(everything)).values())
         return not short and holds(self.target, self.rules.after(everything), use_scores=self.rules.use_scores)
 
     def implies(self, weakest: str | None) -> bool:
-        """Whether the target implies a level; every one implies none."""
+        """Whether the target implies a level; every target implies None."""
         return weakest is None or level_named(self.target).implies(level_named(weakest))
 
     @cached_property
     def pairs(self) -> list[Pair]:
-        """The new pairs that may be, each taken alone beside the fixed ones."""
+        """The possible new pairs, each alone in addition to the fixed ones."""
         return [pair for pair in self.rules.open_pairs() if self.rules.exceeded((*self.rules.fixed, pair)) is None]
 
     @cached_property
     def links(self) -> int:
-        """Links that are missing with the fixed reviews."""
+        """Links missing with the fixed reviews."""
         return missing_links(self.base.rows(), self.base.items)
 
     def links_with(self, pairs: Iterable[Pair]) -> int:
-        """Return how many of them some more reviews make."""
+        """Return the number of missing links that more reviews add."""
         return self.links - missing_links(self.base.with_pairs(pairs).rows(), self.base.items)
 
     def covers(self) -> list[list[int]]:
         """Return the covers of the doubly connected components, of items by number."""
         number = {item: place for place, item in enumerate(self.base.items)}
-        found = groups(self.base.rows(), self.base.items)
-        return [sorted(number[item] for item in group.items) for group in found]
+        components = groups(self.base.rows(), self.base.items)
+        return [sorted(number[item] for item in group.items) for group in components]
 
     def plans(self, most: int) -> Iterator[tuple[Pair, ...]]:
-        """Yield sets of at most so many new reviews that rules allow and that reach the level.
+        """Yield sets of at most ``most`` new reviews that the rules allow and that reach the level.
 
-        Each set is extended by later pairs only, and not where it reaches the level already: others are larger.
-
-        Raises
-        ------
-        TooMany
-            If more are to be looked at than :data:`MOST_SETS`, or :data:`MOST_TRIED` reviews in them.
+        Each set is extended by later pairs only, and not where it reaches the level already. Raises TooMany beyond
+        :data:`MOST_SETS` sets, or :data:`MOST_TRIED` reviews in them.
         """
-        looked = size = 0
+        tried = size = 0
 
         def reached(pairs: tuple[Pair, ...]) -> bool:
-            nonlocal looked, size
-            looked, size = looked + 1, size + len(self.base.score) + len(pairs)
-            if looked > MOST_SETS or size > MOST_TRIED:
+            nonlocal tried, size
+            tried, size = tried + 1, size + len(self.base.score) + len(pairs)
+            if tried > MOST_SETS or size > MOST_TRIED:
                 raise TooMany
             return self.reached(pairs)
 
@@ -423,28 +407,16 @@ class Case:
         yield from extend((), 0)
 
 
-def _unfinished(case: Case) -> int:
-    return int(not case.reached())
-
-
 def _pieces(case: Case) -> int:
-    """All pieces but one need a link of their own, and so does an only item that nobody reviews."""
+    """All components but one need a link, and so does a single item without reviews."""
     table = case.base
-    found = pieces(table.rows(), table.items)
-    count = len({found.of((1, item)) for item in table.items})
+    classes = pieces(table.rows(), table.items)
+    count = len({classes.of((1, item)) for item in table.items})
     return max(count - 1, int(bool(table.items) and not table.score))
 
 
-def _coverage(case: Case) -> int:
-    return sum(case.rules.needs(case.rules.table.with_pairs(case.rules.fixed)).values())
-
-
-def _links(case: Case) -> int:
-    return case.links
-
-
 def _loads(case: Case) -> int:
-    """Links, and the reviews that are lost where reviewers of fewer than two must be asked: two less what they have."""
+    """Links, and the reviews lost on reviewers of fewer than two: two less what they have."""
     # What each reviewer can add at most, by how many of two reviews they have; the first of them make no links.
     useful: dict[int, list[int]] = {0: [], 1: [], 2: []}
     for reviewer, own in case.base.rows().items():
@@ -462,18 +434,10 @@ def _loads(case: Case) -> int:
     return case.links + min(lost, default=0)
 
 
-def _two_each(case: Case) -> int:
-    """Each item needs two reviews, to keep one if the other is lost."""
-    return sum(max(2 - count, 0) for count in case.base.reviews_of().values())
-
-
 def _after_losses(case: Case) -> Iterator[int]:
-    """Links that are missing after each loss that the level outlives; and with none, the link that may be lost too.
+    """Yield the links missing after each loss to survive; and without one, plus the link that may be lost, too.
 
-    Raises
-    ------
-    TooLarge
-        If there are too many losses.
+    Raises TooLarge if there are too many losses.
     """
     single, rules = case.target == SurvivesReview.name, case.rules
     yield _loads(case) + int(single and case.links > 0)
@@ -485,44 +449,43 @@ def _after_losses(case: Case) -> Iterator[int]:
         gone = {} if single else dict.fromkeys((who for who, _ in lost), 0)
         fixed = tuple(pair for pair in rules.fixed if pair not in lost)
         table, barred = rules.table.without(lost), rules.barred | lost
-        left = replace(rules, table=table, fixed=fixed, barred=barred, spare={**rules.spare, **gone})
-        yield _loads(Case(left, Double.name))
+        remaining = replace(rules, table=table, fixed=fixed, barred=barred, spare={**rules.spare, **gone})
+        yield _loads(Case(remaining, Double.name))
 
 
-#: How each kind of bound that can be counted is counted, and the weakest level for which it holds; None is any.
+#: Kinds of bounds that are counts: the weakest level for which each holds, None for any, and its count.
 COUNTED: dict[str, tuple[str | None, Callable[[Case], int]]] = {
-    "unfinished": (None, _unfinished),
-    "two a paper": (SurvivesReview.name, _two_each),
-    "coverage": (None, _coverage),
+    "unfinished": (None, lambda case: int(not case.reached())),
+    # Each item needs two reviews, to keep one after a loss.
+    "two a paper": (
+        SurvivesReview.name,
+        lambda case: sum(max(2 - count, 0) for count in case.base.reviews_of().values()),
+    ),
+    "coverage": (None, lambda case: sum(case.rules.needs(case.rules.table.with_pairs(case.rules.fixed)).values())),
     "pieces": (Connected.name, _pieces),
-    "degrees of freedom": (Recoverable.name, _links),
+    "degrees of freedom": (Recoverable.name, lambda case: case.links),
     "loads": (Recoverable.name, _loads),
 }
 
 
-def _expansion(case: Case, claimed: int, weights: Sequence[float]) -> bool:
-    return expansion_proves(case.covers(), len(case.base.items), claimed)
-
-
-def _flow(case: Case, claimed: int, weights: Sequence[float]) -> bool:
-    return flow_proves(case.covers(), len(case.base.items), claimed, weights)
-
-
-#: Kinds whose proof takes a search, or a certificate, and the weakest level for which they hold.
+#: Kinds whose proof takes a search or a certificate, and the weakest level for which they hold.
 SEARCHED = {**dict.fromkeys(("expansion", "flow", "parts", "groups"), Double.name), "cuts": None}
-#: How those are proved again that no search is needed for, where a plan holds its certificate.
-PROVED: dict[str, Callable[[Case, int, Sequence[float]], bool]] = {"expansion": _expansion, "flow": _flow}
-#: The kind that is about one loss of many.
+#: Proofs of kinds that need no search where a plan has a certificate.
+PROVED: dict[str, Callable[[Case, int, Sequence[float]], bool]] = {
+    "expansion": lambda case, claimed, _: expansion_proves(case.covers(), len(case.base.items), claimed),
+    "flow": lambda case, claimed, weights: flow_proves(case.covers(), len(case.base.items), claimed, weights),
+}
+#: The kind of bounds after one loss.
 LOSS = "a loss"
 #: The weakest level for which each kind holds.
 WEAKEST = {kind: weakest for kind, (weakest, _) in COUNTED.items()} | SEARCHED | {LOSS: SurvivesReview.name}
 
 
 def check_bound(case: Case, value: int, kind: str, weights: Sequence[float] | None = None) -> tuple[str | None, bool]:
-    """Return what is wrong with a bound on new and fixed reviews together, and whether it is taken on trust.
+    """Return what is wrong with a bound on new and fixed reviews together, and whether it remains unchecked.
 
-    With ``weights`` of its flow, empty for other kinds, the proof of its kind must prove it; without, any other
-    will do. Parts and groups are for :func:`reviewgraph.verify.bounds.wrong_parts`, the largest of such bounds for all.
+    With ``weights`` of its flow, empty for other kinds, the proof of its kind must hold; without, any other will do.
+    Parts and groups are for :func:`wrong_parts`, the largest of such bounds for all.
     """
     if kind not in WEAKEST:
         return f"there is no kind of bound called {cut(repr(kind))}", False
@@ -531,9 +494,9 @@ def check_bound(case: Case, value: int, kind: str, weights: Sequence[float] | No
         return None, False
     if kind in COUNTED:
         weakest, count = COUNTED[kind]
-        found = count(case) if case.implies(weakest) else 0
-        return (None if claimed <= found else f"says {value} ({kind}), found {found + fixed}"), False
-    if kind == LOSS and case.implies(SurvivesReview.name) and any(found >= claimed for found in _after_losses(case)):
+        actual = count(case) if case.implies(weakest) else 0
+        return (None if claimed <= actual else f"says {value} ({kind}), found {actual + fixed}"), False
+    if kind == LOSS and case.implies(SurvivesReview.name) and any(actual >= claimed for actual in _after_losses(case)):
         return None, False
     if weights is not None and kind in {*PROVED, LOSS}:
         proved = kind in PROVED and PROVED[kind](case, claimed, weights)
@@ -552,7 +515,7 @@ def wrong_prices(
 ) -> str | None:
     """Return what is wrong with prices of reviewers that are to prove a plan for *recoverable* cheapest, or None.
 
-    The plan is a base of least cost plus price if, at each of its prices, it spans what is cheaper; ``whole`` is the
+    The plan is a base of minimum cost plus price if, at each of its prices, it spans what is cheaper; ``whole`` is the
     cost of a pair in whole units.
     """
     load = dict.fromkeys(case.base.reviewers, 0)
@@ -579,8 +542,8 @@ def wrong_prices(
 def wrong_shortage(case: Case, short: Iterable[str]) -> str | None:
     """Return why some reviewers do not prove that no plan for *recoverable* exists, or None.
 
-    Those of two reviews or more among them make no more links than all their reviews together; everybody else makes
-    one per review, but for the first ones of who has fewer than two.
+    Those of two reviews or more among them make no more links than all their reviews together; everybody else makes one
+    per review, except for the first ones of reviewers of fewer than two.
     """
     reviews = case.base.loads()
     few = {reviewer for reviewer in short if reviews[reviewer] >= 2}

@@ -1,4 +1,9 @@
-"""What ``calibrate`` answers: averages, groups, ranks, selections, and qualities where equations decide them."""
+"""Answers of ``calibrate``: averages, groups, ranks, intervals and selections, recomputed.
+
+Qualities are checked by the equations of their method: averages, centring, z-score and ridge here, least squares by
+:mod:`reviewgraph.verify.fits`, the posterior by :mod:`reviewgraph.verify.posteriors`. Not checked: qualities of other
+methods, beyond the direction of their ranking.
+"""
 
 from __future__ import annotations
 
@@ -21,26 +26,24 @@ if TYPE_CHECKING:
     from reviewgraph.verify.graphs import Table
     from reviewgraph.verify.rules import Wanted
 
-
-if TYPE_CHECKING:
     Method = Callable[[Table, Mapping[str, float]], dict[str, float]]
 
-# Methods that average corrected scores, as dictionaries: each returns what the qualities must be.
+# Methods that average corrected scores. Each returns the qualities that the scores, or ridge offsets, imply.
 
 
-def _of(corrected: Mapping[tuple[str, str], float]) -> dict[str, float]:
+def _averaged(corrected: Mapping[tuple[str, str], float]) -> dict[str, float]:
     """Average corrected scores by item."""
-    held: dict[str, list[float]] = {}
+    scores: dict[str, list[float]] = {}
     for (_, item), value in corrected.items():
-        held.setdefault(item, []).append(value)
-    return {item: math.fsum(values) / len(values) for item, values in held.items()}
+        scores.setdefault(item, []).append(value)
+    return {item: _mean(values) for item, values in scores.items()}
 
 
 def _by_reviewer(scored: Table) -> dict[str, list[float]]:
-    held: dict[str, list[float]] = {}
+    scores: dict[str, list[float]] = {}
     for (reviewer, _), value in scored.score.items():
-        held.setdefault(reviewer, []).append(value or 0.0)
-    return held
+        scores.setdefault(reviewer, []).append(value or 0.0)
+    return scores
 
 
 def _mean(values: list[float]) -> float:
@@ -48,19 +51,19 @@ def _mean(values: list[float]) -> float:
 
 
 def _average(scored: Table, quality: Mapping[str, float]) -> dict[str, float]:
-    return _of({pair: value or 0.0 for pair, value in scored.score.items()})
+    return _averaged({pair: value or 0.0 for pair, value in scored.score.items()})
 
 
 def _centring(scored: Table, quality: Mapping[str, float]) -> dict[str, float]:
     own = {reviewer: _mean(values) for reviewer, values in _by_reviewer(scored).items()}
-    middle = _mean([value or 0.0 for value in scored.score.values()])
-    return _of({(who, what): (value or 0.0) - own[who] + middle for (who, what), value in scored.score.items()})
+    overall = _mean([value or 0.0 for value in scored.score.values()])
+    return _averaged({(who, what): (value or 0.0) - own[who] + overall for (who, what), value in scored.score.items()})
 
 
 def _z_score(scored: Table, quality: Mapping[str, float]) -> dict[str, float]:
-    everything = [value or 0.0 for value in scored.score.values()]
-    middle = _mean(everything)
-    width = math.sqrt(_mean([(value - middle) ** 2 for value in everything]))
+    values = [value or 0.0 for value in scored.score.values()]
+    overall = _mean(values)
+    overall_spread = math.sqrt(_mean([(value - overall) ** 2 for value in values]))
     own = {}
     for reviewer, values in _by_reviewer(scored).items():
         mean = _mean(values)
@@ -69,34 +72,33 @@ def _z_score(scored: Table, quality: Mapping[str, float]) -> dict[str, float]:
     corrected = {}
     for (who, what), value in scored.score.items():
         mean, spread = own[who]
-        corrected[who, what] = middle + (width * ((value or 0.0) - mean) / spread if spread else 0.0)
-    return _of(corrected)
+        corrected[who, what] = overall + (overall_spread * ((value or 0.0) - mean) / spread if spread else 0.0)
+    return _averaged(corrected)
 
 
 def _ridge(scored: Table, quality: Mapping[str, float]) -> dict[str, float]:
-    """Offsets follow from the qualities, shrunken as by one more review; and qualities from these offsets."""
-    left: dict[str, list[float]] = {}
+    """Recompute offsets from the qualities, shrunk as by one more review, and qualities from these offsets."""
+    residuals: dict[str, list[float]] = {}
     for (who, what), value in scored.score.items():
-        left.setdefault(who, []).append((value or 0.0) - quality[what])
-    offset = {who: math.fsum(values) / (len(values) + 1) for who, values in left.items()}
-    return _of({(who, what): (value or 0.0) - offset[who] for (who, what), value in scored.score.items()})
+        residuals.setdefault(who, []).append((value or 0.0) - quality[what])
+    offset = {who: math.fsum(values) / (len(values) + 1) for who, values in residuals.items()}
+    return _averaged({(who, what): (value or 0.0) - offset[who] for (who, what), value in scored.score.items()})
 
 
-#: Methods whose qualities can be computed again, or held to their own equations.
+#: Methods whose qualities are recomputed, or checked against their own equations.
 METHODS: dict[str, Method] = {"average": _average, "centring": _centring, "z-score": _z_score, "ridge": _ridge}
 
-
 POSTERIOR, LSC = "posterior", "lsc"
-#: Methods whose groups are the pieces of the graph; the others rank all papers as one group.
+#: Methods whose groups are connected components; the others rank all papers as one group.
 BY_PIECE = {POSTERIOR, LSC}
-#: A central interval of nine in ten reaches so many standard errors to either side.
+#: Half the width of a central 90 % interval, in standard errors.
 REACH = 1.6448536269514722
-#: Chances are computed from normal distributions and sums: relative error, of what is recomputed from printed ones.
+#: Relative difference allowed where probabilities and corrected scores are recomputed from printed figures.
 CHANCES = 1e-6
 
 
 class Row(NamedTuple):
-    """A paper as an answer has it; None for what is not told."""
+    """A paper as an answer has it; None for what it lacks."""
 
     item: str
     quality: float | None
@@ -130,7 +132,7 @@ def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings
     _ranks(findings, rows, sign=-1.0 if table.lower_is_better else 1.0)
     if not findings.wrong:
         errors = None
-        if method == POSTERIOR and scored.score and answer.found.get("model"):
+        if method == POSTERIOR and scored.score and answer.content.get("model"):
             # A forged state may overflow: its evidence is then none.
             with np.errstate(all="ignore"):
                 errors = check_posterior(findings, answer, scored, {row.item: row for row in rows}, wanted)
@@ -144,10 +146,10 @@ def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings
 
 
 def _programme(findings: Findings, answer: Answer, table: Table, method: str, wanted: Wanted) -> None:
-    """Compare the class of scoring functions; what only least squares have is null elsewhere."""
+    """Compare the class of scoring functions; the keys of least squares are null elsewhere."""
     if method != LSC:
         for key in ("hypothesis", "objective", "unique", "units"):
-            findings.same(key, answer.found.get(key), None)
+            findings.same(key, answer.content.get(key), None)
         return
     kinds = {wanted.hypotheses[who] for who, _ in table.scored().score}
     if kinds:
@@ -156,86 +158,85 @@ def _programme(findings: Findings, answer: Answer, table: Table, method: str, wa
 
 def _from_json(answer: Answer) -> list[Row]:
     kinds = {"item": "a name", "quality": "a number?", "average": "a number?", "rank": "a whole number?"}
-    plain = answer.rows("items", kinds | {"standard_error": "a number?", "group": "a whole number"})
-    found = []
-    for (item, quality, average, rank, error, group), row in zip(plain, answer.get("items", "a list"), strict=True):
+    figures = answer.rows("items", kinds | {"standard_error": "a number?", "group": "a whole number"})
+    rows = []
+    for (item, quality, average, rank, error, group), row in zip(figures, answer.get("items", "a list"), strict=True):
         ends = answer.numbers("interval", 2, within=row) if "interval" in row else None
-        chance = answer.get("probability", "a number", within=row, null=True) if "probability" in row else None
-        found.append(
-            Row(item, quality, average, rank, error, group, (ends[0], ends[1]) if ends else None, chance, None)
+        probability = answer.get("probability", "a number", within=row, null=True) if "probability" in row else None
+        rows.append(
+            Row(item, quality, average, rank, error, group, (ends[0], ends[1]) if ends else None, probability, None)
         )
-    return found
+    return rows
 
 
 def _from_table(answer: Answer) -> list[Row]:
-    found = []
-    for number, row in enumerate(answer.found["rows"], 2):
-        value = {
+    rows = []
+    for number, row in enumerate(answer.content["rows"], 2):
+        figure = {
             key: number_in(answer.path, number, row.get(key, ""))
             for key in ("quality", "average", "standard_error", "interval_low", "interval_high")
         }
         rank, group = (whole_in(answer.path, number, row.get(key, "")) for key in ("rank", "group"))
-        low, high = value["interval_low"], value["interval_high"]
-        found.append(
+        low, high = figure["interval_low"], figure["interval_high"]
+        rows.append(
             Row(
                 row["item"],
-                value["quality"],
-                value["average"],
+                figure["quality"],
+                figure["average"],
                 rank,
-                value["standard_error"],
+                figure["standard_error"],
                 group or 0,
                 None if low is None or high is None else (low, high),
                 number_in(answer.path, number, row.get("probability", "")),
                 row.get("list") or None,
             )
         )
-    return found
+    return rows
 
 
 def _averages(findings: Findings, rows: list[Row], scored: Table, method: str, wanted: Wanted) -> None:
-    held: dict[str, list[float]] = {}
-    for (_, item), score in scored.score.items():
-        held.setdefault(item, []).append(score or 0.0)
+    averages = _average(scored, {})
     for row in rows:
-        own = held.get(row.item)
-        findings.same(f"{row.item}, average", row.average, None if own is None else math.fsum(own) / len(own))
-        words = f"{row.item}, quality: {'lacks one' if own else 'has one without a score'}"
-        # A reference may have a quality without a score, and a posterior none by those who give all papers the same.
-        free = row.item in wanted.references if own is None else row.quality is None and method == POSTERIOR
-        findings.expect(free or (row.quality is None) == (own is None), words)
+        average = averages.get(row.item)
+        findings.same(f"{row.item}, average", row.average, average)
+        words = f"{row.item}, quality: {'has one without a score' if average is None else 'lacks one'}"
+        # A reference may have a quality without a score; a posterior lacks those of papers scored only by reviewers who
+        # gave equal scores throughout.
+        free = row.item in wanted.references if average is None else row.quality is None and method == POSTERIOR
+        findings.expect(free or (row.quality is None) == (average is None), words)
     findings.check(f"averages of {len(rows)} papers")
 
 
 def _groups(findings: Findings, rows: list[Row], scored: Table, *, by_piece: bool) -> None:
-    """Compare groups with the pieces of the graph, numbered by size."""
-    found = pieces(scored.rows(), scored.items)
+    """Compare groups with the connected components, numbered by size."""
+    components = pieces(scored.rows(), scored.items)
     expected: dict[Any, set[str]] = {}
     for item in scored.items:
-        expected.setdefault(found.of((1, item)) if by_piece else 1, set()).add(item)
-    said: dict[int, set[str]] = {}
+        expected.setdefault(components.of((1, item)) if by_piece else 1, set()).add(item)
+    claimed: dict[int, set[str]] = {}
     for row in rows:
-        said.setdefault(row.group, set()).add(row.item)
-    findings.same_rows("group", map(frozenset, said.values()), map(frozenset, expected.values()))
-    numbered = sorted(said) == list(range(1, len(said) + 1))
-    sizes = [len(said[number]) for number in sorted(said)]
+        claimed.setdefault(row.group, set()).add(row.item)
+    findings.same_rows("group", map(frozenset, claimed.values()), map(frozenset, expected.values()))
+    numbered = sorted(claimed) == list(range(1, len(claimed) + 1))
+    sizes = [len(claimed[number]) for number in sorted(claimed)]
     findings.expect(numbered and sizes == sorted(sizes, reverse=True), "group: groups are not numbered by size")
-    findings.check("groups: what reviews connect" if by_piece else "groups: one")
+    findings.check("groups: the connected components" if by_piece else "groups: one")
 
 
 def _ranks(findings: Findings, rows: list[Row], sign: float) -> None:
     """Rank papers by quality within their groups, ties in the order of the table."""
-    place: Counter[int] = Counter()
+    count: Counter[int] = Counter()
     ranks: dict[str, int] = {}
     for row in best_first(rows, sign):
-        place[row.group] += 1
-        ranks[row.item] = place[row.group]
+        count[row.group] += 1
+        ranks[row.item] = count[row.group]
     for row in rows:
         findings.same(f"{row.item}, rank", row.rank, ranks.get(row.item))
     findings.check("ranks by quality")
 
 
 def best_first(rows: list[Row], sign: float = 1.0) -> list[Row]:
-    """Return the papers that have a quality, best first, ties in the order in which they come."""
+    """Return the papers that have a quality, best first, ties in their present order."""
     return sorted((row for row in rows if row.quality is not None), key=lambda row: -sign * (row.quality or 0.0))
 
 
@@ -243,52 +244,54 @@ def _qualities(findings: Findings, answer: Answer, rows: list[Row], scored: Tabl
     """Check qualities by the equations of their method, where it has some that can be checked."""
     quality = {row.item: row.quality for row in rows if row.quality is not None}
     if method in METHODS:
-        for item, found in METHODS[method](scored, quality).items():
-            near = is_same(quality[item], found, CHANCES)
-            findings.expect(near, f"{item}, quality: says {quality[item]:.9g}, found {found:.9g}")
+        for item, actual in METHODS[method](scored, quality).items():
+            near = is_same(quality[item], actual, CHANCES)
+            findings.expect(near, f"{item}, quality: says {quality[item]:.9g}, found {actual:.9g}")
         findings.check(f"qualities, by what {method} is defined as")
-        told = next((row.item for row in rows if row.standard_error is not None), None)
-        findings.expect(told is None, f"{told}, standard_error: {method} gives none")
+        extra = next((row.item for row in rows if row.standard_error is not None), None)
+        findings.expect(extra is None, f"{extra}, standard_error: {method} gives none")
     elif method == LSC and not answer.is_table:
         status = answer.get("status", "a text")
         if findings.expect(status in ("optimal", "inaccurate"), f"status: there is none called {status!r}"):
             group = {row.item: row.group for row in rows}
             check_least_squares(findings, answer, scored, quality, group, wanted)
     else:
-        words = f"quality, rank: what {method} learned to get the ranking is not computed again"
-        findings.trust(words, decisive=True)
+        words = f"quality, rank: what {method} estimated for the ranking is not recomputed"
+        findings.not_checked(words, decisive=True)
         if any(row.standard_error is not None for row in rows):
-            findings.trust("standard errors: what the model says of itself is not computed again")
+            findings.not_checked("standard errors: those of the model are not recomputed")
         if not wanted.references:
             check_direction(findings, scored, quality)
 
 
 def _scaled(findings: Findings, answer: Answer, rows: list[Row], wanted: Wanted) -> None:
-    """Draw the line through papers of known quality once more, and compare the places on it."""
-    said, place = answer.found.get("scale"), {row.item: row for row in rows}
-    if not findings.same("scale", said is not None, bool(wanted.on_scale_of)) or said is None:
-        told = any("scaled" in row for row in answer.found["items"])
-        findings.expect(not told, "items: there are places on a scale, and none was asked for")
+    """Fit the line through papers of known quality, and compare the places on it."""
+    claimed, place = answer.content.get("scale"), {row.item: row for row in rows}
+    if not findings.same("scale", claimed is not None, bool(wanted.on_scale_of)) or claimed is None:
+        placed = any("scaled" in row for row in answer.content["items"])
+        findings.expect(not placed, "items: there are places on a scale, though none was requested")
         return
-    known = [(place[item], value) for item, value in wanted.on_scale_of.items() if item in place]
-    x, y = np.array([(row.quality, value) for row, value in known if row.quality is not None and row.group == 1]).T
+    anchors = [(place[item], value) for item, value in wanted.on_scale_of.items() if item in place]
+    x, y = np.array([(row.quality, value) for row, value in anchors if row.quality is not None and row.group == 1]).T
     along = x - x.mean()
     slope = float(along @ y / (along @ along))
     intercept = float(y.mean() - slope * x.mean())
-    off = y - intercept - slope * x
-    found = {"slope": slope, "intercept": intercept, "error": float(np.sqrt(off @ off / (x.size - 2)))}
+    residual = y - intercept - slope * x
+    line = {"slope": slope, "intercept": intercept, "error": float(np.sqrt(residual @ residual / (x.size - 2)))}
     size = max(float(np.abs(y).max()), abs(slope) * float(np.abs(x).max()))
-    for key, value in found.items():
-        mine = answer.get(key, "a number", within=said)
-        findings.expect(abs(mine - value) <= ROUNDING * size, f"scale.{key}: says {mine:.9g}, found {value:.9g}")
-    findings.same("scale.references", answer.get("references", "a whole number", within=said), x.size)
-    for row in answer.found["items"]:
+    for key, value in line.items():
+        printed = answer.get(key, "a number", within=claimed)
+        findings.expect(abs(printed - value) <= ROUNDING * size, f"scale.{key}: says {printed:.9g}, found {value:.9g}")
+    findings.same("scale.references", answer.get("references", "a whole number", within=claimed), x.size)
+    for row in answer.content["items"]:
         own = place[str(row["item"])]
-        value, line = row.get("scaled"), None
+        value, expected = row.get("scaled"), None
         if own.quality is not None and own.group == 1:
-            line = intercept + slope * own.quality
-        same = value is line is None or (value is not None and line is not None and abs(value - line) <= CHANCES * size)
-        findings.expect(same, f"{own.item}, scaled: says {shown(value)}, found {shown(line)}")
+            expected = intercept + slope * own.quality
+        same = value is expected is None or (
+            value is not None and expected is not None and abs(value - expected) <= CHANCES * size
+        )
+        findings.expect(same, f"{own.item}, scaled: says {shown(value)}, found {shown(expected)}")
     findings.check("scale: the line through the papers of known quality, and all places on it")
 
 
@@ -299,15 +302,15 @@ def _intervals(findings: Findings, rows: list[Row], method: str) -> None:
     if method != POSTERIOR:
         return
     for row in rows:
-        known = row.quality is not None and row.standard_error is not None
-        findings.expect((row.interval is not None) == known, f"{row.item}, interval: without an error, or lacking")
+        complete = row.quality is not None and row.standard_error is not None
+        findings.expect((row.interval is not None) == complete, f"{row.item}, interval: without an error, or lacking")
         if row.interval is not None and row.quality is not None and row.standard_error is not None:
-            reach = REACH * row.standard_error
-            ends = (row.quality - reach, row.quality + reach)
-            size = max(abs(row.quality), reach)
-            near = all(abs(said - found) <= CHANCES * size for said, found in zip(row.interval, ends, strict=True))
-            findings.expect(near, f"{row.item}, interval: is not nine in ten about the quality")
-    findings.check("intervals: nine in ten about each quality, by its standard error")
+            half = REACH * row.standard_error
+            ends = (row.quality - half, row.quality + half)
+            size = max(abs(row.quality), half)
+            close = all(abs(printed - end) <= CHANCES * size for printed, end in zip(row.interval, ends, strict=True))
+            findings.expect(close, f"{row.item}, interval: is not the 90 % interval about the quality")
+    findings.check("intervals: 90 % about each quality, by its standard error")
 
 
 def _selection(
@@ -319,25 +322,26 @@ def _selection(
     wanted: Wanted,
     errors: Mapping[str, float] | None,
 ) -> None:
-    """Select again by what the answer says of qualities and chances; ``errors`` are those that matter to the order."""
+    """Select by the qualities and probabilities of the answer; ``errors`` are those that matter to the order."""
     sign = -1.0 if table.lower_is_better else 1.0
     everyone = best_first(rows, sign)
     count = wanted.select(len(everyone)) if wanted.select is not None else 0
+    # Who can be selected: the best of those that can be compared.
     ranked = _comparable(everyone, count, across_groups=wanted.across_groups)
-    # Of none to be selected it is refused too where papers cannot be compared.
-    asked, refused = wanted.select is not None, len(ranked) < count or (bool(everyone) and not ranked)
-    best = [row.item for row in ranked[:count]] if asked and not refused else []
-    inside = {row.item for row in ranked}
-    aside = [row.item for row in rows if row.quality is not None and row.item not in inside]
+    # A selection of 0 papers is refused, too, where papers cannot be compared.
+    selects, refused = wanted.select is not None, len(ranked) < count or (bool(everyone) and not ranked)
+    best = [row.item for row in ranked[:count]] if selects and not refused else []
+    among = {row.item for row in ranked}
+    aside = [row.item for row in rows if row.quality is not None and row.item not in among]
     chosen, apart = set(best), set(aside)
     if not answer.is_table:
         findings.same("selected", answer.names("selected"), best)
-        # Answers of earlier versions, which set nothing aside, lack the key.
-        if "set_aside" in answer.found or (asked and not refused and aside):
-            findings.same("set_aside", answer.names("set_aside"), aside if asked and not refused else [])
-    if not asked or refused:
-        told = next((row.item for row in rows if row.probability is not None), None)
-        findings.expect(told is None, f"{told}, probability: nothing was selected")
+        # Earlier versions set nothing aside and lack the key.
+        if "set_aside" in answer.content or (selects and not refused and aside):
+            findings.same("set_aside", answer.names("set_aside"), aside if selects and not refused else [])
+    if not selects or refused:
+        extra = next((row.item for row in rows if row.probability is not None), None)
+        findings.expect(extra is None, f"{extra}, probability: nothing was selected")
         return
     if answer.is_table:
         for row in rows:
@@ -356,7 +360,7 @@ def _selection(
 
 
 def _comparable(ranked: list[Row], count: int, *, across_groups: bool) -> list[Row]:
-    """Return the papers among which so many are selected; none where no review connects them and groups are alike."""
+    """Return the papers among which to select; none where no group is large enough."""
     main = min((row.group for row in ranked), default=1)
     inside = [row for row in ranked if row.group == main]
     if across_groups or len(inside) == len(ranked):
@@ -375,46 +379,49 @@ def _lists(
     sign: float,
     errors: Mapping[str, float] | None,
 ) -> None:
-    """Sort papers into in, to be discussed and out, by their chances."""
-    chance = {row.item: row.probability for row in ranked}
-    for item, value in chance.items():
+    """Sort papers into in, to discuss and out, by their probabilities."""
+    probability = {row.item: row.probability for row in ranked}
+    for item, value in probability.items():
         if not findings.expect(value is not None and 0 <= value <= 1, f"{item}, probability: not from 0 to 1"):
             return
-    known = {item: value or 0.0 for item, value in chance.items()}
-    off = abs(sum(known.values()) - len(best))
-    findings.expect(off <= 1e-4 * max(len(best), 1), f"probability: sum to {sum(known.values()):.6g}, not {len(best)}")
-    told = errors or {row.item: row.standard_error or 0.0 for row in ranked}
-    beliefs = {row.item: (sign * (row.quality or 0.0), told[row.item]) for row in ranked}
-    check_probabilities(findings, beliefs, known, len(best), CUT if errors is None else ROUNDING)
+    probabilities = {item: value or 0.0 for item, value in probability.items()}
+    off = abs(sum(probabilities.values()) - len(best))
+    findings.expect(
+        off <= 1e-4 * max(len(best), 1), f"probability: sum to {sum(probabilities.values()):.6g}, not {len(best)}"
+    )
+    errors_of = errors or {row.item: row.standard_error or 0.0 for row in ranked}
+    beliefs = {row.item: (sign * (row.quality or 0.0), errors_of[row.item]) for row in ranked}
+    check_probabilities(findings, beliefs, probabilities, len(best), CUT if errors is None else ROUNDING)
     for row in rows:
-        beside = row.item in known or row.probability is None
-        findings.expect(beside, f"{row.item}, probability: of a paper among which none are selected")
+        allowed = row.item in probabilities or row.probability is None
+        findings.expect(allowed, f"{row.item}, probability: the paper is set aside")
+    # In and out for certain, and the papers to discuss.
     main, chosen = min((row.group for row in ranked), default=1), set(best)
     inside = [
         row.item
         for row in ranked
-        if row.item in chosen and known[row.item] >= 1 - wanted.error_rate and row.group == main
+        if row.item in chosen and probabilities[row.item] >= 1 - wanted.error_rate and row.group == main
     ]
-    out = {item for item, value in known.items() if value <= wanted.error_rate and item not in chosen}
+    out = {item for item, value in probabilities.items() if value <= wanted.error_rate and item not in chosen}
     sure = out | set(inside)
     unsure = [row.item for row in ranked if row.item not in sure]
-    unsure.sort(key=lambda item: -known[item])
+    unsure.sort(key=lambda item: -probabilities[item])
     if answer.is_table:
         for row in ranked:
             where = "out" if row.item in out else "in" if row.item in sure else "discuss"
             findings.same(f"{row.item}, list", row.where, where)
         return
     findings.same("certain", answer.names("certain"), inside)
-    said = answer.rows("discuss", {"item": "a name", "probability": "a number"})
-    findings.same("discuss", [item for item, _ in said], unsure)
-    for item, value in said:
-        findings.same(f"discuss, {item}", value, known.get(item))
+    discussed = answer.rows("discuss", {"item": "a name", "probability": "a number"})
+    findings.same("discuss", [item for item, _ in discussed], unsure)
+    for item, value in discussed:
+        findings.same(f"discuss, {item}", value, probabilities.get(item))
     findings.same("error_rate", answer.get("error_rate", "a number"), wanted.error_rate)
     for key, papers in (("expected_wrong", best), ("expected_wrong_by_average", by_average)):
-        found = sum(1 - known[item] for item in papers)
+        wrong = sum(1 - probabilities[item] for item in papers)
         value = answer.get(key, "a number")
         findings.expect(
-            abs(value - found) <= CHANCES * max(len(best), 1), f"{key}: says {value:.9g}, found {found:.9g}"
+            abs(value - wrong) <= CHANCES * max(len(best), 1), f"{key}: says {value:.9g}, found {wrong:.9g}"
         )
-    everyone = {row.item: known.get(row.item, 0.0) for row in rows}
+    everyone = {row.item: probabilities.get(row.item, 0.0) for row in rows}
     check_lottery(findings, answer, [row.item for row in ranked], everyone, len(best), wanted)

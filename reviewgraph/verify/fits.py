@@ -1,8 +1,12 @@
-"""Least Square Calibration held to its optimality conditions, from the qualities alone.
+"""Answers of Least Square Calibration: the optimality conditions, from the qualities alone.
 
-The objective is the sum over reviewers of the squared distance between the qualities of what she reviewed and the
-closest perceived qualities that her class allows. It is convex, and its gradient at paper i is twice the sum of quality
-less perceived quality over the reviews of i: qualities are optimal if and only if it vanishes, references aside.
+The objective is the sum over reviewers of the squared distance between the qualities of their papers and the closest
+perceived qualities that their class allows. It is convex, and its gradient at paper i is twice the sum of quality less
+perceived quality over the reviews of i: qualities are optimal if and only if it vanishes, references aside.
+
+Recomputed: objective, gradient, mean and spread of each group, uniqueness by linear programmes, standard errors of
+lines. Not checked: inaccurate answers, ``--ties free``, reviewers of very many different scores, uniqueness in large
+groups.
 """
 
 from __future__ import annotations
@@ -24,23 +28,22 @@ if TYPE_CHECKING:
     from reviewgraph.verify.rules import Wanted
 
 
-# Whether Least Square Calibration has other qualities that fit as well, and how sure those of lines are.
+# Uniqueness of the optimum, and standard errors of lines.
 
-
-#: A constraint of less slack binds, relative to the spread of qualities, and noise below this part of it is none.
+#: Slack below which a constraint binds, and noise that counts as none, both relative to the spread of qualities.
 BINDING, NOISELESS = 1e-6, 1e-7
-#: What of a direction beyond shift and scale counts, where all qualities may move by one.
+#: Part of a direction beyond shift and scale that counts, where all qualities may move by one.
 MOVES = 1e-4
-#: A slope so near to its bound, relatively, lies on it; degrees of freedom below which there are no errors.
+#: Relative distance at which a slope lies on its bound; degrees of freedom needed for standard errors.
 ON_BOUND, LEAST_FREEDOM = 1e-6, 10
-#: An eigenvalue that is 0, relative to the largest.
+#: Eigenvalue that counts as 0, relative to the largest.
 NOTHING = 1e-12
-#: Items up to which errors are computed again.
+#: Items up to which standard errors are recomputed.
 MOST_ITEMS = 2_000
 
 
 class Form(NamedTuple):
-    """A class of scoring functions: lines, of slope one or any, or curves, bent up (1), down (-1) or as they like."""
+    """A class of scoring functions: lines, of slope one or any, or curves, convex (1), concave (-1) or monotone (0)."""
 
     straight: bool = False
     fixed: bool = False
@@ -48,7 +51,7 @@ class Form(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A reviewer: class, items by code, scores (higher is better), and the perceived qualities, in the same order."""
+    """A reviewer: class, items by code, scores (higher is better), perceived qualities, and the least slope."""
 
     form: Form
     item: IntArray
@@ -58,28 +61,23 @@ class Curve(NamedTuple):
 
     @property
     def slope(self) -> float:
-        """Of the best line through what is perceived, by scores; infinite where these are all the same."""
+        """Slope of the best line through the perceived qualities by scores; infinite where all scores are equal."""
         along = self.score - self.score.mean()
         return float(along @ self.perceived / (along @ along)) if np.ptp(self.score) > 0 else np.inf
 
 
-def is_only(curves: Sequence[Curve], quality: FloatArray, known: BoolArray) -> bool:
-    """Whether no other qualities fit as well as these, but for their shift, and their scale where there is no noise.
+def is_only(curves: Sequence[Curve], quality: FloatArray, is_reference: BoolArray) -> bool:
+    """Whether no other qualities fit as well, up to a shift, and up to a scale where there is no noise.
 
     All that fit as well have the same noise, so they differ by directions in which no binding constraint of a class
-    forbids a step. A linear programme looks for one along a random vector.
-
-    Parameters
-    ----------
-    curves
-        Of the reviewers of a group.
-    quality, known
-        Shape (n,): of the items of the group, and whether they are references, which stay.
+    forbids a step. A linear programme searches for one along a random vector. ``curves`` are those of the reviewers of
+    a group, ``quality`` and ``is_reference`` (these stay) have the shape (n,).
     """
     import scipy.sparse
     from scipy.optimize import linprog
 
     spread = float(quality.std())
+    # Constraints on directions, and the trivial ones to project out.
     rules = _Rules(quality.size)
     for curve in curves:
         rules.add(curve, BINDING * spread)
@@ -88,14 +86,15 @@ def is_only(curves: Sequence[Curve], quality: FloatArray, known: BoolArray) -> b
     basis = np.linalg.qr(np.column_stack(trivial[: 1 + (float(np.sqrt((noise**2).mean())) <= NOISELESS * spread)]))[0]
     probe = np.random.default_rng(1).standard_normal(quality.size)
     probe -= basis @ (basis.T @ probe)
-    bounds = np.array([(0.0, 0.0) if fixed else (-1.0, 1.0) for fixed in known] + rules.bounds)
+    # Search along a random vector, both ways, for a direction that is not trivial.
+    bounds = np.array([(0.0, 0.0) if fixed else (-1.0, 1.0) for fixed in is_reference] + rules.bounds)
     matrices = []
     for rows in (rules.equal, rules.rising):
         entries = [(value, number, column) for number, row in enumerate(rows) for column, value in row.items()]
         value, number, column = zip(*entries, strict=True) if entries else ((), (), ())
         matrices.append(scipy.sparse.csr_array((value, (number, column)), (len(rows), len(bounds))) if rows else None)
     for sign in (1.0, -1.0):
-        found = linprog(
+        solution = linprog(
             np.concatenate([-sign * probe, np.zeros(len(rules.bounds))]),
             A_ub=None if matrices[1] is None else -matrices[1],
             b_ub=None if matrices[1] is None else np.zeros(len(rules.rising)),
@@ -104,35 +103,35 @@ def is_only(curves: Sequence[Curve], quality: FloatArray, known: BoolArray) -> b
             bounds=bounds,
             method="highs",
         )
-        if found.status != 0:
+        if solution.status != 0:
             return False
-        step = found.x[: quality.size]
+        step = solution.x[: quality.size]
         if float(np.abs(step - basis @ (basis.T @ step)).max()) > MOVES:
             return False
     return True
 
 
 class _Rules:
-    """Rows on directions: those that are 0, and those that do not fall; a line has two more columns, an offset one."""
+    """Constraints on directions: rows equal to 0, and rows of 0 or more; a line has columns for offset and slope."""
 
     def __init__(self, size: int) -> None:
         self.size, self.bounds = size, list[tuple[float, float]]()
         self.equal, self.rising = list[dict[int, float]](), list[dict[int, float]]()
 
     def add(self, curve: Curve, slack: float) -> None:
-        """Add what the class of a reviewer asks of a direction."""
+        """Add the constraints of a reviewer's class."""
         if curve.form.straight or np.ptp(curve.score) == 0:
             self._line(curve, slack)
             return
         levels, first, place = np.unique(curve.score, return_index=True, return_inverse=True)
-        item, told, width = curve.item[first], curve.perceived[first], np.diff(levels)
+        item, perceived, width = curve.item[first], curve.perceived[first], np.diff(levels)
         self.equal += [
             {i: 1.0, int(item[k]): -1.0}
             for i, k in zip(curve.item.tolist(), place.tolist(), strict=True)
             if i != item[k]
         ]
         rise = [{int(high): 1 / w, int(low): -1 / w} for high, low, w in zip(item[1:], item, width, strict=False)]
-        slope = np.diff(told) / width
+        slope = np.diff(perceived) / width
         if not curve.form.bend:
             self.rising += [row for row, s, w in zip(rise, slope, width, strict=True) if (s - curve.least) * w <= slack]
             return
@@ -162,24 +161,24 @@ class _Rules:
 
 
 def errors(curves: Sequence[Curve], quality: FloatArray, *, sloped: bool) -> FloatArray | None:
-    """Return the standard error of each quality, shape (n,), of reviewers who all have lines; None of too few scores.
+    """Return the standard error of each quality, shape (n,), where all reviewers have lines; None for too few scores.
 
-    It is the noise a degree of freedom, times the diagonal of L^+, L the sum over reviewers of what neither an offset
+    It is the noise per degree of freedom, times the diagonal of L^+, L the sum over reviewers of what neither an offset
     nor, off its bound, a slope explains.
     """
-    told = [curve for curve in curves if curve.item.size > 1]
-    if not told:
+    linked = [curve for curve in curves if curve.item.size > 1]
+    if not linked:
         return None
-    free = [sloped and curve.slope > curve.least * (1 + ON_BOUND) for curve in told]
+    free = [sloped and curve.slope > curve.least * (1 + ON_BOUND) for curve in linked]
     whole = int(sloped and all(free))
-    scores = sum(curve.item.size for curve in told)
+    scores = sum(curve.item.size for curve in linked)
     freedom = (
-        scores - np.unique(np.concatenate([curve.item for curve in told])).size - len(told) - sum(free) + 1 + whole
+        scores - np.unique(np.concatenate([curve.item for curve in linked])).size - len(linked) - sum(free) + 1 + whole
     )
     if freedom < LEAST_FREEDOM or quality.size > MOST_ITEMS:
         return None
     laplacian, squares = np.zeros((quality.size, quality.size)), 0.0
-    for curve, slope in zip(told, free, strict=True):
+    for curve, slope in zip(linked, free, strict=True):
         mine = quality[curve.item]
         along = [np.ones(mine.size), *([mine - mine.mean()] if slope and np.ptp(mine) > 0 else [])]
         basis = np.linalg.qr(np.column_stack(along))[0]
@@ -191,22 +190,24 @@ def errors(curves: Sequence[Curve], quality: FloatArray, *, sloped: bool) -> Flo
     return np.asarray(np.sqrt(squares / freedom * (vector[:, 1 + whole :] ** 2 @ (1 / value[1 + whole :]))))
 
 
-#: What may be left of the gradient, relative to the spread of qualities, a review; solvers leave 1e-9 and less.
+# The objective and its gradient.
+
+#: Gradient per review that counts as 0, relative to the spread of qualities; solvers leave 1e-9 and less.
 GRADIENT = 1e-6
-#: What objectives may differ by, relative to themselves, and to the squared spread a review.
+#: Differences allowed between objectives, relative to themselves, and per review to the squared spread.
 OBJECTIVE, VANISHING = 1e-4, 1e-9
-#: Different scores of a reviewer up to which her closest curve is computed.
+#: Different scores of a reviewer up to which the closest curve is computed.
 MOST_BENDS = 200
-#: Reviews of a group up to which other optima are looked for.
+#: Reviews of a group up to which uniqueness is tested.
 MOST_REVIEWS = 5_000
-#: Scores of a reviewer so many units in the last place of the largest apart are one score.
+#: Units in the last place of the largest score within which scores of a reviewer are equal.
 ROUNDING = 8
 
 
 class Sides(NamedTuple):
-    """What a class of scoring functions allows their inverse to be beyond an offset and a line of the least slope.
+    """What the inverse of a scoring function may add to an offset and a line of the least slope.
 
-    ``fit`` returns what of it comes closest to some values, ``form`` says what it is.
+    ``fit`` returns the closest such part to some values; ``form`` describes the class.
     """
 
     fit: Callable[[FloatArray, FloatArray], FloatArray]
@@ -214,9 +215,9 @@ class Sides(NamedTuple):
 
 
 def closest(score: FloatArray, quality: FloatArray, kind: str, least: float) -> FloatArray:
-    """Return the perceived qualities closest to some qualities that a class allows.
+    """Return the perceived qualities that a class allows closest to some qualities.
 
-    They are ``a + least * score`` and a sum, with weights of 0 or more, of what the class has to offer.
+    They are ``a + least * score`` plus a sum, with weights of 0 or more, of the elements of the class.
 
     >>> closest(np.array([1.0, 2.0]), np.array([5.0, 4.0]), "linear", 0.1).tolist()
     [4.45, 4.55]
@@ -226,43 +227,39 @@ def closest(score: FloatArray, quality: FloatArray, kind: str, least: float) -> 
     return np.asarray(base + sides.fit(score, quality - base))
 
 
-def _nothing(score: FloatArray, wanted: FloatArray) -> FloatArray:
-    return np.zeros_like(wanted)
-
-
 def _line(score: FloatArray, wanted: FloatArray) -> FloatArray:
     return _weighted(score[:, None], wanted)
 
 
 def _flattening(score: FloatArray, wanted: FloatArray) -> FloatArray:
-    """Rise less and less: the inverse of a convex function."""
+    """Fit increments that shrink: the inverse of a convex function."""
     return _weighted(np.minimum(score[:, None], np.unique(score)[None, 1:]), wanted)
 
 
 def _steepening(score: FloatArray, wanted: FloatArray) -> FloatArray:
-    """Rise more and more: the inverse of a concave function."""
+    """Fit increments that grow: the inverse of a concave function."""
     return _weighted(np.maximum(score[:, None] - np.unique(score)[None, :-1], 0.0), wanted)
 
 
 def _rising(score: FloatArray, wanted: FloatArray) -> FloatArray:
-    """Return the closest values that do not fall as scores rise, equal for equal scores, pooling what falls."""
+    """Fit values that do not fall as scores rise, equal for equal scores (pool adjacent violators)."""
     levels, place, count = np.unique(score, return_inverse=True, return_counts=True)
     mean = np.bincount(place, wanted, levels.size) / count
     pools: list[tuple[float, int, int]] = []  # mean, reviews, levels
     for value, number in zip(mean.tolist(), count.tolist(), strict=True):
         pools.append((value, number, 1))
         while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
-            (high, many, wide), (low, few, narrow) = pools[-2], pools[-1]
-            pools[-2:] = [((high * many + low * few) / (many + few), many + few, wide + narrow)]
-    found = np.repeat([value for value, _, _ in pools], [wide for _, _, wide in pools])[place]
-    return np.asarray(found, np.float64)
+            (high, n_high, wide), (low, n_low, narrow) = pools[-2], pools[-1]
+            pools[-2:] = [((high * n_high + low * n_low) / (n_high + n_low), n_high + n_low, wide + narrow)]
+    fitted = np.repeat([value for value, _, _ in pools], [wide for _, _, wide in pools])[place]
+    return np.asarray(fitted, np.float64)
 
 
-def _weighted(offers: FloatArray, wanted: FloatArray) -> FloatArray:
-    """Return the closest sum of offers, columns of their own, with weights of 0 or more (Lawson and Hanson)."""
-    offers = offers - offers.mean(axis=0) if offers.size else offers
-    size = np.sqrt((offers**2).sum(axis=0))
-    scaled = (offers / np.where(size > 0, size, 1.0))[:, size > 0]
+def _weighted(columns: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Fit a sum of columns with weights of 0 or more (Lawson and Hanson)."""
+    columns = columns - columns.mean(axis=0) if columns.size else columns
+    size = np.sqrt((columns**2).sum(axis=0))
+    scaled = (columns / np.where(size > 0, size, 1.0))[:, size > 0]
     weight, used = np.zeros(scaled.shape[1]), np.zeros(scaled.shape[1], np.bool_)
     slack = 1e-12 * max(float(np.sqrt((wanted**2).sum())), np.finfo(float).tiny)
     for _ in range(30 * weight.size):
@@ -275,7 +272,7 @@ def _weighted(offers: FloatArray, wanted: FloatArray) -> FloatArray:
 
 
 def _settled(scaled: FloatArray, wanted: FloatArray, weight: FloatArray, used: BoolArray, slack: float) -> FloatArray:
-    """Return the best weights on the columns that are used, some of which are given up where they would be negative."""
+    """Return the best weights on the used columns; those that would be negative are dropped."""
     while used.any():
         fit = np.zeros(weight.size)
         fit[used] = np.linalg.lstsq(scaled[:, used], wanted, rcond=None)[0]
@@ -289,9 +286,8 @@ def _settled(scaled: FloatArray, wanted: FloatArray, weight: FloatArray, used: B
     return np.zeros(weight.size)
 
 
-#: By name: nothing more, a steeper line, steps, or bends to one side.
 CLASSES = {
-    "offset": Sides(_nothing, Form(straight=True, fixed=True)),
+    "offset": Sides(lambda score, wanted: np.zeros_like(wanted), Form(straight=True, fixed=True)),
     "linear": Sides(_line, Form(straight=True)),
     "monotone": Sides(_rising, Form()),
     "convex": Sides(_flattening, Form(bend=1)),
@@ -307,7 +303,7 @@ def check_least_squares(
     group: Mapping[str, int],
     wanted: Wanted,
 ) -> None:
-    """Hold qualities to the optimality conditions of ``lsc``, and the objective to their value."""
+    """Check the optimality conditions of ``lsc``, and the objective."""
     status, units = answer.get("status", "a text"), answer.get("units", "a list")
     groups = max(group.values(), default=0)
     if not findings.expect(len(units) == groups, f"units: {len(units)} numbers for {groups} groups"):
@@ -317,32 +313,34 @@ def check_least_squares(
         return
     if unknown := set(wanted.hypotheses.values()) - CLASSES.keys():
         words = f"qualities: of {', '.join(sorted(unknown))} reviewers, which this verifier does not know"
-        findings.trust(words, decisive=True)
+        findings.not_checked(words, decisive=True)
         return
     _scales(findings, answer, quality, group, wanted)
     if status != "optimal":
-        findings.trust("qualities: called inaccurate, they are not held to optimality", decisive=True)
+        findings.not_checked("qualities: status inaccurate, so optimality is not checked", decisive=True)
         return
     if not wanted.ties_equal:
-        findings.trust("qualities: with --ties free they are not held to optimality", decisive=True)
+        findings.not_checked("qualities: with --ties free optimality is not checked", decisive=True)
         return
-    found = _Fit(scored, quality, group, units, wanted)
-    if found.too_bent:
-        findings.trust(f"qualities: {found.too_bent} gave more than {MOST_BENDS} different scores", decisive=True)
+    fit = _Fit(scored, quality, group, units, wanted)
+    if fit.too_bent:
+        findings.not_checked(f"qualities: {fit.too_bent} gave more than {MOST_BENDS} different scores", decisive=True)
         return
-    for item, left in found.gradient.items():
-        spread = found.spread[group[item]]
-        allowed = GRADIENT * max(spread, found.floor) * found.count[item]
+    for item, gradient in fit.gradient.items():
+        spread = fit.spread[group[item]]
+        allowed = GRADIENT * max(spread, fit.floor) * fit.count[item]
         if item not in wanted.references:
-            words = f"{item}, quality: the objective falls where it moves (gradient {left:.3g}, spread {spread:.3g})"
-            findings.expect(abs(left) <= allowed, words)
-    said = answer.get("objective", "a number")
-    largest = max([*found.spread.values(), found.floor])
-    slack = OBJECTIVE * abs(found.objective) + VANISHING * largest**2 * len(scored.score)
-    words = f"objective: says {said:.9g}, found {found.objective:.9g}"
-    findings.expect(abs(said - found.objective) <= slack, words)
-    findings.check(f"qualities and objective: no paper can move and fit better, to {GRADIENT:g} of their spread")
-    _only(findings, answer, found, quality, group, wanted)
+            words = (
+                f"{item}, quality: the objective falls where it moves (gradient {gradient:.3g}, spread {spread:.3g})"
+            )
+            findings.expect(abs(gradient) <= allowed, words)
+    claimed = answer.get("objective", "a number")
+    largest = max([*fit.spread.values(), fit.floor])
+    slack = OBJECTIVE * abs(fit.objective) + VANISHING * largest**2 * len(scored.score)
+    words = f"objective: says {claimed:.9g}, found {fit.objective:.9g}"
+    findings.expect(abs(claimed - fit.objective) <= slack, words)
+    findings.check(f"qualities and objective: no paper can move and fit better, up to {GRADIENT:g} of their spread")
+    _only(findings, answer, fit, quality, group, wanted)
 
 
 class _Fit:
@@ -362,7 +360,10 @@ class _Fit:
         values = [value or 0.0 for value in scored.score.values()]
         self.floor = (max(values) - min(values)) / wanted.max_slope * 1e-6 if values else 0.0
         rounding = ROUNDING * float(np.spacing(max(map(abs, values), default=1.0)))
-        for reviewer, own in _by_reviewer(scored).items():
+        own_scores: dict[str, list[tuple[str, float]]] = {}
+        for (reviewer, item), value in scored.score.items():
+            own_scores.setdefault(reviewer, []).append((item, value or 0.0))
+        for reviewer, own in own_scores.items():
             kind = wanted.hypotheses[reviewer]
             score = _without_rounding(np.array([sign * value for _, value in own]), rounding)
             if CLASSES[kind].form.bend and np.unique(score).size > MOST_BENDS:
@@ -384,108 +385,103 @@ class _Fit:
 def _only(
     findings: Findings,
     answer: Answer,
-    found: _Fit,
+    fit: _Fit,
     quality: Mapping[str, float],
     group: Mapping[str, int],
     wanted: Wanted,
 ) -> None:
-    """See whether other qualities would fit as well, group by group, and hold standard errors to the noise."""
+    """Test, group by group, whether other qualities fit as well, and check standard errors against the noise."""
     numbers = sorted({group[item] for item in quality})
-    known = {group[item] for item in wanted.references if item in group}
+    with_references = {group[item] for item in wanted.references if item in group}
     # Papers without a score may stand anywhere; references stand together.
-    apart = len(set(group.values()) - known) + bool(known)
-    open_places = []
+    independent = len(set(group.values()) - with_references) + bool(with_references)
+    open_groups = []
     for number in numbers:
         mine = [item for item in quality if group[item] == number]
         code = {item: place for place, item in enumerate(mine)}
         curves = [
-            Curve(CLASSES[kind].form, np.array([code[item] for item in items]), score, told, 1.0 / wanted.max_slope)
-            for _, kind, items, score, told in found.curves
+            Curve(
+                CLASSES[kind].form, np.array([code[item] for item in items]), score, perceived, 1.0 / wanted.max_slope
+            )
+            for _, kind, items, score, perceived in fit.curves
             if items[0] in code
         ]
         if sum(curve.item.size for curve in curves) > MOST_REVIEWS:
-            findings.trust("quality, rank: that no other fits as well, of so many reviews", decisive=True)
+            findings.not_checked("quality, rank: that no other fits as well, in a group of this size", decisive=True)
             return
-        place = np.array([found.place[item] for item in mine])
-        _errors(findings, answer, found, curves, mine, wanted)
+        place = np.array([fit.place[item] for item in mine])
+        _errors(findings, answer, fit, curves, mine, wanted)
         if not is_only(curves, place, np.array([item in wanted.references for item in mine])):
-            open_places.append(number)
-    if open_places:
-        words = f"quality, rank: which of several optima is told (group {open_places[0]})"
-        findings.trust(words, decisive=True)
+            open_groups.append(number)
+    if open_groups:
+        words = f"quality, rank: which of several optima is printed (group {open_groups[0]})"
+        findings.not_checked(words, decisive=True)
     else:
-        findings.check("qualities: no others of these groups fit as well, but for shift and scale")
-    said = answer.get("unique", "true or false", null=True)
-    if said != (apart == 1) and not open_places:
-        findings.trust(f"unique: says {shown(said)}, and one optimum was found", decisive=True)
+        findings.check("qualities: no others of these groups fit as well, up to shift and scale")
+    claimed = answer.get("unique", "true or false", null=True)
+    if claimed != (independent == 1) and not open_groups:
+        findings.not_checked(f"unique: says {shown(claimed)}, and one optimum was found", decisive=True)
 
 
 def _errors(
-    findings: Findings, answer: Answer, found: _Fit, curves: list[Curve], mine: list[str], wanted: Wanted
+    findings: Findings, answer: Answer, fit: _Fit, curves: list[Curve], mine: list[str], wanted: Wanted
 ) -> None:
-    """Hold standard errors of a group to its noise, where all reviewers have lines that its reviews determine."""
-    told = {
-        str(row["item"]): row.get("standard_error") for row in answer.found["items"] if str(row["item"]) in set(mine)
+    """Check standard errors of a group where all reviewers have lines that their reviews determine."""
+    claimed = {
+        str(row["item"]): row.get("standard_error") for row in answer.content["items"] if str(row["item"]) in set(mine)
     }
-    forms = {CLASSES[kind].form for _, kind, *_ in found.curves}
+    forms = {CLASSES[kind].form for _, kind, *_ in fit.curves}
     form = forms.pop()
     if forms or not form.straight:
-        findings.expect(not any(told.values()), "standard_error: there is none where functions are no lines")
+        findings.expect(not any(claimed.values()), "standard_error: there is none where functions are not lines")
         return
-    rows = {who: set(items) for who, _, items, _, _ in found.curves if items[0] in told}
+    rows = {who: set(items) for who, _, items, _, _ in fit.curves if items[0] in claimed}
     if not form.fixed and missing_links(rows, mine):
-        findings.trust("standard errors: of papers whose place the reviews leave open they are not computed again")
+        findings.not_checked("standard errors: not recomputed where reviews leave the place of papers open")
         return
-    place, unit = np.array([found.place[item] for item in mine]), found.unit[mine[0]]
-    own = errors(curves, place, sloped=not form.fixed)
+    place, unit = np.array([fit.place[item] for item in mine]), fit.unit[mine[0]]
+    recomputed = errors(curves, place, sloped=not form.fixed)
     for number, item in enumerate(mine):
-        value = None if own is None or not unit or item in wanted.references else unit * float(own[number])
-        same = told[item] is value is None or (None not in (told[item], value) and is_same(told[item], value, GRADIENT))
-        findings.expect(same, f"{item}, standard_error: says {shown(told[item])}, found {shown(value)}")
-    findings.check("standard errors: those of lines, by the noise that is left")
-
-
-def _by_reviewer(scored: Table) -> dict[str, list[tuple[str, float]]]:
-    held: dict[str, list[tuple[str, float]]] = {}
-    for (reviewer, item), value in scored.score.items():
-        held.setdefault(reviewer, []).append((item, value or 0.0))
-    return held
+        value = (
+            None if recomputed is None or not unit or item in wanted.references else unit * float(recomputed[number])
+        )
+        same = claimed[item] is value is None or (
+            None not in (claimed[item], value) and is_same(claimed[item], value, GRADIENT)
+        )
+        findings.expect(same, f"{item}, standard_error: says {shown(claimed[item])}, found {shown(value)}")
+    findings.check("standard errors: those of lines, by the residual noise")
 
 
 def _without_rounding(score: FloatArray, rounding: float) -> FloatArray:
-    """Return scores of which those are equal that differ by rounding alone."""
+    """Return scores, those equal that differ by rounding alone."""
     order = np.argsort(score, kind="stable")
-    found = score.copy()
+    rounded = score.copy()
     for before, place in zip(order[:-1].tolist(), order[1:].tolist(), strict=True):
         if score[place] - score[before] <= rounding:
-            found[place] = found[before]
-    return found
+            rounded[place] = rounded[before]
+    return rounded
 
 
 def _scales(
     findings: Findings, answer: Answer, quality: Mapping[str, float], group: Mapping[str, int], wanted: Wanted
 ) -> None:
-    """Compare the middle and the spread of the qualities of each group with those of its averages, or references."""
+    """Compare mean and spread of each group with those of its averages, or references."""
     average = dict(answer.rows("items", {"item": "a name", "average": "a number?"}))
     fixed = set(wanted.hypotheses.values()) & {name for name, sides in CLASSES.items() if sides.form.fixed}
     for number in sorted(set(group.values())):
         mine = [item for item in quality if group[item] == number]
-        known = [item for item in mine if item in wanted.references]
-        if not mine or (known and fixed):
+        references = [item for item in mine if item in wanted.references]
+        if not mine or (references and fixed):
             continue
-        for item in known if len(known) > 1 else ():
+        for item in references if len(references) > 1 else ():
             findings.same(f"{item}, quality (a reference)", quality[item], float(wanted.references[item]))
-        if known:
+        if references:
             continue
-        told, plain = (np.array([values[item] for item in mine]) for values in (quality, average))
-        size = GRADIENT * max(float(np.abs(plain).max()), float(np.std(plain)))
-        words = (
-            f"group {number}: the mean of its qualities is {told.mean():.9g}, that of its averages {plain.mean():.9g}"
-        )
-        findings.expect(abs(told.mean() - plain.mean()) <= size, words)
-        flat = np.std(told) <= size or np.std(plain) <= size
+        qualities, averages = (np.array([values[item] for item in mine]) for values in (quality, average))
+        size = GRADIENT * max(float(np.abs(averages).max()), float(np.std(averages)))
+        words = f"group {number}: mean of qualities {qualities.mean():.9g}, of averages {averages.mean():.9g}"
+        findings.expect(abs(qualities.mean() - averages.mean()) <= size, words)
+        flat = np.std(qualities) <= size or np.std(averages) <= size
         if not (flat or fixed):
-            words = (
-                f"group {number}: the spread of its qualities is {told.std():.9g}, of its averages {plain.std():.9g}"
-            )
-            findings.expect(abs(np.std(told) - np.std(plain)) <= size, words)
+            words = f"group {number}: spread of qualities {qualities.std():.9g}, of averages {averages.std():.9g}"
+            findings.expect(abs(np.std(qualities) - np.std(averages)) <= size, words)

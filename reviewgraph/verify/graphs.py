@@ -1,4 +1,8 @@
-"""What connects items, computed by sets and dictionaries: pieces, groups by two shared items, missing links."""
+"""Tables of reviews as names, sets and dictionaries, and what connects their items, by plain algorithms.
+
+Connected components by union-find, doubly connected components by the closure of :mod:`reviewgraph.graph.closure`,
+degrees of freedom by a pebble game; :func:`verify_merges` replays the certificate of a closure.
+"""
 
 from __future__ import annotations
 
@@ -20,49 +24,39 @@ if TYPE_CHECKING:
     from reviewgraph.graph.closure import Group
     from reviewgraph.table.reviews import Reviews, ReviewsLike
 
-
-if TYPE_CHECKING:
     Rows = Mapping[Any, Set[Any]]
     Scores = Mapping[tuple[Any, Any], Any]
 
 
 def pieces(rows: Rows, items: Sequence[Any]) -> Classes:
-    """Return the pieces of the graph of reviewers and items, each reviewer and item being a pair (kind, name).
+    """Return the connected components of the graph of reviewers and items, as classes of pairs (kind, name).
 
     >>> len(pieces({"ann": {"p"}, "bob": {"q"}}, ["p", "q", "r"]))
     3
     """
-    found = Classes([*((0, reviewer) for reviewer in rows), *((1, item) for item in items)])
-    for reviewer, own in rows.items():
-        for item in own:
-            found.join((0, reviewer), (1, item))
-    return found
+    classes = Classes([*((0, reviewer) for reviewer in rows), *((1, item) for item in items)])
+    for reviewer, covered in rows.items():
+        for item in covered:
+            classes.join((0, reviewer), (1, item))
+    return classes
 
 
 def tie_classes(score: Scores, items: Sequence[Any]) -> Classes:
-    """Return classes of items that reviewers scored alike."""
-    found, first = Classes(items), dict[tuple[str, Any], str]()
+    """Return classes of items that some reviewer scored alike."""
+    classes, first = Classes(items), dict[tuple[str, Any], str]()
     for (reviewer, item), value in score.items():
-        found.join(item, first.setdefault((reviewer, value), item))
-    return found
+        classes.join(item, first.setdefault((reviewer, value), item))
+    return classes
 
 
 def groups(rows: Rows, items: Sequence[Any], score: Scores | None = None) -> list[Group]:
     """Return the doubly connected components: groups of reviewers merge while their items share two.
 
-    Parameters
-    ----------
-    rows
-        Items by reviewer.
-    items
-        All of them.
-    score
-        The scores, if tied ones carry no scale: the two shared items must then be of two tie classes, or two reviewers,
-        one of each group, must both have scored the two, each differently.
+    With ``score``, tied scores carry no scale: the two shared items must be of two tie classes, or two reviewers, one
+    of each group, must both have scored the two, each differently.
 
-    Examples
-    --------
-    >>> sorted(len(group.items) for group in groups({"ann": {"p", "q"}, "bob": {"p", "q", "r"}, "cleo": {"r"}}, "pqr"))
+    >>> table = {"ann": {"p", "q"}, "bob": {"p", "q", "r"}, "cleo": {"r"}}
+    >>> sorted(len(group.items) for group in groups(table, "pqr"))
     [1, 3]
     """
     if score is None:
@@ -74,7 +68,7 @@ def groups(rows: Rows, items: Sequence[Any], score: Scores | None = None) -> lis
 
 
 def _seen_apart(rows: Rows, score: Scores) -> Iterable[tuple[str, str]]:
-    """Yield reviewers who both scored some two items, each of them differently."""
+    """Yield pairs of reviewers who both scored some two items, each of them differently."""
     holders: dict[str, list[str]] = {}
     for reviewer, own in rows.items():
         for item in own:
@@ -93,21 +87,21 @@ def _seen_apart(rows: Rows, score: Scores) -> Iterable[tuple[str, str]]:
 def replayed(
     rows: Rows, items: Sequence[Any], merges: Iterable[tuple[str, str, str, str]], score: Scores | None = None
 ) -> tuple[int, set[str]]:
-    """Replay merges (a, b, u, v), by each of which the groups of a and b, which both cover u and v, become one.
+    """Replay merges (a, b, u, v), each joining the groups of a and b, which both cover u and v.
 
-    Returns which row fails to join two groups, or -1, and the largest set of items that the merges lead to.
+    Returns the row that fails to join two groups, or -1, and the largest set of items that the merges lead to.
 
     >>> replayed({"ann": {"p", "q"}, "bob": {"p", "q", "r"}}, "pqr", [("ann", "bob", "p", "r")])[0]
     0
     """
-    wrong, found = replay(rows, merges, differ_by(rows, items, score))
-    return wrong, set() if wrong >= 0 else set(max((group.items for group in found), key=len, default=()))
+    wrong, components = replay(rows, merges, differ_by(rows, items, score))
+    return wrong, set() if wrong >= 0 else set(max((group.items for group in components), key=len, default=()))
 
 
 def differ_by(
     rows: Rows, items: Sequence[Any], score: Mapping[Any, Any] | None
 ) -> Callable[[Any, Any, Any, Any], bool]:
-    """Return what tells whether two items carry a scale between the reviewers a and b of a merge.
+    """Return the test whether items u and v carry a scale between the reviewers a and b of a merge.
 
     With scores their tie classes must differ, or a and b themselves have scored both, each differently.
     """
@@ -147,29 +141,29 @@ def verify_merges(reviews: ReviewsLike, merges: IntArray, *, use_scores: bool = 
     if merges.ndim != 2 or merges.shape[1] != len(("a", "b", "u", "v")):
         message = f"merges: expected rows (a, b, u, v), found an array of shape {merges.shape}"
         raise InputError(message)
-    size, listed = counted.n_reviewers, merges.tolist()
-    for row, (a, b, _, _) in enumerate(listed):
+    size, steps = counted.n_reviewers, merges.tolist()
+    for row, (a, b, _, _) in enumerate(steps):
         if not (0 <= a < size and 0 <= b < size):
             message = f"merges: row {row} names reviewers {a} and {b}, expected codes from 0 to {size - 1}"
             raise CertificateError(message)
     rows = {j: set(counted.items_of(j).tolist()) for j in range(size)}
     pairs = zip(counted.reviewer.tolist(), counted.item.tolist(), strict=True)
     score = dict(zip(pairs, counted.score.tolist(), strict=True)) if use_scores else None
-    wrong, found = replay(rows, listed, differ_by(rows, range(counted.n_items), score))
+    wrong, components = replay(rows, steps, differ_by(rows, range(counted.n_items), score))
     if wrong >= 0:
-        a, b, u, v = listed[wrong]
+        a, b, u, v = steps[wrong]
         message = f"merges: row {wrong} does not join the components of reviewers {a} and {b} by items {u} and {v}"
         raise CertificateError(message)
-    label = {reviewer: number for number, group in enumerate(found) for reviewer in group.reviewers}
+    label = {reviewer: number for number, group in enumerate(components) for reviewer in group.reviewers}
     return np.array([label[reviewer] for reviewer in range(size)], np.int64)
 
 
 def missing_links(rows: Rows, items: Sequence[Any]) -> int:
     """Return the degrees of freedom: ``N + 2 M - min(N, 2) - rank``, M the reviewers of two items or more.
 
-    The rank is that of the count matroid in which reviews are independent where no k of them lie on fewer than
-    ``k + 2`` items and reviewers, reviewers counted twice. A pebble game finds it: an item has one pebble, a reviewer
-    two, and a review is independent if all three of its ends' pebbles can be gathered there.
+    The rank is that of the count matroid in which reviews are independent where no k of them lie on fewer than ``k +
+    2`` items and reviewers, reviewers counted twice. A pebble game computes it: an item has one pebble, a reviewer two,
+    and a review is independent if all three pebbles of its ends can be gathered there.
 
     >>> missing_links({"ann": {"p", "q"}, "bob": {"q", "r"}}, "pqr")
     1
@@ -182,14 +176,14 @@ def missing_links(rows: Rows, items: Sequence[Any]) -> int:
 
 
 class _Pebbles:
-    """The game: an accepted review is an arrow from the end that gave it a pebble."""
+    """The pebble game: an accepted review is an arrow from the end whose pebble covers it."""
 
     def __init__(self, items: Sequence[Any]) -> None:
         self._free: dict[Any, int] = dict.fromkeys(items, 1)
         self._out: dict[Any, list[Any]] = {item: [] for item in items}
 
     def add(self, review: tuple[int, str], item: str) -> bool:
-        """Offer a review; returns whether it is independent of those accepted."""
+        """Offer a review; return whether it is independent of those accepted."""
         reviewer = ("reviewer", review[0])
         if reviewer not in self._free:
             self._free[reviewer], self._out[reviewer] = 2, []
@@ -203,34 +197,32 @@ class _Pebbles:
         return True
 
     def _fetch(self, end: Any, barred: Any) -> bool:
-        """Bring a free pebble to one end along arrows, not that of the other end."""
-        came, waiting = {end: None}, [end]
+        """Move a free pebble to one end along arrows, sparing the other end."""
+        reached_from, waiting = {end: None}, [end]
         while waiting:
             place = waiting.pop()
             for target in self._out[place]:
-                if target in came:
+                if target in reached_from:
                     continue
-                came[target] = place
+                reached_from[target] = place
                 if self._free[target] and target != barred:
                     self._free[target] -= 1
-                    self._turn(came, target, end)
+                    self._turn(reached_from, target, end)
                     return True
                 waiting.append(target)
         return False
 
-    def _turn(self, came: dict[Any, Any], place: Any, end: Any) -> None:
-        """Turn the arrows of a path round, so that the pebble moves to its beginning."""
+    def _turn(self, reached_from: dict[Any, Any], place: Any, end: Any) -> None:
+        """Reverse the arrows of a path, so that the pebble moves to its beginning."""
         while place != end:
-            before = came[place]
+            before = reached_from[place]
             self._out[before].remove(place)
             self._out[place].append(before)
             place = before
         self._free[end] += 1
 
 
-# The table of reviews as plain Python: names and dictionaries.
-
-#: A review: reviewer and item, by name.
+#: The reviewer and the item of a review, by name.
 Pair: TypeAlias = tuple[str, str]
 
 
@@ -238,14 +230,8 @@ Pair: TypeAlias = tuple[str, str]
 class Table:
     """Who reviews what, by name.
 
-    Parameters
-    ----------
-    reviewers, items
-        Names, in the order in which tables have them.
-    score
-        Of each review, in the direction in which it came; None where it is planned.
-    lower_is_better
-        Whether 1 is the best score.
+    ``score`` holds the score of each review, in its original direction, None where it is planned; with
+    ``lower_is_better``, 1 is the best score.
     """
 
     reviewers: tuple[str, ...]
@@ -254,14 +240,14 @@ class Table:
     lower_is_better: bool = False
 
     def rows(self) -> dict[str, set[str]]:
-        """Return the items of each reviewer, of those without any, too."""
+        """Return the items of each reviewer, of reviewers without any, too."""
         rows: dict[str, set[str]] = {reviewer: set() for reviewer in self.reviewers}
         for reviewer, item in self.score:
             rows[reviewer].add(item)
         return rows
 
     def scored(self) -> Table:
-        """Return the reviews that have scores, of the same reviewers and items."""
+        """Return the table with only the reviews that have scores."""
         return replace(self, score={pair: value for pair, value in self.score.items() if value is not None})
 
     def without(self, lost: Collection[Pair]) -> Table:
@@ -269,7 +255,7 @@ class Table:
         return replace(self, score={pair: value for pair, value in self.score.items() if pair not in lost})
 
     def with_pairs(self, pairs: Iterable[Pair], *, scored: bool = False) -> Table:
-        """Return the table with more reviews, planned ones, or ``scored`` unlike all others."""
+        """Return the table with more reviews: planned, or with ``scored`` of distinct new scores."""
         highest = max((abs(value) for value in self.score.values() if value is not None), default=0.0)
         added = [pair for pair in dict.fromkeys(pairs) if pair not in self.score]
         new = {pair: highest + place if scored else None for place, pair in enumerate(added, 1)}
@@ -277,11 +263,11 @@ class Table:
         return replace(self, reviewers=tuple(reviewers), score={**self.score, **new})
 
     def loads(self) -> dict[str, int]:
-        """Return how many reviews each reviewer has."""
+        """Return the number of reviews of each reviewer."""
         return _counts(self.reviewers, (reviewer for reviewer, _ in self.score))
 
     def reviews_of(self) -> dict[str, int]:
-        """Return how many reviews each item has."""
+        """Return the number of reviews of each item."""
         return _counts(self.items, (item for _, item in self.score))
 
 
@@ -293,7 +279,7 @@ def _counts(names: Iterable[str], seen: Iterable[str]) -> dict[str, int]:
 
 
 def table_of(reviews: Reviews) -> Table:
-    """Return a table that was read, by name.
+    """Return a table of reviews by name.
 
     >>> from reviewgraph import Reviews
     >>> table_of(Reviews.from_pairs([("ann", 1, 2.0), ("bob", 1)])).score

@@ -1,4 +1,9 @@
-"""Whether a table is at a level, by the plain algorithms of :mod:`reviewgraph.verify.graphs`."""
+"""Levels of tables, demands within loads, and the largest affinity, by plain algorithms.
+
+Levels are tested by :mod:`reviewgraph.verify.graphs`, demands by augmenting paths, the largest affinity by cycles of
+exchanges, and assignments under rules by enumeration. What would take too long raises :class:`TooLarge`: it is not
+checked.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +23,9 @@ if TYPE_CHECKING:
     from reviewgraph.verify.graphs import Pair, Table
     from reviewgraph.verify.rules import Market
 
-
-if TYPE_CHECKING:
     Arc = tuple[str, str, float, Pair | None]
 
-#: Reviews that are looked at in all, over all losses, before the levels that outlive a loss are taken on trust.
+#: Reviews, summed over all losses, up to which the levels that outlive a loss are tested.
 MOST_LOST = 5_000_000
 
 
@@ -31,14 +34,14 @@ class TooLarge(InputError):
 
 
 class NoTest(TooLarge):
-    """A level for which there is no plain algorithm."""
+    """A level without a plain algorithm."""
 
 
 def is_connected(table: Table) -> bool:
-    """Whether all items have a review and lie in one piece."""
-    found = pieces(table.rows(), table.items)
+    """Whether all items have a review and lie in one component."""
+    classes = pieces(table.rows(), table.items)
     reviewed = all(count > 0 for count in table.reviews_of().values())
-    return reviewed and len({found.of((1, item)) for item in table.items}) <= 1
+    return reviewed and len({classes.of((1, item)) for item in table.items}) <= 1
 
 
 def is_double(table: Table) -> bool:
@@ -47,26 +50,26 @@ def is_double(table: Table) -> bool:
 
 
 def is_double_by_scores(table: Table) -> bool:
-    """Whether one doubly connected component, ties carrying no scale, covers all items, of two tie classes or more."""
+    """Whether one component, where ties carry no scale, covers all items, of two tie classes or more."""
     scored, items = table.scored(), table.items
     covered = largest_cover(groups(scored.rows(), items, scored.score)) >= len(items)
     return covered and (len(items) < 2 or len(tie_classes(scored.score, items)) > 1)
 
 
 def is_recoverable(table: Table) -> bool:
-    """Whether no links are missing, all items have a review, and of two items or more someone reviews two."""
+    """Whether no links are missing, all items have reviews, and some reviewer has two unless N < 2."""
     rows = table.rows()
     linked = len(table.items) < 2 or any(len(own) >= 2 for own in rows.values())
     return linked and all(table.reviews_of().values()) and missing_links(rows, table.items) == 0
 
 
-def largest_cover(found: list[Group]) -> int:
-    """Return the items that the group of most items covers."""
-    return max((len(group.items) for group in found), default=0)
+def largest_cover(components: list[Group]) -> int:
+    """Return the number of items of the group that covers most."""
+    return max((len(group.items) for group in components), default=0)
 
 
 def without_each_reviewer(table: Table) -> Iterator[tuple[str, Table]]:
-    """Yield each reviewer who has reviews, and the table without them."""
+    """Yield each reviewer with reviews, and the table without those."""
     for reviewer, own in table.rows().items():
         if own:
             yield reviewer, table.without({(reviewer, item) for item in own})
@@ -79,80 +82,51 @@ def without_each_review(table: Table) -> Iterator[tuple[Pair, Table]]:
 
 
 def expect_small(table: Table, losses: int) -> None:
-    """Refuse a table that is too large to look at what each of so many losses leaves.
-
-    Raises
-    ------
-    TooLarge
-        If it is.
-    """
+    """Raise TooLarge for a table in which that number of losses cannot be tried one by one."""
     if losses * len(table.score) > MOST_LOST:
-        message = f"{losses} losses of a table of {len(table.score)} reviews are too many to be looked at one by one"
+        message = f"{losses} losses of a table of {len(table.score)} reviews are too many to be tried one by one"
         raise TooLarge(message)
 
 
 def survives_reviewer(table: Table) -> bool:
-    """Whether a table is doubly connected, and without any one reviewer."""
+    """Whether a table is doubly connected, and stays so without any one reviewer."""
     expect_small(table, len(table.reviewers))
     return is_double(table) and all(is_double(rest) for _, rest in without_each_reviewer(table))
 
 
 def survives_review(table: Table) -> bool:
-    """Whether a table is doubly connected, and without any one review."""
+    """Whether a table is doubly connected, and stays so without any one review."""
     expect_small(table, len(table.score))
     return is_double(table) and all(is_double(rest) for _, rest in without_each_review(table))
 
 
 def test_of(name: str) -> Callable[[Table], bool]:
-    """Return the verifier's own test of a level.
-
-    Raises
-    ------
-    InputError
-        If no level bears the name.
-    NoTest
-        If the level has none.
-    """
-    found: Callable[[Table], bool] | None = level_named(name).part("verifier")
-    if found is None:
+    """Return the verifier's own test of a level; raise NoTest where it has none."""
+    test: Callable[[Table], bool] | None = level_named(name).part("verifier")
+    if test is None:
         message = f"the level {name} has no test that shares no code with what made the answer"
         raise NoTest(message)
-    return found
+    return test
 
 
 def highest_level(table: Table) -> str | None:
-    """Return the name of the highest level that holds, or none.
-
-    Raises
-    ------
-    NoTest
-        If a level that may be the highest has no test.
-    """
+    """Return the highest level that holds, or None; raise NoTest where a candidate has no test."""
     return next((name for name in NAMES if test_of(name)(table)), None)
 
 
 def holds(level: Any, table: Table, *, use_scores: bool = False) -> bool:
-    """Whether a table is at a level.
-
-    Raises
-    ------
-    InputError
-        If no level bears the name.
-    TooLarge
-        If it cannot be told in reasonable time.
-    """
+    """Whether a table is at a level; raise TooLarge where the test would take too long."""
     test = test_of(level)
     return is_double_by_scores(table) if use_scores else test(table)
 
 
-# The most affinity that demands and loads allow, by exchanges round circles: no level, and no rules on panels.
+# The largest affinity that demands and loads allow, without a level or rules on panels, and whether demands can be met.
 
-
-#: Pairs that may be assigned, and exchanges, up to which the most is computed.
+#: Pairs that may be assigned, and exchanges, up to which the largest affinity is computed.
 MOST_PAIRS, MOST_EXCHANGES = 60_000, 1_000
-#: Gains of an exchange below this part of the largest affinity are rounding.
+#: Part of the largest affinity below which the gain of an exchange is rounding.
 SLACK = 1e-10
-#: The node through which reviewers give their loads to each other; other nodes have names with r or p before them.
+#: The node through which reviewers exchange loads; names of other nodes begin with r or p.
 HUB = "hub"
 
 
@@ -162,28 +136,12 @@ def most_affinity(
     kept: Iterable[Pair],
     loads: Mapping[str, tuple[int, int]],
 ) -> float:
-    """Return the most affinity of an assignment that gives every paper as many reviews as ``chosen`` does.
+    """Return the largest affinity of an assignment with as many reviews of every paper as ``chosen``.
 
-    As long as some circle of exchanges gains, it is gone round: where none does, none gains at all [Ahuja93]_.
+    As long as some cycle of exchanges gains, it is applied: where none does, the assignment is optimal [Ahuja93]_.
+    ``chosen`` is an assignment within the loads, ``value`` the affinity of each pair that may be assigned, ``kept`` the
+    pairs that must be, ``loads`` the minimum and maximum reviews per reviewer. Raises TooLarge.
 
-    Parameters
-    ----------
-    chosen
-        An assignment within the loads.
-    value
-        The affinity of each pair that may be assigned.
-    kept
-        Pairs that must be.
-    loads
-        Fewest and most reviews of each reviewer.
-
-    Raises
-    ------
-    TooLarge
-        If that would take too long.
-
-    Examples
-    --------
     >>> worth = {("ann", "p"): 1.0, ("ann", "q"): 0.5, ("bob", "p"): 0.9, ("bob", "q"): 0.1}
     >>> most_affinity([("ann", "p"), ("bob", "q")], worth, [], {"ann": (0, 1), "bob": (0, 1)})
     1.4
@@ -194,10 +152,10 @@ def most_affinity(
     held, fixed = set(chosen), set(kept)
     slack = SLACK * max(map(abs, value.values()), default=1.0)
     for _ in range(MOST_EXCHANGES):
-        circle = _gaining_circle(_arcs(held, value, fixed, loads), slack)
-        if not circle:
+        cycle = _gaining_cycle(_arcs(held, value, fixed, loads), slack)
+        if not cycle:
             return sum(value.get(pair, 0.0) for pair in held)
-        held ^= {pair for *_, pair in circle if pair is not None}
+        held ^= {pair for *_, pair in cycle if pair is not None}
     message = f"more than {MOST_EXCHANGES} exchanges gain affinity, too many to go on"
     raise TooLarge(message)
 
@@ -205,7 +163,7 @@ def most_affinity(
 def _arcs(
     held: set[Pair], value: Mapping[Pair, float], fixed: set[Pair], loads: Mapping[str, tuple[int, int]]
 ) -> list[Arc]:
-    """Return the changes that may be made: a pair taken in or left out, a load given up or taken over."""
+    """Return the possible changes: a pair added or dropped, a load released or taken over."""
     count = dict.fromkeys(loads, 0)
     for reviewer, _ in held:
         count[reviewer] += 1
@@ -224,45 +182,45 @@ def _arcs(
     return arcs
 
 
-def _gaining_circle(arcs: list[Arc], slack: float) -> list[Arc]:
-    """Return a circle of negative length (Bellman and Ford), empty where there is none."""
-    length: dict[str, float] = {}
-    came: dict[str, Arc] = {}
+def _gaining_cycle(arcs: list[Arc], slack: float) -> list[Arc]:
+    """Return a cycle of negative length (Bellman-Ford), empty where there is none."""
+    distance: dict[str, float] = {}
+    reached_by: dict[str, Arc] = {}
     for arc in arcs:
-        length[arc[0]] = length[arc[1]] = 0.0
-    for _ in range(len(length) + 1):
+        distance[arc[0]] = distance[arc[1]] = 0.0
+    for _ in range(len(distance) + 1):
         changed = False
         for arc in arcs:
             start, end, cost, _ = arc
-            if length[start] + cost < length[end] - slack:
-                length[end], came[end], changed = length[start] + cost, arc, True
+            if distance[start] + cost < distance[end] - slack:
+                distance[end], reached_by[end], changed = distance[start] + cost, arc, True
         if not changed:
             return []
-        circle = _circle(came)
-        if circle and sum(arc[2] for arc in circle) < -slack:
-            return circle
+        cycle = _cycle(reached_by)
+        if cycle and sum(arc[2] for arc in cycle) < -slack:
+            return cycle
     return []
 
 
-def _circle(came: Mapping[str, Arc]) -> list[Arc]:
-    """Return a circle of the arcs by which nodes were reached."""
+def _cycle(reached_by: Mapping[str, Arc]) -> list[Arc]:
+    """Return a cycle among the arcs by which nodes were reached."""
     seen: dict[str, str] = {}
-    for first in came:
+    for first in reached_by:
         node = first
-        while node in came and node not in seen:
+        while node in reached_by and node not in seen:
             seen[node] = first
-            node = came[node][0]
-        if node in came and seen[node] == first:
-            circle, place = [came[node]], came[node][0]
+            node = reached_by[node][0]
+        if node in reached_by and seen[node] == first:
+            cycle, place = [reached_by[node]], reached_by[node][0]
             while place != node:
-                circle.append(came[place])
-                place = came[place][0]
-            return circle
+                cycle.append(reached_by[place])
+                place = reached_by[place][0]
+            return cycle
     return []
 
 
 def can_be_met(demands: Mapping[str, int], pairs: Iterable[Pair], loads: Mapping[str, tuple[int, int]]) -> bool:
-    """Whether demands can be met within loads, the fewest reviews included, by augmenting paths.
+    """Whether demands can be met within loads, minimum reviews included, by augmenting paths.
 
     >>> can_be_met({"p": 2}, [("ann", "p")], {"ann": (0, 5)})
     False
@@ -276,65 +234,55 @@ def can_be_met(demands: Mapping[str, int], pairs: Iterable[Pair], loads: Mapping
 
 
 def most_met(demands: Mapping[str, int], pairs: Iterable[Pair], loads: Mapping[str, tuple[int, int]]) -> int:
-    """Return how many of the demanded reviews can be given within the most reviews of each, by augmenting paths.
+    """Return the largest number of demanded reviews within maximum loads, by augmenting paths.
 
     >>> most_met({"p": 2, "q": 1}, [("ann", "p"), ("ann", "q"), ("bob", "p")], {"ann": (0, 1), "bob": (0, 5)})
     2
     """
-    readers: dict[str, list[str]] = {item: [] for item in demands}
+    candidates: dict[str, list[str]] = {item: [] for item in demands}
     for reviewer, item in pairs:
-        readers[item].append(reviewer)
+        candidates[item].append(reviewer)
     held: dict[str, set[str]] = {reviewer: set() for reviewer in loads}
     limit, met = {reviewer: most for reviewer, (_, most) in loads.items()}, 0
     for item, need in demands.items():
         for _ in range(need):
-            if not _augment(item, readers, held, limit):
+            if not _augment(item, candidates, held, limit):
                 break
             met += 1
     return met
 
 
 def _augment(item: str, readers: Mapping[str, list[str]], held: dict[str, set[str]], limit: Mapping[str, int]) -> bool:
-    """Give an item one more reviewer, others changing places."""
-    came: dict[str, tuple[str, str | None]] = {}
+    """Give an item one more reviewer along an augmenting path, found breadth first."""
+    reached: dict[str, tuple[str, str | None]] = {}
     waiting: list[tuple[str, str | None]] = [(item, None)]
     for wanted, through in waiting:
         for reviewer in readers[wanted]:
-            if reviewer in came or wanted in held[reviewer]:
+            if reviewer in reached or wanted in held[reviewer]:
                 continue
-            came[reviewer] = (wanted, through)
+            reached[reviewer] = (wanted, through)
             if len(held[reviewer]) < limit[reviewer]:
-                _move(reviewer, came, held)
+                # Every reviewer on the path takes one item and passes on another.
+                last: str | None = reviewer
+                while last is not None:
+                    taken, before = reached[last]
+                    held[last].add(taken)
+                    if before is not None:
+                        held[before].discard(taken)
+                    last = before
                 return True
             waiting += [(other, reviewer) for other in held[reviewer]]
     return False
 
 
-def _move(reviewer: str, came: Mapping[str, tuple[str, str | None]], held: dict[str, set[str]]) -> None:
-    who: str | None = reviewer
-    while who is not None:
-        wanted, through = came[who]
-        held[who].add(wanted)
-        if through is not None:
-            held[through].discard(wanted)
-        who = through
+# All assignments within demands, loads and rules, where they are few.
 
-
-# All assignments that respect what was asked for, where they are few: whether there is one, and the most affinity.
-
-
-#: Panels of a paper, and assignments with the parts of them, up to which they are tried.
+#: Panels of a paper, and partial assignments, up to which all are enumerated.
 MOST_PANELS, MOST_STEPS = 20_000, 100_000
 
 
 def panels_for(market: Market, item: str) -> list[tuple[str, ...]]:
-    """Return the sets of reviewers that a paper may get: all of them pairs that may be, within floors and rules.
-
-    Raises
-    ------
-    TooLarge
-        If they are too many.
-    """
+    """Return the sets of reviewers that a paper may get, within pairs, floors and rules; raise TooLarge."""
     must = {who for who, what in market.fixed if what == item}
     readers = [who for who, (_, most) in market.loads.items() if most and market.may((who, item))]
     before = [who for who, what in market.phase_one if what == item]
@@ -362,10 +310,7 @@ def _fits(market: Market, item: str, panel: tuple[str, ...], before: list[str]) 
 def every_assignment(market: Market) -> Iterator[list[Pair]]:
     """Yield all assignments within demands, loads, pairs, floors and rules on panels, whatever their level.
 
-    Raises
-    ------
-    TooLarge
-        If there are too many.
+    Raises TooLarge after MOST_STEPS partial assignments.
     """
     items = [item for item, need in market.demand.items() if need > 0]
     choices = {item: panels_for(market, item) for item in items}

@@ -1,9 +1,9 @@
-"""One pass of expectation propagation, written once more, and the state from which it starts and where it ends.
+"""The posterior reimplemented: one pass of expectation propagation, its first state, and tests of convergence.
 
-The model is that of the page on it (``docs``): ``y = b + a x + e``, a reviewer's log slope two-piece normal, the offset
-normal given the slope, the noise as steep as the slope by ``rho``, and its own for each reviewer by ``log_own``. Slopes
-and noises are summed over nodes, offsets integrated out. All reviewers of k papers are taken at once: arrays have the
-axes (paper, node, reviewer). Messages that settled come out of a pass as they went in.
+The model is that of docs/explanation: ``y = b + a x + e``, a reviewer's log slope two-piece normal, the offset normal
+given the slope, the log noise linear in the log slope by ``rho``, with a deviation per reviewer of scale ``log_own``.
+Slopes and noises are summed over nodes, offsets integrated out. Reviewers of k papers are processed together: arrays
+have the axes (paper, node, reviewer). Converged messages are a fixed point of a pass.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ if TYPE_CHECKING:
     from reviewgraph.verify.graphs import Pair, Table
 
 
-# How likely normal variables come in a given order, and where each then is, by sums over a grid.
+# Ordinal reviewers: the probability of a ranking of normal variables, and their moments given it, on a grid.
 
-
-#: Papers of a reviewer up to which an order is looked at; points of the grid, and standard deviations that it reaches.
+#: Papers of an ordinal reviewer at most; points of the grid, and standard deviations that it covers.
 MOST_PAPERS, POINTS, REACH = 200, 48, 4.0
-#: What counts as nothing of a probability, and as no rise of a logarithm.
+#: Probability that counts as 0, and difference of logarithms that counts as none.
 NOTHING, STRAIGHT = 1e-250, 1e-6
 
 
 class Order(NamedTuple):
-    """Log probability, shape (m,), and mean and mean square of papers less their means without it, shapes (k, m)."""
+    """Log probability, shape (m,), and mean and mean square of papers less their prior means, shapes (k, m)."""
 
     log_probability: FloatArray
     mean: FloatArray
@@ -41,10 +40,11 @@ class Order(NamedTuple):
 
 
 def order_of(score: FloatArray, mean: FloatArray, variance: FloatArray, noise: float) -> Order:
-    """Return what the order of scores says of papers, each perceived with some noise; arrays of shape (k, m).
+    """Return what the ranking of scores implies for papers perceived with some noise; arrays of shape (k, m).
 
-    Equal scores stand in the order of the means, and all arrangements of them count.
+    Equal scores are ranked as the means are, and all their permutations count.
     """
+    # Papers in the order of their scores, on a grid that covers all perceived values.
     order = np.lexsort((mean, score), axis=0)
     m, v = np.take_along_axis(mean, order, 0), np.take_along_axis(variance, order, 0)
     sd = np.sqrt(v + noise)
@@ -52,19 +52,23 @@ def order_of(score: FloatArray, mean: FloatArray, variance: FloatArray, noise: f
     grid = low + np.linspace(0, 1, POINTS)[:, None] * (high - low)
     log = -(((grid - m[:, None]) / sd[:, None]) ** 2) / 2
     log -= np.log(np.array([_masses(row).sum(axis=0) for row in log]))[:, None]
+    # Forward and backward recursions along the order: the density of each perceived value given all.
     below, total = _passed(log)
     above = _passed(log[::-1, ::-1])[0][::-1, ::-1]
     share = np.exp((joint := log + below + above) - joint.max(axis=1, keepdims=True))
     share /= share.sum(axis=1, keepdims=True)
-    off = grid - m[:, None]
-    first, square = (share * off).sum(axis=1), (share * off**2).sum(axis=1)
-    part, back = v / (v + noise), np.argsort(order, axis=0)
-    moved, spread = (np.take_along_axis(value, back, 0) for value in (part * first, part**2 * square + part * noise))
-    return Order(total + _arrangements(np.take_along_axis(score, order, 0)), moved, spread)
+    deviation = grid - m[:, None]
+    first, square = (share * deviation).sum(axis=1), (share * deviation**2).sum(axis=1)
+    # From perceived values to papers: regress on them, in the order of the arguments again.
+    gain, back = v / (v + noise), np.argsort(order, axis=0)
+    mean_moved, spread = (
+        np.take_along_axis(value, back, 0) for value in (gain * first, gain**2 * square + gain * noise)
+    )
+    return Order(total + _arrangements(np.take_along_axis(score, order, 0)), mean_moved, spread)
 
 
 def _masses(log: FloatArray) -> FloatArray:
-    """Integrate between neighbours of the grid what is exponential between them, shape (points - 1, m)."""
+    """Integrate between neighbours of the grid a function that is exponential there, shape (points - 1, m)."""
     value = np.exp(log)
     rise = np.diff(log, axis=0)
     flat = np.abs(rise) <= STRAIGHT
@@ -72,42 +76,42 @@ def _masses(log: FloatArray) -> FloatArray:
 
 
 def _passed(log: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return logs of the probability that all before are in order and at most here, and the log of it for all."""
-    so_far, total = np.zeros_like(log), np.zeros(log.shape[2])
+    """Return log probabilities that all before are in order and at most here, and that of all."""
+    below, total = np.zeros_like(log), np.zeros(log.shape[2])
     for place in range(len(log)):
-        mass = _masses(log[place] + so_far[place])
+        mass = _masses(log[place] + below[place])
         part = np.maximum(mass.sum(axis=0), NOTHING)
         total += np.log(part)
         if place + 1 < len(log):
-            so_far[place + 1, 0] = np.log(NOTHING)
-            so_far[place + 1, 1:] = np.log(np.maximum(np.cumsum(mass, axis=0) / part, NOTHING))
-    return so_far, total
+            below[place + 1, 0] = np.log(NOTHING)
+            below[place + 1, 1:] = np.log(np.maximum(np.cumsum(mass, axis=0) / part, NOTHING))
+    return below, total
 
 
 def _arrangements(ranked: FloatArray) -> FloatArray:
-    """Return log k! / prod t!, t how many scores are equal."""
-    alike, found = np.ones(ranked.shape[1]), np.zeros(ranked.shape[1])
+    """Return log k! / prod t!, t the numbers of equal scores."""
+    equal, log = np.ones(ranked.shape[1]), np.zeros(ranked.shape[1])
     for place in range(1, len(ranked)):
-        alike = np.where(ranked[place] == ranked[place - 1], alike + 1, 1.0)
-        found += np.log(place + 1) - np.log(alike)
-    return found
+        equal = np.where(ranked[place] == ranked[place - 1], equal + 1, 1.0)
+        log += np.log(place + 1) - np.log(equal)
+    return log
 
 
-#: Nodes of a log slope and of the log of own noise, in standard deviations, and the area of each beside a density.
+#: Nodes of a log slope and of the log of own noise, in standard deviations, and their weights over the density.
 LINE, AREA = np.linspace(-4.2, 4.2, 15)[:, None], 0.6
 CROSS = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)])[:, None]
 CROSS_AREA = np.array([1.0, 4.0, 1.0])[:, None] / 6 * np.sqrt(2 * np.pi) * np.exp(CROSS**2 / 2)
-#: The least that a message says, and how far one that says no more moves a paper.
+#: Minimum precision of a message, and maximum shift of one of that precision.
 LEAST, FURTHEST = 1e-8, 3.0
-#: Numbers in an array of all papers and nodes of some reviewers.
+#: Maximum size of the arrays of a block of reviewers.
 AT_ONCE = 300_000
 
 
 class Problem(NamedTuple):
-    """Scores that are heard: codes and standardised scores of reviews, shapes (E,), and how they are scaled.
+    """Scores that inference uses: codes and standardised scores of reviews, shapes (E,), and their scale.
 
-    ``log_noise`` is what weights add to the log of a noise variance for each unit of ``-gamma``; ``unit`` holds mean
-    and standard deviation of the scores; ``known`` what references say of items, precisions and shifts, shape (2, N).
+    ``log_noise`` is what weights add to the log noise variance per unit of ``-gamma``; ``unit`` holds mean and standard
+    deviation of the scores; ``references`` precisions and shifts of items from references, shape (2, N).
     """
 
     who: IntArray
@@ -117,20 +121,20 @@ class Problem(NamedTuple):
     unit: tuple[float, float]
     rounding: float
     sizes: tuple[int, int]
-    known: FloatArray
+    references: FloatArray
 
     @property
     def load(self) -> IntArray:
-        """Reviews of each reviewer."""
+        """Reviews per reviewer."""
         return np.bincount(self.who, minlength=self.sizes[0])
 
     @property
     def counts(self) -> IntArray:
-        """Reviews of each item."""
+        """Reviews per item."""
         return np.bincount(self.what, minlength=self.sizes[1])
 
     def only(self, kept: BoolArray) -> Problem:
-        """Return some of the reviews, scaled as all are."""
+        """Return some of the reviews, on the same scale."""
         logs = self.log_noise[kept]
         logs = (logs - logs.mean()) / logs.std() if np.ptp(logs) > 0 else 0 * logs
         return self._replace(who=self.who[kept], what=self.what[kept], score=self.score[kept], log_noise=logs)
@@ -138,18 +142,18 @@ class Problem(NamedTuple):
     def blocks(self, nodes: int) -> list[tuple[IntArray, IntArray]]:
         """Return reviewers of equally many reviews, shape (m,), with the places of these, shape (k, m)."""
         order, load = np.lexsort((self.what, self.who)), self.load
-        begin, found = np.cumsum(load) - load, []
+        begin, blocks = np.cumsum(load) - load, []
         for k in np.unique(load[load > 0]).tolist():
             mine = np.flatnonzero(load == k)
             for part in np.array_split(mine, -(-mine.size * k * nodes // AT_ONCE)):
-                found += [(part, order[begin[part] + np.arange(k)[:, None]])] if part.size else []
-        return found
+                blocks += [(part, order[begin[part] + np.arange(k)[:, None]])] if part.size else []
+        return blocks
 
 
 class Model(NamedTuple):
-    """Hyperparameters by name, and what of the model is there: own noise, reviewers who only order, assortment.
+    """Hyperparameters by name, and the kind of the model: own noise, ordinal reviewers, likeness ``kappa``.
 
-    ``strength`` is kappa over what pairs of reviews give papers on average, ``log_determinant`` half that of the prior.
+    ``strength`` is kappa over the mean number of pairs per paper, ``log_determinant`` half that of the prior.
     """
 
     theta: Mapping[str, float]
@@ -163,7 +167,7 @@ class Model(NamedTuple):
 class State(NamedTuple):
     """Messages of reviews, shape (4, E): precision, shift, and both of likeness; nodes of reviewers, shape (8, M).
 
-    Nodes are mean and spread of the log slope and of the log of own noise, and the same given fresh papers.
+    Nodes are mean and spread of the log slope and of the log of own noise, and the same given unseen papers.
     """
 
     messages: FloatArray
@@ -171,11 +175,10 @@ class State(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """What a pass finds.
+    """The outcome of a pass: the new ``state``, and means, variances (N,) and log evidence of the old one.
 
-    ``state`` is new; ``mean`` and ``variance`` (N,) are of the old one, as are the log evidence and the part of each
-    reviewer, shape (M,). ``people`` are means of slope and offset, the variance of the slope, the noise variance, and
-    the probability of only ordering, shape (5, M), NaN without scores.
+    ``parts`` are those of the evidence by reviewer, shape (M,). ``people`` are means of slope and offset, the variance
+    of the slope, the noise variance, and the probability of being ordinal, shape (5, M), NaN without scores.
     """
 
     state: State
@@ -187,7 +190,7 @@ class Pass(NamedTuple):
 
 
 def start(problem: Problem, model: Model) -> State:
-    """Return the state in which nothing was said."""
+    """Return the state before any message."""
     theta = model.theta
     tau = np.exp((theta["log_tau_left"] + theta["log_tau_right"]) / 2)
     nodes = np.array([theta["mu"], tau, 0.0, np.exp(theta["log_own"])] * 2)[:, None]
@@ -196,30 +199,30 @@ def start(problem: Problem, model: Model) -> State:
 
 def beliefs(problem: Problem, model: Model, state: State) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance of the items, shapes (N,): prior, references and messages."""
-    told = [
+    messages = [
         np.bincount(problem.what, rows[0] + rows[1], problem.sizes[1])
         for rows in (state.messages[::2], state.messages[1::2])
     ]
-    precision = 1.0 - model.kappa + told[0] + problem.known[0]
-    return (told[1] + problem.known[1]) / precision, 1.0 / precision
+    precision = 1.0 - model.kappa + messages[0] + problem.references[0]
+    return (messages[1] + problem.references[1]) / precision, 1.0 / precision
 
 
 def one_pass(problem: Problem, model: Model, state: State) -> Pass:
-    """Let every reviewer say anew what the scores say of the papers, all from the messages of the old state."""
+    """Recompute the messages of every reviewer, all from those of the old state."""
     mean, variance = beliefs(problem, model, state)
     messages, nodes = np.zeros_like(state.messages), state.nodes.copy()
     parts, people = np.zeros(problem.sizes[0]), np.full((5, problem.sizes[0]), np.nan)
     between = (problem.counts > 0) @ _potential(mean, variance) + model.log_determinant
     for who, rows in problem.blocks(45 if model.own else 15):
         cavity = _cavity(problem, mean, variance, state.messages[:2], rows)
-        found = reviewer_step(problem, model, state.nodes[:, who], rows, cavity)
-        parts[who], people[:, who], nodes[:, who] = found.log_evidence, found.people, found.nodes
-        messages[:2, rows] = _message(*cavity, found.mean, found.square, state.messages[1, rows])
+        step = reviewer_step(problem, model, state.nodes[:, who], rows, cavity)
+        parts[who], people[:, who], nodes[:, who] = step.log_evidence, step.people, step.nodes
+        messages[:2, rows] = _message(*cavity, step.mean, step.square, state.messages[1, rows])
         between += float((_potential(*cavity) - _potential(mean, variance)[problem.what[rows]]).sum())
         if model.kappa:
             cavity = _cavity(problem, mean, variance, state.messages[2:], rows)
-            messages[2:, rows], alike = _likeness(model.strength, *cavity)
-            between += alike + float((_potential(*cavity) - _potential(mean, variance)[problem.what[rows]]).sum())
+            messages[2:, rows], of_likeness = _likeness(model.strength, *cavity)
+            between += of_likeness + float((_potential(*cavity) - _potential(mean, variance)[problem.what[rows]]).sum())
     return Pass(State(messages, nodes), mean, variance, float(parts.sum() + between), parts, people)
 
 
@@ -238,16 +241,16 @@ def _potential(mean: FloatArray, variance: FloatArray) -> FloatArray:
 
 
 def _cavity(
-    problem: Problem, mean: FloatArray, variance: FloatArray, told: FloatArray, rows: IntArray
+    problem: Problem, mean: FloatArray, variance: FloatArray, messages: FloatArray, rows: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what is believed of papers without what some reviews said, mean and variance, shapes (k, m)."""
+    """Return beliefs on papers without the messages of some reviews, mean and variance, shapes (k, m)."""
     item = problem.what[rows]
-    left = 1.0 / variance[item] - told[0, rows]
-    return (mean[item] / variance[item] - told[1, rows]) / left, 1.0 / left
+    precision = 1.0 / variance[item] - messages[0, rows]
+    return (mean[item] / variance[item] - messages[1, rows]) / precision, 1.0 / precision
 
 
 def _message(m: FloatArray, v: FloatArray, moved: FloatArray, square: FloatArray, before: FloatArray) -> FloatArray:
-    """Divide what is believed now by what was believed without the reviewer, shape (2, k, m)."""
+    """Divide the new belief by the one without the reviewer, shape (2, k, m)."""
     precision = np.maximum(1.0 / np.maximum(square - moved**2, 1e-12 * v) - 1.0 / v, LEAST)
     shift = moved / v + (m + moved) * precision
     return np.array(
@@ -256,7 +259,7 @@ def _message(m: FloatArray, v: FloatArray, moved: FloatArray, square: FloatArray
 
 
 class Step(NamedTuple):
-    """What reviewers of k papers say: log evidence, and mean and mean square of papers less the cavities' means."""
+    """Reviewers of k papers: log evidence, and mean and mean square of papers less the cavities' means."""
 
     log_evidence: FloatArray
     mean: FloatArray
@@ -268,7 +271,7 @@ class Step(NamedTuple):
 def reviewer_step(
     problem: Problem, model: Model, nodes: FloatArray, rows: IntArray, cavity: tuple[FloatArray, FloatArray]
 ) -> Step:
-    """Do the step of some reviewers of k papers each; mixed with that of reviewers who only order, where these are."""
+    """Return the step of some reviewers of k papers each, a mixture with that of ordinal reviewers if modelled."""
     noise = np.exp(-model.theta["gamma"] * problem.log_noise[rows])
     uses = _uses_scale(problem, model, nodes[:4], problem.score[rows], noise, *cavity)
     if not model.orders or len(rows) > MOST_PAPERS:
@@ -297,24 +300,28 @@ def _uses_scale(
 ) -> Step:
     """Sum over slopes and noises; offset and papers are Gaussian given these."""
     theta = model.theta
+    # Slope, offset prior and noise at each node.
     z, own, log_density = _grid(model, nodes)
     off, slope = z - theta["mu"], np.exp(z)
     middle, omega = theta["g0"] + theta["g1"] * slope, np.exp(2 * theta["log_omega"])
     common = np.exp(2 * (theta["nu"] + theta["rho"] * off) + own)
     noise = common * by_weight[:, None] + problem.rounding
     total = slope**2 * v[:, None] + noise
-    left = score[:, None] - slope * m[:, None]
+    residual = score[:, None] - slope * m[:, None]
+    # Given a node, the offset is Gaussian: its precision, mean, and the marginal likelihood of the scores.
     precision = 1 / omega + (1 / total).sum(axis=0)
-    offset = (middle / omega + (left / total).sum(axis=0)) / precision
-    left -= offset
-    told = left / total
-    squares = (offset - middle) ** 2 / omega + (told * left).sum(axis=0)
+    offset = (middle / omega + (residual / total).sum(axis=0)) / precision
+    residual -= offset
+    weighted = residual / total
+    squares = (offset - middle) ** 2 / omega + (weighted * residual).sum(axis=0)
     log = log_density - 0.5 * (np.log(2 * np.pi * total).sum(axis=0) + np.log(omega * precision) + squares)
+    # Weights of the nodes.
     top = log.max(axis=0)
     share = np.exp(log - top)
     whole = share.sum(axis=0)
     share /= whole
-    square = (share * noise / total).sum(axis=1) + v * (share * slope**2 * (told**2 + total**-2 / precision)).sum(
+    # Moments of papers and of the reviewer, averaged over nodes.
+    square = (share * noise / total).sum(axis=1) + v * (share * slope**2 * (weighted**2 + total**-2 / precision)).sum(
         axis=1
     )
     mean_slope = (share * slope).sum(axis=0)
@@ -324,11 +331,11 @@ def _uses_scale(
     moved = np.concatenate(
         [_followed(nodes[:2], share, z), _followed(nodes[2:], share, own) if model.own else nodes[2:]]
     )
-    return Step(top + np.log(whole), v * (share * slope * told).sum(axis=1), v * square, moved, people)
+    return Step(top + np.log(whole), v * (share * slope * weighted).sum(axis=1), v * square, moved, people)
 
 
 def _grid(model: Model, nodes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return log slopes, logs of own noise, and logs of prior density times area at the nodes, shapes (G, m)."""
+    """Return log slopes, logs of own noise, and log weights of the prior at the nodes, shapes (G, m)."""
     theta = model.theta
     z = nodes[0] + LINE * nodes[1]
     own, off = 0 * z, z - theta["mu"]
@@ -343,7 +350,7 @@ def _grid(model: Model, nodes: FloatArray) -> tuple[FloatArray, FloatArray, Floa
 
 
 def _followed(nodes: FloatArray, share: FloatArray, value: FloatArray) -> FloatArray:
-    """Return mean and standard deviation at the nodes, which do not shrink so fast as to lose sight of them."""
+    """Return mean and standard deviation at the nodes, which shrink slowly enough to cover the mass."""
     mean = (share * value).sum(axis=0)
     square = (share * (value - mean) ** 2).sum(axis=0)
     least = np.maximum(((mean - nodes[0]) / 2) ** 2, (nodes[1] / 5) ** 2)
@@ -351,7 +358,7 @@ def _followed(nodes: FloatArray, share: FloatArray, value: FloatArray) -> FloatA
 
 
 def _likeness(strength: float, m: FloatArray, v: FloatArray) -> tuple[FloatArray, float]:
-    """Return what each paper learns from the others of its reviewer, of whom all have k, and the log evidence of it."""
+    """Return the messages of likeness to papers from the others of their reviewers (k each), and its log evidence."""
     k = len(m)
     weight = 1 / (v + 1 / strength)
     total, pull = weight.sum(axis=0), weight * m
@@ -364,9 +371,9 @@ def _likeness(strength: float, m: FloatArray, v: FloatArray) -> tuple[FloatArray
 
 
 def rescaled(problem: Problem, model: Model, before: Pass, state: State) -> State:
-    """Return a state on the scale of qualities of the one before: of the same mean and mean square.
+    """Return a state whose qualities have the mean and mean square of those before.
 
-    Scores do not tell where the scale is, so it creeps, and no quality as a score of a typical reviewer changes.
+    Scores do not determine the scale, so it creeps; no quality as a score of a typical reviewer changes.
     """
     seen = problem.counts > 0
     (mean, variance), (old, spread) = beliefs(problem, model, state), (before.mean, before.variance)
@@ -382,10 +389,9 @@ def rescaled(problem: Problem, model: Model, before: Pass, state: State) -> Stat
     return State(np.array(moved), nodes)
 
 
-# Whether the state in which a posterior ended moves: by one pass, and by steps of the hyperparameters.
+# Convergence: what one pass, and a step of the hyperparameters, would still change.
 
-
-#: Where hyperparameters may be.
+#: Bounds of hyperparameters.
 BOUNDS = {
     "mu": (-6.0, 4.0),
     "log_tau_left": (np.log(0.04), np.log(3.0)),
@@ -400,7 +406,7 @@ BOUNDS = {
     "logit_w": (-6.0, 4.0),
     "log_s_r": (np.log(0.1), np.log(3.0)),
 }
-#: Centres and scales of priors that are normal, and scales of those of exponentials that are half-normal.
+#: Centres and scales of normal priors, and scales of half-normal priors of exponentials.
 NORMAL = {
     "g1": (0.0, 5.0),
     "rho": (0.5, 0.5),
@@ -410,20 +416,20 @@ NORMAL = {
     "log_s_r": (np.log(0.5), 1.0),
 }
 HALF_NORMAL = {"log_tau_left": 1.0, "log_tau_right": 1.0, "log_omega": 2.0}
-#: Messages rest where no mean moves further in a sweep, in standard errors, one in a thousand 25 times as far.
-STILL, ONE_IN, FURTHER = 2e-3, 1_000, 25.0
-#: Sweeps: at most, before they count, and until messages go half of the way.
-MOST, WARM_UP, PATIENCE = 150, 2, 20
-#: Passes after which a model that was refused has answered to its last step.
+#: Tolerance of means in a sweep, in standard errors; one in a thousand may move 25 times as far.
+TOLERANCE, ONE_IN, FURTHER = 2e-3, 1_000, 25.0
+#: Sweeps: at most, before convergence counts, and before messages are damped by half.
+MOST, WARM_UP, UNDAMPED = 150, 2, 20
+#: Passes after which a rejected model has adapted to its last step.
 SETTLING = 5
-#: A step by which derivatives are taken, and the part of the information's diagonal that is added to it.
+#: Step of numerical derivatives, and the part of its diagonal that is added to the information.
 DIFFERENCE, RIDGE = 1e-5, 0.02
 
 
 class Moves(NamedTuple):
-    """What a pass would move: means in standard errors, messages in what they do to these, and nodes.
+    """What a pass would change: means in standard errors, messages by their effect on these, and nodes.
 
-    Each is the most, or a 25th of it where only one in a thousand moves further.
+    Each is the maximum, or a 25th of it where only one in a thousand changes more.
     """
 
     mean: float
@@ -435,43 +441,46 @@ def _most(moved: FloatArray) -> float:
     return max(float(np.sort(moved, axis=None)[-1 - moved.size // ONE_IN]), float(moved.max()) / FURTHER)
 
 
-def moves(problem: Problem, model: Model, state: State, found: Pass) -> Moves:
-    """Return what a pass moved, but for the scale of qualities, which scores do not tell."""
-    new = rescaled(problem, model, found, found.state)
-    seen, sd = problem.counts > 0, np.sqrt(found.variance)
-    mean = np.abs(beliefs(problem, model, new)[0] - found.mean) / sd
+def moves(problem: Problem, model: Model, state: State, result: Pass) -> Moves:
+    """Return what a pass changed, apart from the scale of qualities, which scores do not determine."""
+    # Means, on the scale from before.
+    new = rescaled(problem, model, result, result.state)
+    seen, sd = problem.counts > 0, np.sqrt(result.variance)
+    mean = np.abs(beliefs(problem, model, new)[0] - result.mean) / sd
+    # Messages, by what they do to a paper's standardised mean and variance.
     change = new.messages - state.messages
-    said = np.abs(change[:2] - np.array([0 * change[0], change[0] * found.mean[problem.what]]))
-    scaled = said * np.array([sd[problem.what] ** 2, sd[problem.what]])
-    heard = problem.load > 0
+    effect = np.abs(change[:2] - np.array([0 * change[0], change[0] * result.mean[problem.what]]))
+    scaled = effect * np.array([sd[problem.what] ** 2, sd[problem.what]])
+    active = problem.load > 0
+    # Nodes that the model uses: places by their spread, and spreads by their logarithm.
     kinds = [row for row in (0, 2, 4, 6) if (row % 4 == 0 or model.own) and (row < 4 or model.orders)]
     moved = [np.abs(new.nodes[row] - state.nodes[row]) / state.nodes[row + 1] for row in kinds]
     wider = [np.abs(np.log(new.nodes[row + 1] / state.nodes[row + 1])) for row in kinds]
-    return Moves(_most(mean[seen]), _most(scaled), _most(np.array(moved + wider)[:, heard]))
+    return Moves(_most(mean[seen]), _most(scaled), _most(np.array(moved + wider)[:, active]))
 
 
-def settled_with(problem: Problem, model: Model, state: State) -> State:
-    """Sweep until messages have answered to references, as the posterior does."""
-    before, rested = None, 0
+def converged_with(problem: Problem, model: Model, state: State) -> State:
+    """Sweep until messages have adapted to references, as inference does."""
+    before, calm_sweeps = None, 0
     for count in range(1, MOST + 1):
-        found, damping = one_pass(problem, model, state), rested
-        rested += count > WARM_UP
-        far = None if before is None else np.abs(found.mean - before) / np.sqrt(found.variance)
-        if count == MOST or (far is not None and rested and rests(far)):
+        result, damping = one_pass(problem, model, state), calm_sweeps
+        calm_sweeps += count > WARM_UP
+        far = None if before is None else np.abs(result.mean - before) / np.sqrt(result.variance)
+        if count == MOST or (far is not None and calm_sweeps and converged(far)):
             break
-        damped = state.nodes + (found.state.nodes - state.nodes) / (1 + damping)
-        told = (found.state.messages + state.messages) / 2 if damping > PATIENCE else found.state.messages
-        before, state = found.mean, State(told, damped)
+        damped = state.nodes + (result.state.nodes - state.nodes) / (1 + damping)
+        messages = (result.state.messages + state.messages) / 2 if damping > UNDAMPED else result.state.messages
+        before, state = result.mean, State(messages, damped)
     return state
 
 
-def rests(far: FloatArray) -> bool:
-    """Whether means rest that moved so far."""
-    return bool(np.count_nonzero(far > STILL) * ONE_IN <= far.size + 1 and far.max() <= FURTHER * STILL)
+def converged(far: FloatArray) -> bool:
+    """Whether means that moved by these distances have converged."""
+    return bool(np.count_nonzero(far > TOLERANCE) * ONE_IN <= far.size + 1 and far.max() <= FURTHER * TOLERANCE)
 
 
 def swept(problem: Problem, model: Model, sweeps: int) -> FloatArray:
-    """Return the means of the items, shape (N,), after so many sweeps from silence."""
+    """Return the means of the items, shape (N,), after a number of sweeps from the first state."""
     state = start(problem, model)
     for _ in range(sweeps):
         state = one_pass(problem, model, state).state
@@ -487,22 +496,25 @@ def log_prior(theta: Mapping[str, float]) -> float:
 
 
 def gain_left(problem: Problem, model: Model, state: State, names: list[str]) -> float:
-    """Return the log probability that a Newton step of the hyperparameters would gain, but for the scale of qualities.
+    """Return the log probability that a Newton step of the hyperparameters would gain, the scale of qualities aside.
 
-    Derivatives are differences of each reviewer's log evidence, messages as they are: at rest these do not matter.
+    Derivatives are differences of each reviewer's log evidence at fixed messages, which do not matter at a fixed point.
     """
-    base, heard = evidences(problem, model, state), problem.load > 1
+    # Slopes of the log evidence by reviewer, and of the prior.
+    base, informative = evidences(problem, model, state), problem.load > 1
     each, prior, curvature = [], [], []
     for name in names:
         there, back = ({**model.theta, name: model.theta[name] + step} for step in (DIFFERENCE, -DIFFERENCE))
-        each.append((evidences(problem, model._replace(theta=there), state) - base)[heard] / DIFFERENCE)
+        each.append((evidences(problem, model._replace(theta=there), state) - base)[informative] / DIFFERENCE)
         prior.append((log_prior(there) - log_prior(back)) / (2 * DIFFERENCE))
         curvature.append(_curvature(model.theta, name))
+    # The information is the sum of outer products of the slopes, less the common part, plus the prior's.
     slopes = np.array(each)
     total = slopes.sum(axis=1)
     slope = total + prior
     information = slopes @ slopes.T - 0.9 * np.outer(total, total) / max(problem.sizes[0], 1) + np.diag(curvature)
     information += np.diag(RIDGE * np.diag(information) + 1e-3)
+    # Hyperparameters at a bound that they push against stay there.
     outwards = [
         (model.theta[name] <= BOUNDS[name][0] and push < 0) or (model.theta[name] >= BOUNDS[name][1] and push > 0)
         for name, push in zip(names, slope, strict=True)
@@ -520,12 +532,12 @@ def gain_left(problem: Problem, model: Model, state: State, names: list[str]) ->
     return (whole - float(of_scale @ np.linalg.pinv(along.T @ inner @ along, hermitian=True) @ of_scale)) / 2
 
 
-def refused(problem: Problem, model: Model, state: State, names: list[str]) -> tuple[float, float]:
+def rejected(problem: Problem, model: Model, state: State, names: list[str]) -> tuple[float, float]:
     """Return the highest log evidence of a few passes, and what a step of the hyperparameters would then gain."""
     most = -math.inf
     for _ in range(SETTLING):
-        found = one_pass(problem, model, state)
-        most, state = max(most, found.evidence), found.state
+        result = one_pass(problem, model, state)
+        most, state = max(most, result.evidence), result.state
     return most, gain_left(problem, model, state, names)
 
 
@@ -537,17 +549,16 @@ def _curvature(theta: Mapping[str, float], name: str) -> float:
     return 0.0
 
 
-# The scores that a posterior hears, as arrays, and the model without differences between reviewers.
+# The scores that inference uses, as arrays, and the null model without differences between reviewers.
 
-
-#: The least noise variance of standardised scores.
+#: Minimum noise variance of standardised scores.
 LEAST_NOISE = 1e-4
-#: Who gives equal scores that by chance were rarer than that is not heard, where at most one in so many is like that.
+#: Reviewers whose equal scores had a smaller probability are left out, if at most one in ten is like that.
 BY_CHANCE, IDLE_ONE_IN = 0.01, 10
 
 
-class Heard(NamedTuple):
-    """All scores, higher is better, with codes of reviewers and items, shapes (E,), who is heard, and the problem."""
+class Scores(NamedTuple):
+    """All scores, higher is better, with codes of reviewers and items, shapes (E,), which are used, and the problem."""
 
     who: IntArray
     what: IntArray
@@ -556,8 +567,8 @@ class Heard(NamedTuple):
     problem: Problem
 
 
-def heard_scores(scored: Table, weights: Mapping[Pair, float] | None) -> Heard:
-    """Return the scores of a table that is not empty, with the weights of some reviews, 1 of the others."""
+def scores_used(scored: Table, weights: Mapping[Pair, float] | None) -> Scores:
+    """Return the scores of a non-empty table, with reliability weights, 1 where missing."""
     people, papers = ({name: place for place, name in enumerate(names)} for names in (scored.reviewers, scored.items))
     who = np.array([people[reviewer] for reviewer, _ in scored.score])
     what = np.array([papers[item] for _, item in scored.score])
@@ -567,9 +578,11 @@ def heard_scores(scored: Table, weights: Mapping[Pair, float] | None) -> Heard:
     low, high = np.full(len(people), np.inf), np.full(len(people), -np.inf)
     np.minimum.at(low, who, score)
     np.maximum.at(high, who, score)
+    # Reviewers whose equal scores are no coincidence are left out, unless there are many of them.
     idle = (load > 1) & (low == high) & (_equal(score) ** np.maximum(load - 1.0, 0.0) < BY_CHANCE)
     kept = ~(idle if idle.sum() * IDLE_ONE_IN <= (load > 0).sum() else np.zeros_like(idle))[who]
     logs = np.zeros(who.size) if weights is None else np.log([weights.get(pair, 1.0) for pair in scored.score])
+    # Standardise; equal scores add rounding noise.
     own = score[kept]
     spread = float(own.std())
     unit = float(own.mean()), 1.0 if spread <= 1e-12 * np.abs(own).max() else spread
@@ -577,13 +590,9 @@ def heard_scores(scored: Table, weights: Mapping[Pair, float] | None) -> Heard:
     sizes = len(people), len(papers)
     everything = np.ones(len(own), np.bool_)
     problem = Problem(
-        who[kept], what[kept], (own - unit[0]) / unit[1], logs[kept], unit, rounding, sizes, _silent(sizes)
+        who[kept], what[kept], (own - unit[0]) / unit[1], logs[kept], unit, rounding, sizes, np.zeros((2, sizes[1]))
     )
-    return Heard(who, what, score, kept, problem.only(everything))
-
-
-def _silent(sizes: tuple[int, int]) -> FloatArray:
-    return np.zeros((2, sizes[1]))
+    return Scores(who, what, score, kept, problem.only(everything))
 
 
 def _equal(score: FloatArray) -> float:
@@ -593,7 +602,7 @@ def _equal(score: FloatArray) -> float:
 
 
 class Averages(NamedTuple):
-    """``y = mean + slope x + e``, e of a variance ``noise``: the best of these, and its log evidence."""
+    """The best fit of ``y = mean + slope x + e``, e of the variance ``noise``, and its log evidence."""
 
     mean: float
     slope: float
@@ -602,7 +611,7 @@ class Averages(NamedTuple):
 
 
 def fit_averages(what: IntArray, score: FloatArray, least_noise: float) -> Averages:
-    """Fit the model in which reviewers do not differ, along the ratio of both variances."""
+    """Fit the model in which reviewers do not differ, by a search over the ratio of both variances."""
     total, count = np.bincount(what, score), np.bincount(what)
     count, average = count[count > 0], (total / np.maximum(count, 1))[count > 0]
     within = float((score**2).sum() - (count * average**2).sum())
@@ -631,33 +640,31 @@ def fit_averages(what: IntArray, score: FloatArray, least_noise: float) -> Avera
     return Averages(mean, float(np.sqrt(ratio[4] * noise)), noise, evidence)
 
 
-# The state in which the inference of a posterior ended: read from an answer, and held to being at rest.
-
+# The final state of inference, read from an answer, and whether it has converged.
 
 CONVERGED, NO_SIGNAL, EXHAUSTED = "converged", "no_signal", "sweeps_exhausted"
-#: Where there are scores.
+#: Status of a posterior with scores.
 STATUSES = {CONVERGED, NO_SIGNAL, EXHAUSTED}
-#: Hyperparameters that every model has, and assortments that are tried.
+#: Hyperparameters of every model, and strengths of likeness that inference tries.
 ALWAYS = ("mu", "log_tau_left", "log_tau_right", "g0", "g1", "log_omega", "nu", "rho")
 KAPPAS = (0.0, 0.5, 0.75, 0.9, 0.96, 0.985)
-#: Those that move with the scale of qualities, and how far that may take them beyond their bounds.
+#: Hyperparameters that depend on the scale of qualities, and how far beyond their bounds that may take them.
 OF_SCALE, BEYOND = {"mu", "g1", "log_s_r"}, 2.0
-#: How far a pass may move a mean, in standard errors; what it may change of a message, in what it does to the paper; by
-#: what part of their spread nodes may move, one in a thousand of each 25 times as far; nats that a step may gain. What
-#: moves so many times further never was at rest.
+#: Tolerances of a pass: means in standard errors; messages by their effect on the paper; nodes by their spread (one in
+#: a thousand of each may move 25 times as far); nats gained by a step. Beyond FALSE times these, nothing had converged.
 MEAN, MESSAGE, NODE, GAIN, FALSE = 0.03, 0.03, 1.0, 0.1, 10.0
-#: Nats by which differences between reviewers must explain the scores better.
+#: Log evidence by which differences between reviewers must improve on the null model.
 SIGNAL = 5.0
-#: What evidences may differ by, relative to themselves: sums in another order.
+#: Relative difference allowed between log evidences: sums in another order.
 EVIDENCE = 1e-10
 #: Papers up to which the determinant is exact.
 FEW = 400
 
 
-class StateOf:
+class PrintedState:
     """The state of an answer as arrays, if it fits the scores."""
 
-    def __init__(self, findings: Findings, answer: Answer, scored: Table, heard: Heard) -> None:
+    def __init__(self, findings: Findings, answer: Answer, scored: Table, scores: Scores) -> None:
         model = answer.get("model", "an object")
         listed = answer.get("hyperparameters", "an object", within=model)
         theta = {name: answer.get(name, "a number", within=listed) for name in listed}
@@ -665,12 +672,12 @@ class StateOf:
         kappa, half = (answer.get(key, "a number", within=model) for key in ("kappa", "half_log_determinant"))
         expected = {*ALWAYS, *(["log_own"] * own), *(["logit_w", "log_s_r"] * orders)}
         self.names = sorted(theta)
-        weighted = bool(heard.problem.log_noise.any())
+        weighted = bool(scores.problem.log_noise.any())
         findings.expect(
-            expected <= set(theta) <= expected | {"gamma"}, "model.hyperparameters: some lack, or are too many"
+            expected <= set(theta) <= expected | {"gamma"}, "model.hyperparameters: some are missing or unknown"
         )
-        findings.expect(("gamma" in theta) >= weighted, "model.hyperparameters: lack gamma")
-        findings.expect(kappa in KAPPAS, "model.kappa: none of those that are tried")
+        findings.expect(("gamma" in theta) >= weighted, "model.hyperparameters: lacks gamma")
+        findings.expect(kappa in KAPPAS, "model.kappa: not among the values that inference tries")
         findings.expect(weighted or not theta.get("gamma"), "model.hyperparameters.gamma: there are no weights")
         if not weighted:
             self.names = [name for name in self.names if name != "gamma"]
@@ -678,30 +685,29 @@ class StateOf:
             low, high = BOUNDS[name]
             beyond = BEYOND if name in OF_SCALE else ROUNDING
             findings.expect(low - beyond <= value <= high + beyond, f"model.hyperparameters.{name}: out of its bounds")
-        self.model = Model({"gamma": 0.0, "log_own": 0.0, **theta}, own, orders, kappa, _strength(heard, kappa), half)
-        self.state = State(np.zeros((4, heard.problem.who.size)), np.ones((8, heard.problem.sizes[0])))
-        _fill(findings, answer, scored, heard, self)
+        # Likeness per pair of reviews, by the mean number of pairs per paper.
+        load, count = scores.problem.load, scores.problem.counts
+        pairs = count.sum() - np.count_nonzero(load)
+        strength = float(kappa / (pairs / np.count_nonzero(count))) if kappa and pairs else 0.0
+        self.model = Model({"gamma": 0.0, "log_own": 0.0, **theta}, own, orders, kappa, strength, half)
+        self.state = State(np.zeros((4, scores.problem.who.size)), np.ones((8, scores.problem.sizes[0])))
+        _fill(findings, answer, scored, scores, self)
 
 
-def _strength(heard: Heard, kappa: float) -> float:
-    """Return how strongly the papers of a reviewer are drawn to their middle."""
-    load, count = heard.problem.load, heard.problem.counts
-    pairs = count.sum() - np.count_nonzero(load)
-    return float(kappa / (pairs / np.count_nonzero(count))) if kappa and pairs else 0.0
-
-
-def _fill(findings: Findings, answer: Answer, scored: Table, heard: Heard, read: StateOf) -> None:
+def _fill(findings: Findings, answer: Answer, scored: Table, scores: Scores, read: PrintedState) -> None:
     """Write messages and nodes of an answer to a state."""
     model, state = read.model, read.state
     listed = answer.get("model", "an object")
-    pairs = [(scored.reviewers[j], scored.items[i]) for j, i in zip(heard.problem.who, heard.problem.what, strict=True)]
+    pairs = [
+        (scored.reviewers[j], scored.items[i]) for j, i in zip(scores.problem.who, scores.problem.what, strict=True)
+    ]
     places = {pair: place for place, pair in enumerate(pairs)}
-    said = answer.rows("reviews", {"reviewer": "a name", "item": "a name"}, within=listed)
-    if findings.same_rows("model.reviews", said, pairs):
+    listed_pairs = answer.rows("reviews", {"reviewer": "a name", "item": "a name"}, within=listed)
+    if findings.same_rows("model.reviews", listed_pairs, pairs):
         size = 4 if model.kappa else 2
-        for pair, row in zip(said, answer.get("reviews", "a list", within=listed), strict=True):
+        for pair, row in zip(listed_pairs, answer.get("reviews", "a list", within=listed), strict=True):
             state.messages[:size, places[pair]] = answer.numbers("messages", size, within=row)
-    people = {scored.reviewers[j]: j for j in np.unique(heard.problem.who).tolist()}
+    people = {scored.reviewers[j]: j for j in np.unique(scores.problem.who).tolist()}
     named = [who for (who,) in answer.rows("reviewers", {"reviewer": "a name"}, within=listed)]
     if findings.same_rows("model.reviewers", named, people):
         kinds = np.arange(8).reshape(2, 2, 2)[: 1 + model.orders, : 1 + model.own].ravel()
@@ -715,68 +721,70 @@ def _fill(findings: Findings, answer: Answer, scored: Table, heard: Heard, read:
     findings.expect(least, "model.reviews: messages of a precision below 0")
 
 
-def check_rest(findings: Findings, answer: Answer, heard: Heard, read: StateOf, found: Pass, null: float) -> bool:
-    """Hold the evidence to that of the state, and see by a pass and by slopes of the evidence whether it moves.
+def check_converged(
+    findings: Findings, answer: Answer, scores: Scores, read: PrintedState, result: Pass, null: float
+) -> bool:
+    """Check the evidence against the state, and by a pass and slopes of the evidence whether it has converged.
 
     Returns whether the evidence is that of the state, without which nothing follows from it.
     """
-    problem, model, status = heard.problem, read.model, answer.get("status", "a text")
-    for key, value in (("evidence", found.evidence), ("null_evidence", null)):
-        said = answer.get(f"model.{key}", "a number")
-        words = f"model.{key}: says {said:.13g}, found {value:.13g}"
-        if not findings.expect(abs(said - value) <= EVIDENCE * max(1.0, abs(value)), words):
+    problem, model, status = scores.problem, read.model, answer.get("status", "a text")
+    for key, value in (("evidence", result.evidence), ("null_evidence", null)):
+        claimed = answer.get(f"model.{key}", "a number")
+        words = f"model.{key}: says {claimed:.13g}, found {value:.13g}"
+        if not findings.expect(abs(claimed - value) <= EVIDENCE * max(1.0, abs(value)), words):
             return False
     determinant = _half_log_determinant(problem, model)
     if determinant is None:
-        findings.trust("model.half_log_determinant: of so many papers it is not computed again")
+        findings.not_checked("model.half_log_determinant: not recomputed for a table of this size")
     else:
         findings.same("model.half_log_determinant", round(model.log_determinant, 6), round(determinant, 6))
-    signal = found.evidence >= null + SIGNAL
+    signal = result.evidence >= null + SIGNAL
     if not findings.expect(signal == (status != NO_SIGNAL), f"status: {status}, and the evidence says otherwise"):
         return True
-    words = "model: that no other kind of it (own noise, order alone, likeness) has more evidence is not tried again"
-    findings.trust(words)
+    words = "model: that no other kind of it (own noise, ordinal reviewers, likeness) has more evidence is not checked"
+    findings.not_checked(words)
     if status == EXHAUSTED:
-        findings.trust("quality, rank: the inference ended before it came to rest", decisive=True)
+        findings.not_checked("quality, rank: inference ended before it converged", decisive=True)
         return True
     if status == NO_SIGNAL:
-        most, left = refused(problem, model, read.state, read.names)
-        if left <= GAIN * FALSE and most + left < null + SIGNAL:
-            findings.check("status: differences between reviewers explain the scores no better, nor would after a step")
+        most, gain = rejected(problem, model, read.state, read.names)
+        if gain <= GAIN * FALSE and most + gain < null + SIGNAL:
+            findings.check(
+                "status: differences between reviewers do not explain the scores better, before or after a step"
+            )
         else:
-            words = f"status: after a step, differences between reviewers may explain the scores {left:.3g} nats better"
-            findings.trust(words, decisive=True)
+            words = f"status: after a step, differences between reviewers may explain the scores {gain:.3g} nats better"
+            findings.not_checked(words, decisive=True)
         return True
-    moved, left = moves(problem, model, read.state, found), gain_left(problem, model, read.state, read.names)
-    # Hyperparameters may end on a plateau, which steps would leave only by and by.
-    for size, still, false, why in (
+    moved, gain = moves(problem, model, read.state, result), gain_left(problem, model, read.state, read.names)
+    # Hyperparameters may end on a plateau, which steps leave slowly.
+    for size, tolerance, false, why in (
         (moved.mean, MEAN, FALSE, "a pass moves means by {:.3g} standard errors"),
-        (moved.message, MESSAGE, FALSE, "a pass changes what a review says by {:.3g}"),
-        (moved.node, NODE, FALSE, "a pass moves what is known of a reviewer by {:.3g} of its spread"),
-        (left, GAIN, np.inf, "other hyperparameters would gain {:.3g} nats"),
+        (moved.message, MESSAGE, FALSE, "a pass changes messages by {:.3g}"),
+        (moved.node, NODE, FALSE, "a pass moves nodes of a reviewer by {:.3g} of their spread"),
+        (gain, GAIN, np.inf, "other hyperparameters would gain {:.3g} nats"),
     ):
-        if size > still * false:
-            findings.expect(False, f"model: it is not at rest: {why.format(size)}")
-        elif size > still:
-            findings.trust(f"quality, rank: the model may not be at rest: {why.format(size)}", decisive=True)
-    findings.check(
-        "model: its evidence, that a pass moves nothing, and that no hyperparameter would rather be elsewhere"
-    )
+        if size > tolerance * false:
+            findings.expect(False, f"model: it has not converged: {why.format(size)}")
+        elif size > tolerance:
+            findings.not_checked(f"quality, rank: the model may not have converged: {why.format(size)}", decisive=True)
+    findings.check("model: its evidence, that a pass changes nothing, and that no step of hyperparameters gains")
     return True
 
 
 def _half_log_determinant(problem: Problem, model: Model) -> float | None:
-    """Return half the log determinant of the precision of the papers before any score; None of too many."""
-    known = np.flatnonzero(problem.counts)
+    """Return half the log determinant of the prior precision of the papers; None for too many."""
+    reviewed = np.flatnonzero(problem.counts)
     if not model.strength:
         return 0.0
-    if known.size > FEW:
+    if reviewed.size > FEW:
         return None
     place = np.zeros(problem.sizes[1], np.int64)
-    place[known] = np.arange(known.size)
-    shared = np.zeros((known.size, problem.sizes[0]))
+    place[reviewed] = np.arange(reviewed.size)
+    shared = np.zeros((reviewed.size, problem.sizes[0]))
     shared[place[problem.what], problem.who] = problem.load[problem.who] ** -0.5
-    laplacian = np.diag(problem.counts[known].astype(np.float64)) - shared @ shared.T
+    laplacian = np.diag(problem.counts[reviewed].astype(np.float64)) - shared @ shared.T
     mean = float(np.diag(laplacian).mean())
-    matrix = (1 - model.kappa) * np.eye(known.size) + model.kappa * laplacian / mean
+    matrix = (1 - model.kappa) * np.eye(reviewed.size) + model.kappa * laplacian / mean
     return float(np.linalg.slogdet(matrix)[1]) / 2

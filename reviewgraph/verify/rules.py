@@ -1,4 +1,8 @@
-"""What a plan, an assignment or a calibration was asked for, and whether the reviews of a plan respect it."""
+"""Constraints of plans, assignments and calibrations as plain values, and checks that reviews respect them.
+
+:class:`PlainRules` are those of a plan, :class:`Market` those of an assignment, :class:`Wanted` the options of a
+calibration; a :class:`PanelRule` restricts who reviews a paper together.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +20,14 @@ if TYPE_CHECKING:
     from reviewgraph.verify.graphs import Pair
 
 
-# PlainRules on who reviews a paper together, as options of ``assign`` say them.
-
-
 AT_MOST, AT_LEAST, REWARD = "--at-most", "--at-least", "--reward"
 
 
 class PanelRule(NamedTuple):
-    """A rule: the option and what it says, the attribute, its values by reviewer, and what the rule asks for.
+    """A rule on the reviewers of a paper, as an option of ``assign`` states it in ``text``.
 
-    ``values`` are those of each reviewer, only a yes where it is a matter of yes or no. ``wanted`` is the
-    value that is counted; None where different values are, or each by itself.
+    ``values`` are those of the attribute by reviewer, only True where it is boolean. ``wanted`` is the value that is
+    counted; None where different values are, or each by itself.
     """
 
     option: str
@@ -37,31 +38,31 @@ class PanelRule(NamedTuple):
     wanted: Any = None
 
     def held(self, who: Iterable[str]) -> dict[Any, int]:
-        """Return how many of some reviewers have each value."""
+        """Return the number of reviewers with each value."""
         return Counter(value for reviewer in who for value in self.values.get(reviewer, ()))
 
     def broken(self, who: Iterable[str]) -> bool:
-        """Whether some reviewers of a paper lack somebody, or are more than there may be."""
+        """Whether reviewers of a paper lack somebody, or exceed a maximum."""
         panel = list(who)
         return bool(self.lacks(panel)) or (
             self.option == AT_MOST and max(self.held(panel).values(), default=0) > self.number
         )
 
     def full(self, reviewer: str, others: Iterable[str]) -> bool:
-        """Whether others leave no place for a reviewer under a rule on how many there may be."""
-        held = self.held(others) if self.option == AT_MOST else {}
-        return any(held.get(value, 0) >= self.number for value in self.values.get(reviewer, ()))
+        """Whether others leave no place for a reviewer under a maximum."""
+        counts = self.held(others) if self.option == AT_MOST else {}
+        return any(counts.get(value, 0) >= self.number for value in self.values.get(reviewer, ()))
 
     def lacks(self, who: Iterable[str]) -> int:
-        """Return how many reviewers with the value, or how many different values, some reviewers lack."""
+        """Return the number of reviewers with the value, or of different values, still lacking."""
         if self.option != AT_LEAST:
             return 0
-        held = self.held(who)
-        return max(int(self.number) - (len(held) if self.wanted is None else held.get(self.wanted, 0)), 0)
+        counts = self.held(who)
+        return max(int(self.number) - (len(counts) if self.wanted is None else counts.get(self.wanted, 0)), 0)
 
 
 def panel_rule(option: str, text: str, attributes: Mapping[str, Mapping[str, Any]]) -> PanelRule:
-    """Return a rule from the words of an option.
+    """Return the rule that an option states.
 
     >>> rule = panel_rule("--at-least", "senior=1", {"ann": {"senior": True}, "bob": {"senior": False}})
     >>> rule.wanted, rule.values["ann"], rule.values["bob"]
@@ -83,9 +84,9 @@ def _values(value: Any) -> tuple[Any, ...]:
 
 
 def missing(rules: Iterable[PanelRule], who: Iterable[str]) -> int:
-    """Return how many more reviewers a paper takes at least for all rules, beside those that it has.
+    """Return a lower bound on the further reviewers that a paper takes for all rules.
 
-    A reviewer may serve rules on several attributes, and of one attribute as many as anybody has values of it. Where
+    A reviewer may serve rules on several attributes, and on one attribute as many as anybody has values of it. Where
     nobody has two, those for different values of it add up.
 
     >>> homes = {"ann": {"region": "Asia"}, "bob": {"region": "Europe"}}
@@ -93,16 +94,16 @@ def missing(rules: Iterable[PanelRule], who: Iterable[str]) -> int:
     >>> missing(rules, ["ann"])
     2
     """
-    panel, asked = list(who), dict[str, list[PanelRule]]()
+    panel, by_attribute = list(who), dict[str, list[PanelRule]]()
     for rule in rules:
-        asked.setdefault(rule.attribute, []).append(rule)
+        by_attribute.setdefault(rule.attribute, []).append(rule)
     least = 0
-    for same in asked.values():
+    for group in by_attribute.values():
         members: dict[Any, int] = {}
-        for rule in same:
+        for rule in group:
             members[rule.wanted] = max(members.get(rule.wanted, 0), rule.lacks(panel))
         different = members.pop(None, None)
-        counted = [sum(value in members or different is not None for value in own) for own in same[0].values.values()]
+        counted = [sum(value in members or different is not None for value in own) for own in group[0].values.values()]
         each = max(1, *counted, 1)
         together = sum(members.values()) if each == 1 else max(members.values(), default=0)
         least = max(least, together, -(-(different or 0) // each))
@@ -110,11 +111,11 @@ def missing(rules: Iterable[PanelRule], who: Iterable[str]) -> int:
 
 
 def panels_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
-    """Return who reviews each paper that somebody reviews."""
-    found: dict[str, list[str]] = {}
+    """Return the reviewers of each paper that has any."""
+    panels: dict[str, list[str]] = {}
     for reviewer, item in pairs:
-        found.setdefault(item, []).append(reviewer)
-    return found
+        panels.setdefault(item, []).append(reviewer)
+    return panels
 
 
 def check_panels(
@@ -124,22 +125,22 @@ def check_panels(
     demand: Mapping[str, int],
     before: Collection[Pair] = (),
 ) -> None:
-    """Hold the reviewers of each paper that gets any to the rules.
+    """Check the reviewers of each paper that gets any against rules.
 
-    Those of a phase ``before`` count, and what they break themselves stands.
+    Those of a phase ``before`` count; what they break themselves is no error.
     """
     panels, new = panels_of([*before, *pairs]), panels_of(pairs)
     for rule in rules:
         for item in [item for item, need in demand.items() if need]:
             panel = panels.get(item, ())
-            beyond = [value for value, found in rule.held(panel).items() if found > rule.number]
+            beyond = [value for value, count in rule.held(panel).items() if count > rule.number]
             crowded = rule.option == AT_MOST and any(rule.held(new.get(item, ())).get(value, 0) for value in beyond)
             words = f"{rule.text}: paper {item} has {', '.join(sorted(panel)) or 'nobody'}"
             findings.expect(not crowded and not rule.lacks(panel), words)
 
 
 def earned(rules: Iterable[PanelRule], pairs: list[Pair], before: Collection[Pair] = ()) -> float:
-    """Return what different values on papers earn, those of a phase before included on papers that get reviews."""
+    """Return the reward for different values on papers that get reviews, those of a phase before included."""
     panels, new = panels_of([*before, *pairs]), panels_of(pairs)
     return sum(
         rule.number * sum(len(rule.held(panels[item])) for item in new) for rule in rules if rule.option == REWARD
@@ -148,30 +149,15 @@ def earned(rules: Iterable[PanelRule], pairs: list[Pair], before: Collection[Pai
 
 @dataclass(frozen=True)
 class PlainRules:
-    """What a plan was to respect.
+    """Constraints of a plan.
 
-    Parameters
-    ----------
-    table
-        The reviews, without those of people who are gone, and with new reviewers.
-    spare
-        Extra reviews that reviewers can take; those left out are not limited.
-    barred
-        Pairs that may not be.
-    fixed
-        Pairs that must be; they are held to ``barred`` and ``spare`` alone.
-    allowed
-        The only pairs that may be, by an affinity; None if any may.
-    willing
-        The only reviewers who may be asked; None if all may.
-    panels
-        PlainRules on who reviews an item together, reviews that are there counted.
-    min_reviews, max_per_item, max_reviews
-        Fewest reviews of an item, old and new; most new ones; most in all.
-    value, default, best
-        Cost or affinity of pairs, of other pairs, and the highest affinity, or None where values are costs.
-    use_scores
-        Whether ties carry no scale.
+    ``table`` has the reviews without reviewers who are gone, and with new reviewers. ``spare`` are extra reviews that
+    reviewers can take, unlimited where missing; ``barred`` pairs are forbidden and ``fixed`` ones required (subject to
+    ``barred`` and ``spare`` alone); ``allowed`` are the only possible pairs and ``willing`` the only possible
+    reviewers, None for all; ``panels`` restrict the reviewers of an item, present reviews counted. ``min_reviews`` is
+    the minimum of reviews per item, old and new, ``max_per_item`` the maximum of new ones, ``max_reviews`` the budget.
+    ``value`` and ``default`` are costs, or affinities where ``best``, the highest affinity, is not None. With
+    ``use_scores`` ties carry no scale.
     """
 
     table: Table
@@ -195,12 +181,12 @@ class PlainRules:
         return counted.with_pairs(pairs, scored=self.use_scores)
 
     def cost_of(self, pair: Pair) -> float:
-        """Return what a pair costs."""
+        """Return the cost of a pair."""
         value = self.value.get(pair, self.default)
         return value if self.best is None else self.best - value
 
     def needs(self, table: Table) -> dict[str, int]:
-        """Return how many more reviews each item takes at least, for their number and for rules on panels."""
+        """Return a lower bound on the further reviews of each item, for their number and for rules on panels."""
         panels = panels_of(table.score)
         return {
             item: max(self.min_reviews - len(panels.get(item, ())), missing(self.panels, panels.get(item, ())), 0)
@@ -208,7 +194,7 @@ class PlainRules:
         }
 
     def open_pairs(self) -> Iterator[Pair]:
-        """Yield the new pairs that may be, each taken alone beside the fixed ones."""
+        """Yield the new pairs that are possible, each alone in addition to the fixed ones."""
         free = self.table.with_pairs(self.fixed)
         for reviewer in self.table.reviewers:
             for item in self.table.items:
@@ -216,7 +202,7 @@ class PlainRules:
                     yield reviewer, item
 
     def takes(self, reviewer: str) -> int:
-        """Return how many new reviews a reviewer can be given beside the fixed ones at most."""
+        """Return the maximum number of new reviews of a reviewer in addition to the fixed ones."""
         fixed = self._fixed_loads[reviewer]
         spare = self.spare.get(reviewer, len(self.table.items) + fixed) - fixed
         if spare <= 0:
@@ -233,43 +219,46 @@ class PlainRules:
 
     @cached_property
     def _open_items(self) -> list[str]:
-        """Items that may be given a further review beside the fixed ones."""
+        """Items that may get a further review in addition to the fixed ones."""
         count = Counter(item for _, item in self.fixed)
         most = self.max_per_item
         return [item for item in self.table.items if most is None or count[item] < most]
 
     @cached_property
     def _barred_items(self) -> dict[str, set[str]]:
-        """Items of each reviewer that are in conflict, reviewed or fixed."""
-        found: dict[str, set[str]] = {}
+        """Items of each reviewer in conflict, reviewed or fixed."""
+        items: dict[str, set[str]] = {}
         for reviewer, item in (*self.barred, *self.table.score, *self.fixed):
-            found.setdefault(reviewer, set()).add(item)
-        return found
+            items.setdefault(reviewer, set()).add(item)
+        return items
 
     def why_barred(self, pair: Pair, beside: Iterable[Pair]) -> str | None:
-        """Return why a pair that is not fixed may not be beside others, or None."""
+        """Return why a pair that is not fixed is impossible together with others, or None."""
         reviewer, item = pair
         if pair in self.barred:
             return "is a conflict"
         if self.spare.get(reviewer, 1) <= 0:
             return "is of a reviewer who takes no more reviews"
         if self.allowed is not None and pair not in self.allowed:
-            return "is below the least affinity"
+            return "is below the minimum affinity"
         if self.willing is not None and reviewer not in self.willing:
             return "is of a reviewer who is not willing"
         if self.panels:
             others = {*self._readers.get(item, ()), *(who for who, what in beside if what == item)} - {reviewer}
             full = next((rule for rule in self.panels if rule.full(reviewer, others)), None)
-            return None if full is None else f"is of one more than {full.text} allows beside those who review the paper"
+            return (
+                None
+                if full is None
+                else f"is of one more than {full.text} allows with the other reviewers of the paper"
+            )
         return None
 
     @cached_property
     def _readers(self) -> dict[str, list[str]]:
-        """Who reviews each item already."""
         return panels_of(self.table.score)
 
     def exceeded(self, pairs: Iterable[Pair]) -> str | None:
-        """Return which spare load, or limit of a paper, some pairs exceed, or None."""
+        """Return which spare load, or limit of a paper, pairs exceed, or None."""
         listed = list(pairs)
         for reviewer, count in Counter(who for who, _ in listed).items():
             if count > self.spare.get(reviewer, count):
@@ -281,14 +270,14 @@ class PlainRules:
 
 
 def check_rules(findings: Findings, rules: PlainRules, pairs: list[Pair]) -> None:
-    """Hold the reviews of a plan to its rules."""
+    """Check the reviews of a plan against its rules."""
     table, fixed = rules.table, set(rules.fixed)
     for place, pair in enumerate(pairs):
         name = f"reviews[{place}]: {pair[0]} on {pair[1]}"
         findings.expect(pair[0] in table.reviewers, f"{name}: there is no such reviewer")
         findings.expect(pair[1] in table.items, f"{name}: there is no such paper")
         findings.expect(pair not in table.score, f"{name} is a review already")
-        findings.expect(pairs.index(pair) == place, f"{name} stands twice")
+        findings.expect(pairs.index(pair) == place, f"{name} is listed twice")
         wrong = None if pair in fixed else rules.why_barred(pair, [other for other in pairs if other != pair])
         findings.expect(wrong is None, f"{name} {wrong}")
     exceeded = rules.exceeded(pairs)
@@ -301,41 +290,17 @@ def check_rules(findings: Findings, rules: PlainRules, pairs: list[Pair]) -> Non
     findings.check(f"{len(pairs)} reviews: each is new and allowed, and loads and limits are kept")
 
 
-# What an assignment was to respect.
-
-
 @dataclass(frozen=True)
 class Market:
-    """What an assignment was to respect.
+    """Constraints of an assignment.
 
-    Parameters
-    ----------
-    demand
-        Reviews of each paper.
-    loads
-        Fewest and most reviews of each reviewer.
-    affinity
-        Of each pair that has one.
-    any_pair
-        Whether pairs without affinity may be assigned, for 0.
-    barred, fixed
-        Pairs that may not be, and that must be.
-    phase_one
-        Reviews that link, beyond demands and loads; they may not be assigned again.
-    target
-        The level; ``none`` where none is asked for.
-    survive
-        Whether it shall hold without any one reviewer.
-    panels
-        PlainRules on who reviews a paper together.
-    previous
-        The assignment before; None without one.
-    min_affinity, floor, floor_best
-        Thresholds of pairs and of papers; None without.
-    plain
-        Whether demands, loads and pairs are all that the most affinity without a level depends on.
-    named
-        Whether somebody asked for the target.
+    ``demand`` are reviews per paper, ``loads`` minimum and maximum reviews per reviewer, ``affinity`` that of pairs;
+    with ``any_pair`` other pairs may be assigned for 0. ``barred`` pairs are forbidden, ``fixed`` ones required.
+    Reviews of ``phase_one`` link in addition to demands and loads, and may not be assigned again. ``target`` is the
+    level, ``none`` without one; with ``survive`` it shall hold without any one reviewer; ``named`` tells whether it was
+    passed. ``panels`` restrict the reviewers of a paper, ``previous`` is the assignment before; ``min_affinity``,
+    ``floor`` and ``floor_best`` are thresholds of pairs and papers. ``plain`` tells whether the largest affinity
+    without a level depends on demands, loads and pairs alone.
     """
 
     demand: Mapping[str, int]
@@ -357,7 +322,7 @@ class Market:
 
     @property
     def asks_more(self) -> bool:
-        """Whether there is more to respect than demands, loads, pairs and a level."""
+        """Whether there are constraints besides demands, loads, pairs and a level."""
         floors = self.floor is not None or self.floor_best is not None
         return bool(self.panels) or floors or not self.plain
 
@@ -379,35 +344,16 @@ class Market:
         return Table(tuple(reviewers), tuple(self.demand), dict.fromkeys(linked))
 
 
-# How a calibration was asked for.
-
-
 @dataclass(frozen=True)
 class Wanted:
-    """How a calibration was asked for.
+    """Options of a calibration.
 
-    Parameters
-    ----------
-    method
-        Its name.
-    named
-        Whether somebody asked for the method.
-    select
-        How many papers of so many with a score; None where none are to be selected.
-    error_rate, across_groups
-        Of the selection.
-    hypotheses
-        ``lsc``: the name of the class by reviewer.
-    max_slope, ties_equal
-        ``lsc``: the steepest slope, and whether tied scores are seen alike.
-    references
-        Papers of known quality.
-    on_scale_of
-        Papers of known quality through which a line leads afterwards.
-    weights
-        What reviews may be worth; None where nothing was said.
-    lottery, explained
-        The seed of the lots, None where none were to be drawn, and the papers to be explained.
+    ``named`` tells whether the method was passed. ``select`` maps the number of scored papers to the number selected,
+    None without a selection, for which ``error_rate`` and ``across_groups`` are. ``hypotheses`` are class names by
+    reviewer, ``max_slope`` and ``ties_equal`` the steepest slope and whether tied scores are perceived alike, all three
+    for ``lsc``. ``references`` have known qualities, ``on_scale_of`` those through which the printed scale leads.
+    ``weights`` are reliabilities of reviews, None without. ``lottery`` is the seed, None without one; ``explained`` are
+    papers to explain.
     """
 
     method: str

@@ -1,8 +1,8 @@
-"""Every key that an answer can hold, and every column of a CSV, with its kind: what is not listed here is no answer.
+"""Every key of an answer, and every column of a CSV, with its kind: other keys and columns are errors.
 
-A key that ends with ``?`` may be null. Of one that ends with ``~`` only the kind is looked at by other code than the
-command's: it is compared with what the command says when it is asked again, or named. Answers of earlier versions lack
-newer keys, so any key may be missing here; whatever needs one says so where it looks.
+A key that ends with ``?`` may be null. A key that ends with ``~`` is not recomputed, only checked for its kind: it is
+compared with a second run of the command, or named as not checked. Answers of earlier versions lack newer keys, so any
+key may be missing here; what needs one raises.
 """
 
 from __future__ import annotations
@@ -26,59 +26,50 @@ KINDS: dict[str, tuple[type, ...]] = {
     "an object": (dict,),
 }
 
-#: Of the model of a posterior.
+#: Hyperparameters of the posterior.
 HYPERPARAMETERS = (
     *("mu", "log_tau_left", "log_tau_right", "g0", "g1", "log_omega", "nu", "rho"),
     *("gamma", "log_own", "logit_w", "log_s_r"),
 )
 
-_PAIR = {"reviewer": NAME, "item": NAME}
-_FILES = [
-    {
-        "file": TEXT,
-        "sheets": [TEXT],
-        "rows": WHOLE,
-        "scored?": WHOLE,
-        "left_out": [{"rows": WHOLE, "why": TEXT}],
-        "sha256": TEXT,
-        "options": [{"option": TEXT, "value": TEXT}],
-    }
-]
-_MISSING = [{"item": NAME, "missing": WHOLE}]
-_ASSUMED = {"noise": NUMBER, "severity": NUMBER, "stretch": NUMBER, "spread?": NUMBER}
-_RECRUIT = {
-    "reviewers": WHOLE,
-    "reviews": WHOLE,
-    "load": WHOLE,
-    "papers": [{"item": NAME, "reviews": WHOLE}],
-    "reaches_level~": FLAG,
+
+def _of(kind: Any, keys: str) -> dict[str, Any]:
+    """Return keys that are all of one kind."""
+    return dict.fromkeys(keys.split(), kind)
+
+
+_PAIR = _of(NAME, "reviewer item")
+_FILE = {
+    **_of(TEXT, "file sha256"),
+    **_of(WHOLE, "rows scored?"),
+    "sheets": [TEXT],
+    "left_out": [{"rows": WHOLE, "why": TEXT}],
+    "options": [_of(TEXT, "option value")],
 }
-_BEFORE_AND_AFTER = {"before?": NUMBER, "after?": NUMBER}
-_ESTIMATE = {"probability?": NUMBER, "standard_error?": NUMBER}
-# Of a table larger than memory some of it is not decided.
+_MISSING = [{"item": NAME, "missing": WHOLE}]
+_ASSUMED = _of(NUMBER, "noise severity stretch spread?")
+_COUNTED = [{"item": NAME, "reviews": WHOLE}]
+_RECRUIT = {**_of(WHOLE, "reviewers reviews load"), "papers": _COUNTED, "reaches_level~": FLAG}
+_BEFORE_AND_AFTER = _of(NUMBER, "before? after?")
+_ESTIMATE = _of(NUMBER, "probability? standard_error?")
+# Null where a table larger than memory leaves it undecided.
 _STRUCTURE = {
-    "reviewers": WHOLE,
-    "items": WHOLE,
-    "reviews": WHOLE,
+    **_of(WHOLE, "reviewers items reviews degrees_of_freedom?"),
     "connected": {"components": WHOLE},
-    "doubly_connected?": {"components": WHOLE, "largest_cover": WHOLE},
-    "recovery_resilient?": FLAG,
-    "recoverable?": FLAG,
-    "degrees_of_freedom?": WHOLE,
+    "doubly_connected?": _of(WHOLE, "components largest_cover"),
+    **_of(FLAG, "recovery_resilient? recoverable?"),
     "level?": TEXT,
 }
 
 CHECK = {
     **_STRUCTURE,
-    "files": _FILES,
+    "files": [_FILE],
     "undecided": [TEXT],
-    "at_least": {"largest_cover": WHOLE, "degrees_of_freedom": WHOLE},
-    "unlisted?~": {"papers": TEXT, "listed_in": TEXT},
+    "at_least": _of(WHOLE, "largest_cover degrees_of_freedom"),
+    "unlisted?~": _of(TEXT, "papers listed_in"),
     "expected_error?~": {
-        "median?": NUMBER,
-        "average?": NUMBER,
-        "by_scores_alone?": NUMBER,
-        "worst": [{"item": NAME, "error?": NUMBER, "with_one_more?": NUMBER}],
+        **_of(NUMBER, "median? average? by_scores_alone?"),
+        "worst": [{"item": NAME, **_of(NUMBER, "error? with_one_more?")}],
         "assumptions": _ASSUMED,
         "selected": WHOLE,
         "curve": [{"added": WHOLE, "right?": NUMBER}],
@@ -86,107 +77,74 @@ CHECK = {
     "fragile?": {"level": TEXT, "holds": FLAG, "reviewers": [NAME], "reviews": [_PAIR]},
     "keeps?~": [{"level": TEXT, **_ESTIMATE}],
     "as_of_now": _STRUCTURE,
-    "scored": {"doubly_connected": {"components": WHOLE, "largest_cover": WHOLE}, "recovery_resilient": FLAG},
+    "scored": {"doubly_connected": _of(WHOLE, "components largest_cover"), "recovery_resilient": FLAG},
     "violations": {
         "conflicts?": [_PAIR],
-        "over_load?": [{"reviewer": NAME, "reviews": WHOLE, "load": WHOLE}],
-        "short?": [{"item": NAME, "reviews": WHOLE, "demand": WHOLE}],
+        "over_load?": [{"reviewer": NAME, **_of(WHOLE, "reviews load")}],
+        "short?": [{"item": NAME, **_of(WHOLE, "reviews demand")}],
     },
 }
 
 PLAN = {
-    "files": _FILES,
-    "status": TEXT,
-    "target?": TEXT,
-    "count": WHOLE,
-    "cost": NUMBER,
-    "affinity?": NUMBER,
-    "lower_bound": WHOLE,
-    "largest_load": WHOLE,
-    "largest_load_lower_bound?": WHOLE,
-    "bounds": [{"value": WHOLE, "kind": TEXT, "words~": TEXT}],
+    "files": [_FILE],
+    **_of(TEXT, "status target?"),
+    **_of(WHOLE, "count lower_bound largest_load largest_load_lower_bound?"),
+    **_of(NUMBER, "cost affinity?"),
+    "bounds": [{"value": WHOLE, **_of(TEXT, "kind words~")}],
     "explanation~": [TEXT],
     "timed_out~": FLAG,
     "purchase?": {
-        "objective~": TEXT,
-        "unit~": TEXT,
+        **_of(TEXT, "objective~ unit~"),
         **_BEFORE_AND_AFTER,
-        "elsewhere~": {"at_random?": NUMBER, "borderline?": NUMBER, "connection?": NUMBER},
+        "elsewhere~": _of(NUMBER, "at_random? borderline? connection?"),
     },
-    "largest_group?": {"before": WHOLE, "after": WHOLE},
+    "largest_group?": _of(WHOLE, "before after"),
     "expected_error?~": _BEFORE_AND_AFTER,
     "short": _MISSING,
     "recruit?": _RECRUIT,
-    "rules": [{"option": TEXT, "words~": TEXT, "papers": WHOLE, "broken": [NAME]}],
+    "rules": [{**_of(TEXT, "option words~"), "papers": WHOLE, "broken": [NAME]}],
     "reviews": [
         {
             **_PAIR,
-            "cost": NUMBER,
-            "joins~": TEXT,
-            "short~": TEXT,
-            "covers": WHOLE,
-            "groups": WHOLE,
-            "affinity?": NUMBER,
-            "gain?": NUMBER,
-            "buys~": TEXT,
+            **_of(NUMBER, "cost affinity? gain?"),
+            **_of(WHOLE, "covers groups"),
+            **_of(TEXT, "joins~ short~ buys~"),
         }
     ],
     "mail": [{"reviewer": NAME, "text~": TEXT}],
     "merges": [[WHOLE]],
-    "keeping?~": {
-        "missing": NUMBER,
-        "wanted": NUMBER,
-        "before": _ESTIMATE,
-        "after": _ESTIMATE,
-        "attained": FLAG,
-    },
+    "keeping?~": {**_of(NUMBER, "missing wanted"), **_of(_ESTIMATE, "before after"), "attained": FLAG},
 }
 
 ASSIGN = {
-    "files": _FILES,
-    "status": TEXT,
-    "target": TEXT,
+    "files": [_FILE],
+    **_of(TEXT, "status target"),
     "reviews": [{**_PAIR, "affinity": NUMBER}],
-    "affinity": NUMBER,
-    "affinity_unconstrained?": NUMBER,
-    "price_percent?": NUMBER,
-    "price_percent_at_least?~": NUMBER,
-    "mean_affinity?": NUMBER,
+    **_of(NUMBER, "affinity affinity_unconstrained? price_percent? price_percent_at_least?~ mean_affinity?"),
     "minimum_affinity?": NUMBER,
-    "rules~": [{"option": TEXT, "words": TEXT, "papers": WHOLE, "earned?": WHOLE}],
-    "rewards": NUMBER,
-    "price_of_rules_percent?~": NUMBER,
-    "bound?": NUMBER,
-    "gap_percent?": NUMBER,
+    "rules~": [{**_of(TEXT, "option words"), **_of(WHOLE, "papers earned?")}],
+    **_of(NUMBER, "rewards price_of_rules_percent?~ bound? gap_percent?"),
     "forced~": WHOLE,
     "critical?": [NAME],
     "survives?": FLAG,
     "exchanges?~": {
         "affinity": NUMBER,
-        "expected_error": _BEFORE_AND_AFTER,
-        "expected_right": _BEFORE_AND_AFTER,
+        **_of(_BEFORE_AND_AFTER, "expected_error expected_right"),
         "assumptions": _ASSUMED,
     },
-    "price_percent_of_exchanges?~": NUMBER,
-    "price_percent_of_changes_and_threshold?~": NUMBER,
+    **_of(NUMBER, "price_percent_of_exchanges?~ price_percent_of_changes_and_threshold?~"),
     "not_exchanged~": TEXT,
     "changes?": {"kept": WHOLE, "dropped": [{**_PAIR, "reason~": TEXT}], "new": [_PAIR], "fewest?~": WHOLE},
     "below?": {"min_affinity": NUMBER, "reviews": [_PAIR], "fewest?~": WHOLE},
     "authors?~": {
-        "author_distance": WHOLE,
-        "cycles_of_two": FLAG,
-        "coauthors": FLAG,
-        "barred": WHOLE,
-        "rivals": WHOLE,
-        "cycles_of_three": WHOLE,
-        "affinity?": NUMBER,
-        "bound?": NUMBER,
+        **_of(WHOLE, "author_distance barred rivals cycles_of_three"),
+        **_of(FLAG, "cycles_of_two coauthors"),
+        **_of(NUMBER, "affinity? bound?"),
     },
     "fair?": {
         "way?~": TEXT,
-        "floor?~": NUMBER,
-        "floor_best?~": NUMBER,
-        "smallest": {"before?~": NUMBER, "after": NUMBER, "at_most?~": NUMBER},
+        **_of(NUMBER, "floor?~ floor_best?~"),
+        "smallest": _of(NUMBER, "before?~ after at_most?~"),
         "worst_tenth~": _BEFORE_AND_AFTER,
         "proved~": FLAG,
         "affinity?~": NUMBER,
@@ -200,104 +158,59 @@ ASSIGN = {
     "recruit?": _RECRUIT,
     "probabilities?": [{**_PAIR, "probability": NUMBER}],
     "draws?": {
-        "max_probability?": NUMBER,
-        "perturbation?~": NUMBER,
-        "certain": WHOLE,
-        "expected_affinity": NUMBER,
-        "expected_percent?": NUMBER,
-        "gap_percent?~": NUMBER,
-        "support": WHOLE,
-        "entropy": NUMBER,
-        "largest_probability": NUMBER,
-        "mean_largest_probability": NUMBER,
-        "assignments?": WHOLE,
-        "at_level?~": NUMBER,
-        "at_level_mended?~": NUMBER,
-        "changed?~": NUMBER,
+        **_of(WHOLE, "certain support assignments?"),
+        **_of(NUMBER, "max_probability? perturbation?~ expected_affinity expected_percent? gap_percent?~ entropy"),
+        **_of(NUMBER, "largest_probability mean_largest_probability at_level?~ at_level_mended?~ changed?~"),
         "lost_by_mending?~": NUMBER,
     },
 }
 
 CALIBRATE = {
-    "files": _FILES,
-    "method": TEXT,
-    "status?": TEXT,
-    "hypothesis?": TEXT,
+    "files": [_FILE],
+    **_of(TEXT, "method status? hypothesis?"),
     "objective?": NUMBER,
     "unique?": FLAG,
     "units?": [NUMBER],
-    "gain?": {
-        "relative": NUMBER,
-        "standard_error": NUMBER,
-        "error": NUMBER,
-        "average_error": NUMBER,
-        "reviews": WHOLE,
-    },
+    "gain?": {**_of(NUMBER, "relative standard_error error average_error"), "reviews": WHOLE},
     "reviewers?": [
         {
             "reviewer": NAME,
             "scores": WHOLE,
-            "misfit?": {
-                "mean_square": NUMBER,
-                "agreement?": NUMBER,
-                "p_value": NUMBER,
-                "corrected": NUMBER,
-                "contradicts": FLAG,
-            },
+            "misfit?": {**_of(NUMBER, "mean_square agreement? p_value corrected"), "contradicts": FLAG},
         }
     ],
     "items": [
         {
             "item": NAME,
-            "quality?": NUMBER,
-            "average?": NUMBER,
-            "rank?": WHOLE,
-            "standard_error?": NUMBER,
-            "group": WHOLE,
+            **_of(NUMBER, "quality? average? standard_error? probability? scaled?"),
+            **_of(WHOLE, "rank? group"),
             "interval?": [NUMBER],
-            "probability?": NUMBER,
-            "scaled?": NUMBER,
         }
     ],
-    "selected": [NAME],
-    "set_aside": [NAME],
-    "certain": [NAME],
+    **_of([NAME], "selected set_aside certain"),
     "discuss": [{"item": NAME, "probability": NUMBER}],
-    "error_rate": NUMBER,
-    "expected_wrong": NUMBER,
-    "expected_wrong_by_average": NUMBER,
+    **_of(NUMBER, "error_rate expected_wrong expected_wrong_by_average"),
     "lottery": {"seed": WHOLE, "drawn": [NAME], "probabilities": [{"item": NAME, "probability": NUMBER}]},
     "accounts": [
         {
             "item": NAME,
-            "quality": NUMBER,
-            "standard_error": NUMBER,
-            "average": NUMBER,
-            "middle": NUMBER,
+            **_of(NUMBER, "quality standard_error average middle"),
             "parts": [
                 {
                     "source": TEXT,
                     "reviewer?": NAME,
-                    "score?": NUMBER,
-                    "severity?": NUMBER,
-                    "stretch?": NUMBER,
-                    "says?": NUMBER,
-                    "weight?": NUMBER,
-                    "moves": NUMBER,
+                    **_of(NUMBER, "score? severity? stretch? says? weight? moves"),
                 }
             ],
         }
     ],
     "model": {
-        "evidence": NUMBER,
-        "null_evidence": NUMBER,
+        **_of(NUMBER, "evidence null_evidence kappa half_log_determinant"),
         "hyperparameters": dict.fromkeys(HYPERPARAMETERS, NUMBER),
-        "kappa": NUMBER,
-        "half_log_determinant": NUMBER,
         "reviewers": [{"reviewer": NAME, "nodes": [NUMBER]}],
         "reviews": [{**_PAIR, "messages": [NUMBER]}],
     },
-    "scale": {"slope": NUMBER, "intercept": NUMBER, "error": NUMBER, "references": WHOLE},
+    "scale": {**_of(NUMBER, "slope intercept error"), "references": WHOLE},
 }
 
 SCHEMAS: dict[str, dict[str, Any]] = {"check": CHECK, "plan": PLAN, "assign": ASSIGN, "calibrate": CALIBRATE}
@@ -311,12 +224,12 @@ COLUMNS = {
         {"standard_error", "group", "interval_low", "interval_high", "probability", "scaled", "list"},
     ),
 }
-#: Columns that are not looked at.
+#: Columns that are not checked.
 UNSEEN = ("joins", "gain", "title", "standard_error", "scaled")
 
 
 def misfits(value: Any, schema: Any, place: str = "") -> Iterator[str]:
-    """Yield what of a value a schema does not allow: keys that it does not know, and values of another kind.
+    """Yield what a schema does not allow in a value: unknown keys, and values of another kind.
 
     >>> list(misfits({"count": 1.5, "moon": 1}, {"count": "a whole number"}))
     ['expected a whole number at count, found 1.5', 'found a key moon, which no such answer has']
@@ -331,17 +244,17 @@ def misfits(value: Any, schema: Any, place: str = "") -> Iterator[str]:
         for number, row in enumerate(value):
             yield from misfits(row, schema[0], f"{place}[{number}]")
     else:
-        known = {key.rstrip("?~"): key for key in schema}
+        keys = {key.rstrip("?~"): key for key in schema}
         for name, part in value.items():
             inside = f"{place}.{name}" if place else name
-            if name not in known:
+            if name not in keys:
                 yield f"found a key {cut(inside)}, which no such answer has"
-            elif part is not None or "?" not in known[name]:
-                yield from misfits(part, schema[known[name]], inside)
+            elif part is not None or "?" not in keys[name]:
+                yield from misfits(part, schema[keys[name]], inside)
 
 
 def unseen(value: Any, schema: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the keys of a value that are not looked at, each with its schema, but for those that say nothing.
+    """Yield the keys of a value that are not recomputed, each with its schema, where they hold anything.
 
     >>> rules = {"rules": [{"words~": TEXT}], "mail~": [TEXT]}
     >>> list(unseen({"rules": [{"words": "at most 2"}], "mail": []}, rules))
@@ -354,10 +267,10 @@ def unseen(value: Any, schema: Any, place: str = "") -> Iterator[tuple[str, Any]
         for key, part in schema.items():
             name = key.rstrip("?~")
             inside = f"{place}.{name}" if place else name
-            found = None if value is None else value.get(name)
-            if found in (None, "", []):
+            entry = None if value is None else value.get(name)
+            if entry in (None, "", []):
                 continue
             if "~" in key:
                 yield inside, part
             else:
-                yield from unseen(found, part, inside)
+                yield from unseen(entry, part, inside)

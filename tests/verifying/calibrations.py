@@ -185,16 +185,16 @@ def main() -> None:
                 break
             if (case := calibration(rng, number)) is None:
                 continue
-            told = case.verified(case.answer)
-            outcomes[f"{case.answer['method']}, {case.answer['status']}: {told.exit_code}"] += 1
-            if told.exit_code == 4:
-                lines = [line.strip() for line in told.output.splitlines()]
+            result = case.verified(case.answer)
+            outcomes[f"{case.answer['method']}, {case.answer['status']}: {result.exit_code}"] += 1
+            if result.exit_code == 4:
+                lines = [line.strip() for line in result.output.splitlines()]
                 why[
                     f"{case.answer['method']}: {lines[lines.index('Not checked, but the answer depends on it:') + 1]}"
                 ] += 1
-            elif told.exit_code:
-                print("REFUSED", number, case.words, told.output[:800], repr(told.exception), flush=True)
-            if changed.total() < asked.changes and told.exit_code in (0, 4):
+            elif result.exit_code:
+                print("REFUSED", number, case.words, result.output[:800], repr(result.exception), flush=True)
+            if changed.total() < asked.changes and result.exit_code in (0, 4):
                 for path, answer in itertools.islice(changes(case.answer, rng), EACH):
                     code = case.verified(answer).exit_code
                     changed[f"{code}"] += 1

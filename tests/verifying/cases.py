@@ -52,15 +52,15 @@ def answered(command: str, words: list[str]) -> Case | None:
     """Ask a command; None where it refuses the question, as a lottery without a selection."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        told = CliRunner().invoke(main, [command, *words, "--json"])
-    if told.exit_code == 2 or (told.exit_code == 1 and not told.stdout):
+        result = CliRunner().invoke(main, [command, *words, "--json"])
+    if result.exit_code == 2 or (result.exit_code == 1 and not result.stdout):
         return None
-    if told.exception is not None and not isinstance(told.exception, SystemExit):
-        raise told.exception
-    if not told.stdout.startswith("{"):
-        message = f"{command} {' '.join(words)}: status {told.exit_code}, {told.output}"
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    if not result.stdout.startswith("{"):
+        message = f"{command} {' '.join(words)}: status {result.exit_code}, {result.output}"
         raise ValueError(message)
-    return Case(command, words, json.loads(told.stdout))
+    return Case(command, words, json.loads(result.stdout))
 
 
 def table(rng: np.random.Generator, *, scores: bool, most: int = 6) -> tuple[list[str], list[str]]:

@@ -128,24 +128,24 @@ def run(command: str, changes: int, seed: int = 0, each: int = 8) -> Tally:
         case = WIDE[command](rng)
         if case is None:
             continue
-        told = case.verified(case.answer)
-        tally.true[told.exit_code] += 1
-        if told.exit_code not in (0, 4):
-            tally.refused_true.append((number - 1, case.words, told.output))
+        result = case.verified(case.answer)
+        tally.true[result.exit_code] += 1
+        if result.exit_code not in (0, 4):
+            tally.refused_true.append((number - 1, case.words, result.output))
             continue
-        if told.exit_code == 4:
-            tally.undecided.update(line for line in told.output.split("\n\n")[1].splitlines()[1:])
+        if result.exit_code == 4:
+            tally.undecided.update(line for line in result.output.split("\n\n")[1].splitlines()[1:])
         for _ in range(each):
             found = changed(rng, case.answer)
             if found is None or made == changes:
                 continue
             name, before, after, answer = found
             made += 1
-            told = case.verified(answer)
-            tally.changed[told.exit_code] += 1
-            if told.exception is not None and not isinstance(told.exception, SystemExit):
-                tally.refused_true.append((number - 1, case.words, repr(told.exception)))
-            if told.exit_code == 0:
+            result = case.verified(answer)
+            tally.changed[result.exit_code] += 1
+            if result.exception is not None and not isinstance(result.exception, SystemExit):
+                tally.refused_true.append((number - 1, case.words, repr(result.exception)))
+            if result.exit_code == 0:
                 tally.held[name] += 1
                 tally.shown.setdefault(name, (number - 1, before, after))
     return tally

@@ -63,10 +63,10 @@ def run(command: str, mutants: int, seed: int = 0) -> Tally:
         if case is None:
             continue
         tally.answers += 1
-        told = case.verified(case.answer)
-        tally.undecided_true += told.exit_code == 4
-        if told.exit_code not in (0, 4):
-            tally.refused_true.append((number - 1, case.words, told.output))
+        result = case.verified(case.answer)
+        tally.undecided_true += result.exit_code == 4
+        if result.exit_code not in (0, 4):
+            tally.refused_true.append((number - 1, case.words, result.output))
         for _ in range(EACH):
             if tally.mutants < mutants:
                 _try(rng, case, tally)
@@ -79,15 +79,15 @@ def _try(rng: np.random.Generator, case: Case, tally: Tally) -> None:
         return
     name, answer = found
     tally.mutants += 1
-    told = case.verified(answer)
-    if told.exit_code in (1, 2) and isinstance(told.exception, SystemExit):
+    result = case.verified(answer)
+    if result.exit_code in (1, 2) and isinstance(result.exception, SystemExit):
         tally.refused += 1
         return
-    if told.exit_code == 4:
+    if result.exit_code == 4:
         tally.undecided += 1
         return
     try:
-        wrong = FALSE[case.command](case, answer) if told.exit_code == 0 else f"ended with {told.exception!r}"
+        wrong = FALSE[case.command](case, answer) if result.exit_code == 0 else f"ended with {result.exception!r}"
     except TooMany:
         tally.untold += 1
         return

@@ -197,7 +197,7 @@ def test_a_flow_is_sent_again_and_proves_no_more_than_its_claim(N: int, M: int, 
     # The flow is that of the search, by other code; weights of other slots, none or not positive are refused.
     graph = lower_bounds.slots(live.cover_start, live.cover_item, N)
     covers = [cover for cover in every if len(cover) > 2]
-    sent = bounds._sent(covers, claim.weights, N)
+    sent = bounds._flow_sent(covers, claim.weights, N)
     assert sent is not None
     assert np.allclose(sent, lower_bounds.send(graph, np.array(claim.weights)), rtol=1e-10)
     for weights in ((), claim.weights[1:], (0.0, *claim.weights[1:]), (float("nan"), *claim.weights[1:])):

@@ -41,8 +41,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(*words: str) -> dict[str, Any]:
-    told = CliRunner().invoke(main, ["calibrate", "reviews.csv", *words, "--json"], catch_exceptions=False)
-    found: dict[str, Any] = json.loads(told.stdout)
+    result = CliRunner().invoke(main, ["calibrate", "reviews.csv", *words, "--json"], catch_exceptions=False)
+    found: dict[str, Any] = json.loads(result.stdout)
     return found
 
 
@@ -62,8 +62,8 @@ def verified(answer: dict[str, Any], *words: str) -> Result:
 )
 def test_a_posterior_holds(words: tuple[str, ...]) -> None:
     answer = asked(*words)
-    told = verified(answer, *words)
-    assert (told.exit_code, answer["status"]) == (0, "converged"), told.stdout
+    result = verified(answer, *words)
+    assert (result.exit_code, answer["status"]) == (0, "converged"), result.stdout
 
 
 def test_one_without_signal_holds_and_is_no_other(tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_that_there_is_no_signal_cannot_be_claimed(change: dict[int, float], mon
     monkeypatch.setattr(inferring, "run_stages", stages)
     answer = asked()
     assert answer["status"] == "no_signal"
-    told = verified(answer)
-    assert (told.exit_code, "after a step" in " ".join(told.stdout.split())) == (4, True)
+    result = verified(answer)
+    assert (result.exit_code, "after a step" in " ".join(result.stdout.split())) == (4, True)
 
 
 # Forgeries
@@ -183,15 +183,15 @@ def test_forgeries_are_refuted(forge: Callable[[dict[str, Any]], None], reason: 
     order = sorted(answer["items"], key=lambda row: -row["quality"])
     for rank, row in enumerate(order, 1):
         row["rank"] = rank
-    told = verified(answer, *WORDS)
-    assert told.exit_code in (1, 2)
-    assert reason in " ".join((told.stdout + told.stderr).split())
+    result = verified(answer, *WORDS)
+    assert result.exit_code in (1, 2)
+    assert reason in " ".join((result.stdout + result.stderr).split())
 
 
 def _with_its_evidence(answer: dict[str, Any]) -> str:
     """Put the evidence of the state into an answer; returns what is then said of it."""
-    told = " ".join(verified(answer).stdout.split())
-    answer["model"]["evidence"] = float(told.partition("model.evidence: says")[2].split("found ")[1].split()[0])
+    result = " ".join(verified(answer).stdout.split())
+    answer["model"]["evidence"] = float(result.partition("model.evidence: says")[2].split("found ")[1].split()[0])
     return " ".join(verified(answer).stdout.split())
 
 
@@ -213,8 +213,8 @@ def _looks_elsewhere(answer: dict[str, Any]) -> None:
     ("forge", "verdict", "reason"),
     [
         (_steps, "refuted", "other hyperparameters would gain"),
-        (_shouts, "refuted", "a pass changes what a review says"),
-        (_looks_elsewhere, "refuted", "a pass moves what is known of a reviewer"),
+        (_shouts, "refuted", "a pass changes messages"),
+        (_looks_elsewhere, "refuted", "a pass moves nodes of a reviewer"),
     ],
 )
 def test_a_model_that_is_not_at_rest_does_not_hold(
@@ -222,17 +222,17 @@ def test_a_model_that_is_not_at_rest_does_not_hold(
 ) -> None:
     answer = asked()
     forge(answer)
-    told = _with_its_evidence(answer)
-    assert f"answer.json: {verdict}." in told
-    assert reason in told
+    result = _with_its_evidence(answer)
+    assert f"answer.json: {verdict}." in result
+    assert reason in result
 
 
 def test_an_answer_without_its_model_is_not_refuted() -> None:
     answer = asked()
     del answer["model"]
-    told = verified(answer)
-    assert told.exit_code == 4
-    assert "what posterior learned to get the ranking is not computed again" in " ".join(told.stdout.split())
+    result = verified(answer)
+    assert result.exit_code == 4
+    assert "what posterior estimated for the ranking is not recomputed" in " ".join(result.stdout.split())
 
 
 def test_no_value_changes_unseen() -> None:
@@ -299,7 +299,7 @@ def test_a_pass_is_that_of_the_inference(
 def test_other_optima_are_found_where_they_are(kind: str) -> None:
     from lsc.calibration import calibrate
 
-    told = []
+    result = []
     for seed in range(12):
         rng = np.random.default_rng([seed, len(kind)])
         rows = [
@@ -317,5 +317,5 @@ def test_other_optima_are_found_where_they_are(kind: str) -> None:
             curves.append(Curve(CLASSES[kind].form, programme.item[mine], programme.score[mine], perceived[mine], 0.25))
         only = is_only(curves, quality, np.zeros(quality.size, np.bool_))
         assert only == is_unique(programme, quality, perceived), seed
-        told.append(only)
-    assert len(told) > 5
+        result.append(only)
+    assert len(result) > 5

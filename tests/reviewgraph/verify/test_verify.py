@@ -25,9 +25,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def asked(*words: str) -> dict[str, Any]:
     """Keep the answer of a command in ``answer.json``."""
-    told = CliRunner().invoke(main, [*words, "--json"], catch_exceptions=False)
-    Path("answer.json").write_text(told.stdout)
-    found: dict[str, Any] = json.loads(told.stdout)
+    result = CliRunner().invoke(main, [*words, "--json"], catch_exceptions=False)
+    Path("answer.json").write_text(result.stdout)
+    found: dict[str, Any] = json.loads(result.stdout)
     return found
 
 
@@ -64,9 +64,9 @@ def test_a_verdict_and_its_reasons() -> None:
 
 def test_json_has_the_keys_of_the_contract() -> None:
     asked("check", "reviews.csv")
-    told = json.loads(verified("answer.json", "reviews.csv", "--json").stdout)
-    assert list(told) == ["outcome", "holds", "wrong", "checked", "trusted", "undecided", "files"]
-    assert (told["outcome"], told["holds"], told["wrong"], told["undecided"]) == ("holds", True, [], [])
+    result = json.loads(verified("answer.json", "reviews.csv", "--json").stdout)
+    assert list(result) == ["outcome", "holds", "wrong", "checked", "trusted", "undecided", "files"]
+    assert (result["outcome"], result["holds"], result["wrong"], result["undecided"]) == ("holds", True, [], [])
 
 
 def test_a_claim_that_decides_and_is_not_looked_at_has_a_status_of_its_own() -> None:
@@ -78,11 +78,11 @@ def test_a_claim_that_decides_and_is_not_looked_at_has_a_status_of_its_own() -> 
         "answer.json: not refuted.",
         "",
         "Not checked, but the answer depends on it:",
-        "  quality, rank: what additive learned to get the ranking is not computed again",
+        "  quality, rank: what additive estimated for the ranking is not recomputed",
     ]
-    told = json.loads(verified("answer.json", *words, "--json").stdout)
-    assert (told["outcome"], told["holds"], told["wrong"]) == ("not_refuted", False, [])
-    assert set(told["undecided"]) <= set(told["trusted"])
+    result = json.loads(verified("answer.json", *words, "--json").stdout)
+    assert (result["outcome"], result["holds"], result["wrong"]) == ("not_refuted", False, [])
+    assert set(result["undecided"]) <= set(result["trusted"])
 
 
 def test_a_plan_without_reviewers_who_are_gone() -> None:
@@ -102,9 +102,9 @@ def test_rules_are_those_that_verify_is_told() -> None:
     plan = asked("plan", "reviews.csv")
     first = plan["reviews"][0]
     Path("conflicts.csv").write_text(f"item,reviewer\n{first['item']},{first['reviewer']}\n")
-    told = verified("answer.json", "reviews.csv", "--conflicts", "conflicts.csv")
-    assert told.exit_code == 1
-    assert f"reviews[0]: {first['reviewer']} on {first['item']} is a conflict" in told.stdout
+    result = verified("answer.json", "reviews.csv", "--conflicts", "conflicts.csv")
+    assert result.exit_code == 1
+    assert f"reviews[0]: {first['reviewer']} on {first['item']} is a conflict" in result.stdout
     assert verified("answer.json", "reviews.csv", "--target", "connected").exit_code == 1
 
 
@@ -112,10 +112,10 @@ def test_options_that_are_not_looked_at_are_named() -> None:
     words = ("reviews.csv", "--target", "connected", "--missing", "0.1")
     asked("plan", *words, "-o", "out.csv")
     assert "--missing: its effect is not checked" in verified("out.csv", *words).stdout
-    # Of JSON all that they change is compared with what the command says again.
-    told = verified("answer.json", *words).stdout
-    assert "--missing" not in told
-    assert "sentences and all other figures: asked again, plan says the same" in told
+    # Of JSON everything is compared with a second run of the command.
+    result = verified("answer.json", *words).stdout
+    assert "--missing" not in result
+    assert "sentences and all other figures: a second run of plan prints the same" in result
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,9 @@ def test_files_are_verified_too(words: tuple[str, ...], change: tuple[str, str],
     text = Path("out.csv").read_text()
     assert change[0] in text
     Path("out.csv").write_text(text.replace(*change))
-    told = verified("out.csv", *words[1:-2])
-    assert told.exit_code == 1
-    assert reason in told.stdout
+    result = verified("out.csv", *words[1:-2])
+    assert result.exit_code == 1
+    assert reason in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -151,17 +151,17 @@ def test_files_are_verified_too(words: tuple[str, ...], change: tuple[str, str],
 )
 def test_what_is_no_answer_is_refused(content: str, message: str) -> None:
     Path("answer.json").write_text(content)
-    told = verified("answer.json", "reviews.csv")
-    assert told.exit_code == 2
-    assert message in told.stderr
+    result = verified("answer.json", "reviews.csv")
+    assert result.exit_code == 2
+    assert message in result.stderr
 
 
 def test_keys_that_lack_or_are_something_else_are_refused() -> None:
     check = asked("check", "reviews.csv")
     for key, value in (("level", 3), ("reviews", True), ("doubly_connected", {}), ("fragile", [])):
-        told = verified("answer.json", "reviews.csv", answer={**check, key: value})
-        assert told.exit_code == 2, key
-        assert "Traceback" not in told.stderr
+        result = verified("answer.json", "reviews.csv", answer={**check, key: value})
+        assert result.exit_code == 2, key
+        assert "Traceback" not in result.stderr
     long = verified("answer.json", "reviews.csv", answer={**check, "level": ["x" * 10_000]})
     assert long.exit_code == 2
     assert len(long.stderr) < 500
@@ -186,9 +186,9 @@ def test_schemas_are_closed(command: str, forged: tuple[str, str], message: str)
     text = Path("answer.json").read_text()
     assert forged[0] in text
     Path("answer.json").write_text(text.replace(*forged, 1))
-    told = verified("answer.json", "reviews.csv")
-    assert told.exit_code == 2
-    assert message in told.stderr
+    result = verified("answer.json", "reviews.csv")
+    assert result.exit_code == 2
+    assert message in result.stderr
 
 
 def _long_chain() -> dict[str, Any]:
@@ -212,9 +212,9 @@ def test_a_plan_of_28_for_27_is_refuted() -> None:
         ("degrees of freedom", "says 28 (degrees of freedom), found 27"),
     ):
         plan["bounds"] = [{"value": 28, "kind": kind, "words": "twenty-eight"}]
-        told = verified("answer.json", "reviews.csv", answer=plan)
-        assert told.exit_code == 1
-        assert reason in told.stdout
+        result = verified("answer.json", "reviews.csv", answer=plan)
+        assert result.exit_code == 1
+        assert reason in result.stdout
 
 
 @pytest.mark.parametrize("limits", [(), ("--spare", "5")])
@@ -222,9 +222,9 @@ def test_no_plan_where_one_of_27_is_is_refuted(limits: tuple[str, ...]) -> None:
     plan = _long_chain()
     plan |= {"status": "infeasible", "count": 0, "cost": 0.0, "lower_bound": 0, "largest_load": 0, "bounds": []}
     plan |= {"reviews": [], "mail": [], "merges": [], "largest_load_lower_bound": None}
-    told = verified("answer.json", "reviews.csv", *limits, answer=plan)
-    assert told.exit_code == 1
-    assert "status infeasible: " in told.stdout
+    result = verified("answer.json", "reviews.csv", *limits, answer=plan)
+    assert result.exit_code == 1
+    assert "status infeasible: " in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -242,17 +242,27 @@ def test_columns_are_closed(change: Any, message: str) -> None:
     forged = [change(line, place) for place, line in enumerate(lines)]
     assert forged != lines
     Path("out.csv").write_text("\n".join([*forged, ""]))
-    told = verified("out.csv", *words)
-    assert told.exit_code == 2
-    assert message in told.stderr
+    result = verified("out.csv", *words)
+    assert result.exit_code == 2
+    assert message in result.stderr
 
 
 @pytest.mark.parametrize(
     ("command", "place", "value", "shown"),
     [
-        ("check", ("expected_error", "median"), 0.5, "expected_error.median: says 0.5, and asked again check says 0.6"),
-        ("plan", ("reviews", 0, "short"), "9 + 9", "reviews[0].short: says 9 + 9, and asked again plan says 2 + 2"),
-        ("plan", ("bounds", 0, "words"), "the moon", "bounds[0].words: says the moon, and asked again plan says the"),
+        (
+            "check",
+            ("expected_error", "median"),
+            0.5,
+            "expected_error.median: says 0.5, and a second run of check says 0.6",
+        ),
+        ("plan", ("reviews", 0, "short"), "9 + 9", "reviews[0].short: says 9 + 9, and a second run of plan says 2 + 2"),
+        (
+            "plan",
+            ("bounds", 0, "words"),
+            "the moon",
+            "bounds[0].words: says the moon, and a second run of plan says the",
+        ),
     ],
 )
 def test_what_no_other_code_tells_is_asked_again(command: str, place: tuple[Any, ...], value: Any, shown: str) -> None:
@@ -261,9 +271,9 @@ def test_what_no_other_code_tells_is_asked_again(command: str, place: tuple[Any,
     for key in place[:-1]:
         within = within[key]
     within[place[-1]] = value
-    told = verified("answer.json", "reviews.csv", answer=answer)
-    assert told.exit_code == 4
-    assert shown in " ".join(told.stdout.split())
+    result = verified("answer.json", "reviews.csv", answer=answer)
+    assert result.exit_code == 4
+    assert shown in " ".join(result.stdout.split())
 
 
 def test_asking_again_writes_nothing() -> None:
@@ -272,8 +282,8 @@ def test_asking_again_writes_nothing() -> None:
     for name in words[2::2]:
         Path(name).write_text("kept")
     before = sorted(Path().iterdir())
-    told = verified("answer.json", *words)
-    assert (told.exit_code, told.stderr, told.stdout.count("holds")) == (0, "", 1)
+    result = verified("answer.json", *words)
+    assert (result.exit_code, result.stderr, result.stdout.count("holds")) == (0, "", 1)
     assert [Path(name).read_text() for name in words[2::2]] == ["kept", "kept"]
     assert sorted(Path().iterdir()) == before
 
@@ -284,17 +294,17 @@ def test_another_plan_that_is_as_good_holds_without_its_sentences() -> None:
     Path("conflicts.csv").write_text(f"item,reviewer\n{first['item']},{first['reviewer']}\n")
     other = asked("plan", "reviews.csv", "--conflicts", "conflicts.csv")
     del other["files"]
-    told = json.loads(verified("answer.json", "reviews.csv", "--json", answer=other).stdout)
-    assert (told["outcome"], told["undecided"]) == ("holds", [])
-    assert told["trusted"][0] == "asked again, plan gives other reviews, so that it is no help"
-    assert "reviews[].joins" in told["trusted"][-1]
+    result = json.loads(verified("answer.json", "reviews.csv", "--json", answer=other).stdout)
+    assert (result["outcome"], result["undecided"]) == ("holds", [])
+    assert result["trusted"][0] == "run again, plan prints other reviews, which checks nothing"
+    assert "reviews[].joins" in result["trusted"][-1]
 
 
 def test_the_hypothesis_of_the_answer_is_that_of_the_question() -> None:
     words = ("reviews.csv", "--hypothesis", "monotone")
     asked("calibrate", *words)
-    told = verified("answer.json", "reviews.csv")
-    assert told.exit_code == verified("answer.json", *words).exit_code != 1, told.stdout
+    result = verified("answer.json", "reviews.csv")
+    assert result.exit_code == verified("answer.json", *words).exit_code != 1, result.stdout
     assert "hypothesis: says monotone" in verified("answer.json", "reviews.csv", "--hypothesis", "linear").stdout
 
 
@@ -330,10 +340,10 @@ def test_a_ranking_turned_round_is_refuted(method: str) -> None:
     _reversed(answer)
     for row in answer["items"] if method != "posterior" else ():
         del row["interval"]
-    told = verified("answer.json", "reviews.csv", "--method", method, answer=answer)
-    assert told.exit_code == 1
-    assert "the ranking goes against the scores of each reviewer and against the averages" in " ".join(
-        told.stdout.split()
+    result = verified("answer.json", "reviews.csv", "--method", method, answer=answer)
+    assert result.exit_code == 1
+    assert "the ranking runs against the scores within reviewers and against the averages" in " ".join(
+        result.stdout.split()
     )
 
 
@@ -341,8 +351,8 @@ def test_letters_to_somebody_else_are_refuted() -> None:
     plan = asked("plan", "reviews.csv")
     one, other = plan["mail"][0], plan["reviews"][0]
     one["text"] = one["text"].replace(other["item"], "p99")
-    told = verified("answer.json", "reviews.csv", answer=plan)
-    assert (told.exit_code, "does not name" in told.stdout) == (1, True)
+    result = verified("answer.json", "reviews.csv", answer=plan)
+    assert (result.exit_code, "does not name" in result.stdout) == (1, True)
     one["reviewer"] = "zoe"
     assert "mail: says zoe, which was not found" in verified("answer.json", "reviews.csv", answer=plan).stdout
 
@@ -355,9 +365,9 @@ def test_a_lottery_that_was_forged_is_refuted() -> None:
     answer = asked("assign", *words)
     assert verified("answer.json", *words).exit_code == 4
     next(row for row in answer["probabilities"] if row["probability"] == 0.8)["probability"] += 0.1
-    told = verified("answer.json", *words, answer=answer)
-    assert (told.exit_code, "probabilities: those of paper" in told.stdout) == (1, True)
-    assert "exceeds the cap 0.8" in told.stdout
+    result = verified("answer.json", *words, answer=answer)
+    assert (result.exit_code, "probabilities: those of paper" in result.stdout) == (1, True)
+    assert "exceeds the cap 0.8" in result.stdout
     # What is drawn may be drawn, and of a list of assignments shares are whole.
     answer = asked("assign", *words)
     first = answer["reviews"][0]
@@ -380,10 +390,10 @@ def test_rules_on_panels_hold_for_plans_too(rules: tuple[str, ...]) -> None:
     Path("people.csv").write_text(PANEL)
     words = ("reviews.csv", "--attributes", "people.csv", *rules)
     plan = asked("plan", *words)
-    told = verified("answer.json", *words)
-    assert told.exit_code == 0, told.stdout
+    result = verified("answer.json", *words)
+    assert result.exit_code == 0, result.stdout
     if plan["status"] == "infeasible":
-        assert "that even all" in told.stdout or "that none of all sets" in told.stdout
+        assert "that even all" in result.stdout or "that none of all sets" in result.stdout
         return
     plan["rules"][0]["papers"] -= 1
     assert "rules: says" in verified("answer.json", *words, answer=plan).stdout
@@ -404,8 +414,8 @@ def test_answers_about_tables_larger_than_memory() -> None:
         ("reviews", 7, "reviews: says 7, found 6"),
         ("at_least", {"largest_cover": 2, "degrees_of_freedom": 3}, "at_least.degrees_of_freedom: says 3, found 2"),
     ):
-        told = verified("answer.json", *words, answer={**answer, key: value})
-        assert (told.exit_code, reason in told.stdout) == (1, True), told.stdout
+        result = verified("answer.json", *words, answer={**answer, key: value})
+        assert (result.exit_code, reason in result.stdout) == (1, True), result.stdout
     Path("out.csv").write_text(Path("out.csv").read_text().replace("cleo,1", "cleo,2"))
     assert verified("out.csv", *words).exit_code == 1
 
@@ -436,9 +446,9 @@ def test_the_most_affinity_under_rules_is_searched_again() -> None:
     forged = {**answer, "affinity": total, "bound": total, "mean_affinity": total / 6, "minimum_affinity": 1.0}
     forged["reviews"] = [{"item": item, "reviewer": who, "affinity": value} for item, who, value in worse]
     forged["price_percent"] = 100 * (best - total) / best
-    told = verified("answer.json", *words, answer=forged)
-    assert told.exit_code == 1
-    assert told.stdout.splitlines()[1:3] == ["  status optimal: bound: says 27, found 32", ""]
+    result = verified("answer.json", *words, answer=forged)
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[1:3] == ["  status optimal: bound: says 27, found 32", ""]
 
 
 def test_no_assignment_where_there_is_one_is_refuted() -> None:
@@ -446,11 +456,11 @@ def test_no_assignment_where_there_is_one_is_refuted() -> None:
     answer = asked("assign", *words)
     none = {"status": "infeasible", "reviews": [], "affinity": 0.0, "bound": None, "affinity_unconstrained": None}
     none |= dict.fromkeys(("price_percent", "mean_affinity", "minimum_affinity", "gap_percent"))
-    told = verified("answer.json", *words, answer={**answer, **none})
-    assert told.exit_code == 1
-    assert "status infeasible: an assignment is " in told.stdout
+    result = verified("answer.json", *words, answer={**answer, **none})
+    assert result.exit_code == 1
+    assert "status infeasible: an assignment is " in result.stdout
     apart = [*words[:-1], "institution=0"]
     assert asked("assign", *apart)["status"] == "infeasible"
-    told = verified("answer.json", *apart)
-    assert told.exit_code == 0
-    assert "that none of all assignments obeys the rules" in told.stdout
+    result = verified("answer.json", *apart)
+    assert result.exit_code == 0
+    assert "that none of all assignments obeys the rules" in result.stdout
