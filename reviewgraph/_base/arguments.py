@@ -177,13 +177,6 @@ def listed(name: str, values: Iterable[Any], kind: Kind) -> list[Any]:
 def as_numbers(name: str, values: Any) -> FloatArray:
     """Return values as an array of double precision, a copy.
 
-    Raises
-    ------
-    InputError
-        If some are no numbers.
-
-    Examples
-    --------
     >>> as_numbers("score", [1, 2.5]).tolist()
     [1.0, 2.5]
     """
@@ -199,13 +192,6 @@ def as_numbers(name: str, values: Any) -> FloatArray:
 def check_magnitude(name: str, values: Any) -> None:
     """Refuse numbers beyond :data:`BEYOND`: sums and differences of what is within are finite. NaN passes.
 
-    Raises
-    ------
-    InputError
-        If some are beyond.
-
-    Examples
-    --------
     >>> check_magnitude("affinity", [1.0, float("nan")])
     >>> check_magnitude("affinity", [1.0, -1e308])
     Traceback (most recent call last):

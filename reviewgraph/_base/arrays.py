@@ -142,24 +142,8 @@ def probability_in_top(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
     beside the doubt about a single item where there are many; of twelve, of which one is known ten times as well as the
     others, its chance may be off by 0.21.
 
-    Parameters
-    ----------
-    mean, sd
-        Shape (N,): posterior means and standard errors; an item whose mean is NaN has probability 0.
-    n
-        How many will be selected, 0 to N.
-
-    Raises
-    ------
-    InputError
-        If ``n`` is negative or exceeds the number of items.
-
-    Notes
-    -----
     Linear in N.
 
-    Examples
-    --------
     >>> probability_in_top(np.array([2.0, 1.0, 0.0]), np.array([1.0, 1.0, 1.0]), 1).round(2).tolist()
     [0.66, 0.28, 0.06]
     """
@@ -176,19 +160,8 @@ def probability_in_top(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
 def cut_of(mean: FloatArray, sd: FloatArray, n: float) -> float:
     """Return the cut t above which n items are expected: where ``Phi((mean_i - t) / sd_i)`` sums to n.
 
-    Parameters
-    ----------
-    mean, sd
-        Shape (N,): posterior means and standard errors, finite, errors above 0.
-    n
-        How many will be selected, whole or not; the cut is infinite where that is none of them, or all.
-
-    Notes
-    -----
     Linear in N.
 
-    Examples
-    --------
     >>> round(cut_of(np.array([3.0, 1.0]), np.ones(2), 1), 6)
     2.0
     """

@@ -30,17 +30,6 @@ class Clock:
     Parts of it count for the whole. ``interrupted`` is true once somebody pressed Ctrl-C, ``timed_out`` once the
     seconds, of the clock or of one made from it, have stopped something.
 
-    Parameters
-    ----------
-    seconds
-        The limit; None for as long as it takes.
-    outer
-        The clock that this one is a part of.
-    work
-        Units that may be spent; unlimited by default.
-
-    Examples
-    --------
     >>> whole = Clock(None, work=10.0)
     >>> part = whole.effort(5.0)
     >>> part.spend(6.0)
@@ -79,26 +68,13 @@ class Clock:
             self.outer.spend(work)
 
     def check(self) -> None:
-        """Go on only if there is time.
-
-        Raises
-        ------
-        TimeOver
-            If the clock is over.
-        """
+        """Go on only if there is time."""
         if self.over():
             raise TimeOver
 
     def watch(self, things: Iterable[T]) -> Iterator[T]:
         """Give things one by one, as long as there is time.
 
-        Raises
-        ------
-        TimeOver
-            If the clock is over before the next one.
-
-        Examples
-        --------
         >>> list(Clock(None).watch("ab"))
         ['a', 'b']
         """
@@ -109,13 +85,6 @@ class Clock:
     def pieces(self, count: int) -> Iterator[tuple[int, int]]:
         """Cut so many steps into ranges, each about as long as fits between two looks at the clock.
 
-        Raises
-        ------
-        TimeOver
-            If the clock is over before the next one.
-
-        Examples
-        --------
         >>> [step for first, last in Clock(None).pieces(9) for step in range(first, last)]
         [0, 1, 2, 3, 4, 5, 6, 7, 8]
         """

@@ -103,20 +103,6 @@ def is_null(label: Label) -> bool:
 def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArray, Sequence[Label]]:
     """Codes of the labels, and the distinct labels in natural order.
 
-    Parameters
-    ----------
-    labels
-        One label a row; NumPy scalars become the Python values they hold.
-    declared
-        Further labels that exist although no row names them.
-
-    Returns
-    -------
-    codes, distinct
-        ``distinct[codes[row]]`` is the label of the row.
-
-    Notes
-    -----
     Time O(n log n) in the number of distinct labels and linear in the number of rows.
     """
     further = [plain_label(label) for label in declared]
@@ -291,13 +277,7 @@ _LIST = re.compile(f"{_MENTION.pattern}(?:, {_MENTION.pattern})*")
 
 
 class Mentions:
-    """Stand in for labels while a sentence is composed.
-
-    Parameters
-    ----------
-    kind
-        ``"r"`` for reviewers, ``"p"`` for papers.
-    """
+    """Stand in for labels while a sentence is composed."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -326,21 +306,12 @@ def said_under(reviewers: Sequence[Label], items: Sequence[Label]) -> Callable[[
 class Said(str):
     """A sentence as it is said under the labels of a table, which can be said under others.
 
-    Parameters
-    ----------
-    composed
-        The sentence with mentions in it.
-    reviewers, items
-        Labels by code.
-
-    Examples
-    --------
     >>> said = Said(f"{REVIEWERS[0]} may not review {PAPERS[0]}, {PAPERS[1]}", ["ann"], ["p1", "p2"])
     >>> said, said_under(["R7"], ["P9", "P4"])(said)
     ('ann may not review p1, p2', 'R7 may not review P4, P9')
     """
 
-    composed: str
+    composed: str  # The sentence with mentions in it
 
     def __new__(cls, composed: str, reviewers: Sequence[Label], items: Sequence[Label]) -> Said:
         """Say a sentence."""

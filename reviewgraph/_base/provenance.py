@@ -20,43 +20,23 @@ class LeftOut(NamedTuple):
 class FileRead:
     """A file as it was read.
 
-    Parameters
-    ----------
-    file
-        Its name as it was given; behind a # the file inside an archive or a folder, where one alone holds the table.
-    sheets
-        The sheets that were read, by title; none where it is no spreadsheet.
-    rows
-        Rows that count.
-    scored
-        How many of them have a score; None where they are no reviews.
-    left_out
-        Rows that do not count.
-    sha256
-        SHA-256 of the bytes that were read, in hexadecimal, of an archive as a whole; of a folder of which several
-        files were read, that of the lines that ``sha256sum`` prints of these, sorted by name.
-    system
-        The name of the conference system that it is from; None where it is of none that is known.
-    header
-        The names of its columns.
-    options
-        Of a conference file: the keys and values that the command used.
-
-    Examples
-    --------
     >>> FileRead("scores.xlsx", ("Reviews",), 412, 409, (LeftOut(3, "in a hidden sheet"),)).words
     'scores.xlsx, sheet Reviews: 412 rows, 3 of them without a score (left out: 3 in a hidden sheet)'
     """
 
+    # Its name as it was given; behind a # the file inside an archive or a folder, where one alone holds the table
     file: str = ""
-    sheets: tuple[str, ...] = ()
-    rows: int = 0
-    scored: int | None = None
-    left_out: tuple[LeftOut, ...] = ()
+    sheets: tuple[str, ...] = ()  # The sheets that were read, by title; none where it is no spreadsheet
+    rows: int = 0  # Rows that count
+    scored: int | None = None  # How many of them have a score; None where they are no reviews
+    left_out: tuple[LeftOut, ...] = ()  # Rows that do not count
+    # SHA-256 of the bytes that were read, in hexadecimal, of an archive as a whole; of a folder of which several
+    # files were read, that of the lines that ``sha256sum`` prints of these, sorted by name
     sha256: str = ""
+    # The name of the conference system that it is from; None where it is of none that is known
     system: str | None = None
-    header: tuple[str, ...] = ()
-    options: tuple[tuple[str, str], ...] = ()
+    header: tuple[str, ...] = ()  # The names of its columns
+    options: tuple[tuple[str, str], ...] = ()  # Of a conference file: the keys and values that the command used
 
     def with_rows(self, rows: int, left_out: Iterable[LeftOut] = (), scored: int | None = None) -> FileRead:
         """Return the same file, once its rows are read; what is left out for one reason is added up."""

@@ -33,8 +33,6 @@ class Status(StrEnum):
 
     Members are written as ``OPTIMAL = "optimal", "proved to be the best"``.
 
-    Examples
-    --------
     >>> class Ending(Status):
     ...     GOOD = "good", "all went well"
     >>> Ending.GOOD, Ending.GOOD.text, Ending("good") is Ending.GOOD
@@ -56,21 +54,11 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far long work is; what every ``progress`` argument is called with.
+    """How far long work is; what every ``progress`` argument is called with."""
 
-    Parameters
-    ----------
-    seconds
-        Since the work began.
-    words
-        What is being done, or what was reached.
-    done
-        Share that is done, from 0 to 1; None where nobody can know.
-    """
-
-    seconds: float
-    words: str
-    done: float | None = None
+    seconds: float  # Since the work began
+    words: str  # What is being done, or what was reached
+    done: float | None = None  # Share that is done, from 0 to 1; None where nobody can know
 
 
 class Result(ABC):
@@ -134,13 +122,6 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: Backend | None = Non
 
     Columns of text and numbers together become text, too: data frames hold values of one kind in a column.
 
-    Raises
-    ------
-    InputError
-        If the backend is not one of :data:`Backend`, or not installed.
-
-    Examples
-    --------
     >>> frame_of({"item": ["p1", ("p", 2)]}, backend="pyarrow")["item"].to_pylist()
     ['p1', "('p', 2)"]
     """
@@ -226,18 +207,7 @@ class Plot(ABC):
         """The picture as SVG that stands alone, loads nothing, and follows the light or dark setting of the machine."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, whole or not at all.
-
-        Parameters
-        ----------
-        path
-            A name that ends with ``.svg``.
-
-        Raises
-        ------
-        InputError
-            If it ends otherwise, or cannot be written; what stood there before is still there.
-        """
+        """Write the picture to a file, whole or not at all."""
         if Path(path).suffix.lower() != ".svg":
             message = (
                 f"path: expected a name that ends with .svg, found {os.fspath(path)!r}; pictures are vectors, which "

@@ -28,11 +28,6 @@ def write_whole(path: str | os.PathLike[str], content: Content, *, private: bool
     The content goes to a new file in the same folder, which then takes the name, and the permissions of what stood
     there; a private one only its owner may read. Streams such as ``/dev/stdout``, and all that is no plain file, are
     written to directly.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written; what stood there before is still there.
     """
     with _refused(path):
         data = _parts(content)
@@ -52,11 +47,6 @@ def write_together(folder: str | os.PathLike[str], files: Mapping[str, Content])
     """Write files that belong together: never new ones beside old ones, whenever this ends.
 
     All are complete before the first takes its name, and those that stood there are gone by then.
-
-    Raises
-    ------
-    InputError
-        If they cannot be written; what stood there before is still there.
     """
     with _refused(folder):
         os.makedirs(folder, exist_ok=True)

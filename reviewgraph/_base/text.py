@@ -29,17 +29,6 @@ SHOWN = 40
 def counted(count: int, one: str, many: str = "") -> str:
     """Return a number and its noun, in the singular where there is one.
 
-    Parameters
-    ----------
-    count
-        How many.
-    one
-        The noun for one.
-    many
-        The noun for any other number; by default ``one`` with an "s".
-
-    Examples
-    --------
     >>> counted(1, "paper"), counted(1200, "paper"), counted(0, "piece has", "pieces have")
     ('1 paper', '1,200 papers', '0 pieces have')
     """
@@ -88,15 +77,6 @@ def shortened(name: str) -> str:
 def visible(text: str, but: str = "") -> str:
     r"""Return a text in which what steers a terminal stands as a picture or a number, and does nothing.
 
-    Parameters
-    ----------
-    text
-        Any text.
-    but
-        Characters that are meant, such as the end of a line; none by default.
-
-    Examples
-    --------
     >>> visible("ann\x1b[2J"), visible("\x9b\u202e"), visible("a\nb", but="\n")
     ('ann␛[2J', '\\x9b\\u202e', 'a\nb')
     """
@@ -127,22 +107,6 @@ N = TypeVar("N", bound=Named)
 def named(known: Iterable[N], name: object, argument: str) -> N:
     """Return the one that bears a name.
 
-    Parameters
-    ----------
-    known
-        Objects of different names.
-    name
-        As the user gave it.
-    argument
-        What the message calls the argument.
-
-    Raises
-    ------
-    InputError
-        If none bears the name; the message lists the names.
-
-    Examples
-    --------
     >>> from reviewgraph.graph.levels import LEVELS
     >>> named(LEVELS, "double", "level").term
     'doubly connected'
@@ -172,8 +136,6 @@ def terminal_width() -> int:
 def folded(line: str, width: int) -> list[str]:
     """Return a line as lines of a width, later ones below the words of the first.
 
-    Examples
-    --------
     >>> folded("  +0.40  ann gave 9, counts as 8.5", 24)
     ['  +0.40  ann gave 9,', '         counts as 8.5']
     """
@@ -198,20 +160,6 @@ def text_table(
 ) -> list[str]:
     """Return a table in columns, one line a row.
 
-    Parameters
-    ----------
-    header
-        Names of the columns.
-    rows
-        Cells.
-    text
-        Positions of the columns that stand to the left and are cut where the table is too wide, the widest first, but
-        never so far that two different cells of a column look the same; the others, numbers, stand to the right.
-    width
-        Columns there are; by default those of the terminal.
-
-    Examples
-    --------
     >>> text_table(["paper", "rank"], [["p1", "10"], ["p2 On the comparison", "9"]], text=[0], width=16)
     ['paper       rank', 'p1            10', 'p2 On the…     9']
     """

@@ -52,21 +52,7 @@ def page(
     *,
     certain: bool = False,
 ) -> str:
-    """Return the whole page.
-
-    Parameters
-    ----------
-    structure
-        What the table promises if all its reviews arrive.
-    as_of_now
-        The same for the reviews that have scores, where some have and some have not.
-    scored
-        Doubly connected components by the scores themselves, where there are scores.
-    violations
-        What is broken of conflicts, loads and demands, where that was looked at.
-    certain
-        Whether the scores themselves make all papers comparable for certain; false by default.
-    """
+    """Return the whole page."""
     lines = [
         *unlisted(structure.reviews),
         *(f"{words}." for words in today(structure, as_of_now, violations)),
@@ -122,15 +108,7 @@ def verdicts(structure: Structure, as_of_now: Structure | None = None) -> list[s
 
 
 def verdict(structure: Structure, *, late: bool = False) -> str:
-    """Return what a chair may say of these reviews, in one or two sentences.
-
-    Parameters
-    ----------
-    structure
-        Of the reviews.
-    late
-        Whether others are still to come, so that papers without a review may have reviewers; false by default.
-    """
+    """Return what a chair may say of these reviews, in one or two sentences."""
     n_items, of = structure.reviews.n_items, of_this_file(structure.reviews)
     missing = f"{counted(structure.degrees_of_freedom, 'link')} missing (degrees of freedom)"
     if structure.level is not None:

@@ -61,19 +61,6 @@ def repeat_union(
 ) -> Closure:
     """Merge components while their covers share items: two for Repeat-Union2, one for Repeat-Union.
 
-    Parameters
-    ----------
-    rows
-        The items of each reviewer.
-    shared
-        How many items two covers must share.
-    class_of
-        The class of each item; shared items count once per class. By default every item is a class of its own.
-    joined
-        Pairs of reviewers who belong together whatever they share.
-
-    Examples
-    --------
     Ann and Bob share two papers; Cleo shares one with each of them, and so two with their component.
 
     >>> found = repeat_union({"ann": "pqr", "bob": "qrs", "cleo": "ps", "dan": "s"})

@@ -68,15 +68,6 @@ def _places(
 def exact_diagonal(matrix: Matrix, weight: FloatArray, basis: FloatArray | None = None) -> FloatArray:
     """Diagonal of ``(diag(weight) - A A^T + B B^T)^-1``; NaN throughout where it is not positive definite.
 
-    Parameters
-    ----------
-    matrix
-        A, shape (N, K).
-    weight
-        Shape (N,).
-    basis
-        B, shape (N, L); none by default.
-
     >>> exact_diagonal(np.array([[1.0], [0.0]]), np.array([2.0, 2.0])).round(3).tolist()
     [1.0, 0.5]
     >>> exact_diagonal(np.array([[1.0], [1.0]]), np.array([1.0, 1.0])).tolist()
@@ -110,19 +101,7 @@ def _inverted_by_lapack(whole: FloatArray) -> FloatArray:
 
 
 def solve(matrix: Matrix, weight: FloatArray, target: FloatArray, most_steps: int = MOST_STEPS) -> FloatArray:
-    """Solve ``(diag(weight) - A A^T) x = target`` by conjugate gradients, all columns at once.
-
-    Parameters
-    ----------
-    matrix
-        A, shape (N, K).
-    weight
-        Shape (N,); also the preconditioner.
-    target
-        Shape (N, P), each column in the range of the matrix.
-    most_steps
-        1,000 by default; each takes time linear in the entries of A, times P. ``target^T x`` grows with every step.
-    """
+    """Solve ``(diag(weight) - A A^T) x = target`` by conjugate gradients, all columns at once."""
     transposed = matrix.T if isinstance(matrix, np.ndarray) else matrix.T.tocsr()
     weight = weight[:, np.newaxis]
     nothing = np.zeros(target.shape[1])
@@ -145,21 +124,12 @@ def solve(matrix: Matrix, weight: FloatArray, target: FloatArray, most_steps: in
 
 
 class Effort(NamedTuple):
-    """How carefully variances are estimated where they cannot be worked out.
+    """How carefully variances are estimated where they cannot be worked out."""
 
-    Parameters
-    ----------
-    exact_up_to
-        Items up to which the matrix is inverted: exact, in O(N^3).
-    probes
-        Beyond; the relative error of a variance is near 1 / sqrt(probes), that of a standard error half of it.
-    steps
-        Most steps of conjugate gradients: with fewer than it takes, the sum of variances is a lower bound.
-    """
-
-    exact_up_to: int
+    exact_up_to: int  # Items up to which the matrix is inverted: exact, in O(N^3)
+    # Beyond; the relative error of a variance is near 1 / sqrt(probes), that of a standard error half of it
     probes: int
-    steps: int
+    steps: int  # Most steps of conjugate gradients: with fewer than it takes, the sum of variances is a lower bound
 
 
 THOROUGH = Effort(EXACT_UP_TO, 96, 1000)
@@ -181,33 +151,8 @@ def error_variances(
 
     To first order in the noise, and relative to the shift and the scale of all qualities, which no scores reveal.
 
-    Parameters
-    ----------
-    reviewer, item
-        Codes, shape (E,), from 0 without gaps; together they must be recoverable, else some variances are infinite.
-    quality
-        The qualities at which it is linearised, shape (N,). None where reviewers differ in severity only: then P_j
-        projects on span(1), the variances are exact and relative to the shift alone, and a connected graph suffices.
-    rng
-        For the probes, where the diagonal is estimated; seed 0 by default.
-    sloped
-        Shape (M,): whether the slope of a reviewer is unknown (of all by default). Of the others P_j projects on
-        span(1); where there are any, they fix the scale, and variances are relative to the shift alone.
-    effort
-        By default exact up to 2,000 items, and beyond 96 probes, which estimate each variance to about 10 %.
-
-    Returns
-    -------
-    FloatArray
-        Shape (N,); NaN throughout where the matrix has further null vectors, as for qualities that line up by
-        coincidence.
-
-    Notes
-    -----
     Takes O(N^3) where it is exact, O(E) for each step of conjugate gradients beyond.
 
-    Examples
-    --------
     >>> reviewer, item = np.repeat([0, 1, 2, 3], 3), np.tile([0, 1, 2], 4)
     >>> error_variances(reviewer, item, np.array([0.0, 1.0, 3.0])).round(3).tolist()
     [0.071, 0.161, 0.018]

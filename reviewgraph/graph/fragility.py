@@ -178,21 +178,12 @@ DRAWN = 10e-6
 
 @dataclass(frozen=True)
 class Kept:
-    """How likely a level is kept.
+    """How likely a level is kept."""
 
-    Parameters
-    ----------
-    level
-        Its name.
-    probability
-        Share of the draws of losses after which it holds for all items.
-    standard_error
-        Of that share: half the width of Wilson's interval of one standard error to either side, above 0 also where all
-        draws agree.
-    """
-
-    level: str
-    probability: float
+    level: str  # Its name
+    probability: float  # Share of the draws of losses after which it holds for all items
+    # Of that share: half the width of Wilson's interval of one standard error to either side, above 0 also where
+    # all draws agree
     standard_error: float
 
 
@@ -311,18 +302,10 @@ QUICK = 300
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """What losses would do to a table.
+    """What losses would do to a table."""
 
-    Parameters
-    ----------
-    fragile
-        Whose loss lowers the highest level that holds; None where it was not looked for.
-    keeps
-        How likely each level is kept; None where no probability was given.
-    """
-
-    fragile: Fragile | None
-    keeps: Keeps | None
+    fragile: Fragile | None  # Whose loss lowers the highest level that holds; None where it was not looked for
+    keeps: Keeps | None  # How likely each level is kept; None where no probability was given
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is known, by the keys of the command's ``--json``; None where it was not looked for."""
@@ -338,19 +321,7 @@ def losses_of(
     look: bool | None = None,
     missing: float | Mapping[Label, float] | None = None,
 ) -> Losses:
-    """Look for fragile reviewers and reviews, and simulate losses.
-
-    Parameters
-    ----------
-    reviews
-        Who reviews what.
-    level
-        The highest level that holds, or None.
-    look
-        Whether fragile ones are looked for; by default in tables of at most :data:`QUICK` reviews.
-    missing
-        The probability that a review fails to arrive, as :func:`reviewgraph.keeps` takes it; none by default.
-    """
+    """Look for fragile reviewers and reviews, and simulate losses."""
     wanted = reviews.n_reviews <= QUICK if look is None else look
     return Losses(
         fragile(reviews, level or LEVELS[-1].name) if wanted else None,
@@ -421,11 +392,6 @@ def critical_reviewers(reviews: Reviews, clock: Clock | None = None) -> IntArray
     """Return the reviewers without whom no doubly connected component covers all items, ascending codes.
 
     Where none covers them with everybody, nothing is critical. Time as :func:`critical_reviews`.
-
-    Raises
-    ------
-    TimeOver
-        If the clock is over before they are known.
     """
     return _critical(reviews, Units(reviews.reviewer_start, np.arange(reviews.n_reviews)), clock or Clock(None))
 
@@ -435,11 +401,6 @@ def critical_reviews(reviews: Reviews, clock: Clock | None = None) -> IntArray:
 
     Where none covers them with all, nothing is critical. Certificates clear most reviews in O(E log E) each;
     those left, c say, enter O(log c) times each, and what they join is joined again each time, O(c E) joins at worst.
-
-    Raises
-    ------
-    TimeOver
-        If the clock is over before they are known.
     """
     row = np.arange(reviews.n_reviews + 1)
     return _critical(reviews, Units(row, row[:-1]), clock or Clock(None))

@@ -56,43 +56,25 @@ class Findings(Protocol):
 
 
 class Level(ABC):
-    """What may be said of comparing items, given who reviews what. More reviews never harm a level.
+    """What may be said of comparing items, given who reviews what. More reviews never harm a level."""
 
-    Attributes
-    ----------
-    name
-        What commands, JSON and arguments call it.
-    term
-        The term of the field.
-    words
-        What a chair may say of the papers: "the papers are ...".
-    differ
-        How reviewers may differ for it to hold.
-    shared
-        Items that two groups of reviewers must share to become one.
-    heeds_ties
-        Whether tied scores count less than scores that differ.
-    outlives
-        Whether it is about what any one loss leaves; then it is asked of who reviews what alone, never of scores.
-    grouped
-        Whether groups of reviewers who share that many items are what a plan lets grow; false where only blocks tell.
-    finder, target, aim, verifier
-        Parts that lie elsewhere, as ``"module:name"`` or the object itself; None, by default, takes a general way.
-        ``finder`` has ``holds``, ``critical_reviewers`` and ``critical_reviews`` of a table of reviews; without it one
-        loss after the other is tried. ``target`` is a class derived from ``planner._plans.target.Target``, and
-        ``aim`` from ``planner._assign.levels.Aim``; without them searches go by :meth:`holds`. ``verifier``
-        is a test of a :class:`reviewgraph.verify.graphs.Table` that shares no code with :meth:`holds`; without it
-        ``reviewgraph verify`` takes the level on trust.
-    """
-
-    name: ClassVar[str]
-    term: ClassVar[str]
-    words: ClassVar[str]
-    differ: ClassVar[str]
-    shared: ClassVar[int]
-    heeds_ties: ClassVar[bool] = False
+    name: ClassVar[str]  # What commands, JSON and arguments call it
+    term: ClassVar[str]  # The term of the field
+    words: ClassVar[str]  # What a chair may say of the papers: "the papers are ..."
+    differ: ClassVar[str]  # How reviewers may differ for it to hold
+    shared: ClassVar[int]  # Items that two groups of reviewers must share to become one
+    heeds_ties: ClassVar[bool] = False  # Whether tied scores count less than scores that differ
+    # Whether it is about what any one loss leaves; then it is asked of who reviews what alone, never of scores
     outlives: ClassVar[bool] = False
+    # Whether groups of reviewers who share that many items are what a plan lets grow; false where only blocks
+    # tell
     grouped: ClassVar[bool] = True
+    # Parts that lie elsewhere, as ``"module:name"`` or the object itself; None, by default, takes a general way.
+    # ``finder`` has ``holds``, ``critical_reviewers`` and ``critical_reviews`` of a table of reviews; without it
+    # one loss after the other is tried. ``target`` is a class derived from ``planner._plans.target.Target``, and
+    # ``aim`` from ``planner._assign.levels.Aim``; without them searches go by :meth:`holds`. ``verifier`` is a
+    # test of a :class:`reviewgraph.verify.graphs.Table` that shares no code with :meth:`holds`; without it
+    # ``reviewgraph verify`` takes the level on trust.
     finder: ClassVar[Any] = None
     target: ClassVar[Any] = None
     aim: ClassVar[Any] = None
@@ -104,30 +86,10 @@ class Level(ABC):
 
     @abstractmethod
     def verdict(self, papers: str, groups: str, missing: str) -> str:
-        """Return what a chair may say where this is the highest level that holds.
-
-        Parameters
-        ----------
-        papers
-            "All 7 papers are".
-        groups
-            How many doubly connected components there are.
-        missing
-            How many links are missing.
-        """
+        """Return what a chair may say where this is the highest level that holds."""
 
     def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
-        """Whether the level holds as far as a table larger than memory tells; None, by default, where it does not.
-
-        Parameters
-        ----------
-        pieces
-            How many connected components there are.
-        missing
-            Links that are missing at least.
-        covered
-            Whether some doubly connected component is known to cover all items.
-        """
+        """Whether the level holds as far as a table larger than memory tells; None, by default, where it does not."""
         return None
 
     def part(self, which: str) -> Any:
@@ -328,20 +290,6 @@ def described() -> str:
 def level_named(name: str, argument: str = "level") -> Level:
     """Return the level of a name.
 
-    Parameters
-    ----------
-    name
-        One of :data:`ALL_NAMES`.
-    argument
-        What the message calls the argument.
-
-    Raises
-    ------
-    InputError
-        If no level bears the name.
-
-    Examples
-    --------
     >>> level_named("double").words
     'comparable for certain'
     """

@@ -125,20 +125,7 @@ class Learned:
 
 
 def learned_from(reviews: ReviewsLike, n_draws: int = 1000, seed: int = 0) -> Learned:
-    """Return what the posterior of the scores says.
-
-    Parameters
-    ----------
-    reviews
-        With scores.
-    n_draws, seed
-        Joint draws of the qualities, 1,000 by default, and their seed.
-
-    Raises
-    ------
-    InputError
-        If there are no scores, or no calibration is installed.
-    """
+    """Return what the posterior of the scores says."""
     reviews = as_reviews(reviews)
     if not reviews.scored.any():
         message = "reviews: expected scores to learn from, found planned reviews only"
@@ -208,25 +195,13 @@ def expected_errors(
 
 
 def assumptions_like(reviews: ReviewsLike) -> Assumptions:
-    """Return what the scores of a table say of noise, severity, stretch and the spread of qualities.
-
-    Raises
-    ------
-    InputError
-        If there are no scores, or no calibration is installed.
-    """
+    """Return what the scores of a table say of noise, severity, stretch and the spread of qualities."""
     reviews = as_reviews(reviews)
     return learned_from(reviews, n_draws=0).assumptions
 
 
 def assumed(like: ReviewsLike | None, assumptions: Assumptions | None) -> Assumptions:
-    """Return the assumptions given, those learned from a table, or the default ones.
-
-    Raises
-    ------
-    InputError
-        If both are given, or nothing can be learned from the table.
-    """
+    """Return the assumptions given, those learned from a table, or the default ones."""
     if like is None:
         return assumptions or Assumptions()
     if assumptions is not None:
@@ -244,13 +219,6 @@ def average_errors(reviews: ReviewsLike, assumptions: Assumptions | None = None)
 
     A reviewer's severity and stretch are noise there: n reviews leave the variance ``1 / (1 + n / w)``, w that of a
     single score.
-
-    Parameters
-    ----------
-    reviews
-        Who reviews what.
-    assumptions
-        As in :func:`expected_errors`.
 
     >>> from reviewgraph import Reviews
     >>> average_errors(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).round(2).tolist()
@@ -270,21 +238,7 @@ def expected_variances(
     rng: np.random.Generator | None = None,
     exact_up_to: int = EXACT_UP_TO,
 ) -> FloatArray:
-    """Return expected posterior variances, shape (n_items,), in units of the variance of qualities.
-
-    Parameters
-    ----------
-    reviewer, item
-        Codes, shape (E,).
-    n_items
-        N, items without a review included.
-    assumptions
-        Noise, severity and stretch.
-    rng
-        For qualities and probes; seed 0 by default.
-    exact_up_to
-        Items up to which the matrix is inverted.
-    """
+    """Return expected posterior variances, shape (n_items,), in units of the variance of qualities."""
     if not n_items:
         return np.zeros(0)
     rng = rng or np.random.default_rng(0)
@@ -304,15 +258,6 @@ def information(
     reviewer: IntArray, item: IntArray, quality: FloatArray, assumptions: Assumptions
 ) -> tuple[Matrix, FloatArray]:
     """Return A (N, 2 M) and weight (N,) with ``diag(weight) - A A^T = I + sum_j V_j^-1``, the posterior precision.
-
-    Parameters
-    ----------
-    reviewer, item
-        Codes, shape (E,).
-    quality
-        Shape (N,): about which is linearised.
-    assumptions
-        Noise, severity and stretch.
 
     >>> few = Assumptions(noise=1.0, severity=1.0, stretch=0.0)
     >>> A, weight = information(np.array([0, 0]), np.array([0, 1]), np.zeros(2), few)
@@ -392,15 +337,6 @@ def expected_share(variance: FloatArray, n: int) -> float:
     with t and u the cuts above which n means and n qualities are expected. The errors of two items are taken as
     independent, and so are the cuts of the qualities drawn: the share comes out a little high for n below 10.
 
-    Parameters
-    ----------
-    variance
-        v, shape (N,): expected posterior variances in units of the variance of qualities, 0 to 1.
-    n
-        How many are selected, 1 to N.
-
-    Examples
-    --------
     >>> round(expected_share(np.full(100, 0.5), 10), 2), round(expected_share(np.zeros(100), 10), 2)
     (0.47, 1.0)
     """
@@ -443,24 +379,12 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """Expected errors of the items of a table, all its reviews having scores.
+    """Expected errors of the items of a table, all its reviews having scores."""
 
-    Parameters
-    ----------
-    structure
-        What the table promises without noise.
-    assumptions
-        Of noise, severity, stretch and the spread of qualities.
-    n_selected
-        How many of the best will be selected.
-    variance
-        Shape (N,): expected posterior variances in units of the variance of qualities.
-    """
-
-    structure: Structure
-    assumptions: Assumptions
-    n_selected: int
-    variance: FloatArray
+    structure: Structure  # What the table promises without noise
+    assumptions: Assumptions  # Of noise, severity, stretch and the spread of qualities
+    n_selected: int  # How many of the best will be selected
+    variance: FloatArray  # Shape (N,): expected posterior variances in units of the variance of qualities
 
     @property
     def error(self) -> FloatArray:
@@ -565,17 +489,6 @@ def one_more(variance: FloatArray, noise: float) -> FloatArray:
 def outlook_of(structure: Structure, assumptions: Assumptions, n_selected: int | None = None) -> Outlook:
     """Return what to expect of a table's scores, in time near-linear in its reviews.
 
-    Parameters
-    ----------
-    structure
-        Of the table, all its reviews counting.
-    assumptions
-        Of the scores.
-    n_selected
-        How many of the best will be selected: a tenth of the items by default, at least one.
-
-    Examples
-    --------
     >>> from reviewgraph import Reviews
     >>> from reviewgraph.graph.precision import Assumptions
     >>> from reviewgraph.graph.structure import structure_of
@@ -617,25 +530,8 @@ def mean_information(load: IntArray, assumptions: Assumptions) -> tuple[FloatArr
     mean, normal of variance 1 / k, and its sum of squares about the mean, chi-squared with k - 1 degrees of freedom
     and independent of the mean: both traces are integrals over two numbers.
 
-    Parameters
-    ----------
-    load
-        Items of each reviewer, shape (M,).
-    assumptions
-        Noise, severity and stretch, in units of the spread of qualities.
-
-    Returns
-    -------
-    tuple of FloatArray
-        w and c, shape (M,), in units of one over the squared spread of qualities; both 0 where the load is 0, and
-        equal where it is 1.
-
-    Notes
-    -----
     Takes O(M) and one quadrature for each distinct load.
 
-    Examples
-    --------
     Of severities a reviewer says nothing by differences, and little by her sum:
 
     >>> from reviewgraph.graph.precision import Assumptions

@@ -42,21 +42,11 @@ class Violated(NamedTuple):
 
 @dataclass(frozen=True)
 class Violations:
-    """What an assignment breaks; None stands for what was not asked.
+    """What an assignment breaks; None stands for what was not asked."""
 
-    Parameters
-    ----------
-    conflicts
-        Reviews that are conflicts, as (reviewer, item).
-    over_load
-        Reviewers with more reviews than their load.
-    short
-        Items with fewer reviews than they need.
-    """
-
-    conflicts: tuple[tuple[Label, Label], ...] | None = None
-    over_load: tuple[Violated, ...] | None = None
-    short: tuple[Violated, ...] | None = None
+    conflicts: tuple[tuple[Label, Label], ...] | None = None  # Reviews that are conflicts, as (reviewer, item)
+    over_load: tuple[Violated, ...] | None = None  # Reviewers with more reviews than their load
+    short: tuple[Violated, ...] | None = None  # Items with fewer reviews than they need
 
     def to_dict(self) -> dict[str, Any]:
         """Return lists of objects, null for what was not asked."""
@@ -130,29 +120,6 @@ def violations_of(
 ) -> Violations:
     """Return what reviews break of conflicts, loads and demands.
 
-    Parameters
-    ----------
-    reviews
-        The table.
-    conflicts
-        (reviewer, item) pairs that may not be.
-    load
-        Most reviews of a reviewer: one number, or one by reviewer; None and those left out are not limited.
-    demand
-        Fewest reviews of an item likewise.
-
-    Raises
-    ------
-    InputError
-        If none of the labels is in the reviews.
-
-    Warns
-    -----
-    LabelWarning
-        If some are not.
-
-    Examples
-    --------
     >>> from reviewgraph import Reviews
     >>> found = violations_of(Reviews.from_pairs([("ann", 1), ("ann", 2)]), conflicts=[("ann", 2)], load=1, demand=2)
     >>> found.conflicts, found.over_load[0].limit, len(found.short)

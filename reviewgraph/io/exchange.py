@@ -119,13 +119,7 @@ def rows(reviews: Reviews) -> list[tuple[Label, Label, float | None]]:
 
 
 def refuse_equal_labels(reviews: Reviews) -> None:
-    """Refuse labels that are different here and equal as dictionary keys, which nodes of networkx are.
-
-    Raises
-    ------
-    InputError
-        Naming the two labels.
-    """
+    """Refuse labels that are different here and equal as dictionary keys, which nodes of networkx are."""
     for labels, side in ((reviews.reviewers, "reviewers"), (reviews.items, "items")):
         if len(set(labels)) < len(labels):
             first: dict[Label, Label] = {}

@@ -97,33 +97,6 @@ def match_pairs(
 ) -> tuple[IntArray, IntArray]:
     """Return reviewer and item code of each pair among known labels, -1 where one is unknown.
 
-    Parameters
-    ----------
-    pairs
-        Codes and labels of their own.
-    reviewers, items
-        The known labels in the order of their codes.
-    name
-        The file or argument, for messages.
-    unknown
-        What becomes of rows with an unknown label where others match: by default they are warned of; ``refused`` if all
-        must match; ``expected`` and ``new`` if nothing is to be said, but of labels that are a known one written
-        otherwise. Rows none of which match are refused, but if labels may be new.
-    where
-        What messages call the table of known labels: the reviews by default.
-
-    Raises
-    ------
-    InputError
-        If no pair matches, labels match as text only, or one does not match where all must.
-
-    Warns
-    -----
-    LabelWarning
-        If a part of the pairs does not match.
-
-    Examples
-    --------
     >>> from reviewgraph.formats.columns import Columns
     >>> pairs = Columns(np.array([0, 1]), np.array([0, 0]), ["Ann", "Bob"], ["p1"])
     >>> match_pairs(pairs, ["ann", "bob"], ["p1"], "conflicts")
@@ -157,31 +130,6 @@ def match_labels(
 ) -> IntArray:
     """Return the code of each label among known ones, -1 where it is unknown; refuses and warns as for pairs.
 
-    Parameters
-    ----------
-    labels
-        One a row.
-    known
-        In the order of their codes.
-    name, role
-        The file or argument, and what the labels are, ``reviewer`` or ``paper``, for messages.
-    other
-        Known labels of the other role, which may stand here by mistake.
-    unknown, where
-        As in :func:`match_pairs`.
-
-    Raises
-    ------
-    InputError
-        As :func:`match_pairs`.
-
-    Warns
-    -----
-    LabelWarning
-        As :func:`match_pairs`.
-
-    Examples
-    --------
     >>> match_labels(["b", "a"], ["a", "b"], "capacity", "reviewer").tolist()
     [1, 0]
     """
@@ -207,22 +155,12 @@ def _numbered(known: Iterable[Label]) -> Mapping[Label, int]:
 
 
 class Mismatch(NamedTuple):
-    """Rows with unknown labels, one ``kind`` each, in a file or argument.
+    """Rows with unknown labels, one ``kind`` each, in a file or argument."""
 
-    Parameters
-    ----------
-    name, kind, where
-        The file or argument, what a row is, and the table of known labels, for messages.
-    sides
-        The columns of the rows.
-    unknown
-        Which rows have an unknown label.
-    """
-
-    name: str
+    name: str  # The file or argument, what a row is, and the table of known labels, for messages
     kind: str
-    sides: tuple[Side, ...]
-    unknown: BoolArray
+    sides: tuple[Side, ...]  # The columns of the rows
+    unknown: BoolArray  # Which rows have an unknown label
     where: str
 
     @property

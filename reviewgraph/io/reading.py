@@ -486,23 +486,13 @@ _ROLES = (REVIEWER, ITEM, SUBMITTED_AT, ASKED_AT)
 
 
 class Dates(NamedTuple):
-    """What exports say of when: one entry a row.
+    """What exports say of when: one entry a row."""
 
-    Parameters
-    ----------
-    reviewers, items
-        Labels.
-    submitted, asked
-        Seconds since 1970; NaN where the row has none.
-    knows
-        Whether the row is of a file that says when, of every review in it.
-    """
-
-    reviewers: list[str]
+    reviewers: list[str]  # Labels
     items: list[str]
-    submitted: FloatArray
+    submitted: FloatArray  # Seconds since 1970; NaN where the row has none
     asked: FloatArray
-    knows: BoolArray
+    knows: BoolArray  # Whether the row is of a file that says when, of every review in it
 
     @property
     def last(self) -> float:
@@ -521,13 +511,7 @@ def read_dates(
     format: str | None = None,  # noqa: A002 (as the option is called)
     merge: Merge | None = None,
 ) -> Dates:
-    """Read when reviews were asked for and submitted, from the files that :func:`reviewgraph.read_reviews` reads.
-
-    Raises
-    ------
-    InputError
-        If no file has a column of dates, none of them holds a date, or a cell of one is none.
-    """
+    """Read when reviews were asked for and submitted, from the files that :func:`reviewgraph.read_reviews` reads."""
     wanted, problems = dict(columns or {}), Problems()
     given = {path: columns_of(wanted, path) for path in paths}
     files = [open_table(path, _ROLES, own, _quiet, kind="reviews", format=format) for path, own in given.items()]
@@ -588,17 +572,6 @@ def late_people(reviews: Reviews, dates: Dates, end: float) -> list[Label]:
     A review is owed where an export says when reviews are submitted, and of this one it does not, though it has no
     score. One that was asked for after the moment is not owed yet.
 
-    Parameters
-    ----------
-    reviews
-        The table.
-    dates
-        What exports know of when.
-    end
-        The moment, in seconds since 1970.
-
-    Examples
-    --------
     >>> from reviewgraph import Reviews
     >>> table = Reviews.from_pairs([("ann", "p", 2.0), ("ann", "q"), ("bob", "p")])
     >>> when, never = np.array([5, np.nan, np.nan]), np.full(3, np.nan)

@@ -180,24 +180,6 @@ def _shown(value: Any) -> str:
 def stated_rules(caller: str, rules: Rules | None, given: Mapping[str, Any], heeded: Collection[str]) -> Rules:
     """Return the rules of a call: an object, keywords of the same names, or both where no rule stands in both.
 
-    Parameters
-    ----------
-    caller
-        The function, for messages.
-    rules, given
-        The object, and the keywords.
-    heeded
-        The rules that the function knows.
-
-    Raises
-    ------
-    TypeError
-        If a keyword is not the name of a rule that the function knows.
-    InputError
-        If a rule stands in both, or the object has one that the function does not know.
-
-    Examples
-    --------
     >>> stated_rules("assign", Rules(load=5), {"demand": 3}, ["demand", "load"])
     Rules(demand=3, load=5)
     """

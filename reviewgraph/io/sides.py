@@ -39,22 +39,6 @@ _TRIPLES = "a mapping (reviewer, item) -> number, triples, or a data frame with 
 def pairs_of(given: Pairs, name: str, spellings: Spellings | None = None) -> Columns:
     """Return pairs as codes: from pairs, a mapping, a data frame, codes or reviews.
 
-    Parameters
-    ----------
-    given
-        The keys of a mapping are (reviewer, item), or reviewers, and then its values several items each.
-    name
-        The argument, for messages.
-    spellings
-        How labels are spelled that are known; by default they stay as they are. So it is in the functions below.
-
-    Raises
-    ------
-    InputError
-        If it is something else, or a label is null; the message begins with ``name``.
-
-    Examples
-    --------
     >>> pairs_of([("b", "p"), ("a", "p")], "conflicts").reviewer.tolist()
     [0, 1]
     >>> pairs_of({"a": ["p", "q"]}, "conflicts").items
@@ -81,24 +65,6 @@ def pairs_of(given: Pairs, name: str, spellings: Spellings | None = None) -> Col
 def numbered_pairs(given: Numbered, name: str, role: Role, spellings: Spellings | None = None) -> Columns:
     """Return pairs with a number each: from a mapping, triples, a Series over pairs, a data frame, or codes.
 
-    Parameters
-    ----------
-    given
-        ``{(reviewer, item): number}``, (reviewer, item, number) rows, or a table of them. None is NaN.
-    name
-        The argument, for messages.
-    role
-        Which column of a data frame has the numbers.
-    spellings
-        As in :func:`pairs_of`.
-
-    Raises
-    ------
-    InputError
-        If it is something else, or what should be a number is none.
-
-    Examples
-    --------
     >>> numbered_pairs([("a", "p", 0.5)], "affinity", Role("affinity")).score.tolist()
     [0.5]
     """
@@ -122,13 +88,6 @@ def numbered_pairs(given: Numbered, name: str, role: Role, spellings: Spellings 
 def by_label(given: Valued, name: str, label: Role, value: Role, spellings: Spellings | None = None) -> dict[Any, Any]:
     """Return a value by label: from a mapping, a Series indexed by label, a data frame, or (label, value) pairs.
 
-    Raises
-    ------
-    InputError
-        If it is something else, or a label is null or stands twice.
-
-    Examples
-    --------
     >>> import pandas
     >>> by_label(pandas.Series([2, 0], index=["a", "b"]), "capacity", REVIEWER, Role("spare"))
     {'a': 2, 'b': 0}
@@ -155,26 +114,6 @@ def labels_of(
 ) -> list[Any]:
     """Return labels: from anything that lists them, a Series, or a data frame with a column of them.
 
-    Parameters
-    ----------
-    given
-        Labels. Where a mapping or an indexed Series says True or False of each, those of True.
-    name
-        The argument, for messages.
-    label
-        What the labels are.
-    chosen
-        A column of a data frame that may say of whom it is true; by default all are meant.
-    spellings
-        As in :func:`pairs_of`.
-
-    Raises
-    ------
-    InputError
-        If it is something else, or a label is null.
-
-    Examples
-    --------
     >>> labels_of({"a": True, "b": False}, "senior", REVIEWER), labels_of(["a", "b"], "gone", REVIEWER)
     (['a'], ['a', 'b'])
     """
@@ -355,26 +294,6 @@ def gone_of(given: Any, spellings: Spellings | None = None) -> Gone:
 def without_gone(reviews: Reviews, given: Any) -> Reviews:
     """Return reviews without the planned ones of people who are gone; scores that are there stay.
 
-    Parameters
-    ----------
-    reviews
-        The table.
-    given
-        Reviewers, or (reviewer, item) pairs, who will not deliver. Reviewers who have no review left are no reviewers
-        of the table any more.
-
-    Raises
-    ------
-    InputError
-        If none of them is in the reviews.
-
-    Warns
-    -----
-    LabelWarning
-        If some are not.
-
-    Examples
-    --------
     >>> table = Reviews.from_pairs([("ann", 1, 2.0), ("ann", 2), ("bob", 1), ("bob", 2)])
     >>> without_gone(table, ["ann", "bob"]).to_dict()
     {'reviewer': ['ann'], 'item': [1], 'score': [2.0]}

@@ -507,25 +507,6 @@ ReviewsLike: TypeAlias = "Reviews | IntoDataFrame"
 def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
     """Return reviews as they are, and a data frame as :meth:`Reviews.from_frame` reads it.
 
-    Parameters
-    ----------
-    given
-        Reviews, or a data frame with columns named as in files.
-    name
-        The argument, for messages.
-
-    Raises
-    ------
-    InputError
-        If it is neither, or the data frame does not tell which columns are meant.
-
-    Warns
-    -----
-    ColumnWarning
-        If the data frame has several columns for the reviewer or the item, of which the best known was taken.
-
-    Examples
-    --------
     >>> import pandas
     >>> as_reviews(pandas.DataFrame({"reviewer": ["ann", "bob"], "paper": [1, 1], "score": [3, 4]}))
     <Reviews: 2 reviewers, 1 item, 2 reviews>
@@ -548,15 +529,6 @@ def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
 def review_of_rows(given: ReviewsLike | Any, reviews: Reviews) -> IntArray:
     """Return which review each row of what was passed is: arrays beside it are in the order of its rows.
 
-    Parameters
-    ----------
-    given
-        Reviews, or a data frame.
-    reviews
-        What :func:`as_reviews` made of it.
-
-    Examples
-    --------
     >>> import pandas
     >>> frame = pandas.DataFrame({"reviewer": ["bob", "ann"], "paper": [1, 1]})
     >>> review_of_rows(frame, as_reviews(frame)).tolist()

@@ -39,11 +39,6 @@ def table_rows(
 
     They are sorted by (reviewer, item), all pairs distinct, and read-only. Parameters and what is refused are those of
     :meth:`reviewgraph.Reviews.from_codes`.
-
-    Raises
-    ------
-    InputError, DuplicateReview
-        As there.
     """
     left, right = whole_codes(reviewer, "reviewer"), whole_codes(item, "item")
     if duplicates not in get_args(Duplicates):
@@ -87,13 +82,7 @@ def order_of_pairs(reviewer: IntArray | CodeArray, item: IntArray | CodeArray) -
 
 
 def whole_codes(codes: npt.ArrayLike, what: str) -> IntArray:
-    """Return codes as a vector of whole numbers.
-
-    Raises
-    ------
-    InputError
-        If they are of another kind: what is not whole stands for nobody.
-    """
+    """Return codes as a vector of whole numbers."""
     try:
         found = np.asarray(codes).ravel()
     except ValueError as error:
@@ -106,13 +95,7 @@ def whole_codes(codes: npt.ArrayLike, what: str) -> IntArray:
 
 
 def refuse_out_of_range(codes: IntArray, size: int, what: str, row_name: Callable[[int], str]) -> None:
-    """Refuse codes that stand for nobody.
-
-    Raises
-    ------
-    InputError
-        Naming the first of them and its row.
-    """
+    """Refuse codes that stand for nobody."""
     bad = np.flatnonzero((codes < 0) | (codes >= size))
     if bad.size:
         message = f"{what}: expected codes from 0 to {size - 1}, found {codes[bad[0]]} in {row_name(int(bad[0]))}"
@@ -120,26 +103,14 @@ def refuse_out_of_range(codes: IntArray, size: int, what: str, row_name: Callabl
 
 
 def refuse_no_code(code: int, size: int, what: str) -> None:
-    """Refuse what is no code of ``size``, quickly.
-
-    Raises
-    ------
-    InputError
-        If it is no whole number from 0 on and below the size.
-    """
+    """Refuse what is no code of ``size``, quickly."""
     if not (isinstance(code, int | np.integer) and not isinstance(code, bool) and 0 <= code < size):
         message = f"{what}: expected a code from 0 to {size - 1}, found {code!r}"
         raise InputError(message)
 
 
 def refuse_misfit(keep: IntArray | BoolArray, size: int) -> None:
-    """Refuse a choice of rows that is neither a mask of them nor indices into them.
-
-    Raises
-    ------
-    InputError
-        If it is of another length or goes beyond them.
-    """
+    """Refuse a choice of rows that is neither a mask of them nor indices into them."""
     mask = keep.dtype.kind == "b"
     fits = keep.shape == (size,) if mask else keep.ndim == 1 and not ((keep < -size) | (keep >= size)).any()
     if not fits:
@@ -151,13 +122,7 @@ def refuse_misfit(keep: IntArray | BoolArray, size: int) -> None:
 def checked_scores(
     score: npt.ArrayLike | None, scored: npt.ArrayLike | None, size: int, row_name: Callable[[int], str]
 ) -> tuple[FloatArray, BoolArray]:
-    """Return scores, NaN where planned, and which reviews have one.
-
-    Raises
-    ------
-    InputError
-        If there is not one score a review, or one that counts is NaN, infinite or beyond :data:`LARGEST`.
-    """
+    """Return scores, NaN where planned, and which reviews have one."""
     if score is None:
         return np.full(size, np.nan), np.zeros(size, np.bool_)
     values = as_numbers("score", score).ravel()
@@ -226,22 +191,6 @@ def merge_duplicates(
     """Return one row a pair; rows come sorted by pair and, within a pair, in their first order.
 
     A pair that is planned in some rows and scored in one, or planned in all, is one review: two scores are refused.
-
-    Parameters
-    ----------
-    reviewer, item, score, scored
-        The rows, shape (E,).
-    policy
-        Whether to refuse a pair that stands twice, to keep its last score, or to take the mean.
-    say
-        Returns the message on two rows, by their places before sorting.
-    row
-        Those places, shape (E,).
-
-    Raises
-    ------
-    DuplicateReview
-        If a pair has two scores and the policy is ``"error"``.
     """
     new = np.ones(reviewer.size, np.bool_)
     new[1:] = (reviewer[1:] != reviewer[:-1]) | (item[1:] != item[:-1])
@@ -269,13 +218,6 @@ def merge_duplicates(
 def split_rows(pairs: Iterable[tuple[Any, ...]]) -> tuple[list[Any], list[Any], FloatArray, BoolArray]:
     """Return reviewers, items, scores and which rows have one, of (reviewer, item) or (reviewer, item, score) rows.
 
-    Raises
-    ------
-    InputError
-        If a row has neither two nor three entries, or a score is not a number; None is no score.
-
-    Examples
-    --------
     >>> split_rows([("ann", "p1", 2), ("ann", "p2")])
     (['ann', 'ann'], ['p1', 'p2'], array([2., 0.]), array([ True, False]))
     """

@@ -49,37 +49,18 @@ class Policy:
 
     What plain Python has cost so far counts with what a call will cost: whoever waits until the sum exceeds the price
     pays at most twice the least possible, whatever comes. The import is shared by all kernels, the rest by none.
-
-    Parameters
-    ----------
-    importing
-        Loading Numba, once a process.
-    loading
-        Reading one compiled kernel from the cache.
-    compiling
-        Compiling one byte of the bytecode of a kernel and of those it calls, where the cache has none that is valid.
-    reuse
-        Runs that share the price of compiling, later ones finding the code in the cache.
-    trifle
-        Work that a search to come, see :meth:`expect`, does not make worth compiling for.
-    spent
-        What all kernels have cost as plain Python in this process, as estimated.
-    expected
-        What is known to come.
-    forced
-        Whether everything is compiled, see :meth:`at_once`.
-    left
-        Tells the seconds that the search under way has left, see :meth:`within`; None where nothing ends it.
     """
 
-    importing: float = 0.3
-    loading: float = 0.03
+    importing: float = 0.3  # Loading Numba, once a process
+    loading: float = 0.03  # Reading one compiled kernel from the cache
+    # Compiling one byte of the bytecode of a kernel and of those it calls, where the cache has none that is valid
     compiling: float = 0.7e-3
-    reuse: float = 3.0
-    trifle: float = 0.1
-    spent: float = 0.0
-    expected: float = 0.0
-    forced: bool = False
+    reuse: float = 3.0  # Runs that share the price of compiling, later ones finding the code in the cache
+    trifle: float = 0.1  # Work that a search to come, see :meth:`expect`, does not make worth compiling for
+    spent: float = 0.0  # What all kernels have cost as plain Python in this process, as estimated
+    expected: float = 0.0  # What is known to come
+    forced: bool = False  # Whether everything is compiled, see :meth:`at_once`
+    # Tells the seconds that the search under way has left, see :meth:`within`; None where nothing ends it
     left: Callable[[], float] | None = None
 
     def expect(self, seconds: float) -> None:
@@ -134,18 +115,7 @@ POLICY = Policy()
 
 
 class Kernel(Generic[P, R]):
-    """A function of arrays in two forms, as written and compiled.
-
-    Parameters
-    ----------
-    function
-        Written in the part of Python that Numba compiles.
-    element
-        Seconds that it takes as plain Python for one element of its arrays.
-    in_lists
-        The plain form works on lists, which Python reads three times as fast as arrays; they are copied back at the
-        end. Such a function takes lengths by ``len``, and its arrays have one dimension and are not sliced.
-    """
+    """A function of arrays in two forms, as written and compiled."""
 
     def __init__(self, function: Callable[P, R], *, element: float = ELEMENT, in_lists: bool = False) -> None:
         self.function = function
@@ -333,17 +303,7 @@ announced = False
 
 
 def compile_cached(function: Callable[P, R], source: Callable[P, R], *, within: bool = False) -> Callable[P, R]:
-    """Compile a function whose callees are compiled already; its code is kept where a folder can be written.
-
-    Parameters
-    ----------
-    function
-        What to compile.
-    source
-        The same as its module defines it, by which the entry is known.
-    within
-        Whether compiled code alone calls it: what takes arguments from Python is then left out.
-    """
+    """Compile a function whose callees are compiled already; its code is kept where a folder can be written."""
     with whole():
         announce()
     dispatcher = Dispatcher(function, within=within)
@@ -449,16 +409,7 @@ DIGEST = hashlib.sha256().digest_size
 
 
 class Dispatcher(CPUDispatcher):  # type: ignore[misc]
-    """What ``numba.njit`` makes of a function, less what takes long to compile and is never used.
-
-    Parameters
-    ----------
-    function
-        What to compile.
-    within
-        Whether compiled code alone calls it: what takes arguments from Python is then left out, as what takes them
-        from C is always. For a small kernel either takes longer than the kernel itself.
-    """
+    """What ``numba.njit`` makes of a function, less what takes long to compile and is never used."""
 
     def __init__(self, function: Callable[..., Any], *, within: bool) -> None:
         options = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": within}

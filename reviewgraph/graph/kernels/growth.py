@@ -27,61 +27,31 @@ class Growth(NamedTuple):
     """The reviews that are in, and the components they make; a component goes by the name of its root, a reviewer.
 
     A review whose item its component covers already is let pass: it changes nothing.
-
-    Parameters
-    ----------
-    reviewer, item
-        Of each review, shape (E,).
-    degree
-        Reviews of each item, in or not, shape (N,).
-    parent
-        Union-find over the reviewers, shape (M,).
-    first
-        A review of the list of each component, -1 where it is empty.
-    length
-        Reviews in its list.
-    weight
-        Sum of the degrees of their items.
-    covered
-        Distinct items of the list.
-    following
-        The next review in the circular list of a component, shape (E,).
-    top, beside
-        The last review of each item that entered, and the one of the same item that entered before a review; -1.
-    table, brought
-        Hash table of (component, item), a power of two slots, and the review that brought the item.
-    witness
-        Four reviews that joined an absorbed component to another, shape (4 M,): two that brought the two shared
-        items to the one, and two that brought them to the other.
-    trail
-        What was done: a review that entered; E + a root that was absorbed; E + M + a slot that was filled.
-    queue, waits
-        Reviews whose item is new to their component and not compared yet.
-    seen
-        The last scan that met each component.
-    counters
-        At :data:`TRAIL`, :data:`QUEUE`, :data:`SCAN`, :data:`FILLED` and :data:`FULL`.
     """
 
-    reviewer: IntArray
+    reviewer: IntArray  # Of each review, shape (E,)
     item: IntArray
-    degree: IntArray
-    parent: IntArray
-    first: IntArray
-    length: IntArray
-    weight: IntArray
-    covered: IntArray
-    following: IntArray
+    degree: IntArray  # Reviews of each item, in or not, shape (N,)
+    parent: IntArray  # Union-find over the reviewers, shape (M,)
+    first: IntArray  # A review of the list of each component, -1 where it is empty
+    length: IntArray  # Reviews in its list
+    weight: IntArray  # Sum of the degrees of their items
+    covered: IntArray  # Distinct items of the list
+    following: IntArray  # The next review in the circular list of a component, shape (E,)
+    # The last review of each item that entered, and the one of the same item that entered before a review; -1
     top: IntArray
     beside: IntArray
-    table: IntArray
+    table: IntArray  # Hash table of (component, item), a power of two slots, and the review that brought the item
     brought: IntArray
+    # Four reviews that joined an absorbed component to another, shape (4 M,): two that brought the two shared
+    # items to the one, and two that brought them to the other
     witness: IntArray
+    # What was done: a review that entered; E + a root that was absorbed; E + M + a slot that was filled
     trail: IntArray
-    queue: IntArray
+    queue: IntArray  # Reviews whose item is new to their component and not compared yet
     waits: BoolArray
-    seen: IntArray
-    counters: IntArray
+    seen: IntArray  # The last scan that met each component
+    counters: IntArray  # At :data:`TRAIL`, :data:`QUEUE`, :data:`SCAN`, :data:`FILLED` and :data:`FULL`
 
 
 def new_growth(reviewer: IntArray, item: IntArray, n_reviewers: int, n_items: int, slots: int) -> Growth:
@@ -319,38 +289,20 @@ def take_back(state: Growth, until: int) -> None:
 
 
 class Units(NamedTuple):
-    """What is lost at once.
+    """What is lost at once."""
 
-    Parameters
-    ----------
-    start, review
-        Unit u is the reviews ``review[start[u]:start[u + 1]]``.
-    """
-
-    start: IntArray
+    start: IntArray  # Unit u is the reviews ``review[start[u]:start[u + 1]]``
     review: IntArray
 
 
 class Frames(NamedTuple):
-    """The ranges that are being looked at, the whole first and each half of the one before.
+    """The ranges that are being looked at, the whole first and each half of the one before."""
 
-    Parameters
-    ----------
-    low, high
-        The range.
-    turn
-        0 before either half, 1 after the first, 2 after both.
-    trail
-        How long the trail was when it began.
-    most
-        The most items that a component covered then.
-    """
-
-    low: IntArray
+    low: IntArray  # The range
     high: IntArray
-    turn: IntArray
-    trail: IntArray
-    most: IntArray
+    turn: IntArray  # 0 before either half, 1 after the first, 2 after both
+    trail: IntArray  # How long the trail was when it began
+    most: IntArray  # The most items that a component covered then
 
 
 @kernel

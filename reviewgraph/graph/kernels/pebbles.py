@@ -30,52 +30,25 @@ UNKNOWN = -1
 
 
 class Game(NamedTuple):
-    """The state of the game.
+    """The state of the game."""
 
-    Parameters
-    ----------
-    points
-        The vertex that each pebble points to, or :data:`FREE` or :data:`NONE`, shape (2 (B + N),).
-    covers
-        The review that each pebble covers, or :data:`UNKNOWN`.
-    parent
-        Union-find over the bodies, shape (B,).
-    seen
-        The stamp of the last search that reached each vertex, shape (B + N,).
-    came_by
-        The pebble by which it came; its vertex is half of that.
-    stack
-        Vertices that a search has reached and not left yet.
-    """
-
-    points: IntArray
-    covers: IntArray
-    parent: IntArray
-    seen: IntArray
-    came_by: IntArray
-    stack: IntArray
+    points: IntArray  # The vertex that each pebble points to, or :data:`FREE` or :data:`NONE`, shape (2 (B + N),)
+    covers: IntArray  # The review that each pebble covers, or :data:`UNKNOWN`
+    parent: IntArray  # Union-find over the bodies, shape (B,)
+    seen: IntArray  # The stamp of the last search that reached each vertex, shape (B + N,)
+    came_by: IntArray  # The pebble by which it came; its vertex is half of that
+    stack: IntArray  # Vertices that a search has reached and not left yet
 
 
 class Blocks(NamedTuple):
-    """What :func:`join_blocks` knows of the block it grows.
+    """What :func:`join_blocks` knows of the block it grows."""
 
-    Parameters
-    ----------
-    member_of
-        The body whose block each vertex was found in last, or -1, shape (B + N,).
-    loose
-        The body that each vertex was found not to be rigid with last, or -1.
-    next_part, last_part
-        The bodies that were joined to each body, as a list: its next member, or -1, and its last. Shape (B,).
-    queue
-        Vertices of the block that are still to be looked at.
-    """
-
-    member_of: IntArray
-    loose: IntArray
+    member_of: IntArray  # The body whose block each vertex was found in last, or -1, shape (B + N,)
+    loose: IntArray  # The body that each vertex was found not to be rigid with last, or -1
+    # The bodies that were joined to each body, as a list: its next member, or -1, and its last. Shape (B,).
     next_part: IntArray
     last_part: IntArray
-    queue: IntArray
+    queue: IntArray  # Vertices of the block that are still to be looked at
 
 
 def new_game(n_bodies: int, n_items: int) -> Game:

@@ -102,45 +102,22 @@ def grow_cover(joined: BoolArray, covered: BoolArray, first: int, start: IntArra
 
 
 class Ranked(NamedTuple):
-    """The bipartite graph with its vertices renamed by their rank in the order of (degree, index).
+    """The bipartite graph with its vertices renamed by their rank in the order of (degree, index)."""
 
-    Parameters
-    ----------
-    vertex
-        The reviewer (0..M-1) or item (M..M+N-1) of each rank, shape (M + N,).
-    first
-        The neighbours of rank p are ``neighbour[first[p]:first[p + 1]]``, shape (M + N + 1,).
-    neighbour
-        Ranks, ascending for each vertex, shape (2 E,).
-    level
-        The levels of the reviews between them, or empty.
-    """
-
-    vertex: IntArray
-    first: IntArray
-    neighbour: IntArray
-    level: IntArray
+    vertex: IntArray  # The reviewer (0..M-1) or item (M..M+N-1) of each rank, shape (M + N,)
+    first: IntArray  # The neighbours of rank p are ``neighbour[first[p]:first[p + 1]]``, shape (M + N + 1,)
+    neighbour: IntArray  # Ranks, ascending for each vertex, shape (2 E,)
+    level: IntArray  # The levels of the reviews between them, or empty
 
 
 class Reached(NamedTuple):
-    """What a top vertex has reached in two steps, by the rank of the end; all but the first two empty without scores.
+    """Ends that a top vertex has reached in two steps, by rank; all but the first two are empty without scores."""
 
-    Parameters
-    ----------
-    last_top
-        The top that reached the end last, or -1.
-    first_middle
-        The middle of its first way there.
-    top_level, end_level
-        The levels of that middle on the side of the top and of the end.
-    only_top, only_end
-        The last middle that only the top, or only the end, puts on another level than the first; -1 for none.
-    """
-
-    last_top: IntArray
-    first_middle: IntArray
-    top_level: IntArray
+    last_top: IntArray  # The top that reached the end last, or -1
+    first_middle: IntArray  # The middle of its first way there
+    top_level: IntArray  # The levels of that middle on the side of the top and of the end
     end_level: IntArray
+    # The last middle that only the top, or only the end, puts on another level than the first; -1 for none
     only_top: IntArray
     only_end: IntArray
 
@@ -289,64 +266,30 @@ class Covers(NamedTuple):
     """The state of the closure; a component goes by the name of its root, a reviewer.
 
     Covers are lists of reviews, one review an item.
-
-    Parameters
-    ----------
-    start, item
-        Reviewer j reviews ``item[start[j]:start[j + 1]]``, ascending.
-    class_of
-        Tie class of each item.
-    parent
-        Union-find over the reviewers.
-    degree
-        Reviews of each item.
-    place, holders, holder
-        The components that hold item i are ``holder[place[i]:place[i] + holders[i]]``, possibly under the names of
-        absorbed reviewers.
-    members
-        Reviewers of each component.
-    cover
-        Length of its list.
-    weight
-        Sum of the degrees of the items in its list.
-    head, tail
-        First and last review of its list; -1 and anything where it is empty.
-    following
-        The next review in a list, or -1.
-    scanned
-        The last review of the list that was compared, or -1.
-    hub
-        The item of the component that is not compared, or -1.
-    table
-        Hash table of (component, item) for components of two or more reviewers, a power of two slots.
-    counters
-        Filled slots of the table, at :data:`FILLED`.
-    queue
-        Components of two or more reviewers to be compared.
-    seen
-        The last comparison that met each component.
     """
 
-    start: IntArray
+    start: IntArray  # Reviewer j reviews ``item[start[j]:start[j + 1]]``, ascending
     item: IntArray
-    class_of: IntArray
-    parent: IntArray
-    degree: IntArray
+    class_of: IntArray  # Tie class of each item
+    parent: IntArray  # Union-find over the reviewers
+    degree: IntArray  # Reviews of each item
+    # The components that hold item i are ``holder[place[i]:place[i] + holders[i]]``, possibly under the names of
+    # absorbed reviewers
     place: IntArray
     holders: IntArray
     holder: IntArray
-    members: IntArray
-    cover: IntArray
-    weight: IntArray
-    head: IntArray
+    members: IntArray  # Reviewers of each component
+    cover: IntArray  # Length of its list
+    weight: IntArray  # Sum of the degrees of the items in its list
+    head: IntArray  # First and last review of its list; -1 and anything where it is empty
     tail: IntArray
-    following: IntArray
-    scanned: IntArray
-    hub: IntArray
-    table: IntArray
-    counters: IntArray
-    queue: IntArray
-    seen: IntArray
+    following: IntArray  # The next review in a list, or -1
+    scanned: IntArray  # The last review of the list that was compared, or -1
+    hub: IntArray  # The item of the component that is not compared, or -1
+    table: IntArray  # Hash table of (component, item) for components of two or more reviewers, a power of two slots
+    counters: IntArray  # Filled slots of the table, at :data:`FILLED`
+    queue: IntArray  # Components of two or more reviewers to be compared
+    seen: IntArray  # The last comparison that met each component
 
 
 def single_covers(
