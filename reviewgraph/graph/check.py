@@ -1,4 +1,4 @@
-"""The assignment check: everything the review graph says about comparing scores, in one report."""
+"""The check of an assignment: its report, and the page that people read; items are papers there."""
 
 from __future__ import annotations
 
@@ -38,45 +38,23 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews, ReviewsLike
 
 
-# The check as a page for people: what is missing today, then the verdict, in a chair's words; items are papers.
+# The parts of the page.
 
-#: What no verdict says.
+#: The caveat below every verdict.
 PRECISE = "Comparable does not mean precise: noisy scores still need enough reviews per paper."
 
 
-def page(
-    structure: Structure,
-    as_of_now: Structure | None = None,
-    scored: Components | None = None,
-    violations: Violations | None = None,
-    *,
-    certain: bool = False,
-) -> str:
-    """Return the whole page."""
-    lines = [
-        *unlisted(structure.reviews),
-        *(f"{words}." for words in today(structure, as_of_now, violations)),
-        *verdicts(structure, as_of_now),
-        PRECISE,
-        *by_scores(scored, certain=certain),
-        *("", *facts(structure.reviews, int(structure.reviews.scored.sum()))),
-        *("", *groups(structure)),
-        *(["", *violations.lines()] if violations else []),
-    ]
-    return "\n".join(lines)
-
-
 def unlisted(reviews: Reviews) -> list[str]:
-    """Return which papers a file cannot hold, and where they are listed, as a sentence; nothing where none is known."""
+    """Return the papers that a file cannot hold, and where they are listed, as a sentence; or nothing."""
     return [f"{reviews.origin.unlisted.words}."] if reviews.origin.unlisted else []
 
 
 def today(structure: Structure, as_of_now: Structure | None, violations: Violations | None) -> list[str]:
-    """Return what is missing, a sentence each without its point; nothing where every review is in and no rule broken.
+    """Return missing reviews and broken rules, as sentences without full stops.
 
-    Takes what :func:`page` takes.
+    ``structure`` is that of all reviews, ``as_of_now`` that of the reviews with scores where some have none.
     """
-    reviews, later, found = structure.reviews, "", list[str]()
+    reviews, later, sentences = structure.reviews, "", list[str]()
     unread = int((reviews.reviews_per_item == 0).sum())
     if as_of_now is not None:
         there, later = as_of_now.reviews, ", even when all are in"
@@ -84,21 +62,21 @@ def today(structure: Structure, as_of_now: Structure | None, violations: Violati
         of = f"{there.n_reviews:,} of {counted(reviews.n_reviews, 'review')} {noun(there.n_reviews, 'is', 'are')} in"
         none = counted(empty, "paper has none", "papers have none") if empty else "every paper has one or more"
         nobody = f", {unread:,} of them no reviewer" if empty > unread > 0 else ""
-        found.append(f"{of}; {none}{nobody}")
+        sentences.append(f"{of}; {none}{nobody}")
         unread = unread if unread == empty else 0
     if unread:
         of = f"{unread:,} of {counted(reviews.n_items, 'paper')} {noun(unread, 'has', 'have')}"
-        found.append(f"{of} no {reviewer_or_review(reviews)}")
-    return [*found, *([] if violations is None else violations.sentences(later))]
+        sentences.append(f"{of} no {reviewer_or_review(reviews)}")
+    return [*sentences, *([] if violations is None else violations.sentences(later))]
 
 
 def reviewer_or_review(reviews: Reviews) -> str:
-    """Return what papers without a review lack: files of scores alone do not say who has reviewers."""
+    """Return what papers without a review lack: files of scores alone do not list reviewers without a score."""
     return "review" if reviews.scored.all() else "reviewer"
 
 
 def verdicts(structure: Structure, as_of_now: Structure | None = None) -> list[str]:
-    """Return the verdict; where scores are missing, that for when all are in, and that of today."""
+    """Return the verdict; where scores are missing, that for when all are in and that of today."""
     if as_of_now is None:
         return [verdict(structure)]
     return [
@@ -108,7 +86,10 @@ def verdicts(structure: Structure, as_of_now: Structure | None = None) -> list[s
 
 
 def verdict(structure: Structure, *, late: bool = False) -> str:
-    """Return what a chair may say of these reviews, in one or two sentences."""
+    """Return the verdict on these reviews, in one or two sentences.
+
+    ``late`` says that others are still to come, so that papers without a review may have reviewers.
+    """
     n_items, of = structure.reviews.n_items, of_this_file(structure.reviews)
     missing = f"{counted(structure.degrees_of_freedom, 'link')} missing (degrees of freedom)"
     if structure.level is not None:
@@ -127,12 +108,12 @@ def verdict(structure: Structure, *, late: bool = False) -> str:
 
 
 def of_this_file(reviews: Reviews) -> str:
-    """Return what is said behind "papers" where there may be others, which the file cannot hold."""
+    """Return what to append to "papers" where there may be others, which the file cannot hold."""
     return " of this file" if reviews.origin.unlisted else ""
 
 
 def by_scores(scored: Components | None, *, certain: bool) -> list[str]:
-    """Return what the scores themselves say, a line where there are scores; takes what :func:`page` takes."""
+    """Return the result by the scores themselves as a sentence, where there are scores."""
     if scored is None:
         return []
     if certain:
@@ -143,37 +124,23 @@ def by_scores(scored: Components | None, *, certain: bool) -> list[str]:
     ]
 
 
-class Table(Protocol):
-    """What is told of a table: its sizes, and what there is one of a reviewer or item."""
+class _Sized(Protocol):
+    """A table or a stream of reviews."""
 
     @property
-    def reviewers(self) -> Sequence[Label]:
-        """Labels of the reviewers."""
-        ...
-
+    def reviewers(self) -> Sequence[Label]: ...
     @property
-    def items(self) -> Sequence[Label]:
-        """Labels of the items."""
-        ...
-
+    def items(self) -> Sequence[Label]: ...
     @property
-    def n_reviews(self) -> int:
-        """How many reviews there are."""
-        ...
-
+    def n_reviews(self) -> int: ...
     @property
-    def loads(self) -> IntArray:
-        """Reviews a reviewer."""
-        ...
-
+    def loads(self) -> IntArray: ...
     @property
-    def reviews_per_item(self) -> IntArray:
-        """Reviews an item."""
-        ...
+    def reviews_per_item(self) -> IntArray: ...
 
 
-def facts(reviews: Table, n_scored: int) -> list[str]:
-    """Return sizes, loads, and what stands alone, a line each; so many of the reviews have a score."""
+def facts(reviews: _Sized, n_scored: int) -> list[str]:
+    """Return sizes, loads, papers nobody reviews and reviewers of fewer than two, one line each."""
     unreviewed = np.flatnonzero(reviews.reviews_per_item == 0)
     few = np.flatnonzero(reviews.loads < 2)
     state = "all scored" if n_scored == reviews.n_reviews else f"{n_scored:,} scored" if n_scored else "no scores yet"
@@ -219,11 +186,12 @@ def _some(labels: Sequence[Label], codes: IntArray) -> str:
 
 
 def _names(labels: Sequence[Label], codes: IntArray) -> str:
-    """Return the first few labels."""
     return listed(first_labels(labels, codes, LISTED + 1))
 
 
-#: The rules that a check looks at.
+# The report.
+
+#: The rules that a check supports.
 HEEDED = ("conflicts", "gone", "demand", "load")
 
 
@@ -234,21 +202,21 @@ class Report(Pictured):
     Parameters
     ----------
     structure
-        What the table promises if all its reviews arrive.
+        Components, missing links and levels if all reviews arrive.
     as_of_now
-        The same for the reviews that have scores, where some have and some have not.
+        The same for the reviews with scores, where some have none.
     scored
         Components by the scores themselves, ties carrying no scale, where there are scores.
     assumptions
-        Of the scores, for expected errors.
+        Standard deviations behind expected errors.
     n_selected
-        How many of the best will be selected; a tenth by default.
+        Number of best items that will be selected; a tenth by default.
     look
-        Whether reviewers and reviews whose loss lowers the level are looked for; by default in small tables.
+        Whether critical reviewers and reviews are searched; by default in small tables.
     missing
-        The probability that a review fails to arrive, one number or by reviewer; None by default.
+        Probability that a review fails to arrive, one number or by reviewer; None by default.
     violations
-        What is broken of conflicts, loads and demands; None where nothing was given.
+        Violations of conflicts, loads and demands; None where none of these was passed.
     """
 
     structure: Structure
@@ -264,12 +232,12 @@ class Report(Pictured):
 
     @cached_property
     def losses(self) -> Losses:
-        """What losses would do to the level."""
+        """Critical reviewers and reviews, and the probability that each level is kept."""
         return losses_of(self.reviews, self.level, self.look, self.missing)
 
     @cached_property
     def expected(self) -> Outlook:
-        """Expected errors of the items, and what more reviews would buy."""
+        """Expected errors of the items, and the gain from more reviews."""
         return outlook_of(self.structure, self.assumptions, self.n_selected)
 
     @property
@@ -294,7 +262,7 @@ class Report(Pictured):
 
     @property
     def level(self) -> str | None:
-        """The name of the highest level that holds for the structure, or none."""
+        """The name of the highest level that holds for the structure, or None."""
         return self.structure.level
 
     @cached_property
@@ -304,63 +272,63 @@ class Report(Pictured):
 
     @checked
     def reaches(self, level: str, *, use_scores: bool = False) -> bool:
-        """Whether a level holds, with ``use_scores`` by the reviews that have scores and, where ties matter, by ties.
+        """Whether a level holds; with ``use_scores`` by reviews with scores alone and, where ties matter, by ties.
 
         Raises
         ------
         InputError
-            If ``use_scores`` is asked of a table without scores or of a level that does not go by them, or no level has
-            the name.
+            If the table has no scores to use, the level cannot use scores, or no level has the name.
         """
-        asked = level_named(level)
+        chosen = level_named(level)
         if not use_scores:
-            return asked.holds(self.structure)
-        if asked.outlives:
-            message = f"use_scores: expected a level that goes by scores, found {asked.name!r}; ask without use_scores"
+            return chosen.holds(self.structure)
+        if chosen.outlives:
+            message = f"use_scores: expected a level that goes by scores, found {chosen.name!r}; ask without use_scores"
             raise InputError(message)
         if self.scored is None:
             message = "use_scores: expected a table with scores, found planned reviews only"
             raise InputError(message)
-        return self.scored_recovery_resilient if asked.heeds_ties else asked.holds(self.as_of_now or self.structure)
+        return self.scored_recovery_resilient if chosen.heeds_ties else chosen.holds(self.as_of_now or self.structure)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as the command's ``--json`` prints it."""
-        found, unlisted = self.structure.to_dict(), self.reviews.origin.unlisted
-        found["unlisted"] = None if unlisted is None else {"papers": unlisted.which, "listed_in": unlisted.beside}
-        found["expected_error"] = self.expected.to_dict() if self.reviews.n_items else None
-        found |= self.losses.to_dict()
+        report, unlisted = self.structure.to_dict(), self.reviews.origin.unlisted
+        report["unlisted"] = None if unlisted is None else {"papers": unlisted.which, "listed_in": unlisted.beside}
+        report["expected_error"] = self.expected.to_dict() if self.reviews.n_items else None
+        report |= self.losses.to_dict()
         if self.as_of_now is not None:
-            found["as_of_now"] = self.as_of_now.to_dict()
+            report["as_of_now"] = self.as_of_now.to_dict()
         if self.scored is not None:
             resilient = {"recovery_resilient": self.scored_recovery_resilient}
-            found["scored"] = {"doubly_connected": self.scored.to_dict(), **resilient}
+            report["scored"] = {"doubly_connected": self.scored.to_dict(), **resilient}
         if self.violations is not None:
-            found["violations"] = self.violations.to_dict()
-        return {**found, **record_of(self.reviews.origin.files)}
+            report["violations"] = self.violations.to_dict()
+        return {**report, **record_of(self.reviews.origin.files)}
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return a row a reviewer, as :meth:`Structure.to_columns`."""
+        """Return one row per reviewer, as :meth:`Structure.to_columns`."""
         return self.structure.to_columns()
 
     def headline(self) -> str:
-        """Return the level, and what is missing."""
+        """Return the level, and the number of missing links."""
         return self.structure.headline()
 
     def page(self) -> str:
-        """Return the check as a page for people: what is missing, then the verdict."""
-        return "\n".join(
-            [
-                page(
-                    self.structure,
-                    self.as_of_now,
-                    self.scored,
-                    self.violations,
-                    certain=self.scored_recovery_resilient,
-                ),
-                *expectations(self.expected),
-                *losses(self.losses),
-            ]
-        )
+        """Return the check as a page for people: what is missing today, then the verdict and its details."""
+        reviews = self.reviews
+        lines = [
+            *unlisted(reviews),
+            *(f"{words}." for words in today(self.structure, self.as_of_now, self.violations)),
+            *verdicts(self.structure, self.as_of_now),
+            PRECISE,
+            *by_scores(self.scored, certain=self.scored_recovery_resilient),
+            *("", *facts(reviews, int(reviews.scored.sum()))),
+            *("", *groups(self.structure)),
+            *(["", *self.violations.lines()] if self.violations else []),
+            *expectations(self.expected),
+            *losses(self.losses),
+        ]
+        return "\n".join(lines)
 
 
 @checked
@@ -382,24 +350,24 @@ def check(
     reviews
         The table to check, or a data frame of it.
     like, assumptions
-        What is assumed of scores, as in :func:`expected_errors`.
+        Assumptions on scores, as in :func:`expected_errors`.
     n_selected
-        How many of the best will be selected: a tenth of the items by default.
+        Number of best items that will be selected: a tenth of the items by default.
     fragile
-        Whether to look for reviewers and reviews whose loss lowers the level; by default in small tables.
+        Whether to search reviewers and reviews whose loss lowers the level; by default in small tables.
     missing
-        The probability that a review fails to arrive, as :func:`keeps` takes it; by default nothing is simulated.
+        The probability that a review fails to arrive, as in :func:`keeps`; by default nothing is simulated.
     rules
-        What the assignment should keep to: ``conflicts``, ``load`` and ``demand`` of :class:`Rules`; and who is
-        ``gone``, whose reviews without a score are left out. By default nothing is looked at.
+        ``conflicts``, ``load`` and ``demand`` of :class:`Rules` to check; and ``gone``, the reviewers whose reviews
+        without a score are left out. By default none.
     **given
         The same as keywords of their own, as in ``check(reviews, load=5)``.
 
     Raises
     ------
     InputError
-        If ``like`` and ``assumptions`` are both given, nothing can be learned from ``like``, or there are rules that a
-        check does not look at.
+        If ``like`` and ``assumptions`` are both passed, nothing can be learned from ``like``, or there are rules that a
+        check does not support.
 
     Notes
     -----
