@@ -1,4 +1,8 @@
-"""Union-find on an array of parents."""
+"""Union-find on an array of parents, and the two kernels of doubly connected components on top of it.
+
+:func:`merge_pairs` joins reviewers with two items in common, :func:`merge_covers` then components whose covers share
+two items; :func:`grow_cover` and :func:`union_chunk` work on chunks of tables larger than memory.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,7 @@ def union_pairs(parent: IntArray, left: IntArray, right: IntArray) -> None:
     """Join the ends of every pair, all at once, and point every vertex at its root, the smallest vertex of its set.
 
     Every root with a smaller neighbour is put under the smallest, and paths are halved until each vertex points at its
-    root. What is a root still has no smaller neighbour, so that at most half of those that have neighbours are: takes
+    root. Vertices that remain roots have no smaller neighbour, so at most half of those with neighbours do: takes
     O(log n) rounds over the pairs that are apart. ``parent`` must point at roots. Source: Shiloach and Vishkin (1982).
 
     >>> parent = np.arange(5)
@@ -51,7 +55,7 @@ def union_pairs(parent: IntArray, left: IntArray, right: IntArray) -> None:
         np.minimum.at(parent, np.maximum(one, other), np.minimum(one, other))
         while not np.array_equal(above := parent[parent], parent):
             parent[:] = above
-        # From here on pairs of roots stand for the pairs; those that are joined are done with.
+        # Continue with the pairs of roots that are not joined yet.
         one, other = parent[one], parent[other]
         apart = np.flatnonzero(one != other)
         one, other = one[apart], other[apart]
@@ -74,8 +78,8 @@ def point_at_roots(parent: CodeArray) -> None:
 
 @kernel(element=0.5e-6)
 def grow_cover(joined: BoolArray, covered: BoolArray, first: int, start: IntArray, item: CodeArray) -> int:
-    """Join every reviewer of a chunk who shares two items with the cover, which grows by hers; return how many."""
-    found = 0
+    """Join every reviewer of a chunk who shares two items with the cover, and add their items; returns the number."""
+    count = 0
     for j in range(len(start) - 1):
         if joined[first + j]:
             continue
@@ -85,20 +89,20 @@ def grow_cover(joined: BoolArray, covered: BoolArray, first: int, start: IntArra
                 shared += 1
         if shared >= 2:
             joined[first + j] = True
-            found += 1
+            count += 1
             for r in range(start[j], start[j + 1]):
                 covered[item[r]] = True
-    return found
+    return count
 
 
-# Kernels that find all pairs of reviewers with two items in common: the 4-cycles of the bipartite graph.
+# Pairs of reviewers with two items in common: the 4-cycles of the bipartite graph.
 #
-# Every 4-cycle is found from its vertex of highest degree, by the order of Chiba and Nishizeki (1985). That costs
-# the sum over the reviews of the smaller degree at their ends, so that a hub item costs no more than its
-# reviewers' other items, and a reviewer of everything no more than those items' other reviewers.
+# Every 4-cycle is visited from its vertex of highest degree, in the order of Chiba and Nishizeki (1985). That costs the
+# sum over the reviews of the smaller degree at their ends, so that a hub item costs no more than its reviewers' other
+# items, and a reviewer of everything no more than those items' other reviewers.
 #
-# With scores, two items count if both reviewers have them on different levels; ``level[r]`` is the first review
-# of the same reviewer with the score of review r. An empty ``level`` says that all levels differ.
+# With scores, two items count if both reviewers have them on different levels; ``level[r]`` is the first review of the
+# same reviewer with the score of review r. An empty ``level`` means that all levels differ.
 
 
 class Ranked(NamedTuple):
@@ -151,7 +155,7 @@ def rank_neighbours(reviewer: IntArray, item: IntArray, n_reviewers: int, n_item
 
 
 def ranks_within(graph: Ranked, ways: int) -> int:
-    """Return the rank from which on vertices, as tops of cycles, have about so many ways of two steps in all."""
+    """Return the rank from which on vertices, as tops of cycles, have about ``ways`` paths of two steps in all."""
     degree = np.diff(graph.first)
     steps = np.concatenate([[0], np.cumsum(degree[graph.neighbour])])
     of_top = steps[graph.first[1:]] - steps[graph.first[:-1]]
@@ -160,13 +164,13 @@ def ranks_within(graph: Ranked, ways: int) -> int:
 
 
 def nothing_reached(size: int, *, scored: bool) -> Reached:
-    """No way found yet, for ``size`` vertices."""
+    """No path is searched yet, for ``size`` vertices."""
     last_top, first_middle = np.full((2, size), -1, np.int64)
     return Reached(last_top, first_middle, *np.full((4, size if scored else 0), -1, np.int64))
 
 
 def no_merges(n_reviewers: int) -> Merges:
-    """Room for the merges of so many reviewers."""
+    """Allocate the merges of this number of reviewers."""
     return Merges(*np.zeros((4, max(n_reviewers - 1, 0)), np.int64))
 
 
@@ -248,24 +252,24 @@ def merge_pairs(
     return count
 
 
-# Kernels that grow components by their covers, after all pairs of reviewers with two common items were joined.
+# Components grown by their covers, after all pairs of reviewers with two common items are joined.
 #
-# A component is compared, item by item, with the other components that hold the item; whoever shares two items of
-# different classes with it is joined, and the smaller cover moves into the larger one, where its new items wait to
-# be compared in turn. The dearest item of a component, its hub, need not be compared: whoever shares two items
-# with the component shares one that is not the hub. When an item dearer than all others together arrives, it
-# becomes the hub and the others are compared again.
+# A component is compared, item by item, with the other components that hold the item; those that share two items of
+# different classes with it are joined, and the smaller cover moves into the larger one, where its new items wait to be
+# compared in turn. The most expensive item of a component, its hub, need not be compared: every component that shares
+# two items shares one that is not the hub. When an item more expensive than all others together arrives, it becomes the
+# hub and the others are compared again.
 
-#: What an empty slot of the table holds; others hold component * N + item.
+#: The value of an empty slot of the table; others hold component * N + item.
 EMPTY = -1
-#: Place of the number of filled slots among the counters.
+#: Index of the number of filled slots among the counters.
 FILLED = 0
 
 
 class Covers(NamedTuple):
     """The state of the closure; a component goes by the name of its root, a reviewer.
 
-    Covers are lists of reviews, one review an item.
+    Covers are lists of reviews, one per item.
     """
 
     start: IntArray  # Reviewer j reviews ``item[start[j]:start[j + 1]]``, ascending
@@ -391,7 +395,7 @@ def absorb(state: Covers, large: int, small: int) -> None:
     The shorter list is walked (small-to-large): its items move, or drop out for good because both lists had them.
     """
     make_room(state, state.cover[small] + state.cover[large])
-    # A reviewer alone has no entries in the table: her items are sorted and found by bisection.
+    # A single reviewer has no entries in the table: :func:`holds` searches their sorted items.
     if state.members[large] == 1:
         put_cover(state, large)
     # Items that both cover drop out of the lists; of two reviews of an item the large component's stays.
@@ -412,7 +416,7 @@ def absorb(state: Covers, large: int, small: int) -> None:
 
 @kernel
 def gather(state: Covers) -> int:
-    """Bring the covers of joined reviewers together; queues the components of two or more, returns how many."""
+    """Join the covers of joined reviewers; queues the components of two or more, and returns their number."""
     waiting = 0
     for j in range(len(state.parent)):
         root = find(state.parent, j)
@@ -451,34 +455,30 @@ def next_item(state: Covers, component: int) -> int:
             return -1
         state.scanned[component] = node
         thing = state.item[node]
-        # Whoever shares two items with the component shares one that is not the hub.
+        # Every component that shares two items shares one that is not the hub.
         if thing == state.hub[component]:
             continue
         if 2 * state.degree[thing] <= state.weight[component]:
             return thing
-        # Dearer than all others together: it becomes the hub, and the hub before it has to be compared after all.
+        # More expensive than all others together: it becomes the hub, and the previous hub must be compared.
         state.hub[component] = thing
         state.scanned[component] = -1
 
 
 @kernel
-def distinct_holders(state: Covers, thing: int, stamp: int) -> int:
-    """Shorten the list of components that hold an item to distinct ones; returns its end."""
-    write = state.place[thing]
-    for e in range(write, write + state.holders[thing]):
+def join_holders(state: Covers, component: int, thing: int, stamp: int, merges: Merges, count: int) -> int:
+    """Join a component with all that hold an item and share a second one with it; returns the merges so far."""
+    # Shorten the list of components that hold the item to distinct ones.
+    place = state.place[thing]
+    end = place
+    for e in range(place, place + state.holders[thing]):
         other = find(state.parent, state.holder[e])
         if state.seen[other] != stamp:
             state.seen[other] = stamp
-            state.holder[write] = other
-            write += 1
-    state.holders[thing] = write - state.place[thing]
-    return write
-
-
-@kernel
-def join_holders(state: Covers, component: int, thing: int, stamp: int, merges: Merges, count: int) -> int:
-    """Join a component with all that hold an item and share a second one with it; returns the merges so far."""
-    for e in range(state.place[thing], distinct_holders(state, thing, stamp)):
+            state.holder[end] = other
+            end += 1
+    state.holders[thing] = end - place
+    for e in range(place, end):
         # Either may have been absorbed since the list was made.
         mine, other = find(state.parent, component), find(state.parent, state.holder[e])
         if mine == other:
@@ -504,7 +504,7 @@ def merge_covers(state: Covers, merges: Merges, count: int) -> int:
     """
     parent, queue, stamp = state.parent, state.queue, 0
     waiting = gather(state)
-    # Reviewers alone were compared with each other by merge_pairs; of two components that could still be joined,
+    # Single reviewers were compared with each other by merge_pairs; of two components that could still be joined,
     # one waits in the queue with an item of both that it has not compared.
     while waiting > 0:
         waiting -= 1
