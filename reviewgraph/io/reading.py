@@ -539,7 +539,7 @@ def _seconds(table: Table, rows: Rows, column: Column | None, role: str, problem
 
 
 def late_people(reviews: Reviews, dates: Dates, end: float) -> list[Label]:
-    """Return the reviewers who owe a review and have submitted none after a moment (seconds since 1970), in their order.
+    """Return the reviewers who owe a review and have submitted none after a moment in seconds since 1970, in order.
 
     A review is owed if it is of a file with dates, has neither a date of submission nor a score, and was not requested
     after the moment.

@@ -1,8 +1,8 @@
-"""What stands beside the reviews as Python has it: pairs, mappings, Series, data frames, brought to one form.
+"""Side tables as Python objects: pairs, mappings, Series and data frames, converted to one form.
 
-Pairs are (reviewer, item) and become :class:`~reviewgraph.formats.columns.Columns`; columns of data frames are found
-by name,
-as in files. Whether labels are known is for :mod:`reviewgraph.io.matching` to say.
+Pairs are (reviewer, item) and become :class:`~reviewgraph.formats.columns.Columns`; columns of data frames are
+recognised by name, as in files. ``name`` is the argument in messages. With ``spellings`` labels are respelled as the
+reviews have them; :mod:`reviewgraph.io.matching` then matches them with the labels of the reviews.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 
 
-#: What :func:`pairs_of`, :func:`numbered_pairs`, :func:`by_label` and :func:`labels_of` take. Any stands for data
-#: frames and Series, which have no type in common.
+#: Types accepted by :func:`pairs_of`, :func:`numbered_pairs`, :func:`by_label` and :func:`labels_of`. Any stands for
+#: data frames and Series, which have no type in common.
 Pairs: TypeAlias = Columns | Reviews | Mapping[Any, Any] | Iterable[tuple[Label, Label]] | Any
 Numbered: TypeAlias = Columns | Mapping[tuple[Label, Label], float] | Iterable[tuple[Label, Label, float]] | Any
 Valued: TypeAlias = Mapping[Label, Any] | Iterable[tuple[Label, Any]] | Any
@@ -38,6 +38,8 @@ _TRIPLES = "a mapping (reviewer, item) -> number, triples, or a data frame with 
 
 def pairs_of(given: Pairs, name: str, spellings: Spellings | None = None) -> Columns:
     """Return pairs as codes: from pairs, a mapping, a data frame, codes or reviews.
+
+    The keys of a mapping are (reviewer, item), or reviewers with several items each as values.
 
     >>> pairs_of([("b", "p"), ("a", "p")], "conflicts").reviewer.tolist()
     [0, 1]
@@ -114,6 +116,8 @@ def labels_of(
 ) -> list[Any]:
     """Return labels: from anything that lists them, a Series, or a data frame with a column of them.
 
+    Flags, in a mapping, an indexed Series or a column ``chosen`` of a data frame, select the labels whose flag is true.
+
     >>> labels_of({"a": True, "b": False}, "senior", REVIEWER), labels_of(["a", "b"], "gone", REVIEWER)
     (['a'], ['a', 'b'])
     """
@@ -131,7 +135,7 @@ def labels_of(
 
 
 def labels_in(labels: list[Any], name: str, role: Role, spellings: Spellings | None = None) -> list[Any]:
-    """Return labels of a role as they are spelled, null ones, lists and the like among them refused.
+    """Return labels of a role as they are spelled; null ones, lists and the like are refused.
 
     >>> labels_in(["ann"], "senior", REVIEWER)
     ['ann']
@@ -156,7 +160,7 @@ def _spelled(pairs: Columns, name: str, spellings: Spellings | None) -> Columns:
 
 
 def _encoded(reviewer: Sequence[Any], item: Sequence[Any], name: str) -> Columns:
-    """Give codes to labels in the order in which they first stand."""
+    """Code labels in the order of their first rows."""
     (left, reviewers), (right, items) = _codes(reviewer, name, REVIEWER), _codes(item, name, ITEM)
     return Columns(left, right, reviewers, items)
 
@@ -173,7 +177,7 @@ def _numbers(values: Iterable[Any], name: str) -> FloatArray:
 
 
 def _rows(given: Any, name: str, expected: str, size: int) -> list[Any]:
-    """Return rows of so many entries each, or, where the size is 0, whatever is listed."""
+    """Return rows of ``size`` entries each, or any list where the size is 0."""
     several = not isinstance(given, str | bytes) and isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
     rows = (given.tolist() if hasattr(given, "tolist") else list(given)) if several else [given]
     if not several or (size and not _are_rows(rows, size)):
@@ -184,12 +188,12 @@ def _rows(given: Any, name: str, expected: str, size: int) -> list[Any]:
 
 
 def _are_rows(rows: Collection[Any], size: int) -> bool:
-    """Whether all are rows of so many entries; told from their types and lengths as sets, for there may be many."""
+    """Whether all are rows of ``size`` entries, by sets of their types and lengths, for there may be many."""
     return set(map(type, rows)) <= {tuple, list} and set(map(len, rows)) <= {size}
 
 
 def _mapping_of(given: Any, name: str) -> Mapping[Any, Any] | None:
-    """Return a mapping, or what maps as one: a Series that has an index. None where it is neither."""
+    """Return a mapping, also of a Series with an index; None of anything else."""
     if isinstance(given, Mapping):
         return given
     if not _is_indexed(given):
@@ -197,10 +201,10 @@ def _mapping_of(given: Any, name: str) -> Mapping[Any, Any] | None:
     if not given.index.is_unique:
         message = f"{name}: {given.index[given.index.duplicated()][0]!r} stands twice; remove one of the two"
         raise InputError(message)
-    found = dict(given.items())
-    # An index whose levels are named the other way round is turned.
+    entries = dict(given.items())
+    # The levels of an index may be in the order (item, reviewer).
     turned = [normalise(str(level)) in ITEM.names for level in given.index.names] == [True, False]
-    return {key[::-1]: value for key, value in found.items()} if turned else found
+    return {key[::-1]: value for key, value in entries.items()} if turned else entries
 
 
 def is_frame(given: Any) -> bool:
@@ -213,12 +217,12 @@ def is_frame(given: Any) -> bool:
 
 
 def _is_indexed(given: Any) -> bool:
-    """Whether it is a Series of pandas, or one like it: values with labels of their own."""
+    """Whether it is a Series of pandas or the like: values with an index."""
     return hasattr(given, "index") and hasattr(given, "reset_index") and not hasattr(given, "columns")
 
 
 def _frame_of(given: Any) -> Any:
-    """Return a data frame as narwhals has it; None where it is none."""
+    """Return a data frame in the form of narwhals; None of anything else."""
     if isinstance(given, list | tuple | set | frozenset | str | Mapping) or not hasattr(given, "columns"):
         return None
     import narwhals as nw
@@ -254,17 +258,17 @@ def _columns(frame: Any, roles: Iterable[Role], name: str) -> list[list[Any]]:
     return [column.to_list() for column in columns]
 
 
-# Reviews without those of people who will not deliver them.
+# Reviews without those that will not be delivered.
 
 
 class Gone(NamedTuple):
-    """Who will not deliver: reviewers altogether, and single reviews."""
+    """Reviewers, or single reviews, that will not be delivered."""
 
     reviewers: tuple[Label, ...] = ()
     pairs: Columns | None = None
 
     def keys(self, reviews: Reviews) -> IntArray:
-        """Return those of the pairs that a table knows, as ``reviewer * N + item``."""
+        """Return the pairs whose labels are in a table, as ``reviewer * N + item``."""
         if self.pairs is None:
             return np.empty(0, np.int64)
         reviewer = codes_among(self.pairs.reviewers, reviews.reviewers)[self.pairs.reviewer]
@@ -273,7 +277,7 @@ class Gone(NamedTuple):
 
 
 def gone_of(given: Any, spellings: Spellings | None = None) -> Gone:
-    """Return who is gone, from reviewers' labels or from (reviewer, item) pairs, in any form.
+    """Return :class:`Gone` from labels of reviewers or from (reviewer, item) pairs, in any form.
 
     >>> gone_of(["ann"]).reviewers, gone_of([("ann", "p1")]).pairs.items
     (('ann',), ('p1',))
@@ -292,7 +296,9 @@ def gone_of(given: Any, spellings: Spellings | None = None) -> Gone:
 
 
 def without_gone(reviews: Reviews, given: Any) -> Reviews:
-    """Return reviews without the planned ones of people who are gone; scores that are there stay.
+    """Return reviews without the planned ones of reviewers, or (reviewer, item) pairs, that are gone; scores stay.
+
+    Reviewers without any remaining review are dropped. Unknown labels are warned of, and refused where none is known.
 
     >>> table = Reviews.from_pairs([("ann", 1, 2.0), ("ann", 2), ("bob", 1), ("bob", 2)])
     >>> without_gone(table, ["ann", "bob"]).to_dict()
@@ -301,7 +307,12 @@ def without_gone(reviews: Reviews, given: Any) -> Reviews:
     if given is None:
         return reviews
     gone = gone_of(given, reviews.spellings())
-    lost = _lost(reviews, gone)
+    code = match_labels(gone.reviewers, reviews.reviewers, "gone", "reviewer", other=reviews.items)
+    lost: BoolArray = np.isin(reviews.reviewer, code[code >= 0])
+    if gone.pairs is not None:
+        match_pairs(gone.pairs, reviews.reviewers, reviews.items, "gone")
+        lost |= np.isin(reviews.reviewer * reviews.n_items + reviews.item, gone.keys(reviews))
+    lost &= ~reviews.scored
     if not lost.any():
         return reviews
     kept = reviews.subset(~lost)
@@ -317,13 +328,3 @@ def without_gone(reviews: Reviews, given: Any) -> Reviews:
         lower_is_better=kept.lower_is_better,
     )
     return replace(table, backend=kept.backend, origin=kept.origin, merge=kept.merge)
-
-
-def _lost(reviews: Reviews, gone: Gone) -> BoolArray:
-    """Return which reviews will not arrive: planned ones of those who are gone."""
-    code = match_labels(gone.reviewers, reviews.reviewers, "gone", "reviewer", other=reviews.items)
-    lost = np.isin(reviews.reviewer, code[code >= 0])
-    if gone.pairs is not None:
-        match_pairs(gone.pairs, reviews.reviewers, reviews.items, "gone")
-        lost |= np.isin(reviews.reviewer * reviews.n_items + reviews.item, gone.keys(reviews))
-    return lost & ~reviews.scored
