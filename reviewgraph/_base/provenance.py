@@ -1,4 +1,4 @@
-"""Where rows came from: which files were read, how many of their rows count, which were left out and why."""
+"""Provenance: the files that were read, the number of their rows that count, and those left out with reasons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reviewgraph._base.text import counted, listed, noun
 
 
 class LeftOut(NamedTuple):
-    """A number of rows of a file that do not count, and why, in words that name nobody: "of meta reviews"."""
+    """The number of rows of a file that do not count, and the reason without names: "of meta reviews"."""
 
     rows: int
     why: str
@@ -39,7 +39,7 @@ class FileRead:
     options: tuple[tuple[str, str], ...] = ()  # Of a conference file: the keys and values that the command used
 
     def with_rows(self, rows: int, left_out: Iterable[LeftOut] = (), scored: int | None = None) -> FileRead:
-        """Return the same file, once its rows are read; what is left out for one reason is added up."""
+        """Return the same file with the counts of its rows; those left out for one reason are added up."""
         why: dict[str, int] = {}
         for left in (*self.left_out, *left_out):
             why[left.why] = why.get(left.why, 0) + left.rows
@@ -48,7 +48,7 @@ class FileRead:
 
     @property
     def words(self) -> str:
-        """What was read and what was not, in half a line."""
+        """The counts in words."""
         if self.options:
             return f"{self.file}: {', '.join(key for key, _ in self.options)}"
         sheets = f", {noun(len(self.sheets), 'sheet')} {listed(self.sheets)}" if self.sheets else ""
@@ -68,7 +68,7 @@ class FileRead:
 
 
 def line_of(files: Iterable[FileRead]) -> str:
-    """Return what was read as a sentence; nothing where no file was.
+    """Return the files that were read as a sentence; nothing without files.
 
     >>> line_of([FileRead("reviews.csv", rows=128), FileRead("conflicts.csv", rows=1)])
     'Read reviews.csv: 128 rows; conflicts.csv: 1 row.'
@@ -78,7 +78,7 @@ def line_of(files: Iterable[FileRead]) -> str:
 
 
 def record_of(files: Iterable[FileRead]) -> dict[str, Any]:
-    """Return what was read as the key ``files`` of a result; nothing where no file was.
+    """Return the files that were read as the key ``files`` of a result; nothing without files.
 
     >>> record_of([FileRead("a.csv", rows=3)])["files"][0]["rows"], record_of([])
     (3, {})

@@ -67,13 +67,6 @@ LIKENESSES = (
 )
 
 
-class Likeness(NamedTuple):
-    """Two labels that are not equal may mean the same if they have this form in common; and how to say so."""
-
-    form: Callable[[Label], str]
-    words: str
-
-
 def codes_among(labels: Sequence[Label], known: Iterable[Label]) -> IntArray:
     """Return the code of each label among known ones, -1 for unknown ones.
 

@@ -190,7 +190,7 @@ def read_reviews(
     item, labels = _joined([part.item for part in parts], papers)
     if declared is not None and len(labels) > len(papers):
         _refuse_undeclared(labels, papers, item, place)
-    score, scored = (np.concatenate(column) for column in ([p.score for p in parts], [p.scored for p in parts]))
+    score, scored = np.concatenate([part.score for part in parts]), np.concatenate([part.scored for part in parts])
     members = frozenset(chain.from_iterable(part.aside.members for part in parts))
     outsiders = frozenset(reviewers) - members if any(part.aside.tells for part in parts) else None
     columns_read = Columns(
