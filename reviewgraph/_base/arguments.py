@@ -221,7 +221,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     reviewgraph._base.errors.InputError: times: expected a whole number, found 1.5
     """
     hints = {name: str(hint) for name, hint in function.__annotations__.items() if name != "return"}
-    taken = {name: found for name, hint in hints.items() if (found := kinds_of(hint))}
+    taken = {name: kinds for name, hint in hints.items() if (kinds := kinds_of(hint))}
     if "seed" in taken:
         taken["seed"] = tuple(SEED if kind is WHOLE else kind for kind in taken["seed"])
     optional = {name for name, hint in hints.items() if "None" in _parts(hint)}

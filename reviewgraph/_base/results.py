@@ -253,12 +253,12 @@ class Pictured(Result):
         return self._picture(name)
 
     def _picture(self, name: str | None, **options: Any) -> Plot:
-        found: Sequence[Plot] = import_module(self.pictured_by).pictures(self, **options)
-        if not found:
+        pictures: Sequence[Plot] = import_module(self.pictured_by).pictures(self, **options)
+        if not pictures:
             message = f"plot: nothing to draw ({self.headline()})"
             raise InputError(message)
-        for picture in found:
+        for picture in pictures:
             if name in (None, picture.name):
                 return picture
-        message = f"name: expected {' or '.join(repr(picture.name) for picture in found)}, found {name!r}"
+        message = f"name: expected {' or '.join(repr(picture.name) for picture in pictures)}, found {name!r}"
         raise InputError(message)

@@ -60,11 +60,11 @@ def stream_of(path: str | os.PathLike[str]) -> int | None:
     >>> stream_of("/dev/stdout"), stream_of("/dev/fd/7"), stream_of("plan.csv")
     (1, 7, None)
     """
-    found = _STREAM.fullmatch(os.fspath(path))
-    if found is None:
+    match = _STREAM.fullmatch(os.fspath(path))
+    if match is None:
         return None
-    number = found[1] or found[4]
-    return int(number) if number else 1 if found[2] else 2
+    number = match[1] or match[4]
+    return int(number) if number else 1 if match[2] else 2
 
 
 def draft_beside(target: str) -> str:
@@ -181,8 +181,8 @@ def csv_parts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[str]:
 
 
 def _cell(value: Any) -> Any:
-    found = plain(value)
-    return guarded(found) if isinstance(found, str) else found
+    entry = plain(value)
+    return guarded(entry) if isinstance(entry, str) else entry
 
 
 def plain(value: Any) -> Any:

@@ -80,7 +80,7 @@ def visible(text: str, but: str = "") -> str:
     >>> visible("ann\x1b[2J"), visible("\x9b\u202e"), visible("a\nb", but="\n")
     ('ann␛[2J', '\\x9b\\u202e', 'a\nb')
     """
-    return HIDDEN.sub(lambda found: found[0] if found[0] in but else _picture(found[0]), text)
+    return HIDDEN.sub(lambda match: match[0] if match[0] in but else _picture(match[0]), text)
 
 
 def _picture(character: str) -> str:
@@ -105,10 +105,10 @@ def named(known: Iterable[N], name: object, argument: str) -> N:
     >>> named(LEVELS, "double", "level").term
     'doubly connected'
     """
-    found = {one.name: one for one in known}
-    if isinstance(name, str) and name in found:
-        return found[name]
-    message = f"{argument}: expected one of {', '.join(found)}, found {name!r}"
+    by_name = {one.name: one for one in known}
+    if isinstance(name, str) and name in by_name:
+        return by_name[name]
+    message = f"{argument}: expected one of {', '.join(by_name)}, found {name!r}"
     raise InputError(message)
 
 

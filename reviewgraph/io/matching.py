@@ -240,16 +240,16 @@ class Mismatch(NamedTuple):
         return ""
 
 
-def _judge(found: Mismatch, unknown: Unknown) -> None:
+def _judge(mismatch: Mismatch, unknown: Unknown) -> None:
     """Refuse, or warn about, rows that do not match."""
-    if not found.missed:
+    if not mismatch.missed:
         return
-    why, by_type = found.explanation()
-    nothing, quiet = found.missed == found.unknown.size, unknown in ("expected", "new")
+    why, by_type = mismatch.explanation()
+    nothing, quiet = mismatch.missed == mismatch.unknown.size, unknown in ("expected", "new")
     if quiet and not why and not (nothing and unknown == "expected"):
         return
     if nothing or by_type or unknown == "refused":
-        message = f"{found.name}: {found.count_words()} ({found.examples()}){why or '; correct the names'}"
+        message = f"{mismatch.name}: {mismatch.count_words()} ({mismatch.examples()}){why or '; correct the names'}"
         raise InputError(message)
     fate = "" if quiet else "; left out"
-    warn(f"{found.name}: {found.count_words()}{fate} ({found.examples()}){why}", LabelWarning)
+    warn(f"{mismatch.name}: {mismatch.count_words()}{fate} ({mismatch.examples()}){why}", LabelWarning)

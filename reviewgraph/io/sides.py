@@ -101,14 +101,14 @@ def by_label(given: Valued, name: str, label: Role, value: Role, spellings: Spel
         rows = list(known.items())
     else:
         rows = _rows(given, name, expected, 2) if columns is None else list(zip(*columns, strict=True))
-    found: dict[Any, Any] = {}
+    values: dict[Any, Any] = {}
     labels = labels_in([one for one, _ in rows], name, label, spellings)
     for one, (_, entry) in zip(labels, rows, strict=True):
-        if one in found:
+        if one in values:
             message = f"{name}: {label.name} {one!r} stands twice; remove one of the two"
             raise InputError(message)
-        found[one] = entry
-    return found
+        values[one] = entry
+    return values
 
 
 def labels_of(
@@ -124,14 +124,14 @@ def labels_of(
     frame = _frame_of(given)
     if frame is not None:
         roles = (label,) if chosen is None or not _has(frame, chosen) else (label, chosen)
-        found, *flags = _columns(frame, roles, name)
+        labels, *flags = _columns(frame, roles, name)
         if flags:
-            found = [one for one, flag in zip(found, *flags, strict=True) if flag]
+            labels = [one for one, flag in zip(labels, *flags, strict=True) if flag]
     elif isinstance(given, Mapping) or (_is_indexed(given) and str(getattr(given, "dtype", "")) == "bool"):
-        found = [one for one, flag in (_mapping_of(given, name) or {}).items() if flag]
+        labels = [one for one, flag in (_mapping_of(given, name) or {}).items() if flag]
     else:
-        found = _rows(given, name, f"several {label.name}s", 0)
-    return labels_in(found, name, label, spellings)
+        labels = _rows(given, name, f"several {label.name}s", 0)
+    return labels_in(labels, name, label, spellings)
 
 
 def labels_in(labels: list[Any], name: str, role: Role, spellings: Spellings | None = None) -> list[Any]:

@@ -98,7 +98,7 @@ class Reviews(Pictured):
         return f"{', '.join(sizes)}{state}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy the fields alone: what is cached is found again, and arrays are read-only again."""
+        """Pickle and copy the fields alone: cached properties are computed again, and arrays are read-only."""
         return _restored, tuple(getattr(self, entry.name) for entry in fields(self))
 
     # Sizes and the two compressed orders
@@ -430,10 +430,10 @@ class Reviews(Pictured):
         """
         from reviewgraph.formats.memory import from_frame
 
-        found = from_frame(
+        read = from_frame(
             frame, columns, reviewers=reviewers, items=items, scale=scale, lower_is_better=lower_is_better, note=note
         )
-        return replace(cls.from_columns(found, duplicates=duplicates, merge=merge), backend=backend_of(frame))
+        return replace(cls.from_columns(read, duplicates=duplicates, merge=merge), backend=backend_of(frame))
 
     @classmethod
     @checked
@@ -538,7 +538,7 @@ def review_of_rows(given: ReviewsLike | Any, reviews: Reviews) -> IntArray:
         return np.arange(reviews.n_reviews)
     from reviewgraph.formats.memory import from_frame
 
-    rows = joined(from_frame(given), reviews.spellings(), "reviews", lambda message: None)  # it was told before
+    rows = joined(from_frame(given), reviews.spellings(), "reviews", lambda message: None)  # notes were given before
     reviewer = np.array([reviews.reviewer_code[label] for label in rows.reviewers], np.int64)[rows.reviewer]
     item = np.array([reviews.item_code[label] for label in rows.items], np.int64)[rows.item]
     key = reviews.reviewer * reviews.n_items + reviews.item

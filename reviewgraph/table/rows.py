@@ -84,14 +84,14 @@ def order_of_pairs(reviewer: IntArray | CodeArray, item: IntArray | CodeArray) -
 def whole_codes(codes: npt.ArrayLike, what: str) -> IntArray:
     """Return codes as a vector of whole numbers; others raise InputError."""
     try:
-        found = np.asarray(codes).ravel()
+        vector = np.asarray(codes).ravel()
     except ValueError as error:
         message = f"{what}: expected codes, whole numbers from 0 on, found lists of different lengths"
         raise InputError(message) from error
-    if found.size and found.dtype.kind not in "iu":
-        message = f"{what}: expected codes, whole numbers from 0 on, found {found.dtype} such as {found[0]!r}"
+    if vector.size and vector.dtype.kind not in "iu":
+        message = f"{what}: expected codes, whole numbers from 0 on, found {vector.dtype} such as {vector[0]!r}"
         raise InputError(message)
-    return found.astype(np.int64, copy=False)
+    return vector.astype(np.int64, copy=False)
 
 
 def refuse_out_of_range(codes: IntArray, size: int, what: str, row_name: Callable[[int], str]) -> None:
