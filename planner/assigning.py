@@ -1,4 +1,4 @@
-"""Assign reviewers to papers: the most affinity that demands, loads, conflicts and a connection level allow."""
+"""Assign reviewers to papers: maximum affinity within demands, loads, conflicts and at a connection level."""
 
 from __future__ import annotations
 
@@ -42,17 +42,11 @@ if TYPE_CHECKING:
     from reviewgraph.io.sides import Pairs
 
 
-# The arguments of assigning: what each may be, and which go together.
+# Arguments: their ranges and combinations.
 
 
 def check_level(aim: Aim, survive: int) -> None:
-    """Refuse to survive more than one loss, and at a level that cannot be asked to.
-
-    Raises
-    ------
-    InputError
-        If ``survive`` is neither 0 nor 1, or 1 at such a level.
-    """
+    """Refuse ``survive`` other than 0 or 1, and 1 at a level that has no test for losses."""
     if survive not in (0, 1):
         message = f"survive: expected 0 or 1, found {survive!r}"
         raise InputError(message)
@@ -70,14 +64,7 @@ def check_numbers(
     min_affinity: float | None,
     per_change: float | None,
 ) -> None:
-    """Refuse numbers out of range.
-
-    Raises
-    ------
-    InputError
-        If ``conditioning`` is no part of one, ``alternates`` no whole number, or negative, a floor or a threshold not
-        finite, or ``per_change`` negative or not finite.
-    """
+    """Refuse numbers out of range."""
     if not 0 <= conditioning <= 1:
         message = f"conditioning: expected a part of the affinity from 0 to 1, found {conditioning!r}"
         raise InputError(message)
@@ -96,37 +83,26 @@ def check_numbers(
 
 
 def check_together(change: dict[str, bool], lots: dict[str, bool], fair: dict[str, bool]) -> None:
-    """Refuse arguments that would be passed over in silence.
+    """Refuse arguments that would be ignored.
 
-    Parameters
-    ----------
-    change
-        Arguments by whether they lack the previous assignment that they are about.
-    lots
-        Arguments by whether they were given beside a lottery, which does not know them.
-    fair
-        Arguments by whether they were given beside ``fair``; both put something else before affinity.
-
-    Raises
-    ------
-    InputError
-        If one of them is.
+    Each maps a name to whether it was passed: ``change`` without a previous assignment, ``lots`` with a lottery,
+    ``fair`` with fairness.
     """
     for name in (name for name, lacking in change.items() if lacking):
         message = f"{name}: expected previous with it, the assignment to change; found none"
         raise InputError(message)
     for name in (name for name, given in lots.items() if given):
-        message = f"{name}: expected neither max_probability nor perturbation beside it, found one; drop one of the two"
+        message = f"{name}: expected neither max_probability nor perturbation with it, found one; drop one of the two"
         raise InputError(message)
     for name in (name for name, given in fair.items() if given):
         message = (
-            f"{name}: expected no fair beside it, found one; each puts other pairs before affinity, and only one can "
-            "come first; drop one, or ask for a floor instead of fair"
+            f"{name}: expected no fair with it, found one; each puts other pairs before affinity, and only one can "
+            "have priority; drop one, or use a floor instead of fair"
         )
         raise InputError(message)
 
 
-#: The rules that an assignment keeps to.
+#: The rules that apply to assignments.
 HEEDED = (
     "conflicts", "fixed", "demand", "load", "min_load", "institutions", "senior", "attributes", "at_most", "at_least",
     "rewards", "authors", "author_distance", "allow_cycles", "allow_coauthors",
@@ -163,7 +139,7 @@ def assign(
     progress: Callable[[Progress], object] | None = None,
     **given: Any,
 ) -> Assignment:
-    r"""Assign reviewers to items so that total affinity is largest and the scores will be comparable.
+    r"""Assign reviewers to items such that total affinity is maximal and the scores will be comparable.
 
     .. math::
         \max \sum_{(j, i)} a_{ji} z_{ji} \quad \text{subject to} \quad \sum_j z_{ji} = d_i, \quad
@@ -172,102 +148,102 @@ def assign(
     no conflict, all fixed pairs, and the reviewers with z = 1 reach a connection level: for ``double``, one doubly
     connected component covers all items, so that recovery is guaranteed (Theorem 3.4 of [Tan21]_).
 
-    1. Without the level: a minimum-cost flow, exact. With a threshold or a previous assignment two more, for the
-       fewest pairs below the one and changes of the other.
+    1. Without the level: a minimum-cost flow, exact. With a threshold or a previous assignment two more flows, for the
+       fewest pairs below the threshold and the fewest changes.
     2. Papers that break a rule on who reviews a paper together: an integer programme over them.
-    3. If asked for: the worst-served papers lifted by chains of exchanges, and kept up in all that follows as far as
-       the level allows.
+    3. On request: chains of exchanges for the worst-served papers, whose gains are preserved in the following steps as
+       far as the level allows.
     4. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
        network, cheapest first; then those no longer needed are freed again. Where that loses more than a
        ten-thousandth of the affinity beyond what it must, sets of few cheap pairs that bring it together.
-    5. If it shall survive a reviewer: the same for what is missing without her.
-    6. Exchanges that cost what ``conditioning`` allows, or nothing, for smaller expected errors.
+    5. To survive the loss of a reviewer: the same for the reviews that are missing without this reviewer.
+    6. Exchanges for smaller expected errors, at a cost of at most ``conditioning``.
 
     Parameters
     ----------
     affinity
         A mapping (reviewer, item) -> number, a Series over such pairs, a data frame with columns named as in files, a
-        :class:`reviewgraph.formats.columns.Columns` with scores, or a reviewers x items matrix: dense with NaN for unscored
-        pairs, or sparse with what is stored. Higher is better; any finite numbers. Here and below unknown labels are
-        warned of, and refused where no label is known.
+        :class:`reviewgraph.formats.columns.Columns` with scores, or a reviewers x items matrix: dense with NaN for
+        unscored pairs, or sparse with what is stored. Higher is better; any finite numbers. Here and below unknown
+        labels are warned of, and refused where no label is known.
     rules
         A :class:`reviewgraph.Rules`: conflicts, fixed pairs, demands, loads, authors, and who reviews together. A list
         of :class:`AtMost`, :class:`AtLeast` and :class:`Reward` objects is short for those alone.
     items, reviewers
         Labels. With a mapping, all of them, those without affinities included; with a matrix, those of its lines.
     target
-        ``double`` (default), ``recoverable``, ``connected`` or ``none``; or a level that outlives a loss:
+        ``double`` (default), ``recoverable``, ``connected`` or ``none``; or a level that holds after a loss:
         ``survives-reviewer``, which is ``double`` with ``survive=1``, or ``survives-review``.
     survive
-        1 asks that the level hold after any one reviewer drops out; 0 by default.
+        1 requires the level after the loss of any one reviewer; 0 by default.
     phase_one
-        Reviews of a first phase: they link, on top of demands and loads. Papers among them that are not among the
-        items were left behind; all items must reach the level.
+        Reviews of a first phase: they connect items, in addition to demands and loads. They may contain papers that are
+        not among the items; all items must reach the level.
     allow_unscored
         Whether pairs without affinity may be assigned, at affinity 0; they may not by default.
     previous
         (reviewer, item) pairs of an assignment that this one replaces, or a ``Columns``, or reviews: as few pairs as
         possible are changed, before any affinity. Reviewers and items that are not there any more may be among them.
     per_change
-        Affinity that one changed pair must be worth, instead of as few changes as possible.
+        Minimum gain in affinity per changed pair, instead of as few changes as possible.
     min_affinity
-        Pairs of less affinity are assigned only where there is no other way: as few as possible, before all else.
+        Threshold: as few pairs of lower affinity as possible, before all other objectives.
     conditioning
-        Part of the affinity, from 0 to 1, that may be given up for smaller expected errors of the qualities: 0.0005 by
-        default. With 0 reviews change places only where that costs nothing. Up to 2,000 papers, for ``double``.
+        Maximum part of the affinity, from 0 to 1, to exchange for smaller expected errors of the qualities: 0.0005 by
+        default. With 0 only exchanges without cost. Up to 2,000 papers, for ``double``.
     assumptions
-        What is assumed of the scores for these errors: a :class:`reviewgraph.graph.precision.Assumptions`, by default noise
-        1, severity 0.5 and stretch 0.2 in units of the spread of qualities.
+        Assumptions on the scores for these errors: a :class:`reviewgraph.graph.precision.Assumptions`, by default noise
+        1, severity 0.5 and stretch 0.2 in units of the standard deviation of qualities.
     fair
-        ``leximin``: the worst-served paper first, whatever affinity that costs. A paper's score is the sum of the
-        affinities of its reviewers; the smallest is made as large as can be, then the second smallest, and so on.
-        By default papers are served as total affinity has it. Neither ``previous`` nor ``min_affinity`` goes with it.
+        ``leximin``: the worst-served paper first, at any cost in total affinity. The smallest sum of the affinities of
+        a paper's reviewers is maximised, then the second smallest, and so on. By default only the total counts. Cannot
+        be combined with ``previous`` or ``min_affinity``.
     floor
-        Least sum of the affinities of a paper's reviewers; None by default.
+        Minimum sum of the affinities of a paper's reviewers; None by default.
     floor_best
-        Least affinity of the best reviewer of each paper; None by default.
+        Minimum affinity of the best reviewer of each paper; None by default.
     alternates
-        For each paper so many reviewers who can take the place of anyone on its panel; 0 by default.
+        Number of alternates per paper, who can replace any of its reviewers; 0 by default.
     max_probability
-        The assignment is drawn by lot, and no pair is assigned with a probability above that: one number above 0, up
-        to 1, or one for each (reviewer, item) pair, as a mapping or a ``Columns`` with scores; pairs left out may
-        have 1. Rounded down to ten-thousandths. Fixed pairs have probability 1 all the same.
+        Randomise the assignment, with this maximum probability of a pair: one number above 0, up
+        to 1, or one for each (reviewer, item) pair, as a mapping or a ``Columns`` with scores; 1 for pairs left out.
+        Rounded down to ten-thousandths. Fixed pairs have probability 1 all the same.
     perturbation
-        Beta in the gain ``a (x - beta x^2)`` of a pair assigned with probability x, from 0 to 0.5: with more of it draws
-        spread over more pairs. 0 by default; above 0 the assignment is drawn.
+        Beta in the gain ``a (x - beta x^2)`` of a pair assigned with probability x, from 0 to 0.5: larger values spread
+        probabilities over more pairs. 0 by default; above 0 the assignment is randomised.
     draws
-        Where a level is asked for, or rules that no flow says, the assignments of which one is drawn, each as likely as
-        any other; 100 by default. Probabilities are whole shares of them, so caps are rounded down to such.
+        With a level, or rules that a flow cannot express: the number of equally likely assignments from which one is
+        sampled; 100 by default. Probabilities are multiples of 1/draws, and caps are rounded down to such.
     seed
-        Breaks ties between equal affinities: the same seed gives the same assignment. Where the assignment is drawn
-        another seed is another draw from the same probabilities.
+        Breaks ties between equal affinities: the same seed gives the same assignment. Of a randomised assignment
+        another seed is another sample from the same probabilities.
     time_limit
-        Seconds for steps 2 to 6; what is reached by then is returned, and so it is after Ctrl-C. By default there is
-        no limit: every step ends by itself.
+        Seconds for steps 2 to 6; at the limit, and after Ctrl-C, the best assignment so far is returned. No limit by
+        default: every step ends by itself.
     best_effort
-        Where demands cannot be met, meet as many as can be, spread what is missing evenly, and say whom to recruit: see
-        :attr:`Assignment.shortage`. Where no assignment reaches the level, return one that misses it. Not with
-        ``max_probability``.
+        If demands cannot be met, meet as many as possible, with the missing reviews spread evenly: see
+        :attr:`Assignment.shortage`. If no assignment reaches the level, return one that misses it. Cannot be combined
+        with ``max_probability``.
     merge
-        What becomes of labels, in whatever is given, that differ in letter case, blanks or invisible characters alone:
-        ``"all"`` joins them, ``"none"`` keeps them apart, ``{label: as}`` says which become which. By default they are
-        refused, but for addresses, which are joined with a warning.
+        How to treat labels, in all tables, that differ only in letter case, blanks or invisible characters: ``"all"``
+        merges them, ``"none"`` keeps them apart, ``{label: as}`` maps them. By default they raise InputError, except
+        for e-mail addresses, which are merged with a warning.
     progress
-        Called with a :class:`reviewgraph._base.results.Progress`: seconds so far, in words what goes on, and the share that
-        is done where that is known.
+        Called with a :class:`reviewgraph._base.results.Progress`: seconds, the current step in words, and the completed
+        share if it is known.
     **given
         Rules as keywords of their own, as in ``assign(affinity, conflicts=pairs, load=4)``.
 
     Returns
     -------
     Assignment
-        With a status; infeasible inputs are explained, not raised.
+        With a status; infeasible inputs have an explanation and raise nothing.
 
     Raises
     ------
     InputError
         If an argument is malformed, a label in ``fixed`` or ``senior`` is unknown, a rule names an attribute or a value
-        that nobody has, or a fixed pair is in conflict or exceeds a demand or load.
+        without reviewers, or a fixed pair is in conflict or exceeds a demand or load.
 
     Notes
     -----
@@ -285,7 +261,7 @@ def assign(
     6 papers (0, 1, 2, 3, 4, 5) need 4 reviews each = 24 reviews; 6 reviewers (0, 1, 2, 3, 4, 5) with load 3 can give 18: 24 > 18. Raise loads, add reviewers, lower demands or lift conflicts.
     """  # noqa: E501
     stated = asked_rules("assign", rules, given, HEEDED)
-    # What is asked for, and whether it goes together.
+    # The arguments, and their combinations.
     aim = aim_named(target)
     check_level(aim, survive)
     check_numbers(
@@ -306,7 +282,7 @@ def assign(
         fair={"previous": previous is not None, "min_affinity": min_affinity is not None} if way else {},
     )
 
-    # The data, as given and as codes.
+    # The data.
     first = () if phase_one is None else phase_one
     wishes = Wishes(stated, first, allow_unscored, previous, per_change, min_affinity, floors)
     scored = scored_pairs(affinity, reviewers, items, merge)
@@ -325,17 +301,17 @@ def assign(
     )
     with clock.stopped_by_interrupts(say):
         found, missing = search.best(wishes)
-        # Whoever may do more must not end with less: where the best is not proved, scored pairs alone are tried, too.
+        # A relaxation must not give a worse result: without a proof of optimality, scored pairs alone are tried, too.
         proved = found.status is AssignmentStatus.OPTIMAL
         if not (proved or not allow_unscored or chances.asked or clock.over() or not scored.item.size):
-            # By the same demands: among others, the bounds of the first try would say nothing.
+            # With the same demands, so that the bounds of the first run are valid.
             scored_only, _ = search.best(wishes._replace(allow_unscored=False), missing)
             found = found.or_better(scored_only)
         return replace(found.in_frames_like(affinity), timed_out=clock.timed_out)
 
 
 class _Search(NamedTuple):
-    """How an assignment is searched for: the level, what comes before affinity, and whether it is drawn."""
+    """The search for an assignment: level, objectives before affinity, and randomisation."""
 
     scored: Scored
     aim: Aim
@@ -351,7 +327,7 @@ class _Search(NamedTuple):
     best_effort: bool
 
     def best(self, wishes: Wishes, missing: IntArray | None = None) -> tuple[Assignment, IntArray | None]:
-        """Assign what is allowed, by lowered demands where these are known; returns what they lack, too."""
+        """Return the best assignment for demands less ``missing``, and the missing reviews."""
         asked = build(self.scored, wishes)
         if self.best_effort and missing is None:
             missing = missing_reviews(asked)
@@ -367,13 +343,10 @@ class _Search(NamedTuple):
         return found, missing
 
 
-# The designs of :mod:`reviewgraph.graph.designs` as assignments, for chairs who have no affinities.
-
-
 def design_assignment(items: Sequence[Label], loads: Mapping[Any, int], design: str, seed: int = 0) -> Assignment:
     """Assign at random by Algorithm 2 (``random``) or Algorithm 3 (``double``) of [Tan21]_.
 
-    Every reviewer gets exactly her load; demands, affinities and conflicts play no part.
+    Every reviewer gets exactly their load; demands, affinities and conflicts are ignored.
 
     Parameters
     ----------

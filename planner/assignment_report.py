@@ -1,4 +1,4 @@
-"""The report of an assignment: whether all is filled, level and price, loads, affinities, who reviews what."""
+"""The report of an assignment: demands, level, cost, loads, affinities, and who reviews what."""
 
 from __future__ import annotations
 
@@ -37,22 +37,12 @@ if TYPE_CHECKING:
 
 #: Bins of affinities.
 BINS = 10
-#: Papers served worst that have their names written beside them.
+#: Number of worst-served papers with labels in the plot.
 NAMED = 5
 
 
 def document(found: Assignment, subject: str, closing: Sequence[str] = ()) -> Document:
-    """Return the report of an assignment.
-
-    Parameters
-    ----------
-    found
-        The assignment, under the names that the report is to show.
-    subject
-        What was assigned: the files.
-    closing
-        What to type next.
-    """
+    """Return the report of an assignment of ``subject``, the files; ``closing`` are the next commands."""
     empty, proof = not found.reviews.n_reviews, f"{found.status.text[0].upper()}{found.status.text[1:]}."
     loads, level, *affinity = opening(found) if not empty else ["", ""]
     return Document(
@@ -66,26 +56,14 @@ def document(found: Assignment, subject: str, closing: Sequence[str] = ()) -> Do
         _facts(found, found.reviews),
         [
             *([] if empty else _sections(found, found.reviews)),
-            Section("text", "As the terminal prints it", [_printed(found, closing)]),
+            Section("text", "As the terminal prints it", [Printed([*page(found).splitlines(), "", *closing])]),
         ],
     )
 
 
-def _headline(found: Assignment) -> str:
-    if not found.reviews.n_reviews:
-        return "No assignment"
-    if found.shortage is not None:
-        return "A part of what was asked for"
-    return "Every paper has its reviewers" if found.status.reached else "The level is missed"
-
-
 def pictures(found: Assignment) -> list[Picture]:
-    """Return the pictures of an assignment: loads, demands, affinities, how papers are served."""
+    """Return the pictures of an assignment: loads, reviews per paper, affinities, sums per paper."""
     return pictures_among(_pictured(found, found.reviews)) if found.reviews.n_reviews else []
-
-
-def _printed(found: Assignment, closing: Sequence[str]) -> Printed:
-    return Printed([*page(found).splitlines(), "", *closing])
 
 
 def _facts(found: Assignment, table: Reviews) -> list[Fact]:
@@ -98,7 +76,7 @@ def _facts(found: Assignment, table: Reviews) -> list[Fact]:
     if table.n_reviews:
         most, busiest = int(found.loads.max()), int((found.loads == found.loads.max()).sum())
         facts += [
-            Fact("Most for one", f"{most:,}", f"by {counted(busiest, 'reviewer')}"),
+            Fact("Largest load", f"{most:,}", f"by {counted(busiest, 'reviewer')}"),
             Fact("Affinity", f"{found.affinity:.6g}", f"best without a level: {found.affinity_unconstrained:.6g}"),
             Fact("Affinity lost", f"{found.price:.3f} %", "for the level and all else"),
         ]
@@ -121,14 +99,14 @@ def _pictured(found: Assignment, table: Reviews) -> list[Part]:
         chart(
             "loads",
             "Reviews per reviewer",
-            f"How many of {counted(loads.size, 'reviewer')} have how many reviews.",
+            f"Distribution of the number of reviews over {counted(loads.size, 'reviewer')}.",
             tally(loads),
             "reviews",
         ),
         chart(
             "demands",
             "Reviews per paper",
-            f"How many of {counted(per_item.size, 'paper')} have how many reviews.",
+            f"Distribution of the number of reviews over {counted(per_item.size, 'paper')}.",
             tally(per_item, low=1),
             "reviews",
         ),
@@ -144,7 +122,7 @@ def _affinities(found: Assignment) -> Picture:
         names, count = [f"{found.affinities.min():.3g}"], np.array([found.affinities.size])
     shown = [Bar(name, number) for name, number in zip(names, count.tolist(), strict=True)]
     mean, least = found.mean_affinity, found.minimum_affinity
-    words = f"How many reviews have which affinity: {mean:.4g} on average, {least:.4g} at least."
+    words = f"Distribution of the affinities of reviews: mean {mean:.4g}, minimum {least:.4g}."
     return chart("affinities", "Affinity of the reviews", words, shown, "affinity")
 
 
@@ -155,12 +133,12 @@ def _served(found: Assignment, table: Reviews) -> Picture:
     names = [str(table.items[i]) for i in order.tolist()]
     shown = Ranked(total[order], nothing, nothing, ["dot"] * order.size, names, range(min(NAMED, order.size)))
     words = (
-        f"The affinities of each paper's reviewers together, the worst-served paper first: from {total.min():.4g} to "
+        f"Sum of the affinities of each paper's reviewers, the worst-served paper first: from {total.min():.4g} to "
         f"{total.max():.4g}."
     )
     return Picture(
         "served",
-        "How papers are served",
+        "Affinity per paper",
         words,
         lambda width: ranked(shown, width, "sum of affinities", "papers, the worst served first", [("dot", "paper")]),
         "" if total.min() < total.max() else f"The affinities of each paper's reviewers add up to {total.min():.4g}.",
@@ -207,35 +185,26 @@ def _pair_table(found: Assignment, table: Reviews) -> Table:
 
 
 def _joined(labels: Iterable[Label]) -> str:
-    """Return labels in their natural order, which is not that of names where codes stand for these."""
+    """Return labels in their natural order; that of codes is not that of names."""
     return ", ".join(map(str, sorted(labels, key=natural_key)))
 
 
-# Sentences of a table's rows that say the same: said once above it, with what differs left in the rows.
+# Sentences that several rows of a table share are printed once above it.
 
 #: Numbers of a sentence.
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?%?")
 
 
 class Said(NamedTuple):
-    """What is said once, a line each, and what stays in the rows."""
+    """Shared sentences, one per line, and the texts of the rows."""
 
     once: list[str]
     rows: list[str]
 
 
 def said_once(sentences: Sequence[str], short: Sequence[str]) -> Said:
-    """Leave their short form to sentences that several rows have.
+    """Replace sentences that several rows share by their short forms.
 
-    Parameters
-    ----------
-    sentences
-        Of the rows.
-    short
-        A short form of each.
-
-    Examples
-    --------
     >>> said_once(["a link in reserve", "joins p1 to p2", "a link in reserve"], ["reserve", "1 + 1", "reserve"])
     Said(once=['reserve (2 reviews): a link in reserve'], rows=['reserve', 'joins p1 to p2', 'reserve'])
     """
@@ -247,7 +216,7 @@ def said_once(sentences: Sequence[str], short: Sequence[str]) -> Said:
 
 
 def numbers_alone(sentences: Sequence[str]) -> Said:
-    """Leave their numbers alone to sentences that several rows have but for these.
+    """Replace sentences that differ only in numbers by these numbers.
 
     >>> numbers_alone(["0.4 becomes 0.3", "0.5 becomes 0.4", "it is 1 of 2"])
     Said(once=['… becomes …'], rows=['0.4, 0.3', '0.5, 0.4', 'it is 1 of 2'])

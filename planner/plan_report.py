@@ -1,10 +1,10 @@
-"""The report of a plan: how many reviews, by whom and for which papers, what there is then, what they join."""
+"""The report of a plan: extra reviews, invited reviewers, papers, and the groups that the reviews join."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from planner._plans.outcome import PlanStatus
 from planner._plans.targets import target_named
@@ -35,38 +35,18 @@ if TYPE_CHECKING:
     from planner._plans.plan import Plan
 
 
-# How the groups of a table become fewer, and the largest of them larger, as the reviews of a plan arrive.
-
-
-class Growth(NamedTuple):
-    """Papers in the largest group, and groups, before a plan and after each of its reviews."""
-
-    largest: list[int]
-    left: list[int]
-
-
-def growth(found: Plan) -> Growth:
-    """Return how groups grow and become fewer at the level of the target."""
+def growth(found: Plan) -> tuple[list[int], list[int]]:
+    """Return the number of papers in the largest group, and of groups, before a plan and after each of its reviews."""
     groups = target_named(found.target).groups(found.constraints.reviews, use_scores=found.use_scores)
     sizes = [int(cover.size) for cover in groups.covers]
-    return Growth(
+    return (
         [max(sizes, default=0), *(review.covers for review in found.reviews)],
         [sum(size > 0 for size in sizes), *(review.groups for review in found.reviews)],
     )
 
 
 def document(found: Plan, subject: str, closing: Sequence[str] = ()) -> Document:
-    """Return the report of a plan.
-
-    Parameters
-    ----------
-    found
-        The plan, under the names that the report is to show.
-    subject
-        What was planned for: the files.
-    closing
-        What to type next.
-    """
+    """Return the report of a plan on ``subject``, the files; ``closing`` are the next commands."""
     asked = Asked(found) if found.reviews else None
     proof, other = " ".join(verdict(found)), unlisted(found.constraints.reviews)
     short = [] if found.shortage is None else found.shortage.sentences()
@@ -77,27 +57,23 @@ def document(found: Plan, subject: str, closing: Sequence[str] = ()) -> Document
         None if found.attained and other else found.attained,
         _headline(found, asked),
         lead,
-        [*([proof] if asked is not None else []), *map(_sentence, found.explanation), *short],
+        [
+            *([proof] if asked is not None else []),
+            *(f"{words[:1].upper()}{words[1:]}." for words in found.explanation),
+            *short,
+        ],
         closing,
         _facts(found, asked),
         [
             *(_sections(found, asked) if asked is not None else []),
-            Section("text", "As the terminal prints it", [_printed(found, closing)]),
+            Section("text", "As the terminal prints it", [Printed([*page(found).splitlines(), "", *closing])]),
         ],
     )
 
 
 def pictures(found: Plan) -> list[Picture]:
-    """Return the pictures of a plan that holds reviews: who is asked, what that joins, how far each gets."""
+    """Return the pictures of a plan: groups, steps and loads."""
     return pictures_among([*_pictured(found), Asked(found).loads()]) if found.reviews else []
-
-
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
-
-
-def _printed(found: Plan, closing: Sequence[str]) -> Printed:
-    return Printed([*page(found).splitlines(), "", *closing])
 
 
 def _headline(found: Plan, asked: Asked | None) -> str:
@@ -114,11 +90,11 @@ def _facts(found: Plan, asked: Asked | None) -> list[Fact]:
     rules, deal = found.constraints, found.purchase
     facts = [
         Fact("Extra reviews", f"{found.count:,}", f"proved: at least {found.lower_bound:,}"),
-        Fact("Most for one", f"{found.largest_load:,}", noun(found.largest_load, "review")),
+        Fact("Largest extra load", f"{found.largest_load:,}", noun(found.largest_load, "review")),
     ]
     if asked is not None:
         after, before = asked.per_paper()
-        facts.append(Fact("Reviewers asked", f"{asked.codes.size:,}", f"of {rules.reviews.n_reviewers:,}"))
+        facts.append(Fact("Invited reviewers", f"{asked.codes.size:,}", f"of {rules.reviews.n_reviewers:,}"))
         facts.append(Fact("Reviews per paper", after, f"{before} before"))
     facts.append(Fact("Level", found.target))
     if found.affinity is not None:
@@ -134,7 +110,7 @@ def _sections(found: Plan, asked: Asked) -> list[Section]:
     letters = [*found.mail().values()]
     mail = [Listed("A letter to each reviewer; they differ in names and papers alone:", letters, 1)] if letters else []
     return [
-        Section("who", "Who is asked for which papers", worth_seeing([asked.to_table(), asked.loads()])),
+        Section("who", "Invited reviewers and their papers", worth_seeing([asked.to_table(), asked.loads()])),
         Section("plan", "What the reviews join", [*worth_seeing(_pictured(found)), *_reviews(found)]),
         *([Section("mail", "Mail to reviewers", mail)] if mail else []),
     ]
@@ -148,31 +124,31 @@ def _pictured(found: Plan) -> list[Part]:
 
 
 def _map(found: Plan) -> list[Part]:
-    """Return the map of groups with the reviews of the plan; nothing where it holds one group, or no line."""
+    """Return the map of groups with the reviews of the plan; nothing for one group, or without lines."""
     grouping = grouping_of(structure_of(found.constraints.reviews))
     groups = grouping.map(found.pairs)
     if len(grouping) < 2 or not groups.extra.size:
         return []
     words = (
-        "Groups before the plan, as the report of a check shows them: circles as large as their papers, and lines for "
+        "Groups before the plan, as in the report of a check: circle areas show the number of papers, lines the "
         "papers that two groups share. A dashed line is an extra review, from the group of its reviewer to the paper, "
-        "or to the group that has it alone."
+        "or to the only group with it."
     )
     return [Picture("map", "Which groups the reviews join", words, partial(group_map, groups))]
 
 
 def _steps(found: Plan) -> list[Part]:
-    """Return pictures of what the reviews move: the largest group, and the number of groups."""
+    """Return pictures of the growth of the largest group, and of the number of groups."""
     table, (largest, left) = found.constraints.reviews, growth(found)
     names = [f"{table.reviewers[j]} reads {table.items[i]}" for j, i in found.pairs.tolist()]
     papers = table.n_items
     first = (
-        "Papers in the largest group after each extra review, in the order in which they help most: "
+        "Papers in the largest group after each extra review, the most useful first: "
         f"{largest[0]:,} before the first, {largest[-1]:,} of {papers:,} after the last."
     )
     second = (
-        f"Groups that are left after each extra review: {left[0]:,} before the first, {left[-1]:,} after the last. "
-        "Groups may become fewer long before the largest grows."
+        f"Number of groups after each extra review: {left[0]:,} before the first, {left[-1]:,} after the last. "
+        "It may decrease long before the largest group grows."
     )
     return [
         Picture(
@@ -184,16 +160,16 @@ def _steps(found: Plan) -> list[Part]:
         ),
         Picture(
             "groups",
-            "The plan step by step: groups left",
+            "The plan step by step: number of groups",
             second,
-            lambda width: steps(left[0], left[1:], names, max(left), width, "groups left", "groups"),
+            lambda width: steps(left[0], left[1:], names, max(left), width, "groups", "groups"),
             _in_words("Groups", left, ""),
         ),
     ]
 
 
 def _in_words(what: str, numbers: Sequence[int], of: str) -> str:
-    """Return a sentence in place of stairs that have one step or none."""
+    """Return a sentence instead of a step plot with at most one step."""
     if len(set(numbers)) > 2:
         return ""
     if numbers[0] == numbers[-1]:
@@ -202,15 +178,15 @@ def _in_words(what: str, numbers: Sequence[int], of: str) -> str:
 
 
 def _reviews(found: Plan) -> list[Part]:
-    """Return the table of all reviews, and above it what several of its rows would say alike."""
+    """Return the table of all reviews, and above it the sentences that several rows share."""
     parts: list[Part] = []
     joins = [review.joins.partition(": ")[2] for review in found.reviews]
     joined = said_once(joins, [review.short for review in found.reviews])
     if joined.once and found.status != PlanStatus.CHOSEN:
-        parts.append(Listed("What several of them join, in short:", joined.once))
+        parts.append(Listed("What several reviews join, with the short form in the table:", joined.once))
     bought = numbers_alone([review.buys.removeprefix(f"{review.item} ") for review in found.reviews])
     if found.purchase is not None and bought.once:
-        parts.append(Listed("What a review buys for its paper, by the numbers in the table:", bought.once))
+        parts.append(Listed("The benefit of a review for its paper, with the numbers in the table:", bought.once))
     return [*parts, _table(found, joined.rows, bought.rows)]
 
 
@@ -235,5 +211,5 @@ def _table(found: Plan, joined: Sequence[str], bought: Sequence[str]) -> Table:
     if not alone:
         columns.append(Column("what it joins", joined))
     if found.purchase is not None:
-        columns.append(Column("what it buys", bought))
-    return Table("reviews", "Extra reviews, those that help most first", columns, "reviews")
+        columns.append(Column("benefit", bought))
+    return Table("reviews", "Extra reviews, the most useful first", columns, "reviews")

@@ -48,20 +48,14 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import FloatArray, IntArray
     from reviewgraph.io.rules import Rules
     from reviewgraph.io.sides import Numbered
-    from reviewgraph.table.reviews import Reviews, ReviewsLike
+    from reviewgraph.table.reviews import ReviewsLike
 
 
 # The arguments of planning: which of them go together. Each check names the argument and what was expected.
 
 
 def check_limits(max_reviews: int | None, time_limit: float | None) -> None:
-    """Refuse a budget that is no whole number, and a time that is none.
-
-    Raises
-    ------
-    InputError
-        If the budget is negative or not whole, or the time is negative or NaN.
-    """
+    """Refuse a budget that is no whole number, and a time that is none."""
     if max_reviews is not None and (not isinstance(max_reviews, int | np.integer) or max_reviews < 0):
         message = f"max_reviews: expected a whole number, 0 or more, found {max_reviews!r}"
         raise InputError(message)
@@ -71,13 +65,7 @@ def check_limits(max_reviews: int | None, time_limit: float | None) -> None:
 
 
 def check_target(target: Target, *, use_scores: bool) -> None:
-    """Refuse scores beside a level to which they do not matter.
-
-    Raises
-    ------
-    InputError
-        If scores are to be used and the level does not heed ties.
-    """
+    """Refuse ``use_scores`` for a level that does not depend on scores."""
     if use_scores and not target.level.heeds_ties:
         heeding = " or ".join(repr(level.name) for level in LEVELS if level.heeds_ties)
         message = (
@@ -87,40 +75,18 @@ def check_target(target: Target, *, use_scores: bool) -> None:
 
 
 def check_objective(goal: type[Objective], select: int | None, *, needs: bool, asked: bool) -> None:
-    """Refuse what an objective would pass over in silence.
-
-    Parameters
-    ----------
-    goal, select
-        The objective, and how many papers are to be selected.
-    needs, asked
-        Whether papers must have reviews or seniors, and whether a target was named or is needed.
-
-    Raises
-    ------
-    InputError
-        If a number to select stands beside an objective that selects nothing, or needs without a target.
-    """
+    """Refuse ``select`` and required reviews that an objective would ignore."""
     if select is not None and not goal.selects:
         selecting = " or ".join(repr(other.name) for other in OBJECTIVES if other.selects)
         message = f"select: expected objective {selecting} with it, found {goal.name!r}; drop select, or name that"
         raise InputError(message)
     if needs and not asked:
-        message = (
-            f"min_reviews, senior, rules: expected a target that they go with beside objective {goal.name!r}, found "
-            "none"
-        )
+        message = f"min_reviews, senior, rules: expected a target with them and objective {goal.name!r}, found none"
         raise InputError(message)
 
 
 def check_rules(rules: Sequence[Rule]) -> None:
-    """Refuse rewards, which say nothing of who must, or may not, review a paper.
-
-    Raises
-    ------
-    InputError
-        If one of the rules is a reward.
-    """
+    """Refuse rewards, which are not constraints."""
     for rule in rules:
         if isinstance(rule, Reward):
             message = f"rules: expected AtMost and AtLeast objects, found a reward ({rule.text}); give it to assign"
@@ -128,14 +94,7 @@ def check_rules(rules: Sequence[Rule]) -> None:
 
 
 def check_missing(target: Target, goal: type[Objective], missing: float, keep: float, *, use_scores: bool) -> None:
-    """Refuse probabilities that are none, and levels and objectives for which losses are not drawn.
-
-    Raises
-    ------
-    InputError
-        If ``missing`` or ``keep`` is not between 0 and 1, or the objective goes beyond a level, or the level heeds
-        losses or scores.
-    """
+    """Refuse numbers that are not probabilities, and levels and objectives without simulated losses."""
     for name, value in (("missing", missing), ("keep", keep)):
         if not 0 < value < 1:
             message = f"{name}: expected a probability between 0 and 1, found {value!r}"
@@ -149,43 +108,25 @@ def check_missing(target: Target, goal: type[Objective], missing: float, keep: f
         raise InputError(message)
 
 
-# From a plan to a level, or from none, to the reviews that serve an objective.
+# Objectives beyond a level.
 
-#: Share of time and work left for exchanging reviews that do the same join.
+#: Share of the remaining time and work for exchanging reviews with the same join.
 FAVOURING = 0.5
-#: Work for a plan that connects, to be compared with.
+#: Work for a plan for the level alone, as a comparison.
 CONNECTING = 2.0
 
 
 def expect_an_end(aim: Objective, budget: int | None) -> None:
-    """Refuse an objective without an end of its own where there is no budget.
-
-    Raises
-    ------
-    InputError
-        If so.
-    """
+    """Require a budget for an objective without a natural end."""
     if budget is None and aim.worth_reading() is None:
-        message = "max_reviews: expected how many extra reviews there may be, since each helps a little; found none"
+        message = "max_reviews: expected the number of extra reviews, since each review helps a little; found none"
         raise InputError(message)
 
 
 def pursue(
     aim: Objective, target: Target, task: Task, pairs: IntArray, budget: int | None, clock: Clock
 ) -> tuple[IntArray, IntArray]:
-    """Return the reviews that reach the level, exchanged for such as gain more, and those chosen beyond.
-
-    Parameters
-    ----------
-    aim
-        What a review gains.
-    target, task, pairs
-        A plan that reaches its level, shape (P, 2), without fixed reviews; or none where no level was asked for.
-    budget
-        Reviews in all beside the fixed ones; by default as many beyond the level as the objective finds worth reading.
-    clock
-        When to end.
-    """
+    """Return the reviews that reach the level, exchanged for such with larger gains, and those chosen beyond."""
     if len(pairs) and not task.needs.total:
         pairs = favoured(aim, target, task, pairs, clock.share(FAVOURING))
     beyond = (aim.worth_reading() or 0) if budget is None else budget - len(pairs)
@@ -193,7 +134,7 @@ def pursue(
 
 
 def connecting(target: Target, task: Task, clock: Clock, rng: np.random.Generator) -> IntArray:
-    """Return reviews that a plan for the level alone would ask for, as far as a short search finds any."""
+    """Return the reviews of a plan for the level alone, after a short search."""
     ledger = Ledger(clock.effort(CONNECTING))
     with suppress(TimeOver):
         target.fill(task, ledger, rng)
@@ -201,19 +142,7 @@ def connecting(target: Target, task: Task, clock: Clock, rng: np.random.Generato
 
 
 def priced(plan: Plan, aim: Objective, connection: IntArray, beyond: int) -> Plan:
-    """Return a plan that says what each review buys, and all of them.
-
-    Parameters
-    ----------
-    plan
-        Fixed reviews first.
-    aim
-        What for.
-    connection
-        Shape (P, 2): what a plan for the level alone would ask for.
-    beyond
-        How many of its reviews, the last ones, were chosen for the objective.
-    """
+    """Return a plan with the gain of each review and of all; its last ``beyond`` reviews are for the objective."""
     fixed = len(plan.constraints.fixed)
     found = bought(aim, plan.constraints.reviews, plan.pairs[fixed:])
     reviews = plan.reviews[:fixed] + tuple(
@@ -226,14 +155,13 @@ def priced(plan: Plan, aim: Objective, connection: IntArray, beyond: int) -> Pla
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a search: about a minute, and the same on every machine.
 WORK = 60.0
-#: Share of time and work for a whole plan where a budget may be too small for one, and at least for the best few.
+#: Shares of time and work: for a complete plan if there is a budget, and at least for the best part of one.
 BEFORE_BUDGET, LEAST_FOR_BUDGET = 0.5, 0.3
-#: Share of the time at most that is kept for what is told in the end.
+#: Maximum share of the time that is reserved for the description of the plan.
 RESERVE = 0.1
-#: Seconds, and work, at least to see what a plan outlives, and which losses its reviews mend.
+#: Minimum seconds, and work, for finding the losses that a plan survives and that its reviews repair.
 CLOSING = 0.3
-#: Share of time and work for a plan that reaches the level with nothing lost, where reviews may go missing; and the
-#: probability with which the level is then to be kept.
+#: With ``missing``: share of time and work for a plan without losses, and the default probability of the level.
 BEFORE_KEEPING, KEEP = 0.1, 0.95
 
 
@@ -269,68 +197,64 @@ def plan_extra_reviews(
                     existing and new reviews together are at the level target, every item reviewed,
                     min_reviews times or more and by whom rules ask for, where that is asked for
 
-    Among plans as short and as cheap, the one of smallest largest extra load is sought: reviews are handed on among
-    reviewers who do the same. :attr:`Plan.largest_load_lower_bound` says what is proved of it; ``optimal`` is about
-    number and cost alone.
+    Among plans of the same length and cost, the largest extra load of a reviewer is minimised by passing reviews to
+    interchangeable reviewers; :attr:`Plan.largest_load_lower_bound` is the proved bound. ``optimal`` refers to number
+    and cost only.
 
     Parameters
     ----------
     reviews
         Who reviews what, or a data frame of it. Items nobody reviewed must be among ``reviews.items``.
     target
-        ``double``, ``recoverable`` or ``connected``, or a level that outlives a loss, ``survives-reviewer`` or
+        ``double``, ``recoverable`` or ``connected``, or a level that holds after a loss, ``survives-reviewer`` or
         ``survives-review``: ``double`` after any one reviewer, or review, old or new, fails to arrive. By default
-        ``double``, and none where another objective is given.
+        ``double``, and none with another objective.
     rules
         A :class:`reviewgraph.Rules`: conflicts, fixed pairs, who is gone or willing, spare loads, limits per item, and
-        who reviews together; existing reviews count. No new review makes more of a value on an item than a rule allows,
-        whatever there is already; in the end every item has what a rule asks for at least. What items are short of
-        comes first where a budget is too small. A list of :class:`AtMost` and :class:`AtLeast` objects is short for
-        those alone.
+        who reviews together; existing reviews count. No new review exceeds a limit of a rule; in the end every item
+        satisfies all minimums, which have priority if a budget is too small. A list of :class:`AtMost` and
+        :class:`AtLeast` objects is short for those alone.
     cost
-        Cost by pair, 1 where none is given: pairs, a mapping, a Series or a data frame of pandas, polars or the like,
+        Cost by pair, 1 by default: pairs, a mapping, a Series or a data frame of pandas, polars or the like,
         with columns named as in files.
     max_reviews
         A budget, fixed pairs included. If it is too small, the plan holds the reviews that let the largest group
         cover most items, and among those the ones with the least expected error; see :attr:`Plan.reach`.
     time_limit
-        Seconds, those for bringing the constraints together among them. The best plan so far is returned when they are
-        over, and on Ctrl-C; the part of the way that was found where there is no plan yet. Without a limit the work is
-        counted, about a minute of it, so that the plan is the same on every machine; a limit of more than 60 seconds
-        allows more work. :attr:`Plan.timed_out` says whether the limit stopped anything.
+        Seconds, including the preparation of constraints. At the limit, and after Ctrl-C, the best plan so far is
+        returned, or a partial one. Without a limit the work is counted, about a minute of it, so that the plan is the
+        same on every machine; a limit of more than 60 seconds allows more work. See :attr:`Plan.timed_out`.
     seed
-        Seed or generator of the search; what is found without a time limit depends on it alone.
+        Seed or generator of the search; without a time limit it determines the plan.
     use_scores
-        Let tied scores of the existing reviews carry no scale (``double`` only). A new review is taken to be
-        scored unlike the others of its reviewer.
+        Whether tied scores of existing reviews do not determine a scale (``double`` only). A new review is assumed to
+        have a score that differs from the others of its reviewer.
     missing, keep
-        Let the plan grow until the level is kept with probability ``keep`` (.95 by default) when each review, old or
-        new, with a score or without, fails to arrive with probability ``missing``, independently. By default nothing
-        goes missing. What is attained is estimated by simulation, see :attr:`Plan.keeping`; that fewer reviews would
-        not do is not claimed. Not for the levels that outlive a loss, nor with ``use_scores``.
+        Extend the plan until the level holds with probability ``keep`` (.95 by default) if each review, old or new,
+        with or without a score, fails to arrive with probability ``missing``, independently. The attained probability
+        is estimated by simulation, see :attr:`Plan.keeping`; the number of reviews is not claimed to be minimal. Not
+        for the levels that hold after a loss, nor with ``use_scores``.
     progress
-        Called with a :class:`PlanProgress` whenever the plan or the bound gets better.
+        Called with a :class:`PlanProgress` whenever the plan or the bound improves.
     affinity
-        How well a reviewer fits an item: a mapping (reviewer, item) -> number, a Series or data frame, or a
-        :class:`reviewgraph.formats.columns.Columns` with scores. Among plans of one length the one of most affinity is
-        sought:
-        a pair costs what it is below the highest affinity, so ``cost`` may not be given too. Pairs without an affinity
-        (or NaN) count 0.
+        Affinities: a mapping (reviewer, item) -> number, a Series or data frame, or a
+        :class:`reviewgraph.formats.columns.Columns` with scores. Among plans of one length, affinity is maximised: the
+        cost of a pair is the highest affinity minus its own, so ``cost`` cannot be combined with it. Pairs without an
+        affinity (or NaN) count 0.
     min_affinity
-        A floor: pairs below it are not planned, nor are those without an affinity.
+        Exclude pairs of lower affinity, and pairs without one.
     objective
         ``level`` (default): nothing beyond the target. ``decision``: fewest wrong among the papers that will be
-        selected; ``precision``: smallest expected error. Both need scores. Where a target is named it comes first, and
-        what is left of the budget serves the objective; of reviews that do the same join the one of largest gain is
-        taken.
+        selected; ``precision``: smallest expected error. Both need scores. A target has priority, and the rest of the
+        budget serves the objective; among reviews with the same join, the one of largest gain is taken.
     draws
         Shape (S, N): joint draws of the qualities of ``reviews.items``; by default those of an installed calibration.
     select
-        How many papers will be selected, for ``decision``.
+        Number of papers to be selected, for ``decision``.
     best_effort
-        Where there is no such plan, return the most of it: first the fewest missing of the reviews, and people, that
-        items must have, spread evenly as far as rules are only about numbers of reviews; then the level, or the
-        largest group that was found. :attr:`Plan.shortage` says what is missing and whom to recruit.
+        If there is no such plan, return the closest one: first minimise the missing reviews, and people, that items
+        must have, spread evenly if rules are only on numbers of reviews; then reach the level, or the largest group.
+        :attr:`Plan.shortage` lists the missing reviews and the reviewers to recruit.
     **given
         Rules as keywords of their own, as in ``plan_extra_reviews(reviews, conflicts=pairs, spare=2)``.
 
@@ -344,8 +268,8 @@ def plan_extra_reviews(
     InputError
         If an objective lacks scores, ``select`` or ``max_reviews``, ``select`` is given to one that selects nothing,
         an argument is malformed, a fixed pair is unknown or in conflict, ``cost`` and ``affinity`` are given both, a
-        rule is a reward or about what nobody has, or conflicts, costs, affinities, institutions, seniors or attributes
-        name nobody that we know, or labels match as text only.
+        rule is a reward or uses an attribute no reviewer has, or conflicts, costs, affinities, institutions, seniors or
+        attributes have no known label, or labels match as text only.
 
     Notes
     -----
@@ -379,14 +303,16 @@ def plan_extra_reviews(
     if missing is not None:
         check_missing(chosen, goal, missing, keep, use_scores=use_scores)
     known = constrain(reviews, stated, cost, affinity, min_affinity)
-    # What scores say of the items is no part of the search: it takes as long as a calibration does.
+    # The calibration of the existing scores is not part of the search and its time.
     with whole.paused():
         aim = goal.known(lambda: beliefs_of(known.reviews, known.fixed, draws), select)
-    # A budget may end the search for a whole plan; time is kept for the best part of the way.
+    # With a budget, part of the time is reserved for the best partial plan.
     with POLICY.within(whole.left):
         task = _task(known, whole, RESERVE * (time_limit or 0.0), use_scores=use_scores)
         budget = None if max_reviews is None else max_reviews - len(known.fixed)
-        ledger = Ledger(_for_whole_plan(whole, budget, missing), progress, budget)
+        part = 1.0 if budget is None else BEFORE_BUDGET
+        part = part if missing is None else BEFORE_KEEPING
+        ledger = Ledger(whole if part == 1.0 else whole.share(part), progress, budget)
         if aim is not None:
             expect_an_end(aim, budget)
         if too_many := words.fixed_too_many(task, budget):
@@ -402,8 +328,12 @@ def plan_extra_reviews(
             ledger.reasons.append("interrupted: this is the best found so far")
             whole.interrupted = True
             keeping = None if missing is None else Keeping(missing, keep, UNKNOWN, UNKNOWN)
-        plan = _finish(task, chosen, ledger, whole) if asked else _nothing_yet(task, chosen, ledger)
-        plan = plan if keeping is None else _told(plan, chosen, keeping)
+        # Without a level the plan begins with the fixed reviews alone.
+        none = PlanStatus.CHOSEN, no_pairs(), list[str]()
+        plan = _finish(task, chosen, ledger, whole) if asked else _plan(task, chosen, ledger, *none)
+        if keeping is not None:
+            said = (*plan.explanation, *words.how_kept(chosen, keeping))
+            plan = replace(plan, keeping=keeping, explanation=said)
         if best_effort and ledger.infeasible:
             plan = _most_of_it(task, chosen, ledger, plan.explanation, whole, rng)
         elif aim is not None and plan.status.may_grow:
@@ -411,33 +341,21 @@ def plan_extra_reviews(
         return _ended(plan, whole)
 
 
-def _for_whole_plan(whole: Clock, budget: int | None, missing: float | None) -> Clock:
-    """Return the clock of the search for a whole plan, which may be no more than the beginning."""
-    if missing is not None:
-        return whole.share(BEFORE_KEEPING)
-    return whole if budget is None else whole.share(BEFORE_BUDGET)
-
-
 def _ended(plan: Plan, clock: Clock) -> Plan:
-    """Say whether a time limit stopped anything; what is proved stays so."""
+    """Record whether a time limit stopped the search; proved results stay proved."""
     proved = plan.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
     said = (TIMED_OUT,) if clock.timed_out and not proved else ()
     return replace(plan, timed_out=clock.timed_out, explanation=(*plan.explanation, *said))
 
 
-def _nothing_yet(task: Task, target: Target, ledger: Ledger) -> Plan:
-    """Make the plan of the fixed reviews alone."""
-    return _plan(task, target, ledger, PlanStatus.CHOSEN, no_pairs(), [])
-
-
 def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger, clock: Clock, rng: np.random.Generator) -> Plan:
-    """Spend what a plan leaves of the budget on an objective, and say what all its reviews buy."""
+    """Spend the remaining budget on an objective, and compute the gains of all reviews."""
     target, own = target_named(plan.target), plan.pairs[len(task.constraints.fixed) :]
     try:
         connection = own if plan.status.reaches else connecting(target, task, clock, rng)
         own, more = pursue(aim, target, task, own, ledger.budget, clock)
     except KeyboardInterrupt:
-        said = "interrupted: what is left of the reviews serves no objective yet"
+        said = "interrupted: the remaining reviews do not serve the objective yet"
         return replace(plan, explanation=(*plan.explanation, said))
     status = PlanStatus.EXTENDED if plan.status.reaches and len(more) else plan.status
     found = _plan(task, target, ledger, status, own, list(plan.explanation), more)
@@ -451,29 +369,18 @@ def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger, clock: Clock
     return found
 
 
-def _told(plan: Plan, target: Target, keeping: Keeping) -> Plan:
-    """Say how likely the level is kept; called optimal is what needs no review beyond a proved plan for the level."""
-    return replace(plan, keeping=keeping, explanation=(*plan.explanation, *words.how_kept(target, keeping)))
-
-
 def _task(known: Constraints, clock: Clock, reserve: float, *, use_scores: bool) -> Task:
-    """State the task, and keep back the time that this took, up to a reserve.
-
-    What a plan joins and what proves it are told once the search is over; groups are found for that as they are here.
-    """
+    """Return the task, and reserve the time that this took: the final description of the plan takes about as long."""
     begun = Clock(None)
-    task = new_task(known, _room_for(known.reviews), use_scores=use_scores)
+    # A plan has at most this number of reviews: joins, uncovered items, first reviews of new reviewers.
+    room = 3 * (known.reviews.n_items + known.reviews.n_reviewers) + 64
+    task = new_task(known, room, use_scores=use_scores)
     clock.keep_back(min(begun.elapsed(), reserve))
     return task
 
 
-def _room_for(reviews: Reviews) -> int:
-    """Reviews that a plan can hold at most: joins, uncovered items, and first reviews of new reviewers."""
-    return 3 * (reviews.n_items + reviews.n_reviewers) + 64
-
-
 def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
-    """Make the plan of what was found: whole, partial within a budget, or none."""
+    """Return the result of the search as a plan: complete, partial within a budget, or infeasible."""
     reasons = ledger.reasons
     if ledger.infeasible:
         reasons += [] if ledger.short is not None or ledger.explained else words.why_not(task, target)
@@ -490,7 +397,7 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
 def _most_of_it(
     task: Task, target: Target, ledger: Ledger, why: tuple[str, ...], clock: Clock, rng: np.random.Generator
 ) -> Plan:
-    """Make the plan that comes nearest to what cannot be had: what items must have first, then the level."""
+    """Return the plan closest to an infeasible request: the required reviews first, then the level."""
     until = clock.no_less_than(LEAST_FOR_BUDGET)
     pairs = nearest(target, task, ledger, until, rng)
     plan = _plan(task, target, ledger, PlanStatus.BEST_EFFORT, pairs, list(why))
@@ -501,9 +408,9 @@ def _most_of_it(
 
 
 def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
-    """Make the best plan within a budget, or of what was found in time."""
+    """Return the best plan within a budget, or within the time."""
     known = ledger.part if ledger.pairs is None else ledger.pairs
-    # Where time is over a part that is known is told at once, unless it is to fit a budget or fills needs alone.
+    # After the time limit a known partial plan is returned at once, unless there is a budget or there are needs.
     told = known is not None and ledger.budget is None and not task.needs.total
     until = clock if told else clock.no_less_than(LEAST_FOR_BUDGET)
     pairs, sure = covered.best_few(target, task, known, ledger.budget, until)
@@ -525,14 +432,14 @@ def _plan(
     reasons: list[str],
     more: IntArray | None = None,
 ) -> Plan:
-    """Put the reviews in order, ``more`` of them last, say what each joins, and add what proves them."""
+    """Order the reviews, with ``more`` at the end, describe what each joins, and add bounds and certificate."""
     rules, scores = task.constraints, task.use_scores
     fixed = rules.fixed if status != PlanStatus.INFEASIBLE else rules.fixed[:0]
     beyond = no_pairs() if more is None else more
     closing = ledger.clock.no_less_than(CLOSING)
     everything = np.concatenate([fixed, pairs[target.order(task, pairs, closing)], beyond])
     plain = new_task(rules.without_fixed(), len(everything) + 1, use_scores=scores) if len(rules.fixed) else task
-    # What a fixed review joins is told from the reviews without it.
+    # What a fixed review joins is computed from the reviews without it.
     joined, covers, left = words.joins(plain, target, everything, ledger.clock.no_less_than(CLOSING))
     table, shift = rules.reviews, len(rules.fixed)
     said = said_under(table.reviewers, table.items)
@@ -551,7 +458,7 @@ def _plan(
             everything.tolist(), filled(plain, everything, joined), covers, left, strict=True
         )
     )
-    # Bounds are on the reviews that were sought; those that are fixed come on top.
+    # Bounds are on the other reviews; fixed ones are added.
     after = with_extra(table, everything, use_scores=scores)
     return Plan(
         status=status,

@@ -1,4 +1,4 @@
-"""Who a plan asks, for which papers, and what there is then."""
+"""Shared parts of reports: the invited reviewers of a plan, and results under codes."""
 
 from __future__ import annotations
 
@@ -32,18 +32,12 @@ if TYPE_CHECKING:
     from reviewgraph.report.page import Codes
 
 
-#: Reviewers with the largest load that are named.
+#: Maximum number of reviewers listed with the largest load.
 NAMED = 3
 
 
 class Asked:
-    """The reviewers whom a plan asks, those asked for most first, equals in the natural order of their labels.
-
-    Parameters
-    ----------
-    found
-        A plan that holds reviews.
-    """
+    """The invited reviewers of a plan, by decreasing number of reviews, then in the natural order of labels."""
 
     def __init__(self, found: Plan) -> None:
         self.found, self.table = found, found.constraints.reviews
@@ -54,11 +48,11 @@ class Asked:
 
     @property
     def n_papers(self) -> int:
-        """Papers that get reviews."""
+        """Number of papers with extra reviews."""
         return int(np.unique(self.found.pairs[:, 1]).size)
 
     def most(self) -> str:
-        """Say who has the largest extra load, and how many reviews that is."""
+        """Return the sentence on the largest extra load."""
         largest, who = int(self.extra[0]), self._names(self.codes[self.extra == self.extra[0]])
         if self.codes.size == 1:
             return f"{who[0]} gets {'it' if largest == 1 else f'all {largest:,} of them'}."
@@ -72,7 +66,7 @@ class Asked:
         return f"{', '.join(others)} and {last} have the largest extra load, {largest:,} each."
 
     def outcome(self) -> str:
-        """Say what there is once the reviews have arrived; nothing of a plan that goes a part of the way."""
+        """Return the sentence on the state once the reviews have arrived; empty for a partial plan."""
         found, deal = self.found, self.found.purchase
         if not found.attained:
             return ""
@@ -89,23 +83,27 @@ class Asked:
         return ranging(int(after.min()), int(after.max())), ranging(int(before.min()), int(before.max()))
 
     def loads(self) -> Picture:
-        """Return the loads of those asked for most, before the plan and with it."""
+        """Return the picture of loads before the plan and with it."""
         names = self._names(self.codes[:MOST])
         rows = zip(names, self.before.tolist(), self.extra.tolist(), strict=False)
         shown = [Bar(name, before, extra=extra) for name, before, extra in rows]
-        who = f"The {MOST} reviewers asked for most" if self.codes.size > MOST else "Everybody who is asked"
+        who = (
+            f"The {MOST} invited reviewers with most extra reviews"
+            if self.codes.size > MOST
+            else "All invited reviewers"
+        )
         words = f"{who}: their reviews before the plan, and in another colour the extra ones."
         alike = len({(bar.number, bar.extra) for bar in shown}) == 1
         instead = (
-            f"{self.codes.size:,} of {counted(self.table.n_reviewers, 'reviewer')} are asked, at most for "
-            f"{self.extra[0]} more, beside {ranging(int(self.before.min()), int(self.before.max()))} they have."
+            f"{self.codes.size:,} of {counted(self.table.n_reviewers, 'reviewer')} are invited, each for at most "
+            f"{self.extra[0]} more, in addition to {ranging(int(self.before.min()), int(self.before.max()))}."
         )
         return Picture(
-            "loads", "Who is asked", words, lambda width: bars(shown, width, "reviews"), instead if alike else ""
+            "loads", "Invited reviewers", words, lambda width: bars(shown, width, "reviews"), instead if alike else ""
         )
 
     def to_table(self) -> Table:
-        """Return a row for each reviewer who is asked."""
+        """Return the table of invited reviewers."""
         papers: dict[int, list[Label]] = {}
         for j, i in self.found.pairs.tolist():
             papers.setdefault(j, []).append(self.table.items[i])
@@ -118,18 +116,22 @@ class Asked:
             Column("with these", (self.before + self.extra).tolist(), "number"),
         ]
         return Table(
-            "asked", "Who is asked, those for most reviews first", columns, "reviewers", live=self.codes.size > MOST
+            "asked",
+            "Invited reviewers, those with most extra reviews first",
+            columns,
+            "reviewers",
+            live=self.codes.size > MOST,
         )
 
     def _names(self, codes: IntArray) -> list[str]:
         return [str(self.table.reviewers[j]) for j in codes.tolist()]
 
 
-# Plans and assignments under codes: every sentence that results carry the parts of is said anew.
+# Plans and assignments under codes, in tables and sentences.
 
 
 def coded_plan(found: Plan) -> Plan:
-    """Return a plan, whose tables stand under codes already, with all it says under codes."""
+    """Return a plan, whose tables have codes already, with codes in all sentences."""
     rules, table, pairs = found.constraints, found.constraints.reviews, found.pairs
     task = new_task(rules.without_fixed(), found.count + 1, use_scores=found.use_scores)
     joined, *_ = joins(task, target_named(found.target), pairs, Clock(None))
@@ -151,10 +153,10 @@ def coded_plan(found: Plan) -> Plan:
 
 
 def coded_assignment(found: Assignment, codes: Codes) -> Assignment:
-    """Return an assignment, whose table stands under codes already, with all it says under codes."""
+    """Return an assignment, whose table has codes already, with codes in all sentences."""
     fairness = found.fairness and _fairness(found.fairness, codes)
     reasons = said_under(found.reviews.reviewers, found.reviews.items)(found.explanation)
-    # What fairness says by itself is told by the page as what it is, and so has to read the same.
+    # The page recognises the explanation of fairness by its text, which must have the same codes.
     if fairness is not None and found.fairness is not None and found.explanation == why_below(found.fairness):
         reasons = why_below(fairness)
     return replace(
@@ -175,7 +177,7 @@ def _shortage(found: Assignment, gaps: Shortage, codes: Codes) -> Shortage:
 
 
 def _sorted(labels: Iterable[str]) -> list[str]:
-    """Return codes in their own order: that of names would tell something of these."""
+    """Return codes in their own order, since that of the names would reveal something."""
     return sorted(labels, key=natural_key)
 
 
@@ -186,7 +188,7 @@ def _fairness(found: Fairness, codes: Codes) -> Fairness:
 def _concerned(found: Concerned, codes: Codes) -> Concerned:
     changes, below = found.changes, found.below
     if changes is not None:
-        # Who is gone has no code, and is nowhere named.
+        # Reviewers who are gone have no code, and are not listed.
         dropped = tuple(pair._replace(reviewer="", item="") for pair in changes.dropped)
         changes = replace(changes, kept=_pairs(changes.kept, codes), dropped=dropped, new=_pairs(changes.new, codes))
     if below is not None:

@@ -1,4 +1,4 @@
-"""Rules on who reviews a paper together: at most, at least, and a reward for, reviewers by an attribute of theirs."""
+"""Rules on the reviewers of one paper, by attribute: at most, at least, and rewards; and the shortage of reviews."""
 
 from __future__ import annotations
 
@@ -34,26 +34,23 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Attributes: TypeAlias = Mapping[Any, Mapping[str, Any]]
 
-# What is known of reviewers: attributes with one or several values each, as codes.
-
-
 #: Names listed in a message.
 NAMED = 6
 
 
 class Attribute(NamedTuple):
-    """What is known of reviewers under one name.
+    """An attribute of reviewers, with one or several values each, as codes.
 
     Parameters
     ----------
     name
-        As rules call it.
+        Its name in rules.
     values
-        Values that somebody has, shape (V,); of a matter of yes or no, which ``flag`` marks, True alone.
+        Values that some reviewer has, shape (V,); for a boolean attribute (``flag``) only True.
     start, value
         The values of reviewer j are ``value[start[j]:start[j + 1]]``, codes among ``values``; shapes (M + 1,) and (K,).
     flag
-        Whether it is a matter of yes or no.
+        Whether it is boolean.
     """
 
     name: str
@@ -73,7 +70,7 @@ class Attribute(NamedTuple):
         return np.bincount(self.value, minlength=len(self.values))
 
     def kind(self, value: int, what: str = "reviewer") -> str:
-        """Say of what kind who has a value is, given by code: a senior reviewer, a reviewer of region Asia."""
+        """Return words for reviewers with a value, given by code: "senior reviewer", "reviewer of region Asia"."""
         return f"{self.name} {what}" if self.flag else f"{what} of {self.name} {self.values[value]}"
 
 
@@ -86,7 +83,7 @@ def attribute_of(name: str, known: Mapping[Any, Any], reviewers: Sequence[Label]
     listed = [_several(known.get(label)) for label in reviewers]
     distinct = sorted({value for values in listed for value in values}, key=lambda value: (str(value), repr(value)))
     flag = bool(distinct) and all(isinstance(value, bool | np.bool_) for value in distinct)
-    # "No" is not a value of its own: it is not to have a yes.
+    # "No" is not a value: it is the absence of a yes.
     kept: list[Hashable] = [True] if flag else distinct
     code = {value: number for number, value in enumerate(kept)}
     codes = [sorted(code[value] for value in set(values) if value in code) for values in listed]
@@ -97,12 +94,12 @@ def attribute_of(name: str, known: Mapping[Any, Any], reviewers: Sequence[Label]
 
 def _several(known: Any) -> list[Hashable]:
     values = known if isinstance(known, list | tuple | set | frozenset) else [known]
-    # What is not equal to itself is a missing number.
+    # NaN, a missing number, is not equal to itself.
     return [value for value in values if value is not None and value != "" and value == value]
 
 
 def unknown(text: str, what: str, name: Hashable, known: Iterable[Hashable]) -> str:
-    """Say that a name is unknown, what may have been meant, and what there is.
+    """Return the message on an unknown name, with a suggestion and the known names.
 
     >>> unknown("--at-most home=1", "attribute", "home", ["region", "homes"])
     "--at-most home=1: expected a known attribute, found 'home'; did you mean 'homes'? Known: homes, region"
@@ -119,10 +116,7 @@ NO_MOST = 1 << 40
 
 
 class Terms(NamedTuple):
-    """What a rule asks of each paper: ``least`` and ``most`` of each value, ``different`` values, ``reward`` for each.
-
-    ``least`` and ``most`` have a number for each value, shape (V,).
-    """
+    """Bounds per paper: ``least`` and ``most`` of each value, shape (V,), ``different`` values, ``reward`` for each."""
 
     least: IntArray
     most: IntArray
@@ -142,13 +136,13 @@ class Rule(Protocol):
         """The rule as an option of the command."""
 
     def fault(self, attribute: Attribute) -> str:
-        """Say why the rule cannot be about that attribute; empty where it can."""
+        """Return the reason why the rule cannot use that attribute, or an empty text."""
 
     def terms(self, attribute: Attribute) -> Terms:
-        """Say of each value what the rule asks."""
+        """Return the bounds for each value."""
 
     def words(self, attribute: Attribute) -> str:
-        """Say what holds on each paper, or is rewarded there."""
+        """Return the constraint, or the reward, in words."""
 
 
 def _free(attribute: Attribute) -> Terms:
@@ -164,14 +158,14 @@ def _miscounted(text: str, number: Any) -> str:
 
 @dataclass(frozen=True)
 class AtMost:
-    """No more than ``number`` reviewers of any one value of an attribute on a paper.
+    """At most ``number`` reviewers per paper with the same value of an attribute.
 
     Parameters
     ----------
     attribute
         Its name.
     number
-        How many; where the attribute is a matter of yes or no, of those with a yes.
+        The maximum; for a boolean attribute that of reviewers with a yes.
 
     Examples
     --------
@@ -188,7 +182,7 @@ class AtMost:
         return f"--at-most {self.attribute}={self.number}"
 
     def fault(self, attribute: Attribute) -> str:
-        """Say why the rule cannot be about that attribute; empty where it can."""
+        """Return the reason why the rule cannot use that attribute, or an empty text."""
         return _miscounted(self.text, self.number)
 
     def terms(self, attribute: Attribute) -> Terms:
@@ -197,23 +191,22 @@ class AtMost:
         return free._replace(most=np.full_like(free.most, self.number))
 
     def words(self, attribute: Attribute) -> str:
-        """Say what holds on each paper."""
+        """Return the constraint in words."""
         return f"at most {self.number} {'' if attribute.flag else 'of one '}{self.attribute}"
 
 
 @dataclass(frozen=True)
 class AtLeast:
-    """So many reviewers of a paper at least with a value of an attribute, or so many different values.
+    """At least ``number`` reviewers per paper with a value of an attribute, or ``number`` different values.
 
     Parameters
     ----------
     attribute
         Its name.
     number
-        How many.
+        The minimum.
     value
-        The value; by default it is about reviewers with a yes where the attribute is a matter of yes or no, else about
-        different values.
+        The value; by default the rule is on reviewers with a yes if the attribute is boolean, else on different values.
 
     Examples
     --------
@@ -232,18 +225,18 @@ class AtLeast:
         return f"--at-least {self.attribute}{value}={self.number}"
 
     def fault(self, attribute: Attribute) -> str:
-        """Say why the rule cannot be about that attribute; empty where it can."""
+        """Return the reason why the rule cannot use that attribute, or an empty text."""
         if self.value is not None and attribute.flag:
             return (
-                f"{self.text}: expected no value of {self.attribute}, which is a matter of yes or no, found "
-                f"{self.value!r}; say --at-least {self.attribute}={self.number}"
+                f"{self.text}: expected no value of {self.attribute}, which is only yes or no, found "
+                f"{self.value!r}; write --at-least {self.attribute}={self.number}"
             )
         if self.value is not None and self.value not in attribute.values:
             return unknown(self.text, f"value of {self.attribute}", self.value, attribute.values)
         return _miscounted(self.text, self.number)
 
     def terms(self, attribute: Attribute) -> Terms:
-        """Ask for reviewers of one value, or for different values."""
+        """Require reviewers with one value, or different values."""
         free = _free(attribute)
         if self.value is None and not attribute.flag:
             return free._replace(different=self.number)
@@ -252,7 +245,7 @@ class AtLeast:
         return free._replace(least=np.where(asked, self.number, 0))
 
     def words(self, attribute: Attribute) -> str:
-        """Say what holds on each paper."""
+        """Return the constraint in words."""
         if self.value is not None:
             return f"at least {self.number} of {self.attribute} {self.value}"
         if attribute.flag:
@@ -262,15 +255,14 @@ class AtLeast:
 
 @dataclass(frozen=True)
 class Reward:
-    """So much affinity for each different value of an attribute on a paper.
+    """``amount`` of affinity for each different value of an attribute on a paper.
 
     Parameters
     ----------
     attribute
         Its name.
     amount
-        In units of affinity, 0 or more; where the attribute is a matter of yes or no it is given once, where anybody
-        has a yes.
+        In units of affinity, 0 or more; for a boolean attribute once per paper, if a reviewer has a yes.
 
     Examples
     --------
@@ -288,7 +280,7 @@ class Reward:
         return f"--reward {self.attribute}={amount}"
 
     def fault(self, attribute: Attribute) -> str:
-        """Say why the rule cannot be about that attribute; empty where it can."""
+        """Return the reason why the rule cannot use that attribute, or an empty text."""
         if isinstance(self.amount, int | float | np.number) and np.isfinite(self.amount) and self.amount >= 0:
             return ""
         return f"{self.text}: expected a finite amount of affinity, 0 or more, found {self.amount!r}"
@@ -298,25 +290,18 @@ class Reward:
         return _free(attribute)._replace(reward=float(self.amount))
 
     def words(self, attribute: Attribute) -> str:
-        """Say what is rewarded on each paper."""
+        """Return the reward in words."""
         what = f"a {self.attribute}" if attribute.flag else f"each different {self.attribute}"
         return f"{self.amount:g} for {what}"
 
 
-#: The class of the objects in each field of :class:`reviewgraph.Rules` that is about panels.
+#: The class of the objects in each field of :class:`reviewgraph.Rules` on panels.
 _KINDS: dict[str, type[Any]] = {"at_most": AtMost, "at_least": AtLeast, "rewards": Reward}
 
 
 def panel_rules(rules: Rules) -> list[Rule]:
     """Return the rules on panels as objects, limits first, then minimums, then rewards.
 
-    Raises
-    ------
-    InputError
-        If one of them is an object of another kind.
-
-    Examples
-    --------
     >>> [rule.text for rule in panel_rules(Rules(at_most={"institution": 1}, at_least={("region", "Asia"): 1}))]
     ['--at-most institution=1', '--at-least region:Asia=1']
     """
@@ -342,13 +327,7 @@ def panel_rules(rules: Rules) -> list[Rule]:
 def asked_rules(
     caller: str, rules: Rules | Sequence[Rule] | None, given: Mapping[str, Any], heeded: Collection[str]
 ) -> Rules:
-    """Return the rules of a call of the planner, which may be a list of rules on panels, too; see ``stated_rules``.
-
-    Raises
-    ------
-    InputError
-        If the list has something else in it, or a rule is stated twice.
-    """
+    """Return the rules of a call of the planner, also from a list of rules on panels; see ``stated_rules``."""
     if rules is None or isinstance(rules, Rules):
         return stated_rules(caller, rules, given, heeded)
     listed = list(rules)
@@ -362,15 +341,13 @@ def asked_rules(
     return stated_rules(caller, Rules(**parts), given, heeded)
 
 
-# Rules as arrays: what they ask of each paper, by panel group.
-#
-# A panel group is one value of one attribute: the reviewers who have it. Of each group a paper may have so many
-# reviewers
-# at least and at most; of each attribute it needs so many different groups, and each of them may be worth something.
+# Rules as arrays. A panel group is the reviewers with one value of one attribute. For each group there are bounds on
+# the number of reviewers per paper; for each attribute a minimum number of different groups, and a reward for each
+# group.
 
 
 class Panels(NamedTuple):
-    """What rules ask of each paper, by panel group.
+    """Bounds and rewards per paper, by panel group.
 
     Parameters
     ----------
@@ -379,11 +356,11 @@ class Panels(NamedTuple):
     attribute
         The attribute of each group, ascending, shape (G,).
     least, most
-        Fewest and most reviewers of each group on a paper, shape (G,).
+        Minimum and maximum reviewers of each group on a paper, shape (G,).
     different
-        Fewest different groups of each attribute on a paper, shape (A,).
+        Minimum different groups of each attribute on a paper, shape (A,).
     reward
-        What each different group of an attribute is worth on a paper, in affinity, shape (A,).
+        Reward for each different group of an attribute on a paper, in affinity, shape (A,).
     """
 
     start: IntArray
@@ -396,7 +373,7 @@ class Panels(NamedTuple):
 
     @property
     def binding(self) -> bool:
-        """Whether anything is asked for."""
+        """Whether there are constraints."""
         return self.least.size > 0 or bool(self.different.any())
 
     @property
@@ -405,13 +382,13 @@ class Panels(NamedTuple):
         return int(self.least.size)
 
     def of(self, reviewers: IntArray) -> tuple[IntArray, IntArray]:
-        """Return all memberships of a list of reviewers: the place in the list, and the group."""
+        """Return all memberships of a list of reviewers: positions in the list, and groups."""
         first, count = self.start[reviewers], self.start[reviewers + 1] - self.start[reviewers]
         return np.repeat(np.arange(reviewers.size), count), self.group[spread(first, count)]
 
 
 class Ruled(NamedTuple):
-    """Rules in force, the attribute that each is about, what they ask, and the value that each panel group has."""
+    """Rules in force, the attribute of each, their bounds, and attribute and value of each panel group."""
 
     rules: tuple[Rule, ...]
     attributes: tuple[Attribute, ...]
@@ -419,19 +396,19 @@ class Ruled(NamedTuple):
     groups: tuple[tuple[Attribute, int], ...] = ()
 
     def words(self) -> list[str]:
-        """Say of each rule what holds on each paper."""
+        """Return each rule in words."""
         return [rule.words(attribute) for rule, attribute in zip(self.rules, self.attributes, strict=True)]
 
     def kind(self, group: int, number: int = 1, what: str = "reviewer") -> str:
-        """Say what so many of a panel group are: senior reviewers, a reviewer of region Asia."""
+        """Return words for ``number`` reviewers of a panel group: "senior reviewers", "reviewer of region Asia"."""
         attribute, value = self.groups[group]
         return attribute.kind(value, what if number == 1 else f"{what}s")
 
 
 def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int) -> Ruled:
-    """Merge what rules ask of the values of each attribute, and give numbers to the groups that matter.
+    """Merge the bounds of rules on each attribute, and number the groups that matter.
 
-    Where there are too few members to exceed a limit, it does not matter.
+    A limit that a group has too few members to exceed does not matter.
     """
     by_name: dict[str, tuple[Attribute, list[Terms]]] = {}
     for rule, attribute in asked:
@@ -463,14 +440,7 @@ def ruled(
     other: Iterable[Label] = (),
     spellings: Spellings | None = None,
 ) -> Ruled:
-    """Return the rules on panels, short forms included, as arrays; ``where`` and ``other`` are for messages.
-
-    Raises
-    ------
-    InputError
-        If attributes, institutions or seniors are of nobody whom we know; or a rule is about an attribute or value that
-        nobody has, its number cannot be, or there is another on an attribute of that name.
-    """
+    """Return the rules on panels, with short forms, as arrays; ``where`` and ``other`` are for messages."""
     asked = rules_of(reviewers, rules.attributes, panel_rules(rules), where, other, spellings)
     short = short_forms(reviewers, rules.institutions, rules.senior, where, other, spellings)
     return ruled_by(merged(asked, short), len(reviewers))
@@ -484,13 +454,7 @@ def rules_of(
     other: Iterable[Label] = (),
     spellings: Spellings | None = None,
 ) -> list[Any]:
-    """Pair each rule with the attribute that it is about; ``where`` and ``other`` are for messages.
-
-    Raises
-    ------
-    InputError
-        If a rule is about an attribute or a value that nobody has, or its number cannot be.
-    """
+    """Return each rule with its attribute; ``where`` and ``other`` are for messages."""
     if attributes is not None:
         refuse("attributes", attributes, [MAPPING])
     for label, values in (attributes or {}).items():
@@ -524,13 +488,7 @@ def short_forms(
     other: Iterable[Label] = (),
     spellings: Spellings | None = None,
 ) -> list[Any]:
-    """Return the rules that ``institutions`` and ``senior`` are short for, each with its attribute.
-
-    Raises
-    ------
-    InputError
-        If one of the two names nobody whom we know.
-    """
+    """Return ``institutions`` and ``senior`` as rules, each with its attribute."""
     asked: list[Any] = []
     given = {} if institutions is None else institutions
     homes = by_label(given, "institutions", REVIEWER, INSTITUTION.role, spellings)
@@ -547,27 +505,16 @@ def short_forms(
 
 
 def merged(asked: Sequence[tuple[Rule, Attribute]], short: Sequence[tuple[Rule, Attribute]]) -> list[Any]:
-    """Put rules and short forms together.
-
-    Raises
-    ------
-    InputError
-        If both are about an attribute of one name.
-    """
+    """Return rules and short forms; refuse two on one attribute."""
     names = {attribute.name for _, attribute in asked}
     for rule, attribute in short:
         if attribute.name in names:
             message = (
-                f"rules: {rule.text} is asked for beside other rules on {attribute.name!r}; put it among the rules and "
-                "leave institutions and senior out"
+                f"rules: expected one kind of rules on {attribute.name!r}, found also {rule.text}; put it "
+                "among the rules and leave institutions and senior out"
             )
             raise InputError(message)
     return [*asked, *short]
-
-
-# What is missing where capacity is short, and whom to recruit for it.
-
-#: Papers named before the rest is only counted.
 
 
 @dataclass(frozen=True)
@@ -577,14 +524,14 @@ class Shortage:
     Parameters
     ----------
     missing
-        Papers that lack reviews, and how many each, in the order of the papers.
+        Papers that lack reviews, and the number of them, in the order of the papers.
     load
-        Reviews that one recruit writes at most.
+        Maximum reviews per recruit.
     why
-        Why the reviews cannot be had, for people.
+        The reason in words.
     joining
-        Where the level is missed: recruits with whom there is a whole plan, and the papers of their reviews; None where
-        none were found, or none are needed.
+        If the level is missed: the number of recruits with whom there is a complete plan, and the papers of their
+        reviews; None if none were found, or none are needed.
 
     Examples
     --------
@@ -602,14 +549,14 @@ class Shortage:
 
     @property
     def wanted(self) -> dict[Label, int]:
-        """Reviews that recruits write, by paper."""
+        """Reviews of recruits, by paper."""
         return dict(self.missing if self.joining is None else Counter(self.joining[1]))
 
     @property
     def reviewers(self) -> int:
-        """Recruits that are enough: nobody reviews a paper twice, or more than the load.
+        """A sufficient number of recruits, at one review per recruit and paper and at most ``load`` reviews each.
 
-        Where only reviews are missing fewer are not enough, whoever of the others reviews what.
+        If only reviews are missing, it is also necessary, for any reviews by the others.
         """
         if self.joining is not None:
             return self.joining[0]
@@ -617,11 +564,11 @@ class Shortage:
 
     @property
     def reviews(self) -> int:
-        """Reviews that recruits write in all."""
+        """Total reviews of recruits."""
         return sum(self.wanted.values())
 
     def sentences(self) -> list[str]:
-        """Say what is missing and whom to recruit."""
+        """Return sentences on missing reviews and recruits."""
         said, papers = [], "these papers"
         if self.missing:
             count, total = len(self.missing), sum(number for _, number in self.missing)
@@ -653,7 +600,7 @@ class Shortage:
         }
 
 
-#: The same keys where nothing is missing, or nothing was given for want of it.
+#: The same keys without a shortage.
 NOTHING_SHORT: dict[str, Any] = {"short": [], "recruit": None}
 
 
@@ -664,7 +611,7 @@ def _named(numbers: dict[Label, int]) -> str:
 
 
 def usual_load(loads: list[int]) -> int:
-    """Return what one more reviewer is taken to write: the median of the loads above 0, the lower one of two; or 1.
+    """Return the assumed load of a recruit: the lower median of the loads above 0, or 1.
 
     >>> usual_load([0, 2, 5, 9, 6])
     5

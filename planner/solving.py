@@ -1,8 +1,8 @@
-"""Solving by CP-SAT and HiGHS within counted work, and so that Ctrl-C reaches whoever listens for it, and nobody else.
+"""CP-SAT and HiGHS within counted work, interruptible by Ctrl-C.
 
-Limits in seconds would give other answers on another machine. CP-SAT counts its own work; that of HiGHS is counted
-here, by nodes, iterations and entries. Left to itself CP-SAT takes Ctrl-C while it runs, and afterwards leaves it to
-the system, which ends the process with all that was found.
+Limits in seconds would give other results on another machine. CP-SAT counts its own work; that of HiGHS is counted
+here, by nodes, iterations and entries. By default CP-SAT installs its own handler of Ctrl-C, and afterwards restores
+that of the system, which ends the process without a result.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from reviewgraph._base.clock import Clock
 
 
-#: Seconds between two looks at whether to stop.
+#: Seconds between two checks whether to stop.
 POLL = 0.05
 
-#: Least work for which a solver is called, for small problems need less.
+#: Minimum work of a call, enough for small problems.
 LEAST = 0.1
 
 #: Work of HiGHS for one entry of a matrix: at the root of an integer programme and at each node; to read a linear one,
@@ -30,32 +30,20 @@ ROOT, NODE, READ, STEP = 1e-4, 1e-6, 1e-6, 1.5e-9
 #: Work of a unit of CP-SAT's own count.
 UNIT = 10.0
 
-#: Iterations that every linear programme may have, and most nodes and iterations: solvers count in 32 bits.
+#: Minimum iterations of a linear programme, and maximum nodes and iterations: solvers count in 32 bits.
 FEWEST, MOST = 1_000, 2**31 - 2
 
 
 def never() -> bool:
-    """Tell a solver to go on until its own limits."""
+    """Return False: no other end than the limits of the solver."""
     return False
 
 
 def solve_stoppably(solver: Any, model: Any, over: Callable[[], bool] = never) -> Any:
-    """Solve a model; returns the status.
+    """Solve a model of CP-SAT within the limits of the solver; returns the status.
 
-    Parameters
-    ----------
-    solver, model
-        Of CP-SAT; the solver's own limits hold.
-    over
-        Asked now and then whether to stop with what there is.
+    ``over`` is polled for an earlier end. Ctrl-C raises KeyboardInterrupt after the solver has stopped.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        On Ctrl-C where nobody else takes it, after the solver has stopped.
-
-    Examples
-    --------
     >>> from ortools.sat.python import cp_model
     >>> model = cp_model.CpModel()
     >>> model.maximize(sum(model.new_bool_var("") for _ in range(3)))
@@ -64,40 +52,29 @@ def solve_stoppably(solver: Any, model: Any, over: Callable[[], bool] = never) -
     (True, 3.0)
     """
     solver.parameters.catch_sigint_signal = False
-    # Signals come to the main thread alone; whoever solves elsewhere cannot be interrupted.
+    # Signals reach only the main thread.
     if threading.current_thread() is not threading.main_thread():
         return solver.solve(model)
     with ThreadPoolExecutor(1) as pool:
-        found = pool.submit(solver.solve, model)
+        status = pool.submit(solver.solve, model)
         try:
-            while wait([found], POLL).not_done:
+            while wait([status], POLL).not_done:
                 if over():
                     solver.stop_search()
         except KeyboardInterrupt:
-            # It may not have begun to search: ask until it has ended.
-            while not found.done():
+            # The search may not have begun, so stop it repeatedly until it has ended.
+            while not status.done():
                 solver.stop_search()
-                wait([found], POLL)
+                wait([status], POLL)
             raise
-    return found.result()
+    return status.result()
 
 
 def solve_within(solver: Any, model: Any, effort: Clock, unit: float = UNIT) -> Any:
-    """Solve a model by CP-SAT on one thread, within counted work; returns the status.
-
-    Examples
-    --------
-    >>> from ortools.sat.python import cp_model
-    >>> from reviewgraph._base.clock import Clock
-    >>> model = cp_model.CpModel()
-    >>> model.maximize(sum(model.new_bool_var("") for _ in range(3)))
-    >>> solver = cp_model.CpSolver()
-    >>> solve_within(solver, model, Clock(None).effort(1.0)) == cp_model.OPTIMAL, solver.objective_value
-    (True, 3.0)
-    """
+    """Solve a model by CP-SAT on one thread, within counted work; returns the status."""
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = max(effort.work, LEAST) / unit
-    # Only a limit that somebody gave ends it by the clock.
+    # Without a time limit there are no seconds to exceed.
     solver.parameters.max_time_in_seconds = _seconds(effort)
     status = solve_stoppably(solver, model, lambda: effort.work > 0 and effort.over())
     _spend(effort, unit * solver.response_proto.deterministic_time)
@@ -109,10 +86,8 @@ def integer_programme(
 ) -> Any:
     """Solve an integer programme by HiGHS within counted work, ``root`` for an entry there; returns SciPy's answer.
 
-    Where the work is not enough for the root it is solved all the same, up to there: it has an end of its own.
+    The root is always solved, even beyond the work: it ends by itself.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from scipy.optimize import Bounds, LinearConstraint
     >>> from scipy.sparse import csc_array
@@ -133,21 +108,11 @@ def integer_programme(
 
 
 def linear_programme(cost: Any, effort: Clock, **limits: Any) -> Any:
-    """Solve a linear programme by HiGHS within counted work; returns SciPy's answer.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy.sparse import csr_array
-    >>> from reviewgraph._base.clock import Clock
-    >>> rows = {"A_ub": csr_array(np.ones((1, 3))), "b_ub": [2], "bounds": (0, 1)}
-    >>> float(linear_programme(-np.ones(3), Clock(None).effort(1.0), **rows).fun)
-    -2.0
-    """
+    """Solve a linear programme by HiGHS within counted work; returns SciPy's answer."""
     from scipy.optimize import linprog
 
     entries = max(sum(limits[name].nnz for name in ("A_ub", "A_eq") if name in limits), 1)
-    # One more than there is work for: where that is the limit, the work is done.
+    # One iteration more than there is work for, so that reaching the limit uses up the work.
     steps = max(int(min((effort.work - READ * entries) / (STEP * entries), MOST)) + 1, FEWEST)
     options = {"maxiter": steps, "time_limit": _seconds(effort)}
     answer = linprog(cost, method="highs", options=options, **limits)
@@ -160,7 +125,7 @@ def _seconds(effort: Clock) -> float:
 
 
 def _spend(effort: Clock, work: float) -> None:
-    """Count work; a solver that its seconds may have ended, which stops a little early, is noted."""
+    """Count work, and note an end by the clock; solvers stop a little before their time limit."""
     effort.spend(work)
     if not effort.interrupted and effort.left() < POLL:
         effort.note_end()

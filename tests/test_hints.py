@@ -161,4 +161,4 @@ def test_the_plan_after_a_check_keeps_to_its_conflicts() -> None:
 def test_the_check_after_a_plan_by_scores_goes_by_scores() -> None:
     told = run("plan two.csv --use-scores -o plan.csv")
     assert offered(told.stdout) == ["check", "two.csv", "plan.csv", "--require", "double", "--use-scores"]
-    assert "(holds once these reviews have scores)" in told.stdout
+    assert "(once these reviews have scores)" in told.stdout

@@ -71,7 +71,7 @@ def test_calibrate_says_which_options_are_not_for_it(table: str, tmp_path: Path)
         assert done.exit_code == 2
         assert f"{option[0]} belongs to --method {owner}, found 'median'" in done.output
     refused = run("calibrate", table, "--method", "average", "--references", tmp_path / "known.csv")
-    assert "average knows no references; use posterior or lsc or median, or leave" in refused.output
+    assert "average has no references; use posterior or lsc or median, or leave" in refused.output
     refused = run("calibrate", "--stream", table.replace(".csv", ".parquet"), "--method", "median")
     assert refused.exit_code == 2
     assert "stream: expected --method posterior or lsc with it, found 'median'" in refused.output

@@ -16,13 +16,28 @@ PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if "_build" not 
 #: Whether the sources of the packages are held to the same words; off until they are rewritten.
 SOURCES = False
 #: Sources that are rewritten already.
-LSC = ("calibration", "posteriors", "estimate", "methods", "baselines", "metrics", "programs", "selection", "seriation")
+LSC: tuple[str, ...] = (
+    "calibration",
+    "posteriors",
+    "estimate",
+    "methods",
+    "baselines",
+    "metrics",
+    "programs",
+    "selection",
+    "seriation",
+)
 LSC += ("simulation", "streams", "report", "errors")
-ROOMS = (
-    *("reviewgraph/_base", "reviewgraph/table", "reviewgraph/io", "reviewgraph/graph"),
-    *("lsc/evidence", "lsc/words", "lsc/experiments"),
+PLANNER = ("rules", "planning", "assigning", "solving", "report", "plan_report", "assignment_report")
+ROOMS: tuple[str, ...] = (
+    "lsc/evidence",
+    "lsc/words",
+    "lsc/experiments",
+    "lsc/commands",
     *(f"lsc/{name}.py" for name in LSC),
 )
+ROOMS += ("reviewgraph/cli", "planner/commands", *(f"planner/{name}.py" for name in PLANNER))
+ROOMS += ("reviewgraph/_base", "reviewgraph/table", "reviewgraph/io", "reviewgraph/graph")
 FOLDERS = ("docs", "README.md", "CONTRIBUTING.md", *ROOMS, *(("reviewgraph", "planner", "lsc") if SOURCES else ()))
 
 #: What is not written, as a pattern over the text with blanks for line breaks, and what is.

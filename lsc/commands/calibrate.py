@@ -1,4 +1,4 @@
-"""The command ``reviewgraph calibrate``."""
+"""``reviewgraph calibrate``: select papers, explain qualities, and write results of a calibration."""
 
 from __future__ import annotations
 
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from lsc.posteriors import PosteriorEstimate
     from lsc.selection import Selection
     from lsc.streams import StreamedCalibration, StreamedPosterior
-    from lsc.words.pages import Page
     from reviewgraph._base.arrays import BoolArray
     from reviewgraph._base.labels import Label
     from reviewgraph.report.page import Codes, Document
@@ -64,15 +63,15 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews
 
 
-# ``--select``: which papers, and why not.
+# ``--select``.
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What was selected: labels best first, the selection where there are chances, why it was refused.
+    """Selected labels, best first; the selection, if the method has probabilities; the reason for a refusal.
 
-    ``lists`` says of every paper whether it is in, to be discussed (``discuss``), out, or set aside (``aside``); None
-    for one without a score, and as a whole where nothing was selected. ``aside`` are the labels of the last.
+    ``lists`` has ``in``, ``discuss``, ``out`` or ``aside`` for each paper, None for a paper without a score; it is None
+    without a selection. ``aside`` contains the labels of papers set aside.
     """
 
     selected: list[Any] = field(default_factory=list)
@@ -83,14 +82,14 @@ class Choice:
 
 
 def expect_number_to_draw(lottery: bool, share: Share | None) -> None:
-    """Refuse a lottery without a number of papers to draw."""
+    """Refuse a lottery without a number of papers."""
     if lottery and share is None:
-        message = "lottery: expected --select N or P% with it, the number of papers to draw"
+        message = "lottery: expected --select N or P% with it, the number of papers to select"
         raise InputError(message)
 
 
 def choose(result: Estimate, share: Share | None, *, error_rate: float, across_groups: bool) -> Choice:
-    """Select the best papers of a result, with three lists where it knows chances."""
+    """Select the best papers of a result, in three lists if it has probabilities."""
     import warnings
 
     from lsc.calibration import Calibration
@@ -115,13 +114,13 @@ def choose(result: Estimate, share: Share | None, *, error_rate: float, across_g
 
 
 def with_chances(selection: Selection) -> Choice:
-    """Return the choice that a selection is."""
+    """Return a selection as a choice."""
     aside = selection.named(selection.aside)
     return Choice(selection.named(selection.best), selection, lists=selection.lists, aside=aside)
 
 
 def _chosen(result: Estimate, selected: list[Any], inside: BoolArray) -> Choice:
-    """Put a paper in or out where the method knows no chances, or aside where it cannot be compared."""
+    """Return a choice without probabilities: papers are in or out, or set aside if they cannot be compared."""
     best = set(selected)
     places = zip(result.items, (result.rank > 0).tolist(), inside.tolist(), strict=True)
     lists = [
@@ -132,7 +131,7 @@ def _chosen(result: Estimate, selected: list[Any], inside: BoolArray) -> Choice:
     return Choice(selected, lists=lists, aside=aside)
 
 
-# What ``calibrate`` is asked for beside the qualities: lots, an account, the scale of references.
+# Further results: a lottery, contributions to a quality, the scale of references.
 
 
 @dataclass
@@ -144,23 +143,23 @@ class Extras:
     line: ReferenceLine | None = None
 
     def draw(self, choice: Choice, given: int | None) -> None:
-        """Draw lots among the papers that a selection cannot tell apart, with a seed that is 0 unless given."""
+        """Randomise among the papers that a selection cannot distinguish; the default seed is 0."""
         from lsc.words.posterior_page import lottery_lines
 
         if choice.selection is None:
             return
         seed = given or 0
-        drawn, chances = choice.selection.draw(seed), choice.selection.lottery.tolist()
-        listed = {label: chance for label, chance in zip(choice.selection.labels, chances, strict=True) if chance > 0}
+        drawn, probability = choice.selection.draw(seed), choice.selection.lottery.tolist()
+        listed = {label: p for label, p in zip(choice.selection.labels, probability, strict=True) if p > 0}
         self.lines += ["", *lottery_lines(drawn, listed, seed, given=given is not None)]
         self.record["lottery"] = {
             "seed": seed,
             "drawn": drawn,
-            "probabilities": [{"item": label, "probability": chance} for label, chance in listed.items()],
+            "probabilities": [{"item": label, "probability": p} for label, p in listed.items()],
         }
 
     def explain(self, result: PosteriorEstimate, papers: Sequence[Label]) -> None:
-        """Account for the qualities of papers, in lines that name nobody, and by name in the record."""
+        """Show the contributions to qualities: lines without names of reviewers, and a record with them."""
         from lsc.report import scale_of
         from lsc.words.pages import account_lines
 
@@ -170,32 +169,32 @@ class Extras:
             self.lines += [*([""] if self.lines else []), *account_lines(account.anonymous(), title, scale)]
         self.record["accounts"] = [account.to_dict() for account in accounts]
 
-    def scale(self, result: Estimate, known: Mapping[str, float], *, heard: bool) -> None:
-        """Draw a straight line through papers of known quality, which the calibration may have ``heard`` of."""
+    def scale(self, result: Estimate, known: Mapping[str, float], *, used: bool) -> None:
+        """Map qualities to the scale of known ones by a line; the calibration may have used these (``used``)."""
         from lsc.words.calibration_page import line_lines
 
         with _as_option():
             self.line = result.on_scale_of(known)
-        self.lines += ["", *line_lines(result, self.line, in_calibration=heard)]
+        self.lines += ["", *line_lines(result, self.line, in_calibration=used)]
         self.record["scale"] = self.line.to_dict()
 
     def columns(self, choice: Choice) -> dict[str, list[Any]]:
-        """Return what a file has beside the columns of the result."""
+        """Return the columns of the file in addition to those of the result."""
         return {**self.scaled(), **({} if choice.lists is None else {"list": choice.lists})}
 
     def placed(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the items of the JSON, with their places on the scale of references."""
+        """Return the items of the JSON, with their qualities on the scale of references."""
         for name, values in self.scaled().items():
             items = [{**row, name: value} for row, value in zip(items, values, strict=True)]
         return items
 
     def scaled(self) -> dict[str, list[Any]]:
-        """Return the places of papers on the scale of references, where they were asked for."""
+        """Return the qualities on the scale of references, if requested."""
         return {} if self.line is None else {"scaled": self.line.value.tolist()}
 
 
 def read_known(reviews: Reviews, path: str) -> dict[Any, float]:
-    """Read papers of known quality, those of the reviews; a file of others is refused before the work begins."""
+    """Read the papers of known quality that have reviews; a file without any is refused before the work begins."""
     import numpy as np
 
     from lsc.estimate import known_values
@@ -207,7 +206,7 @@ def read_known(reviews: Reviews, path: str) -> dict[Any, float]:
 
 @contextmanager
 def _as_option() -> Iterator[None]:
-    """Say ``on_scale_of`` where the library says ``references``: another option bears that name."""
+    """Replace ``references`` in messages of the library, which is the name of another option."""
     try:
         yield
     except InputError as error:
@@ -215,28 +214,9 @@ def _as_option() -> Iterator[None]:
         raise InputError(message) from error
 
 
-# What ``calibrate`` is asked for of a result, whether names or codes stand in it.
-
-
 @dataclass(frozen=True)
 class Asked:
-    """What is asked for beside the qualities.
-
-    Parameters
-    ----------
-    select
-        How many papers to select; None where that was not asked.
-    error_rate, across_groups
-        Of the selection.
-    lottery, seed
-        Whether to draw lots, and by which seed; None where nobody gave one.
-    explain
-        The papers to be explained.
-    known
-        Papers of known quality to whose scale a line is to be drawn, or None.
-    heard
-        Whether the calibration has heard of papers of known quality.
-    """
+    """Options that apply to a result, under names or codes; ``used``: the calibration used references."""
 
     select: Share | None
     error_rate: float
@@ -245,10 +225,10 @@ class Asked:
     seed: int | None
     explain: Sequence[Label]
     known: Mapping[str, float] | None
-    heard: bool
+    used: bool
 
     def of(self, result: Any) -> tuple[Choice, Extras]:
-        """Return the selection, and what else was asked for."""
+        """Return the selection and the further results."""
         choice, extras = (
             choose(result, self.select, error_rate=self.error_rate, across_groups=self.across_groups),
             Extras(),
@@ -258,11 +238,11 @@ class Asked:
         if self.explain:
             extras.explain(result, self.explain)
         if self.known is not None:
-            extras.scale(result, self.known, heard=self.heard)
+            extras.scale(result, self.known, used=self.used)
         return choice, extras
 
     def coded(self, codes: Codes | None) -> Asked:
-        """Return the same of a result that stands under codes."""
+        """Return the same for a result under codes."""
         if codes is None:
             return self
         explain = [codes.item[label] for label in self.explain]
@@ -270,35 +250,23 @@ class Asked:
         return replace(self, explain=explain, known=known)
 
 
-# Which method ``calibrate`` runs, and the options that go to it.
+# The method and its options.
 
-#: Whom a hypothesis is about.
+#: The reviews of reviewers with a hypothesis class, for messages.
 SCORED = "the reviews with a score"
-#: Options that choose the first method that takes them where --method names none, by the name of their parameter.
+#: Options that select the method without --method, the first that has them, by parameter.
 CHOOSING = {"hypothesis": "--hypothesis", "by_reviewer": "--hypotheses", "max_slope": "--max-slope", "ties": "--ties"}
 
 
 def settle_method(given: str | None, options: Mapping[str, Any], *, of_probabilities: Mapping[str, Any]) -> Method:
-    """Return the method: the one given, else the first that takes an option that chooses it, else the posterior.
+    """Return the method: that of --method, else the first with one of the options of ``CHOOSING``, else the posterior.
 
-    Parameters
-    ----------
-    given
-        Name of the method, where it is named.
-    options
-        What the command was called with.
-    of_probabilities
-        Options that need probabilities.
-
-    Raises
-    ------
-    InputError
-        If an option belongs to another method than the one given.
+    Options in ``of_probabilities`` need a method with probabilities.
     """
     asked = [name for name in CHOOSING if options[name] is not None]
     chosen = _takers(asked[0])[0] if asked else METHODS[DEFAULT]
     method = chosen if given is None else METHODS[given]
-    # Each option with the methods that it belongs to, options of probabilities last.
+    # Each option with its methods, options that need probabilities last.
     needed = [(CHOOSING[name], _takers(name)) for name in asked]
     needed += [("--weights", _takers("weights"))] if options["weights"] else []
     sure = [one for one in METHODS.values() if one.probabilities]
@@ -311,14 +279,14 @@ def settle_method(given: str | None, options: Mapping[str, Any], *, of_probabili
         raise InputError(message)
     if options["references"] and method not in _takers("references"):
         message = (
-            f"method: {method.name} knows no references; use {_names(_takers('references'))}, or leave --references out"
+            f"method: {method.name} has no references; use {_names(_takers('references'))}, or leave --references out"
         )
         raise InputError(message)
     return method
 
 
 def _takers(option: str) -> list[Method]:
-    """Return the methods that take an option, by the name of its parameter."""
+    """Return the methods with an option, by parameter."""
     parameter = "hypothesis" if option == "by_reviewer" else option
     return [method for method in METHODS.values() if parameter in method.options]
 
@@ -330,7 +298,7 @@ def _names(methods: Iterable[Method]) -> str:
 def options_of(
     method: Method, reviews: Reviews, options: Mapping[str, Any], progress: Callable[..., Any]
 ) -> dict[str, Any]:
-    """Return the options of a method as it takes them, side files read."""
+    """Return the options of a method, with the contents of side files."""
     from reviewgraph.formats.side import read_references, read_weights
 
     found: dict[str, Any] = {}
@@ -363,17 +331,11 @@ def _hypotheses(reviews: Reviews, default: str, path: str | None) -> HypothesisL
     return everyone | {label: name for label, name in given.items() if label in everyone}
 
 
-# ``calibrate --sheet DIR``: a page a paper that its authors may see.
+# ``--sheet DIR``: a page for the authors of each paper.
 
 
 def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Label]) -> list[str]:
-    """Write the sheet of each paper with a score, or of those explained alone, and the index; returns what was written.
-
-    Raises
-    ------
-    InputError
-        As :func:`reviewgraph.cli.output.write_folder`.
-    """
+    """Write a page for each paper with a score, or for the explained ones, and the index; returns lines for people."""
     from lsc.report import scored, sheets
     from reviewgraph.report.page import html
 
@@ -383,9 +345,9 @@ def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Lab
     return ["", f"{counted(len(papers), 'sheet')} for authors in {folder}; {INDEX} lists them by paper."]
 
 
-# ``calibrate --stream``: tables larger than memory.
+# ``--stream``: tables larger than memory.
 
-#: Options that it knows; the second are the posterior's.
+#: Supported options; the second list is for the posterior only.
 KNOWN = ("method", "hypothesis", "max_slope", "output", "as_json")
 OF_POSTERIOR = ("select", "error_rate", "by_group_average", "lottery", "seed")
 LINES = " or ".join(kind.name for kind in classes() if kind.shape is Shape.LINEAR)
@@ -432,7 +394,7 @@ def _with_chances(result: StreamedPosterior, options: Mapping[str, Any]) -> None
 
 
 def _chosen_of_stream(result: StreamedPosterior, options: Mapping[str, Any]) -> Choice:
-    """Select the best papers where that is asked for."""
+    """Select the best papers, if requested."""
     from lsc.errors import Incomparable
 
     if options["select"] is None:
@@ -462,16 +424,16 @@ def _show(lines: list[str], output: str | None) -> None:
     show_files()
 
 
-#: Reviews that are offered to be planned for a selection, at most; one for each paper to discuss.
+#: Maximum number of reviews in the suggested plan, one for each paper to discuss.
 MORE = 100
 
 
 @click.command(
     cls=Command,
     epilog=examples(
-        ("What is each paper worth?", "calibrate reviews.csv -o calibrated.csv"),
+        ("What is the quality of each paper?", "calibrate reviews.csv -o calibrated.csv"),
         ("Which are in, out, or to be discussed?", "calibrate reviews.csv --select 10%"),
-        ("Why is one paper where it is?", "calibrate reviews.csv --explain P01"),
+        ("Why does a paper have its rank?", "calibrate reviews.csv --explain P01"),
         ("A page for the authors of each paper:", "calibrate reviews.csv --sheet sheets"),
     ),
 )
@@ -481,7 +443,7 @@ MORE = 100
     "Method",
     "--method",
     type=click.Choice(list(METHODS)),
-    help="How qualities are estimated [default: posterior; lsc with an option of its own]. "
+    help="Method of estimation  [default: posterior; lsc with an option of lsc]. "
     + "; ".join(f"{name}: {method.words}" for name, method in METHODS.items())
     + ".",
 )
@@ -489,41 +451,41 @@ MORE = 100
     "Method",
     "--hypothesis",
     type=click.Choice(list(HYPOTHESES)),
-    help="lsc: how reviewers may differ [default: linear]. "
+    help="lsc: hypothesis class of scoring functions  [default: linear]. "
     + "; ".join(f"{name}: {kind.words}" for name, kind in HYPOTHESES.items())
     + ".",
 )
+@option("Method", "--hypotheses", "by_reviewer", metavar="FILE", help="lsc: classes by reviewer (reviewer,hypothesis).")
 @option(
-    "Method", "--hypotheses", "by_reviewer", metavar="FILE", help="lsc: reviewers who differ (reviewer,hypothesis)."
+    "Method", "--max-slope", type=Number(), metavar="C", help="lsc: maximum slope of scoring functions.  [default: 10]"
 )
-@option("Method", "--max-slope", type=Number(), help="lsc: no scoring function is steeper (but offset) [default: 10].")
 @option(
     "Method",
     "--ties",
     type=click.Choice(["equal", "free"]),
-    help="lsc: papers that one reviewer scored alike: she saw them alike [default], or one cannot tell.",
+    help="lsc: equal scores of a reviewer mean equal perceived qualities, or leave their order free.  [default: equal]",
 )
 @option(
     "Input",
     "--references",
     everyday=True,
     metavar="FILE",
-    help="Papers of known quality (item,quality): measured, in lsc exact.",
+    help="Papers of known quality (item,quality), as noisy measurements; exact for lsc.",
 )
 @option(
     "Input",
     "--on-scale-of",
     metavar="FILE",
-    help="Papers of known quality (item,quality): a straight line through three or more, drawn afterwards.",
+    help="Papers of known quality (item,quality), three or more: map the results to their scale by a line.",
 )
-@option("Input", "--weights", metavar="FILE", help="posterior: how much reviews may be worth (item,reviewer,weight).")
+@option("Input", "--weights", metavar="FILE", help="posterior: reliability weights of reviews (item,reviewer,weight).")
 @option(
     "Selection",
     "--select",
     everyday=True,
     callback=read_share,
     metavar="N|P%",
-    help="Select the best N papers, or P percent of them.",
+    help="Select the best N papers, or P percent.",
 )
 @option(
     "Selection",
@@ -531,7 +493,8 @@ MORE = 100
     type=Number(0, 0.5, min_open=True, max_open=True),
     default=0.1,
     show_default=True,
-    help="Papers are in or out without discussion where the chance that this is wrong is at most that.",
+    metavar="P",
+    help="A paper is in, or out, without discussion if the probability that this is wrong is at most P.",
 )
 @option("Selection", "--by-group-average", is_flag=True, help="Select across groups that no review connects.")
 @option(
@@ -539,31 +502,37 @@ MORE = 100
     "--lottery",
     everyday=True,
     is_flag=True,
-    help="Draw lots among the papers that --select cannot tell apart.",
+    help="Randomise among the papers that --select cannot distinguish.",
 )
-@option("Selection", "--seed", type=click.IntRange(0), help="Of the lots: agree on one before you draw.  [default: 0]")
+@option(
+    "Selection",
+    "--seed",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Random seed of --lottery; announce it before drawing.  [default: 0]",
+)
 @option(
     "Result",
     "--explain",
     everyday=True,
     multiple=True,
     metavar="PAPER",
-    help="What the quality of a paper is made of; names stand in --json alone. Again for further papers.",
+    help="Show the contributions to the quality of a paper; only --json names reviewers. May be repeated.",
 )
 @option(
     "Result",
     "--sheet",
     everyday=True,
     metavar="DIR",
-    help="Write a page a paper (or those of --explain alone) that its authors may see, and index.csv, to a new folder.",
+    help="Write a page for the authors of each paper (or of those of --explain), and index.csv, to a new folder.",
 )
-@output_option("Write all papers as CSV, one row each, or as --to says.")
+@output_option("Write all papers as CSV, one row per paper, or in the format of --to.")
 @option(
     "Result",
     "--to",
     cls=NamesOption,
     names=rated,
-    text=lambda: "Who takes the file of -o: {}.".format(
+    text=lambda: "Format of the file of -o: {}.".format(
         "; ".join(f"{name}, {system.results}" for name, system in rated().items())
     ),
 )
@@ -586,11 +555,11 @@ def calibrate(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Put scores on one scale, with what is known of every paper and how sure it is.
+    """Calibrate the scores of REVIEWS: the quality of every paper on one scale, with its uncertainty.
 
-    REVIEWS are one or more files with a header: reviewer, item, score. The plain average stands beside every quality,
-    and the output opens with what the correction for reviewers is worth. With --select it says which papers are in,
-    which are out, and which the scores cannot tell apart.
+    REVIEWS are one or more files with a header: reviewer, item, score. The page starts with the benefit of the
+    correction for reviewers, and shows the plain average of every paper. With --select it lists the papers that are
+    in, those that are out, and those that the scores cannot distinguish.
     """
     from lsc.words.pages import Page, page_of
 
@@ -610,8 +579,8 @@ def calibrate(
         result: Any = chosen(reviews, **options_of(chosen, reviews, options, tell))
         asked = Asked(select, error_rate, by_group_average, lottery, seed, explain, known, bool(options["references"]))
         choice, extras = asked.of(result)
-        tell(Progress(clock.elapsed(), "what the correction is worth, and the page"))
-        # One selection serves page, file and JSON. An account alone needs no page, and so no withheld scores.
+        tell(Progress(clock.elapsed(), "the benefit of the correction, and the page"))
+        # Page, file and JSON use one selection. With --explain there is no page, and no held-out prediction.
         short = bool(explain) and not as_json and not reporting.path
         page = Page([], [], []) if short else page_of(result, choice.selection)
     given = () if choice.selection is None else (choice.selection,)
@@ -641,7 +610,9 @@ def calibrate(
         print_result({**found, "items": extras.placed(found["items"])})
     else:
         page = Page([], [], []) if explain else page
-        _tell(page, extras, _known(result, choice, page.closing, output))
+        opening, known_lines = [*page.opening, ""], _known(result, choice, page.closing, output)
+        closing = ["", *known_lines] if known_lines else []
+        show("\n".join([*(opening if page.opening else []), *page.body, *extras.lines, *closing]))
         show_files()
         for following in _next(result, choice, select):
             offer(*following)
@@ -650,15 +621,8 @@ def calibrate(
         click.get_current_context().exit(1)
 
 
-def _tell(page: Page, extras: Extras, known: list[str]) -> None:
-    """Print a page."""
-    opening = [*page.opening, ""] if page.opening else []
-    closing = ["", *known] if known else []
-    show("\n".join([*opening, *page.body, *extras.lines, *closing]))
-
-
 def _report(result: Estimate, asked: Asked, output: str | None) -> Document:
-    """Return the report of a result, names as they stand in it."""
+    """Return the report of a result, under its names or codes."""
     from lsc.report import document
     from lsc.words.pages import page_of
 
@@ -677,7 +641,7 @@ def _report(result: Estimate, asked: Asked, output: str | None) -> Document:
 
 
 def _expect_scored(reviews: Reviews, paper: str) -> None:
-    """Refuse a paper that cannot be explained before the work begins."""
+    """Refuse a paper without a score before the work begins."""
     code = reviews.item_code.get(paper)
     if code is None or not (reviews.item[reviews.scored] == code).any():
         message = f"explain: expected a paper with a score, found {paper!r}; check its spelling"
@@ -685,7 +649,7 @@ def _expect_scored(reviews: Reviews, paper: str) -> None:
 
 
 def _known(result: Estimate, choice: Choice, known: list[str], output: str | None) -> list[str]:
-    """Say what is known now, and where it is."""
+    """Return the last lines of the page: the selected papers, and the file."""
     lines = []
     if choice.selected and choice.selection is None:
         lines += [f"Selected, best first: {', '.join(map(str, choice.selected))}", *_aside(result, choice), ""]
@@ -696,7 +660,7 @@ def _known(result: Estimate, choice: Choice, known: list[str], output: str | Non
 
 
 def _aside(result: Estimate, choice: Choice) -> list[str]:
-    """Name the papers that were set aside, if there are any."""
+    """List the papers that were set aside, if there are any."""
     from lsc.words.posterior_page import aside_lines
 
     codes = [result.reviews.item_code[label] for label in choice.aside]
@@ -705,13 +669,13 @@ def _aside(result: Estimate, choice: Choice) -> list[str]:
 
 
 def _next(result: Estimate, choice: Choice, share: Share | None) -> list[tuple[str, str]]:
-    """Return what to type next, and what for, where there is anything."""
+    """Return the next commands and their purposes."""
     table, found = given_table(), []
     if choice.aside:
         words = f"reviews that would connect the {counted(len(choice.aside), 'paper')} set aside"
         found.append((command_line("plan", table, "--target connected"), words))
     elif int(result.group.max(initial=0)) > 1:
-        found.append((command_line("plan", table), "reviews that would join what is apart"))
+        found.append((command_line("plan", table), "reviews that would connect the groups"))
     elif not choice.selected:
         found.append((command_line("calibrate", table, "--select 10% -o calibrated.csv"), "to choose"))
     if choice.selection is not None and choice.selection.discuss.size:

@@ -1,4 +1,4 @@
-"""The command ``reviewgraph reproduce``."""
+"""``reviewgraph reproduce``: the experiments of the paper on Least Square Calibration."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 
 import click
 
+from reviewgraph.cli.command import option
 from reviewgraph.cli.options import examples, keep_file, print_result, show_files
 from reviewgraph.cli.output import Refusal, offer, refusing, say, show, telling
 
 SIMULATED = ("table1", "mixture", "mixed", "doubly-connected", "k", "ratio", "sigma", "rank")
 PEER_GRADING = "peer-grading"
-#: Libraries for processes and pictures, which come with the extra ``reproduce``.
+#: Libraries for processes and plots, installed by the extra ``reproduce``.
 NEEDED = ("joblib", "matplotlib")
 #: One thread in each process: two processes on two cores, and sums in one order whatever the number of processes.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -23,32 +24,55 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 @click.command(
     epilog=examples(
         ("A quick look at the first table:", "reproduce table1 --papers 30 --trials 1"),
-        ("With tables and pictures kept:", "reproduce rank --papers 30 --trials 1 -o results"),
+        ("With tables and plots written to a folder:", "reproduce rank --papers 30 --trials 1 -o results"),
     )
 )
 @click.argument("name", type=click.Choice([*SIMULATED, PEER_GRADING, "all"]))
-@click.option("--trials", type=click.IntRange(1), default=20, show_default=True, help="Simulations of each setting.")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
-@click.option("--papers", type=click.IntRange(30), help="Shrink the settings, for a quick look.  [default: 1000]")
-@click.option("--reviews", metavar="FILE", help="peer-grading: reviews (reviewer,item,score).")
-@click.option("--truth", metavar="FILE", help="peer-grading: their truth (item,truth).")
-@click.option("--hamburg", metavar="DIR", help="peer-grading: folder with peer.csv, ta.csv and maxgrades.csv.")
-@click.option(
+@option(
+    "Input",
+    "--trials",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Simulations per setting.",
+)
+@option(
+    "Input", "--jobs", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Number of processes."
+)
+@option(
+    "Input",
+    "--papers",
+    type=click.IntRange(30),
+    metavar="N",
+    help="Number of papers; fewer for a quick look.  [default: 1000]",
+)
+@option("Input", "--reviews", metavar="FILE", help="peer-grading: reviews (reviewer,item,score).")
+@option("Input", "--truth", metavar="FILE", help="peer-grading: true qualities (item,truth).")
+@option("Input", "--hamburg", metavar="DIR", help="peer-grading: folder with peer.csv, ta.csv and maxgrades.csv.")
+@option(
+    "Input",
     "--by",
     type=click.Choice(["question", "homework", "semester"]),
     default="homework",
     show_default=True,
-    help="peer-grading: what of --hamburg is calibrated as one.",
+    help="peer-grading: the part of --hamburg that is calibrated at once.",
 )
-@click.option("-o", "output", metavar="DIR", help="Write tables and pictures; keep trials, and resume.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@option(
+    "Input",
+    "-o",
+    "output",
+    metavar="DIR",
+    help="Write tables and plots to this folder, where trials are kept and resumed.",
+)
+@option("Input", "--json", "as_json", is_flag=True, help="Print one JSON object.")
 @refusing
 def reproduce(
     name: str, trials: int, jobs: int, papers: int | None, output: str | None, as_json: bool, **data: Any
 ) -> None:
-    """Run the experiments of the paper on Least Square Calibration again, its figures beside ours.
+    """Reproduce the experiments of the paper on Least Square Calibration, and compare with its figures.
 
-    The seeds are fixed: the same numbers come out every time, whatever --jobs is.
+    The seeds are fixed: the numbers are the same every time, with any --jobs.
     """
     _expect_installed()
     for variable in THREADS:
@@ -57,9 +81,9 @@ def reproduce(
     if name == PEER_GRADING or (name == "all" and (data["hamburg"] or data["reviews"])):
         cells += _peer_grading(data, output, as_json)
     elif name == "all":
-        say("peer-grading is left out: it needs data (--hamburg DIR, or --reviews FILE --truth FILE).")
+        say("peer-grading is skipped: it needs data (--hamburg DIR, or --reviews FILE --truth FILE).")
     elif data["hamburg"] or data["reviews"] or data["truth"]:
-        message = "--reviews, --truth and --hamburg go with peer-grading"
+        message = "--reviews, --truth and --hamburg are options of peer-grading only"
         raise click.UsageError(message)
     if name != PEER_GRADING:
         cells += _simulated(SIMULATED if name == "all" else [name], trials, jobs, papers, output, as_json)
@@ -68,19 +92,13 @@ def reproduce(
         return
     show_files()
     if output:
-        show(f"Tables and pictures are in {output}.")
+        show(f"Tables and plots are in {output}.")
     else:
-        offer(f"{_again(name)} -o results", "to keep tables and pictures")
+        offer(f"{_again(name)} -o results", "to write tables and plots")
 
 
 def _expect_installed() -> None:
-    """Refuse where a library is missing that nothing but this command needs.
-
-    Raises
-    ------
-    Refusal
-        If one is.
-    """
+    """Refuse if a library is missing that only this command needs."""
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         message = f"reproduce needs {' and '.join(missing)}; to install: python -m pip install 'reviewgraph[reproduce]'"
@@ -88,15 +106,15 @@ def _expect_installed() -> None:
 
 
 def _again(name: str) -> str:
-    """Return the running command with its options, as a shell would take them."""
+    """Return the running command with its options for the shell."""
     import shlex
 
     context = click.get_current_context()
     words = ["reviewgraph", "reproduce", name]
-    for option in context.command.params:
-        source = context.get_parameter_source(option.name or "")
-        if isinstance(option, click.Option) and source is click.core.ParameterSource.COMMANDLINE:
-            words += [option.opts[0], str(context.params[option.name or ""])]
+    for each in context.command.params:
+        source = context.get_parameter_source(each.name or "")
+        if isinstance(each, click.Option) and source is click.core.ParameterSource.COMMANDLINE:
+            words += [each.opts[0], str(context.params[each.name or ""])]
     return shlex.join(words)
 
 
@@ -111,7 +129,7 @@ def _simulated(
     chosen = [EXPERIMENTS[name] for name in names]
     if papers is not None:
         chosen = [experiment.scaled(papers) for experiment in chosen]
-    # One thread a process: the processes share the cores.
+    # One thread per process: the processes share the cores.
     folder = folder_of(output)
     with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1), telling() as tell:
         results = run(chosen, trials, folder=folder, progress=tell)
@@ -124,7 +142,7 @@ def _simulated(
         if not quiet:
             show("\n".join([*table(experiment, cells), ""]), whole=True)
     if not quiet and papers is None:
-        show("In brackets the paper's; = within two standard errors, + better, ! not reproduced.")
+        show("In brackets the figures of the paper; = within two standard errors, + better, ! not reproduced.")
     return found
 
 
@@ -132,7 +150,7 @@ def _peer_grading(data: dict[str, Any], output: str | None, quiet: bool) -> list
     from lsc.experiments import peer_grading
     from lsc.experiments.running import folder_of
 
-    # One task a homework, question or semester of the course; one for any other table.
+    # One task per homework, question or semester of the course; one for any other table.
     if data["hamburg"]:
         tasks = peer_grading.read_hamburg(data["hamburg"], data["by"])
     elif data["reviews"] and data["truth"]:
@@ -144,7 +162,7 @@ def _peer_grading(data: dict[str, Any], output: str | None, quiet: bool) -> list
     else:
         message = (
             "peer-grading needs data: --reviews FILE --truth FILE, or --hamburg DIR with the files of the course in "
-            "Hamburg, which its authors give on request"
+            "Hamburg, which its authors provide on request"
         )
         raise Refusal(message)
     cells = peer_grading.cells_of(tasks)

@@ -1,4 +1,4 @@
-"""The command ``reviewgraph simulate``."""
+"""``reviewgraph simulate``: scores with known truth, or the files of a conference before its reviews."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from lsc._model.hypotheses import simulated
-from reviewgraph.cli.command import Number
+from reviewgraph.cli.command import Number, option
 from reviewgraph.cli.options import examples, keep_file, show_files
 from reviewgraph.cli.output import Refusal, offer, refusing, show
 
 PRESETS = (*(kind.name for kind in simulated()), "mixture", "mixed", "doubly-connected", "realistic")
-#: What is there before any review.
+#: The preset without reviews.
 CONFERENCE = "conference"
 N_PAPERS, N_REVIEWERS = 100, 80
 #: The options of ``assign`` that take its files.
@@ -26,23 +26,23 @@ OFFERED = (
 )
 
 
-#: What is simulated of hypothesis classes, by their name; of others their own words.
+#: Descriptions of hypothesis classes in help; others are described by their own words.
 SIMULATED = {
     "linear": "score = slope * quality + offset for each reviewer",
     "convex, concave": "sums of powers",
     "monotone": "any scores, in the right order",
 }
 SIMULATED |= {kind.name: kind.words for kind in simulated() if kind.name not in ", ".join(SIMULATED)}
-HELP = f"""Make up scores whose truth is known, or a conference before its reviews.
+HELP = f"""Simulate scores whose truth is known, or a conference before its reviews.
 
-Scores go to reviews.csv, and what is true of papers and reviewers to truth.csv.
+Scores are written to reviews.csv, and the true qualities to truth.csv.
 
 \b
 {chr(10).join(f"{name:<17} {words}" for name, words in SIMULATED.items())}
 mixture           half linear, half monotone
-mixed             a third each convex, concave and monotone
+mixed             one third each convex, concave and monotone
 doubly-connected  linear; 350 reviewers who put all papers on one scale
-realistic         whole scores 1-10, 3-6 reviews a paper, much noise
+realistic         integer scores 1-10, 3-6 reviews per paper, much noise
 conference        papers.csv, reviewers.csv, bids.csv and conflicts.csv
 """
 
@@ -50,31 +50,45 @@ conference        papers.csv, reviewers.csv, bids.csv and conflicts.csv
 @click.command(
     help=HELP,
     epilog=examples(
-        ("Scores as people give them:", "simulate realistic --papers 60 --reviewers 40 -o made-up"),
-        ("And what calibration makes of them:", "calibrate made-up/reviews.csv"),
+        ("Realistic scores:", "simulate realistic --papers 60 --reviewers 40 -o made-up"),
+        ("Their calibration:", "calibrate made-up/reviews.csv"),
         ("Scores for an assignment:", "simulate realistic --assignment pcassignments.csv -o scored"),
-        ("Bids and conflicts to assign by:", "simulate conference --papers 60 --reviewers 40 -o to-assign"),
+        ("Bids and conflicts for an assignment:", "simulate conference --papers 60 --reviewers 40 -o to-assign"),
     ),
 )
 @click.argument("preset", type=click.Choice([*PRESETS, CONFERENCE]))
-@click.option("--papers", type=click.IntRange(1), help="How many papers.  [default: 1000; conference 100]")
-@click.option(
+@option(
+    "Input", "--papers", type=click.IntRange(1), metavar="N", help="Number of papers.  [default: 1000; conference 100]"
+)
+@option(
+    "Input",
     "--reviewers",
     type=click.IntRange(1),
-    help="How many reviewers.  [default: 1000; doubly-connected 350; conference 80]",
+    metavar="N",
+    help="Number of reviewers.  [default: 1000; doubly-connected 350; conference 80]",
 )
-@click.option("--load", type=click.IntRange(1), help="Papers a reviewer, but in realistic.  [default: 5]")
-@click.option("--noise", type=Number(0), help="Size of the noise.  [default: 0; realistic 1]")
-@click.option(
+@option(
+    "Input", "--load", type=click.IntRange(1), metavar="N", help="Papers per reviewer; not for realistic.  [default: 5]"
+)
+@option("Input", "--noise", type=Number(0), metavar="S", help="Size of the noise.  [default: 0; realistic 1]")
+@option(
+    "Input",
     "--where",
     type=click.Choice(["inside", "outside"]),
-    help="Noise in what a reviewer perceives, or in the score, but in realistic.  [default: inside]",
+    help="Noise in the perceived quality, or in the score; not for realistic.  [default: inside]",
 )
-@click.option("--assignment", metavar="FILE", multiple=True, help="With realistic: who reviews what, in any files.")
-@click.option("--gone", metavar="FILE", help="With --assignment: who does not deliver (reviewer, or item,reviewer).")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another number, other scores.")
-@click.option("-o", "output", default=".", metavar="DIR", help="Where to write.  [default: this folder]")
-@click.option("--overwrite", is_flag=True, help="Replace files of the same names that hold something else.")
+@option(
+    "Input", "--assignment", metavar="FILE", multiple=True, help="With realistic: who reviews what. May be repeated."
+)
+@option(
+    "Input",
+    "--gone",
+    metavar="FILE",
+    help="With --assignment: reviewers who do not deliver (reviewer, or item,reviewer).",
+)
+@option("Input", "--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Random seed.")
+@option("Input", "-o", "output", default=".", metavar="DIR", help="Folder of the files.  [default: the current folder]")
+@option("Input", "--overwrite", is_flag=True, help="Replace existing files that differ.")
 @refusing
 def simulate(
     preset: str,
@@ -85,9 +99,9 @@ def simulate(
     overwrite: bool,
     **changes: Any,
 ) -> None:
-    """Make up scores whose truth is known, or a conference before its reviews."""
+    """Simulate scores whose truth is known, or a conference before its reviews."""
     if gone and not assignment:
-        message = "--gone goes with --assignment"
+        message = "--gone: expected --assignment FILE with it, found none"
         raise click.UsageError(message)
     if assignment:
         changes["assignment"] = _read_assignment(assignment, gone)
@@ -115,9 +129,9 @@ def _make_up_scores(preset: str, output: str, overwrite: bool, seed: int, change
     where = os.path.join(output, "reviews.csv")
     busy = int((reviews.loads > 0).sum())
     show(f"{reviews.n_reviews} reviews of {len(paper)} papers by {busy} reviewers are in {where},")
-    show("the true qualities in truth.csv beside it.")
+    show("the true qualities in truth.csv in the same folder.")
     show_files()
-    offer(f"reviewgraph calibrate {shlex.quote(where)}", "to see whether calibration finds them")
+    offer(f"reviewgraph calibrate {shlex.quote(where)}", "to estimate the qualities from the scores")
 
 
 def _make_up_conference(
@@ -128,7 +142,7 @@ def _make_up_conference(
 
     unknown = [name for name, value in others.items() if value is not None]
     if unknown:
-        message = f"--{unknown[0]} does not go with {CONFERENCE}"
+        message = f"--{unknown[0]} cannot be combined with {CONFERENCE}"
         raise click.UsageError(message)
     found = draw_conference(papers or N_PAPERS, reviewers or N_REVIEWERS, seed)
     paper, reviewer = (_numbered(letter, number) for letter, number in zip("PR", found.bid.shape, strict=True))
@@ -146,11 +160,11 @@ def _make_up_conference(
     listed = ", ".join(where.values())
     show(f"{len(paper)} papers and {len(reviewer)} reviewers, with bids and conflicts, are in {listed}.")
     lists = [f"--{option} {shlex.quote(where[name])}" for option, name in OFFERED]
-    offer(f"reviewgraph assign {' '.join(lists)}", "to assign reviewers by them")
+    offer(f"reviewgraph assign {' '.join(lists)}", "to assign reviewers to papers")
 
 
 def _read_assignment(paths: tuple[str, ...], gone: str | None) -> Any:
-    """Return who reviews what, in labels of files, without those who are gone; scores count as planned."""
+    """Return who reviews what, by the labels of the files, without reviewers who are gone; scores are ignored."""
     from reviewgraph.cli.duties import read_gone
     from reviewgraph.io.reading import read_reviews
     from reviewgraph.io.sides import without_gone
@@ -174,19 +188,19 @@ def _changed(preset: str, setting: Any, changes: dict[str, Any]) -> Any:
     given = {names.get(name, name): value for name, value in changes.items() if value is not None}
     unknown = [name for name in given if not hasattr(setting, name)]
     if unknown:
-        message = f"--{unknown[0]} does not go with {preset}"
+        message = f"--{unknown[0]} cannot be combined with {preset}"
         raise click.UsageError(message)
     return replace(setting, **given)
 
 
 def _write(folder: str, files: dict[str, str], overwrite: bool) -> None:
-    """Write files that belong together, in the place of others only where that is asked for."""
+    """Write all files or none; other files are replaced only with ``overwrite``."""
     from reviewgraph._base.storing import write_together
 
     for name, text in files.items():
         place = os.path.join(folder, name)
         if not overwrite and os.path.exists(place) and not _holds(place, text):
-            message = f"{place}: is there already and is something else; name another folder with -o, or --overwrite"
+            message = f"{place}: exists with other content; name another folder with -o, or use --overwrite"
             raise Refusal(message)
     write_together(folder, files)
 

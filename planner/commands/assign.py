@@ -1,4 +1,4 @@
-"""``reviewgraph assign``: who reviews what, so that the scores will be comparable."""
+"""``reviewgraph assign``: an assignment of reviewers to papers with comparable scores."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Decorator = Callable[..., Any]
 
-# The options on authors, and the file they name.
+# Authors.
 
-
-AUTHOR_OPTIONS = (
+#: Authors who review.
+authors_options = with_options(
     option(
         "Rules",
         "--authors",
         metavar="FILE",
-        help="Who wrote what (item,author; several in a cell separated by ;). Nobody reviews a paper of her own, "
-        "no two review a paper of each other, and no two co-authors review the same paper.",
+        help="Authors of papers (item,author; several in a cell separated by ;). Exclude reviews of own papers, two "
+        "reviewers who review a paper of each other, and two co-authors on the same paper.",
     ),
     option(
         "Rules",
@@ -74,39 +74,17 @@ AUTHOR_OPTIONS = (
         default=0,
         show_default=True,
         metavar="D",
-        help="1: nobody reviews a paper of a co-author either.",
+        help="1: also exclude reviews of papers by co-authors.",
     ),
-    option("Rules", "--allow-cycles", is_flag=True, help="Two may review a paper of each other."),
-    option("Rules", "--allow-coauthors", is_flag=True, help="Two co-authors may review the same paper."),
+    option("Rules", "--allow-cycles", is_flag=True, help="Allow two reviewers to review a paper of each other."),
+    option("Rules", "--allow-coauthors", is_flag=True, help="Allow two co-authors to review the same paper."),
 )
-
-
-def authors_options(command: Decorator) -> Decorator:
-    """Add the options on authors to a command.
-
-    >>> @click.command()
-    ... @authors_options
-    ... def invite(**authors): ...
-    >>> [option.name for option in invite.params]
-    ['authors', 'author_distance', 'allow_cycles', 'allow_coauthors']
-    """
-    return with_options(AUTHOR_OPTIONS, command)
 
 
 def read_who_wrote(
     authors: str | None, reviewers: Collection[str], author_distance: int, allow_cycles: bool, allow_coauthors: bool
 ) -> dict[str, Any]:
-    """Read the authors' file, where there is one, as arguments of :func:`planner.assign`.
-
-    Authors who do not review are counted on stderr.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read.
-    Refusal
-        If there are options on authors and no file.
-    """
+    """Read the authors' file as arguments of :func:`planner.assign`, with a note on authors who do not review."""
     from reviewgraph.formats.side import read_authors
 
     rules = {"author_distance": author_distance, "allow_cycles": allow_cycles, "allow_coauthors": allow_coauthors}
@@ -120,42 +98,43 @@ def read_who_wrote(
     strangers = sum(author not in reviewers for author in table.reviewers)
     if 0 < strangers < len(table.reviewers):
         of = counted(len(table.reviewers), "author")
-        say(f"{authors}: {strangers} of {of} are no reviewers; fine if they do not review, else mind the spelling")
+        say(f"{authors}: {strangers} of {of} are not reviewers; if some of them review, check the spelling")
     return {"authors": table, **rules}
 
 
-# The options of ``assign`` on fairness, floors and alternates.
+# Fairness, lower bounds and alternates.
 
-FAIR_OPTIONS = (
+#: Fairness, lower bounds and alternates.
+fair_options = with_options(
     option(
         "Preferences",
         "--fair",
         type=click.Choice([way.name for way in WAYS]),
-        help="Serve papers fairly, at a price in affinity: "
+        help="Fairness between papers, at the cost of affinity: "
         + "; ".join(f"{way.words} ({way.name})" for way in WAYS)
         + ".",
     ),
-    option("Preferences", "--floor", type=Number(), metavar="X", help="No paper's affinities sum to less than X."),
+    option("Preferences", "--floor", type=Number(), metavar="X", help="Minimum sum of affinities per paper."),
     option(
         "Preferences",
         "--floor-best",
         type=Number(),
         metavar="X",
-        help="Every paper has a reviewer of affinity X or more.",
+        help="Minimum affinity of the best reviewer of each paper.",
     ),
     option(
         "Result",
         "--alternates",
         type=click.IntRange(1),
         metavar="N",
-        help="For each paper the next best N who can take the place of anyone on its panel.",
+        help="List for each paper the N best alternates, who can replace any reviewer of the paper.",
     ),
     option(
         "Result",
         "--alternates-file",
         callback=writable,
         metavar="FILE",
-        help="Write them as CSV (item,alternate,reviewer,affinity,replaces).  [default of --alternates: 2]",
+        help="Write the alternates as CSV (item,alternate,reviewer,affinity,replaces); by default two per paper.",
     ),
 )
 
@@ -166,20 +145,8 @@ FAIR_NAMES = ("fair", "floor", "floor_best", "alternates", "alternates_file")
 ALTERNATES = 2
 
 
-def fair_options(command: Decorator) -> Decorator:
-    """Add the options on fairness, floors and alternates to a command.
-
-    >>> @click.command()
-    ... @fair_options
-    ... def invite(**options): ...
-    >>> [option.name for option in invite.params]
-    ['fair', 'floor', 'floor_best', 'alternates', 'alternates_file']
-    """
-    return with_options(FAIR_OPTIONS, command)
-
-
 def read_fair(options: dict[str, Any]) -> dict[str, Any]:
-    """Return what :func:`planner.assign` is to be told."""
+    """Return the arguments of :func:`planner.assign` on fairness and alternates."""
     number, path = options["alternates"], options["alternates_file"]
     return {
         "fair": options["fair"],
@@ -190,7 +157,7 @@ def read_fair(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_alternates(chosen: Assignment, path: str | None) -> None:
-    """Write the alternates of an assignment, if that is asked for and there are any."""
+    """Write the alternates of an assignment, if requested."""
     if not path:
         return
     if chosen.alternates is None:
@@ -199,14 +166,15 @@ def write_alternates(chosen: Assignment, path: str | None) -> None:
         write_table(path, chosen.alternates.to_columns())
 
 
-# The options of assignments by lot, and the files they name.
+# Randomised assignments.
 
-LOTTERY_OPTIONS = (
+#: Randomised assignments.
+lot_options = with_options(
     option(
         "Randomisation",
         "--max-probability",
         metavar="Q|FILE",
-        help="Draw the assignment; no pair with a probability above Q, or that of its row (item,reviewer,probability).",
+        help="Randomise the assignment; maximum probability Q for all pairs, or by pair (item,reviewer,probability).",
     ),
     option(
         "Randomisation",
@@ -215,7 +183,7 @@ LOTTERY_OPTIONS = (
         default=0.0,
         show_default=True,
         metavar="B",
-        help="Draw the assignment; what a pair of probability x counts is a (x - B x^2): spread over more pairs.",
+        help="Randomise the assignment over more pairs: a pair of affinity a and probability x counts a (x - B x^2).",
     ),
     option(
         "Randomisation",
@@ -224,7 +192,8 @@ LOTTERY_OPTIONS = (
         default=DRAWS,
         show_default=True,
         metavar="N",
-        help="Assignments at the level of which one is drawn; caps are rounded down to multiples of 1/N.",
+        help="Number of assignments, all at the level, from which one is sampled; probabilities are rounded down "
+        "to multiples of 1/N.",
     ),
     option(
         "Result",
@@ -236,22 +205,10 @@ LOTTERY_OPTIONS = (
 )
 
 
-def lot_options(command: Decorator) -> Decorator:
-    """Add the options of assignments by lot to a command.
-
-    >>> @click.command()
-    ... @lot_options
-    ... def draw(**lots): ...
-    >>> [option.name for option in draw.params]
-    ['max_probability', 'perturbation', 'draws', 'probabilities']
-    """
-    return with_options(LOTTERY_OPTIONS, command)
-
-
 def read_lots(
     max_probability: str | None, perturbation: float, draws: int, probabilities: str | None
 ) -> dict[str, Any]:
-    """Return the arguments of :func:`planner.assign` on lots: a cap that is no number is the name of a file."""
+    """Return the arguments of :func:`planner.assign` for randomised assignments; a cap is a number or a file."""
     if probabilities and max_probability is None and not perturbation:
         message = "--probabilities: expected --max-probability or --perturbation with it, found neither"
         raise Refusal(message)
@@ -269,31 +226,25 @@ def _cap(text: str | None) -> Any:
         return read_side(side.read_probabilities, text)
 
 
-def write_probabilities(chosen: Assignment, place: str | None) -> None:
-    """Write the probabilities of an assignment that was drawn."""
-    if place and chosen.randomised is not None:
-        write_table(place, chosen.randomised.to_columns())
-
-
 #: The options on authors by name.
 AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
 
 
 @click.command(
     cls=Command,
-    renamed={"--min-affinity": ("--avoid-below", "from the next release it bars such pairs, as in plan")},
+    renamed={"--min-affinity": ("--avoid-below", "from the next release --min-affinity excludes such pairs")},
     epilog=examples(
         (
-            "Three reviews a paper, six a reviewer at most:",
+            "Three reviews per paper, at most six per reviewer:",
             "assign --items papers.csv --reviewers reviewers.csv --affinity affinity.csv --load 6 -o assignment.csv",
         ),
         (
-            "The same as edges for OpenReview:",
+            "The same, as edges for OpenReview:",
             "assign --items papers.csv --reviewers reviewers.csv --affinity affinity.csv --load 6 "
             "--to openreview --label run-1 -o edges.json",
         ),
         (
-            "Beside the reviews of a first phase:",
+            "In addition to the reviews of a first phase:",
             "assign --items papers.csv --reviewers reviewers.csv --demand 1 --phase-one reviews.csv -o second.csv",
         ),
     ),
@@ -311,9 +262,9 @@ AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
 @columns_option
 @merge_option
 @wanted_options
-@option("Preferences", "--allow-unscored", is_flag=True, help="Pairs without affinity may be assigned; they count 0.")
-@option("Rules", "--conflicts", everyday=True, metavar="FILE", help="Pairs that may not be (item,reviewer).")
-@option("Rules", "--fixed", metavar="FILE", help="Pairs that must be (item,reviewer).")
+@option("Preferences", "--allow-unscored", is_flag=True, help="Allow pairs without affinity, as affinity 0.")
+@option("Rules", "--conflicts", everyday=True, metavar="FILE", help="Forbidden pairs (item,reviewer).")
+@option("Rules", "--fixed", metavar="FILE", help="Pairs that the assignment must contain (item,reviewer).")
 @rule_options
 @reward_option
 @authors_options
@@ -350,7 +301,7 @@ AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
     "Input",
     "--phase-one",
     metavar="FILE",
-    help="Reviews of a first phase (REVIEWS): they link, beyond demand and load.",
+    help="Reviews of a first phase (REVIEWS): they connect papers, but do not count in demands and loads.",
 )
 @option(
     "Level",
@@ -358,7 +309,7 @@ AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
     type=click.Choice([aim.name for aim in aims()]),
     default=ToDouble.name,
     show_default=True,
-    help="The level to reach; papers are then "
+    help="The level to reach, at which papers are "
     + "; ".join(f"{aim.level.words} ({aim.name})" for aim in aims() if aim.level)
     + ".",
 )
@@ -367,13 +318,13 @@ AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
     "--survive",
     is_flag=True,
     old="--target survives-reviewer",
-    help="The level shall hold after any one reviewer drops out.",
+    help="Require the level after the loss of any one reviewer.",
 )
 @option(
     "Method",
     "--design",
     type=click.Choice([design.name for design in DESIGNS]),
-    help="Instead: every reviewer gets exactly her load " + ", or ".join(design.words for design in DESIGNS) + ".",
+    help="Instead: every reviewer gets exactly their load " + ", or ".join(design.words for design in DESIGNS) + ".",
 )
 @option(
     "Preferences",
@@ -382,34 +333,35 @@ AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
     default=CONDITIONING,
     show_default=True,
     metavar="PART",
-    help="Part of the affinity that may be given up for smaller expected errors; 0 gives up none.",
+    help="Maximum part of the affinity to exchange for smaller expected errors.",
 )
 @fair_options
 @option(
     "Assumptions",
     "--like",
     metavar="FILE",
-    help="Scores, such as last year's, from which noise and reviewers are learned.",
+    help="A table with scores, such as last year's, from which noise, severity and stretch are estimated.",
 )
 @lot_options
-@option("Search", "--time-limit", type=Number(0), metavar="S", help="Seconds; by default as long as it takes.")
-@option("Search", "--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
+@option("Search", "--time-limit", type=Number(0), metavar="S", help="Time limit in seconds.  [default: none]")
+@option("Search", "--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Random seed.")
 @option(
     "Search",
     "--best-effort",
     is_flag=True,
-    help="Where demands cannot be met, meet as many as can be, and say which papers are short and whom to recruit.",
+    help="If the demands cannot be met, meet as many as possible, and list the papers that lack reviews and the "
+    "reviewers to recruit.",
 )
-@output_option("Write the assignment, as CSV (item,reviewer,affinity) or as --to says.")
+@output_option("Write the assignment, as CSV (item,reviewer,affinity) or in the format of --to.")
 @upload_options
 @report_options
 @json_option
 @refusing
 @click.pass_context
 def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_json: bool, **options: Any) -> None:
-    """Assign reviewers to papers: most affinity, within demands, loads and conflicts, and comparable scores.
+    """Assign reviewers to papers: maximum affinity within demands, loads and conflicts, and comparable scores.
 
-    Ctrl-C ends the search and gives the best assignment so far, with the level that it has.
+    Ctrl-C ends the search with the best assignment so far, and reports its level.
     """
     from planner._assign.assignment import AssignmentStatus
 
@@ -423,7 +375,8 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
         destination = destination.settled([*asked["reviewers"]], [*asked["items"]])
         chosen = _assign(asked)
     empty = chosen.reviews.n_reviews == 0 and chosen.status is not AssignmentStatus.OPTIMAL
-    write_probabilities(chosen, options["probabilities"])
+    if options["probabilities"] and chosen.randomised is not None:
+        write_table(options["probabilities"], chosen.randomised.to_columns())
     if output and empty:
         say(f"{output}: not written, since there is no assignment")
     whole = empty or destination.write(chosen.outgoing())
@@ -518,33 +471,15 @@ def _filled(numbers: Mapping[str, int | None], default: int) -> dict[str, int]:
 def _design(
     ctx: click.Context, items_file: str, reviewers_file: str, design: str, load: int, seed: int, **options: Any
 ) -> Assignment:
-    """Algorithm 2 or 3, which know loads alone."""
+    """Algorithm 2 or 3, which use loads only."""
     from planner.assigning import design_assignment
     from reviewgraph.formats import side
 
-    # The algorithms would pass over these in silence.
+    # The algorithms would ignore these options.
     for name in (
-        *NAMES,
-        "conflicts",
-        "fixed",
-        "phase_one",
-        "demand",
-        "min_load",
-        "survive",
-        "allow_unscored",
-        "conditioning",
-        "like",
-        *AUTHORS,
-        "attributes",
-        "at_most",
-        "at_least",
-        "reward",
-        *FAIR_NAMES,
-        "max_probability",
-        "perturbation",
-        "draws",
-        "probabilities",
-        "best_effort",
+        *(*NAMES, "conflicts", "fixed", "phase_one", "demand", "min_load", "survive", "allow_unscored", "conditioning"),
+        *("like", *AUTHORS, "attributes", "at_most", "at_least", "reward", *FAIR_NAMES),
+        *("max_probability", "perturbation", "draws", "probabilities", "best_effort"),
     ):
         if is_given(ctx, name):
             taken = taken_from_file(ctx).get(name)
@@ -567,7 +502,7 @@ def _next(
         if best_effort is not False:
             return []
         again = shlex.join(given_options({"as_json"}))
-        return [(command_line("assign", again, "--best-effort"), "to meet as many demands as can be met")]
+        return [(command_line("assign", again, "--best-effort"), "to meet as many demands as possible")]
     if output is None:
         again = shlex.join(given_options({*DESTINATION, "as_json", "probabilities"}))
         return [(command_line("assign", again, "-o assignment.csv"), "to keep the assignment")]

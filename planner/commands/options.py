@@ -1,4 +1,4 @@
-"""The options on who reviews a paper together, and the attributes that they are about."""
+"""Options of ``plan`` and ``assign``: rules on reviewers of one paper, preferences, and the format of ``-o``."""
 
 from __future__ import annotations
 
@@ -32,28 +32,29 @@ if TYPE_CHECKING:
     Decorator = Callable[..., Any]
     Attributes = dict[str, dict[str, Any]]
 
-RULE_OPTIONS = (
+#: Rules on the reviewers of one paper.
+rule_options = with_options(
     option(
         "Input",
         "--attributes",
         metavar="FILE",
-        help="What rules are about (reviewer, and any columns; several values are parted by ;). Columns of the "
-        "reviewers file count as well.",
+        help="Attributes that rules refer to, in addition to those of --reviewers (reviewer and any columns; several "
+        "values are separated by ;).",
     ),
     option(
         "Rules",
         "--at-most",
         multiple=True,
         metavar="A=N",
-        help="At most N reviewers of a paper with the same A, as in institution=1. Repeatable.",
+        help="At most N reviewers per paper with the same value of A, as in institution=1. May be repeated.",
     ),
     option(
         "Rules",
         "--at-least",
         multiple=True,
         metavar="A=N",
-        help="At least N reviewers with a yes in A (senior=1), of a value (region:Asia=1), or of N different values "
-        "of A (region=2). Repeatable.",
+        help="At least N reviewers per paper with a yes in A (senior=1), with a value of A (region:Asia=1), or with N "
+        "different values of A (region=2). May be repeated.",
     ),
 )
 
@@ -61,35 +62,14 @@ RULE_OPTIONS = (
 SUGGESTED = {"institution": "--at-most institution=1", "senior": "--at-least senior=1"}
 
 
-def rule_options(command: Decorator) -> Decorator:
-    """Add the options on who must, or may not, review a paper together.
-
-    >>> import click
-    >>> @click.command()
-    ... @rule_options
-    ... def invite(**rules): ...
-    >>> [option.name for option in invite.params]
-    ['attributes', 'at_most', 'at_least']
-    """
-    return with_options(RULE_OPTIONS, command)
-
-
 def reward_option(command: Decorator) -> Decorator:
-    """Add ``--reward`` to a command.
-
-    >>> import click
-    >>> @click.command()
-    ... @reward_option
-    ... def invite(reward): ...
-    >>> [option.name for option in invite.params]
-    ['reward']
-    """
+    """Add ``--reward`` to a command."""
     return option(
         "Preferences",
         "--reward",
         multiple=True,
         metavar="A=W",
-        help="W more affinity for each different A on a paper, as in region=0.1. Repeatable.",
+        help="Add affinity W for each different value of A on a paper, as in region=0.1. May be repeated.",
     )(command)
 
 
@@ -102,23 +82,9 @@ def read_rules(
     at_least: Sequence[str],
     reward: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Read rules and attributes; says on stderr which columns would make a rule and do not.
+    """Read rules and attributes; a note on stderr suggests rules for unused columns.
 
-    Parameters
-    ----------
-    known
-        What the reviewers file says, by its name, where one is given.
-    reviewers, where
-        Who may be asked, and what messages call their table.
-    attributes
-        A file that says more, or None.
-    at_most, at_least, reward
-        As the options have them.
-
-    Raises
-    ------
-    Refusal
-        If an option is not of the form that it has, or there is a rule and no file.
+    ``known`` maps the reviewers file to its attributes; ``where`` is the name of the table of reviewers in messages.
     """
     from reviewgraph.formats import side
     from reviewgraph.io.matching import match_labels
@@ -147,7 +113,7 @@ def _say_not_in_force(path: str, known: Mapping[str, Mapping[str, Any]], rules: 
     if idle:
         asked = " ".join(SUGGESTED[name] for name in idle)
         column = f"{noun(len(idle), 'column', 'columns')} {' and '.join(idle)}"
-        say(f"{path}: no rule is about the {column}; to ask for one: {asked}")
+        say(f"{path}: no rule uses the {column}; to add one: {asked}")
 
 
 def _at_most(text: str) -> AtMost:
@@ -172,7 +138,7 @@ def _reward(text: str) -> Reward:
     try:
         return Reward(name, float(number))
     except ValueError:
-        message = f"--reward {text}: expected a number behind =, found {number!r}"
+        message = f"--reward {text}: expected a number after =, found {number!r}"
         raise Refusal(message) from None
 
 
@@ -186,33 +152,38 @@ def _parted(option: str, text: str, form: str) -> tuple[str, str]:
 
 def _whole(option: str, text: str, number: str) -> int:
     if not number.isascii() or not number.isdigit():
-        message = f"{option} {text}: expected a whole number behind =, found {number!r}"
+        message = f"{option} {text}: expected a whole number after =, found {number!r}"
         raise Refusal(message)
     return int(number)
 
 
-# The options on people that commands share, and the files they name.
+# Reviewers of a plan.
 
-PEOPLE_OPTIONS = (
+#: Reviewers of a plan: affinities, institutions, seniority, and who is willing.
+people_options = with_options(
+    option("Preferences", "--affinity", metavar="FILE", help="Affinities of pairs (item,reviewer,affinity)."),
     option(
-        "Preferences", "--affinity", metavar="FILE", help="How well a reviewer fits a paper (item,reviewer,affinity)."
+        "Rules",
+        "--min-affinity",
+        type=Number(),
+        metavar="X",
+        help="Exclude pairs of affinity below X, and pairs without affinity.",
     ),
-    option("Rules", "--min-affinity", type=Number(), metavar="X", help="No pairs below X, or without affinity."),
     option(
         "Rules",
         "--institutions",
         metavar="FILE",
         old="--reviewers FILE --at-most institution=1",
-        help="No new review by a colleague of one who reviews the paper (reviewer,institution).",
+        help="Exclude new reviews by colleagues of a reviewer of the paper (reviewer,institution).",
     ),
     option(
         "Rules",
         "--senior",
         metavar="FILE",
         old="--reviewers FILE --at-least senior=1, with a column senior of yes and no",
-        help="Every paper has, or gets, a senior reviewer (reviewer[,senior]).",
+        help="Require a senior reviewer for every paper (reviewer[,senior]).",
     ),
-    option("Rules", "--willing", metavar="FILE", help="Only these are asked (reviewer[,willing])."),
+    option("Rules", "--willing", metavar="FILE", help="Invite only these reviewers (reviewer[,willing])."),
     option(
         "Rules",
         "--min-reviews",
@@ -221,21 +192,9 @@ PEOPLE_OPTIONS = (
         default=0,
         show_default=True,
         metavar="K",
-        help="Every paper has K reviews in the end, or more.",
+        help="Minimum reviews per paper, existing ones included.",
     ),
 )
-
-
-def people_options(command: Decorator) -> Decorator:
-    """Add the options on people to a command.
-
-    >>> @click.command()
-    ... @people_options
-    ... def invite(**people): ...
-    >>> [option.name for option in invite.params][:3]
-    ['affinity', 'min_affinity', 'institutions']
-    """
-    return with_options(PEOPLE_OPTIONS, command)
 
 
 def read_people(
@@ -245,15 +204,7 @@ def read_people(
     senior: str | None,
     willing: str | None,
 ) -> dict[str, Any]:
-    """Read the files on people that are given; who is willing and reviews nothing yet is counted on stderr.
-
-    Parameters
-    ----------
-    known
-        The reviewers of the reviews and of the capacities.
-    affinity, institutions, senior, willing
-        Files, or None.
-    """
+    """Read the files on reviewers; those who are willing and have no review yet are counted on stderr."""
     from reviewgraph.formats import side
 
     given: dict[str, Any] = {}
@@ -271,16 +222,17 @@ def read_people(
     return given
 
 
-# What is wanted of an assignment beside its rules: affinities, bids, a threshold, few changes; options and files.
+# Preferences of an assignment: affinities, bids, a threshold, few changes.
 
-WANTED_OPTIONS = (
+#: Preferences of an assignment: affinities, bids, a threshold, few changes.
+wanted_options = with_options(
     option(
         "Preferences",
         "--affinity",
         everyday=True,
         multiple=True,
         metavar="FILE[=WEIGHT]",
-        help="How well a reviewer fits a paper (item,reviewer,affinity); several files add up, each times its weight.",
+        help="Affinities of pairs (item,reviewer,affinity); several files are added, each times its weight.",
     ),
     option(
         "Preferences",
@@ -288,8 +240,8 @@ WANTED_OPTIONS = (
         everyday=True,
         multiple=True,
         metavar="FILE[=WEIGHT]",
-        help="Bids (item,reviewer,bid) in the words of OpenReview, EasyChair or CMT, or preferences of HotCRP; from -1 "
-        "to 1 times the weight, they are added to the affinity.",
+        help="Bids (item,reviewer,bid) of OpenReview, EasyChair or CMT, or preferences of HotCRP; scaled to -1 ... 1 "
+        "times the weight, they are added to the affinity.",
     ),
     option(
         "Preferences",
@@ -297,20 +249,20 @@ WANTED_OPTIONS = (
         "min_affinity",
         type=Number(),
         metavar="X",
-        help="Pairs of affinity below X only where there is no other way.",
+        help="Assign as few pairs of affinity below X as possible.",
     ),
     option(
         "Preferences",
         "--previous",
         metavar="FILE",
-        help="The assignment before (item,reviewer): as few pairs as possible change.",
+        help="Change as few pairs as possible of this previous assignment (item,reviewer).",
     ),
     option(
         "Preferences",
         "--per-change",
         type=Number(0),
         metavar="C",
-        help="With --previous: a pair changes where that brings more affinity than C.",
+        help="With --previous: change a pair only if that gains more affinity than C.",
     ),
 )
 
@@ -325,19 +277,6 @@ class Wanted(NamedTuple):
     conflicts: Columns | None
 
 
-def wanted_options(command: Decorator) -> Decorator:
-    """Add the options to a command.
-
-    >>> import click
-    >>> @click.command()
-    ... @wanted_options
-    ... def ask(**wanted): ...
-    >>> [option.name for option in ask.params] == list(NAMES)
-    True
-    """
-    return with_options(WANTED_OPTIONS, command)
-
-
 def read_wanted(
     reviewers: Collection[str],
     items: Collection[str],
@@ -349,7 +288,7 @@ def read_wanted(
     per_change: float | None,
     allow_unscored: bool,
 ) -> Wanted:
-    """Read the files of these options; rows that name nobody who is listed are counted on stderr."""
+    """Read the files of these options; rows with unknown labels are counted on stderr."""
     from reviewgraph.formats import side
 
     if per_change is not None and not previous:
@@ -375,7 +314,7 @@ def read_wanted(
 
 
 def weighed(given: str) -> tuple[str, float]:
-    """Part FILE=WEIGHT; the weight is 1 where there is none, or where a file has the whole name.
+    """Split FILE=WEIGHT; the weight is 1 if it is missing, or if a file has the whole name.
 
     >>> weighed("a.csv=0.5"), weighed("a.csv")
     (('a.csv', 0.5), ('a.csv', 1.0))
@@ -394,7 +333,7 @@ def weighed(given: str) -> tuple[str, float]:
 
 
 def joined(first: Columns | None, second: Columns | None) -> Columns | None:
-    """Put two tables of pairs one behind the other."""
+    """Concatenate two tables of pairs."""
     import numpy as np
 
     from reviewgraph.formats.columns import Columns
@@ -410,7 +349,7 @@ def joined(first: Columns | None, second: Columns | None) -> Columns | None:
 
 
 def _merged(tables: list[tuple[Columns, float]], bids: list[tuple[Columns, float]], everything: bool) -> Any:
-    """One file that is not weighed stays as it is."""
+    """Return the weighted sum of affinities and bids; a single file without weight is used as it is."""
     from planner._assign.inputs import merge_affinities
 
     if not bids and len(tables) == 1 and tables[0][1] == 1.0:
@@ -419,7 +358,7 @@ def _merged(tables: list[tuple[Columns, float]], bids: list[tuple[Columns, float
 
 
 def _of_those_here(table: Columns, reviewers: Collection[str], items: Collection[str], path: str) -> Columns:
-    """Leave out rows that name a reviewer or a paper that is not listed."""
+    """Drop rows with a reviewer or a paper that is not listed."""
     from planner._assign.constraints import LISTS
     from reviewgraph.io.matching import match_pairs
 
@@ -429,9 +368,10 @@ def _of_those_here(table: Columns, reviewers: Collection[str], items: Collection
     return replace(table, reviewer=table.reviewer[here], item=table.item[here], score=score)
 
 
-# ``--to``, ``--label``, ``--invitation``: who takes the file that ``-o`` writes.
+# ``--to``, ``--label``, ``--invitation``: the format of the file that ``-o`` writes.
 
-OPTIONS = (
+#: The format of the file of ``-o``.
+upload_options = with_options(
     option(
         "Result",
         "--to",
@@ -439,37 +379,30 @@ OPTIONS = (
         cls=NamesOption,
         names=takers,
         text=lambda: (
-            "Who takes the file of -o [default: the system REVIEWS are from, else csv]. "
+            "Format of the file of -o  [default: that of the system of REVIEWS, else csv]. "
             + "; ".join(f"{name}: {system.words}" for name, system in takers().items())
             + "."
         ),
     ),
-    option("Result", "--label", metavar="NAME", help="For openreview the label of the edges, for hotcrp the round."),
-    option("Result", "--invitation", metavar="ID", help="For openreview: the invitation that the edges name."),
+    option(
+        "Result",
+        "--label",
+        metavar="NAME",
+        help="For openreview: the label of the edges; for hotcrp: the review round.",
+    ),
+    option("Result", "--invitation", metavar="ID", help="For openreview: the invitation of the edges."),
 )
 
-#: Reviews that a message names.
+#: Maximum number of reviews listed in a message.
 NAMED = 10
 
-#: Parameters that say where reviews go.
+#: Parameters of the destination.
 DESTINATION = ("output", "to", "label", "invitation")
 
 
 @dataclass(frozen=True)
 class Destination:
-    """Where reviews go.
-
-    Parameters
-    ----------
-    upload
-        Who takes the file.
-    output
-        Its name; None where none is asked for.
-    asked
-        Whether somebody said who takes it.
-    label, invitation
-        As :class:`~reviewgraph.formats.systems.system.Outgoing` has them.
-    """
+    """The ``output`` file of reviews, None if there is none, and its format: ``asked`` if --to selected it."""
 
     upload: System
     output: str | None
@@ -478,17 +411,7 @@ class Destination:
     invitation: str | None
 
     def settled(self, reviewers: Sequence[Label], items: Sequence[Label]) -> Destination:
-        """Return the destination for these labels, before the work begins.
-
-        Where nobody said who takes the file, it is the system that the input came from.
-
-        Raises
-        ------
-        InputError
-            If it takes none of the reviewers, or none of the papers, and a file is asked for.
-        Refusal
-            If its form has no place for a setting.
-        """
+        """Return the destination for these labels, before the work begins; by default the system of the input."""
         system = takers().get(given_system() or "", CSV)
         chosen = self if self.asked else replace(self, upload=system)
         try:
@@ -504,18 +427,12 @@ class Destination:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings that were given, by the names of their options."""
+        """The settings by the names of their options."""
         given = (("label", self.label), ("invitation", self.invitation))
         return {name: value for name, value in given if value is not None}
 
     def expect_settings_fit(self) -> None:
-        """Refuse a setting that the form of the upload has no place for.
-
-        Raises
-        ------
-        Refusal
-            If there is one.
-        """
+        """Refuse a setting that the format does not have."""
         for name in self.settings:
             if name not in self.upload.options:
                 those = " or ".join(one.name for one in takers().values() if name in one.options)
@@ -524,13 +441,7 @@ class Destination:
                 raise Refusal(message)
 
     def try_out(self, reviewers: Sequence[Label], items: Sequence[Label]) -> None:
-        """Write a review to nowhere.
-
-        Raises
-        ------
-        InputError
-            If the upload takes none of the reviewers, or none of the items, or not the settings.
-        """
+        """Format one review, to find out whether the system accepts the labels and settings."""
         if reviewers and items:
             shown = [
                 [label for label in labels if accepted.fits(str(label))][:1] or labels
@@ -540,13 +451,7 @@ class Destination:
             self._text(Outgoing({"reviewer": shown[0][:1], "item": shown[1][:1]}))
 
     def write(self, outgoing: Outgoing) -> bool:
-        """Write the reviews that the upload takes, if a file is asked for; names the others.
-
-        Returns
-        -------
-        bool
-            Whether all were written.
-        """
+        """Write the reviews that the system accepts, if there is a file; returns whether none was left out."""
         if not self.output:
             return True
         taken, left = self.upload.parted(outgoing)
@@ -561,14 +466,9 @@ class Destination:
         return not left
 
     def advise(self, written: Sized, outsiders: Sized | None = None) -> None:
-        """Print what people have to know before they hand the file over, but for what options or REVIEWS settle.
+        """Print advice on the upload, except on what options or REVIEWS decide.
 
-        Parameters
-        ----------
-        written
-            The reviews in the file.
-        outsiders
-            Who is known not to be of the committee, and so not asked; None where nobody knows who is of it.
+        ``outsiders`` are reviewers outside the committee, who are not invited; None if the committee is unknown.
         """
         given = click.get_current_context().params
         settled = () if outsiders is None else ("willing",)
@@ -584,26 +484,8 @@ class Destination:
         return self.upload.write(replace(outgoing, label=self.label, invitation=self.invitation))
 
 
-def upload_options(command: Decorator) -> Decorator:
-    """Add the options to a command.
-
-    >>> @click.command()
-    ... @upload_options
-    ... def hand_over(**options): ...
-    >>> [option.name for option in hand_over.params]
-    ['to', 'label', 'invitation']
-    """
-    return with_options(OPTIONS, command)
-
-
 def read_destination(to: str | None, output: str | None, label: str | None, invitation: str | None) -> Destination:
-    """Return where reviews go: to who was asked for, or to a table.
-
-    Raises
-    ------
-    Refusal
-        If there is no file to write, or the form that was asked for has no place for a setting.
-    """
+    """Return the destination: the requested format, or a table."""
     upload = takers()[to] if to else CSV
     if to and output is None:
         message = f"--to {to}: expected -o FILE with it, found none; name a file, such as -o upload{upload.suffix}"
@@ -611,9 +493,9 @@ def read_destination(to: str | None, output: str | None, label: str | None, invi
     destination = Destination(upload, output, to is not None, label, invitation)
     if destination.settings and output is None:
         name, value = next(iter(destination.settings.items()))
-        message = f"--{name} {value}: expected -o FILE with it, found none; name the file that is to be written"
+        message = f"--{name} {value}: expected -o FILE with it, found none; name the file to write"
         raise Refusal(message)
-    # Where nobody says who takes the file, its system is known once the input is.
+    # Without --to the system is that of the input, which is read later.
     if destination.asked:
         destination.expect_settings_fit()
     return destination

@@ -1,4 +1,4 @@
-"""``reviewgraph plan``: the extra reviews that make papers comparable, or decisions and qualities surer."""
+"""``reviewgraph plan``: extra reviews that make papers comparable, or decisions and qualities more certain."""
 
 from __future__ import annotations
 
@@ -49,30 +49,24 @@ if TYPE_CHECKING:
 
 # ``--for``: a level, an objective, or both.
 
-#: What ``--for`` is for, and what it takes through this release: levels are for ``--target``.
+#: Objectives of ``--for``; in this release it still accepts levels, which belong to ``--target``.
 BESIDE = tuple(objective.name for objective in OBJECTIVES if objective.name != OnlyLevel.name)
 CHOICES = (*BESIDE, OnlyLevel.name, *ALL_NAMES)
 
 
 class Aims(NamedTuple):
-    """The target, None where no level was asked for, and the objective."""
+    """The target, None without a level, and the objective."""
 
     target: str | None
     objective: str
 
 
 def read_aims(ctx: click.Context, given: Sequence[str], target: str) -> Aims:
-    """Bring ``--for`` and ``--target`` together: at most one level, and at most one objective beside it.
-
-    Raises
-    ------
-    click.BadParameter
-        If there are more.
-    """
+    """Combine ``--for`` and ``--target``: at most one level, and at most one objective."""
     for name in given:
         if name not in BESIDE:
             level = target if name == OnlyLevel.name else name
-            say(f"--for {name} goes away with the next release; write --target {level}")
+            say(f"--for {name} will be removed in the next release; use --target {level}")
     named = is_given(ctx, "target", unless="goals")
     levels = list(dict.fromkeys([*([target] if named else []), *(name for name in given if name in ALL_NAMES)]))
     beside = list(dict.fromkeys(name for name in given if name not in ALL_NAMES and name != OnlyLevel.name))
@@ -84,21 +78,27 @@ def read_aims(ctx: click.Context, given: Sequence[str], target: str) -> Aims:
     return Aims(first, beside[0] if beside else OnlyLevel.name)
 
 
-#: Options that :func:`reviewgraph.cli.options.given_table` tells.
+#: Options in the result of :func:`reviewgraph.cli.options.given_table`.
 TABLE_OPTIONS = ("columns", "format", "items", "scale", "lower_is_better", "duplicates", "merge")
-INSTEAD = "--to csv instead writes a table with all that each review joins, --to mail letters"
-KEEP = "to keep the plan, with all that each review joins; --to mail instead writes a letter to each reviewer"
-#: Options that a command which is offered to be typed again does not have again, beside those.
+INSTEAD = "--to csv writes a table with what each review joins, --to mail writes letters"
+KEEP = "to save the plan, with what each review joins; --to mail writes a letter to each reviewer"
+#: Options that the next command does not repeat.
 NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "conference", "as_json"}
 
 
 @click.command(
     cls=Command,
     epilog=examples(
-        ("The fewest reviews, one a reviewer:", "plan reviews.csv --conflicts conflicts.csv --spare 1 -o plan.csv"),
+        (
+            "The fewest reviews, at most one per reviewer:",
+            "plan reviews.csv --conflicts conflicts.csv --spare 1 -o plan.csv",
+        ),
         ("For HotCRP's bulk assignment:", "plan pcassignments.csv --items data.csv --to hotcrp -o upload.csv"),
-        ("Letters to who is asked:", "plan reviews.csv --to mail -o letters.csv"),
-        ("Six reviews that make the selection surer:", "plan reviews.csv --for decision --select 10% --max-reviews 6"),
+        ("Letters to the invited reviewers:", "plan reviews.csv --to mail -o letters.csv"),
+        (
+            "Six reviews that make the selection more certain:",
+            "plan reviews.csv --for decision --select 10% --max-reviews 6",
+        ),
     ),
 )
 @table_options
@@ -119,7 +119,7 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "conference", "as_json"}
     type=click.Choice(CHOICES),
     metavar=f"[{'|'.join(BESIDE)}]",
     multiple=True,
-    help="What the reviews are for, beside or instead of a level; where --target is given too, the level comes first. "
+    help="Objective of the reviews instead of a level, or after the level of --target. "
     + "; ".join(f"{objective.name}: {objective.words}" for objective in OBJECTIVES if objective.name in BESIDE)
     + ".",
 )
@@ -128,15 +128,15 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "conference", "as_json"}
     "--select",
     callback=read_share,
     metavar="N|P%",
-    help="How many papers will be selected, for --for decision.",
+    help="With --for decision: number of papers to be selected.",
 )
-@option("Level", "--use-scores", is_flag=True, help="Tied scores of the existing reviews carry no scale.")
-@option("Rules", "--conflicts", everyday=True, metavar="FILE", help="Pairs that may not be (item,reviewer).")
+@option("Level", "--use-scores", is_flag=True, help="Tied scores of existing reviews do not determine a scale.")
+@option("Rules", "--conflicts", everyday=True, metavar="FILE", help="Forbidden pairs (item,reviewer).")
 @option(
     "Rules",
     "--capacity",
     metavar="FILE",
-    help="Extra reviews each reviewer can take (reviewer,spare); new names are emergency reviewers.",
+    help="Maximum extra reviews by reviewer (reviewer,spare); new names are emergency reviewers.",
 )
 @option(
     "Rules",
@@ -144,28 +144,29 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "conference", "as_json"}
     everyday=True,
     type=click.IntRange(0),
     metavar="N",
-    help="Extra reviews that each reviewer can take. [default: unlimited; with --capacity, 0 for those not in it]",
+    help="Maximum extra reviews per reviewer not in --capacity.  [default: unlimited; with --capacity, 0]",
 )
-@option("Rules", "--fixed", metavar="FILE", help="Extra reviews that must be in the plan (item,reviewer).")
-@option("Preferences", "--cost", metavar="FILE", help="Cost of pairs (item,reviewer,cost); 1 where none is given.")
+@option("Rules", "--fixed", metavar="FILE", help="Extra reviews that the plan must contain (item,reviewer).")
+@option("Preferences", "--cost", metavar="FILE", help="Costs of pairs (item,reviewer,cost); 1 for the others.")
 @gone_options
 @people_options
 @reviewers_option()
 @rule_options
-@option("Rules", "--max-per-item", type=click.IntRange(0), metavar="N", help="At most N extra reviews a paper.")
+@option("Rules", "--max-per-item", type=click.IntRange(0), metavar="N", help="Maximum extra reviews per paper.")
 @option(
     "Rules",
     "--max-reviews",
     type=click.IntRange(0),
     metavar="N",
-    help="A budget: the best N reviews, fixed included.",
+    help="Maximum extra reviews in total, --fixed included: the best N.",
 )
 @option(
     "Level",
     "--missing",
     type=Number(0, 1, min_open=True, max_open=True),
     metavar="P",
-    help="Keep the level when each review, planned ones included, fails to arrive with probability P.",
+    help="Extend the plan until the level holds with the probability of --keep if each review, planned ones included, "
+    "fails to arrive with probability P.",
 )
 @option(
     "Level",
@@ -174,23 +175,34 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "conference", "as_json"}
     default=0.95,
     show_default=True,
     metavar="Q",
-    help="With --missing: the probability of keeping it.",
+    help="With --missing: the probability that the level holds.",
 )
 @option(
     "Search",
     "--time-limit",
     type=Number(0),
     metavar="S",
-    help="Seconds; by default work is counted, about a minute, and the plan is the same on every machine.",
+    help="Time limit in seconds.  [default: a fixed amount of work, about a minute; the same plan on every machine]",
 )
 @option(
     "Search",
     "--best-effort",
     is_flag=True,
-    help="Where there is no such plan, give the most of it, and say which papers are short and whom to recruit.",
+    help="If there is no such plan, return the closest one, with the papers that lack reviews and the reviewers to "
+    "recruit.",
 )
-@option("Search", "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
-@output_option("Write the plan, as CSV (item,reviewer,cost or affinity,joins; gain with --for) or as --to says.")
+@option(
+    "Search",
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Random seed of the search.",
+)
+@output_option(
+    "Write the plan, as CSV (item,reviewer,cost or affinity,joins; gain with --for) or in the format of --to."
+)
 @upload_options
 @report_options
 @json_option
@@ -223,15 +235,15 @@ def plan(
 ) -> None:
     """Suggest the fewest extra reviews that make all papers of REVIEWS comparable, with a proof.
 
-    With --for decision or --for precision: the reviews that, going by the scores there are, gain most.
+    With --for decision or --for precision: the reviews that, given the existing scores, gain most.
 
-    Ctrl-C ends the search and gives the best plan so far. With --spare 0 and --capacity only the reviewers named
-    there are asked. Reviews given by --fixed are kept; a reviewer who declined is a conflict.
+    Ctrl-C ends the search with the best plan so far. With --capacity only the reviewers listed there are invited.
+    Enter reviewers who accepted in --fixed, and those who declined in --conflicts.
     """
     from planner.planning import plan_extra_reviews
 
     aims = read_aims(ctx, goals, target)
-    # Of a conference file, what is to be selected is for the commands that select.
+    # A conference file may have ``select`` for other commands.
     if not objective_named(aims.objective).selects and not is_typed(ctx, "select"):
         select = None
     destination = read_destination(to, output, label, invitation)
@@ -264,7 +276,7 @@ def plan(
         progress=say_progress,
         **given,
     )
-    # A file is written for what can be acted on, a part of the way included.
+    # A partial plan is written, too.
     none = found.status == "infeasible"
     if output and none:
         say(f"{output}: not written, since there is no plan")
@@ -285,7 +297,7 @@ def plan(
 
 
 def _report(reporting: Reporting, found: Plan, following: tuple[str, str]) -> None:
-    """Write the report, where one is asked for."""
+    """Write the report, if requested."""
     if not reporting.path:
         return
     load_igraph()
@@ -314,7 +326,7 @@ def _side_files(
     at_least: tuple[str, ...],
     **people: str | None,
 ) -> dict[str, Any]:
-    """Read the side files that are given."""
+    """Read the side files."""
     from reviewgraph.formats import side
     from reviewgraph.io.matching import REVIEWS
 
@@ -327,7 +339,7 @@ def _side_files(
     known |= dict.fromkeys(given.get("willing", ()))
     if reviews.origin.outsiders and "willing" not in given:
         who = counted(len(reviews.origin.outsiders), "reviewer is", "reviewers are")
-        say(f"{who} not of the committee and not asked; --willing FILE asks everybody whom it lists")
+        say(f"{who} not on the committee and not invited; --willing FILE invites all reviewers that it lists")
     given |= read_rules(told, known, REVIEWS, attributes, at_most, at_least)
     if conflicts:
         given["conflicts"] = read_side(side.read_conflicts, conflicts)
@@ -344,10 +356,10 @@ def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     rules = found.constraints
     offers_part = found.has_part and not click.get_current_context().params["best_effort"]
     if found.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
-        instead = "; --best-effort instead gives the most of it" if offers_part else ""
-        return _again(table, lower[0]), f"to ask for less{instead}"
+        instead = "; --best-effort returns the closest plan" if offers_part else ""
+        return _again(table, lower[0]), f"to require a lower level{instead}"
     if offers_part:
-        return f"{_again(table)} --best-effort", "to get the most of it, and whom to recruit for the rest"
+        return f"{_again(table)} --best-effort", "to get the closest plan, and the reviewers to recruit for the rest"
     if not found.reviews:
         return command_line("check", table), ""
     output = destination.output
@@ -361,15 +373,12 @@ def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     left = f" {shlex.join(gone)}" if gone else ""
     if require and found.use_scores:
         again = f"{require} --use-scores{left}"
-        return f"reviewgraph check {_with(table, output)}{again}", "holds once these reviews have scores"
+        return f"reviewgraph check {_with(table, output)}{again}", "once these reviews have scores"
     return f"reviewgraph check {_with(table, output)}{require}{left}", ""
 
 
 def _again(table: str, target: str | None = None) -> str:
-    """Return the running command with its options, as a shell would take them, perhaps for another target.
-
-    A lower target goes by who reviews what alone, so scores are left aside with it.
-    """
+    """Return the running command with its options for the shell, for a lower target without ``--use-scores``."""
     words = given_options(NOT_AGAIN)
     if target:
         words = [*given_options({*NOT_AGAIN, "target", "use_scores"}, dropped=ALL_NAMES), "--target", target]
@@ -377,9 +386,9 @@ def _again(table: str, target: str | None = None) -> str:
 
 
 def _with(table: str, output: str) -> str:
-    """Name the plan's file after the reviews' files, before the options."""
+    """Insert the plan's file after the files of reviews, before the options."""
     context, words = click.get_current_context(), shlex.split(table)
-    # What is typed replaces the REVIEWS of a conference file.
+    # REVIEWS on the command line replace those of a conference file.
     words = [*(context.params["paths"] if is_shared(context, "paths") else ()), *words]
     first = next((place for place, word in enumerate(words) if word.startswith("-")), len(words))
     return shlex.join([*words[:first], output, *words[first:]])

@@ -1,4 +1,4 @@
-"""The command: it finds its subcommands by entry point, so that no package has to know the others."""
+"""The command line: subcommands are entry points, so the packages do not depend on each other."""
 
 from __future__ import annotations
 
@@ -29,11 +29,7 @@ class Commands(click.Group):
     """A group whose commands are the entry points of :data:`GROUP`."""
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run the command line, and end with its status.
-
-        Wherever Ctrl-C comes it is 130: between two steps click would end with that of a missed level. It is kept
-        where nobody can be told why, for stderr is full too.
-        """
+        """Run the command line, and end with its status: after Ctrl-C 130 in all cases, even if stderr is full."""
         if not options.get("standalone_mode", True):
             return super().main(*args, **options)
         try:
@@ -56,7 +52,7 @@ class Commands(click.Group):
         return ended if isinstance(ended, int) else 0
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
-        """Read the command line, and print help where that is asked for."""
+        """Parse the command line; print help on request."""
         try:
             with ended_by_streams():
                 return super().make_context(*args, **options)
@@ -65,25 +61,21 @@ class Commands(click.Group):
             raise SystemExit(INTERRUPTED) from None
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command.
-
-        Ctrl-C, where the command does not answer it with a result, a pipe that nobody reads, a full disk and a failure
-        of this program have an exit status of their own.
-        """
+        """Run a command; Ctrl-C without a result, closed pipes, full disks and failures have their exit statuses."""
         with ended_by_failure(), ended_by_streams(), answered_interrupts() as answers:
             try:
                 return super().invoke(ctx)
             except (KeyboardInterrupt, ImportError, AttributeError) as error:
                 answers.end()
-                # What Ctrl-C comes upon while it loads stays half loaded, and fails whoever needs it afterwards.
-                if not isinstance(error, KeyboardInterrupt) and not answers.heard.is_set():
+                # A module whose import Ctrl-C interrupts stays incomplete, and later imports of it fail.
+                if not isinstance(error, KeyboardInterrupt) and not answers.interrupted.is_set():
                     raise
                 say("Interrupted, no result.")
                 ctx.exit(INTERRUPTED)
 
     @cached_property
     def _found(self) -> dict[str, EntryPoint]:
-        # Every call of entry_points looks through all that is installed.
+        # entry_points searches all installed packages at every call.
         return {point.name: point for point in entry_points(group=GROUP)}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -92,7 +84,7 @@ class Commands(click.Group):
         return sorted(self._found, key=lambda name: (first.index(name) if name in first else len(first), name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands with what their docstrings begin with, and load none of them for it."""
+        """List the commands with the first sentences of their docstrings, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, first_sentence(self._found[name])) for name in self.list_commands(ctx)])
 
@@ -103,10 +95,7 @@ class Commands(click.Group):
 
 
 def first_sentence(point: EntryPoint) -> str:
-    """Return the first sentence of the docstring of a command, from the compiled module, which is not run.
-
-    To run all of them takes longer than all else that ``--help`` does.
-    """
+    """Return the first sentence of the docstring of a command from its compiled module, without the slow import."""
     spec = find_spec(point.module)
     code = spec.loader.get_code(point.module) if spec and isinstance(spec.loader, InspectLoader) else None
     for part in code.co_consts if code else ():

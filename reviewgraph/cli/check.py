@@ -1,4 +1,4 @@
-"""``reviewgraph check``: will these reviews let us put every paper on one scale?"""
+"""``reviewgraph check``: do the reviews put all papers on one scale, and how precisely?"""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ from reviewgraph.cli.options import (
     stream_option,
     table_options,
     whole_table,
+    with_options,
 )
 from reviewgraph.cli.output import offer, offered, refusing, show, write_table
 from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import Reviews
 
 
-# ``--like``, ``--noise``, ``--severity``, ``--stretch``: what is assumed of scores that nobody has given yet.
+# ``--like``, ``--noise``, ``--severity``, ``--stretch``: assumptions on future scores.
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -60,40 +61,34 @@ _ASSUMPTION_PARAMETERS = (
         "Assumptions",
         "--like",
         metavar="FILE",
-        help="A table with scores, such as last year's, from which noise, severity and stretch are learned.",
+        help="A table with scores, such as last year's, from which noise, severity and stretch are estimated.",
     ),
     option(
         "Assumptions",
         "--noise",
         type=Number(),
-        help="Noise of a score, in units of the spread of qualities. [default: 1, or learned]",
+        metavar="S",
+        help="Standard deviation of the noise of a score, relative to that of qualities.  [default: 1, or from --like]",
     ),
     option(
         "Assumptions",
         "--severity",
         type=Number(),
-        help="Spread of the severities of reviewers. [default: 0.5, or learned]",
+        metavar="S",
+        help="Standard deviation of the severities of reviewers.  [default: 0.5, or from --like]",
     ),
     option(
         "Assumptions",
         "--stretch",
         type=Number(),
-        help="Spread of how widely they spread scores (log). [default: 0.2, or learned]",
+        metavar="S",
+        help="Standard deviation of the log slopes of reviewers.  [default: 0.2, or from --like]",
     ),
 )
 
 
 def assumption_options(command: Decorated) -> Decorated:
-    """Add the options to a command that reads REVIEWS, and call it with ``assumptions``.
-
-    >>> import click
-    >>> @click.command()
-    ... @assumption_options
-    ... def show(assumptions):
-    ...     click.echo(assumptions)
-    >>> sorted(parameter.name for parameter in show.params)
-    ['like', 'noise', 'severity', 'stretch']
-    """
+    """Add the options to a command that reads REVIEWS, and call it with ``assumptions``."""
 
     @functools.wraps(command)
     def with_assumptions(*args: Any, like: str | None, **others: Any) -> Any:
@@ -106,18 +101,15 @@ def assumption_options(command: Decorated) -> Decorated:
         changed = {name: value for name, value in given.items() if value is not None}
         return command(*args, assumptions=replace(learned, **changed), **others)
 
-    decorated: Any = with_assumptions
-    for parameter in reversed(_ASSUMPTION_PARAMETERS):
-        decorated = parameter(decorated)
-    return decorated  # type: ignore[no-any-return]
+    return with_options(*_ASSUMPTION_PARAMETERS)(with_assumptions)  # type: ignore[no-any-return]
 
 
-# ``--fragile`` and ``--missing``: what would be lost with a reviewer or a review.
+# ``--fragile`` and ``--missing``: losses of reviewers and reviews.
 
 
 @refusing
 def _missing(ctx: click.Context, param: click.Parameter, value: str | None) -> float | dict[str, float] | None:
-    """Return the probability, or those by reviewer of a file."""
+    """Return the probability, or the probabilities by reviewer in a file."""
     if value is None:
         return None
     from reviewgraph.formats.side import read_missing
@@ -132,38 +124,23 @@ def _missing(ctx: click.Context, param: click.Parameter, value: str | None) -> f
     return chance
 
 
-_LOSS_PARAMETERS = (
+#: Losses of reviewers and reviews.
+losing_options = with_options(
     option(
         "Level",
         "--fragile/--no-fragile",
         default=None,
-        help="Look for reviewers and reviews whose loss would lower the level. [default: in small tables]",
+        help="Search for critical reviewers and reviews, whose loss would lower the level.  [default: in small tables]",
     ),
     option(
         "Level",
         "--missing",
         metavar="P|FILE",
         callback=_missing,
-        help="How likely a level is kept if each review fails to arrive with this probability "
-        "(a file: reviewer,probability).",
+        help="Estimate the probability that each level holds if each review fails to arrive with probability P, or "
+        "that of its reviewer in FILE (reviewer,probability).",
     ),
 )
-
-
-def losing_options(command: Decorated) -> Decorated:
-    """Add the options to a command, which takes them as ``fragile`` and ``missing``.
-
-    >>> @click.command()
-    ... @losing_options
-    ... def show(fragile, missing):
-    ...     click.echo(missing)
-    >>> sorted(parameter.name for parameter in show.params)
-    ['fragile', 'missing']
-    """
-    decorated: Any = command
-    for parameter in reversed(_LOSS_PARAMETERS):
-        decorated = parameter(decorated)
-    return decorated  # type: ignore[no-any-return]
 
 
 def _check_stream(stream: Stream, options: Mapping[str, Any], _: Callable[[Progress], None]) -> None:
@@ -187,15 +164,17 @@ def _check_stream(stream: Stream, options: Mapping[str, Any], _: Callable[[Progr
     cls=Command,
     epilog=examples(
         ("Can all papers be compared?", "check reviews.csv"),
-        ("With a plan; status 1 where the level is missed:", "check reviews.csv plan.csv --require double"),
-        ("Errors to expect, going by last year's scores:", "check reviews.csv --like last-year.csv --select 20%"),
+        ("With a plan; exit status 1 if the level is missed:", "check reviews.csv plan.csv --require double"),
+        (
+            "Which errors to expect, according to last year's scores?",
+            "check reviews.csv --like last-year.csv --select 20%",
+        ),
     ),
 )
 @stream_option(
     _check_stream,
     ("require", "output", "as_json"),
-    "the pieces that reviews connect, and of the levels above what is known without holding the reviews. Groups of -o "
-    "are pieces",
+    "report the connected components, and the higher levels as far as bounds decide them; -o writes the components",
 )
 @table_options
 @option(
@@ -205,7 +184,12 @@ def _check_stream(stream: Stream, options: Mapping[str, Any], _: Callable[[Progr
     type=click.Choice(ALL_NAMES),
     help=f"Exit with status 1 if this level is missed. {described()}.",
 )
-@option("Level", "--use-scores", is_flag=True, help="The required level counts scores, not only who reviews what.")
+@option(
+    "Level",
+    "--use-scores",
+    is_flag=True,
+    help="Take scores into account for the required level, not only who reviews what.",
+)
 @assumption_options
 @option(
     "Selection",
@@ -214,12 +198,12 @@ def _check_stream(stream: Stream, options: Mapping[str, Any], _: Callable[[Progr
     default="10%",
     show_default=True,
     metavar="N|P%",
-    help="How many of the best will be selected, for the share expected to be right.",
+    help="Number of papers to be selected, for the expected share of right selections.",
 )
 @losing_options
 @gone_options
 @duty_options
-@output_option("Write the groups as CSV (role,label,group): of each reviewer, and all those of each paper.")
+@output_option("Write the groups of reviewers and papers as CSV (role,label,group).")
 @report_options
 @json_option
 @click.pass_context
@@ -281,13 +265,13 @@ def check(
 
 
 def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[str]:
-    """Return whether a required level is reached, where one is required."""
+    """Return the line on the required level, if there is one."""
     going_by = ", going by the scores" if use_scores else ""
     return [f"Required level {required}{going_by}: {'reached' if reached else 'missed'}."] if required else []
 
 
 def _next(report: Report, missed: str | None, *, use_scores: bool) -> tuple[str, str]:
-    """Return the next command to type, and what for: a plan for what is missed or short, or else to calibrate."""
+    """Return the next command and its purpose: a plan if the level or reviews are missing, else a calibration."""
     context = click.get_current_context()
     table, gone, given = whole_table(report.reviews), gone_words(), context.params
     conflicts = None if is_shared(context, "conflicts") else given.get("conflicts")
@@ -306,7 +290,7 @@ def _next(report: Report, missed: str | None, *, use_scores: bool) -> tuple[str,
         return command_line("check", table), "with all papers"
     late = report.reviews.n_reviews - int(report.reviews.scored.sum())
     those = "the missing review is" if late == 1 else f"the {late:,} missing reviews are"
-    why = f"once {those} in; if some will not come, check --gone FILE"
+    why = f"once {those} in; if some will not arrive, check --gone FILE"
     if report.scored is None:
-        why = "when the scores are in, here or in a file beside"
+        why = "once the scores are in, in these files or in another one"
     return command_line("calibrate", table), why if late else ""

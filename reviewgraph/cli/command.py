@@ -1,4 +1,4 @@
-"""Commands whose help shows the everyday options in groups, and whose options a conference file may give."""
+"""Commands with grouped help, whose options can also be read from a conference file."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ from click.core import ParameterSource
 from reviewgraph._base.provenance import FileRead
 from reviewgraph.cli.output import Refusal, same_file, say, writable
 
-# Numbers that options take.
-
 
 class Number(click.FloatRange):
-    """A finite number within bounds.
+    """The type of options that take a finite number within bounds.
 
     >>> Number(0).convert("0.5", None, None)
     0.5
@@ -33,17 +31,17 @@ class Number(click.FloatRange):
         """Return the number, or fail with one message."""
         found = super().convert(value, param, ctx)
         if not math.isfinite(found):
-            self.fail(f"expected a finite number, found {value}; without a limit, leave it out", param, ctx)
+            self.fail(f"expected a finite number, found {value}; leave the option out for no limit", param, ctx)
         return found
 
 
-# ``conference.toml``: options of all commands in one file, with the place of each for messages.
+# ``conference.toml``: options of all commands in one file.
 
-#: The file that a command finds in the current folder, and what names no file.
+#: The default file in the current folder, and the word for no file.
 FOUND, NONE = "conference.toml", "none"
 #: The section that names columns by role.
 COLUMNS = "columns"
-#: Metavars of options that take files; some take numbers or other words as well.
+#: Metavars of options that take files; some also take numbers or other words.
 _FILES = re.compile(r"\b(FILE|DIR|REVIEWS)\b")
 
 #: Parameters by key, by section.
@@ -51,9 +49,9 @@ Sections = Mapping[str, Mapping[str, click.Parameter]]
 
 
 class Taken(NamedTuple):
-    """A key that a command uses: where and how it is written, what the parameter gets, whether other commands do not.
+    """A key that a command uses: its place for messages, its name, its TOML value, and the value of the parameter.
 
-    ``own`` says that it stands in the section of the command.
+    ``own`` means that it is in the section of the command.
     """
 
     place: str
@@ -65,19 +63,7 @@ class Taken(NamedTuple):
 
 @dataclass
 class Conference:
-    """A conference file, and what the running command takes from it.
-
-    Parameters
-    ----------
-    path
-        The file as it was named.
-    text
-        Its content.
-    found
-        Its sections, as TOML has them.
-    taken
-        What the command takes, by the name of the parameter.
-    """
+    """A conference file: its sections (``found``), and the keys that the running command uses (``taken``)."""
 
     path: str
     text: str
@@ -86,7 +72,7 @@ class Conference:
 
     @property
     def file(self) -> FileRead:
-        """The record of the file: its bytes and the options taken from it."""
+        """The record of the file: its hash and the options taken from it."""
         options = tuple((one.key, _shown(one.written)) for one in self.taken.values())
         digest = hashlib.sha256(self.text.encode("utf-8")).hexdigest()
         keys = sum(len(section) for section in self.found.values())
@@ -100,13 +86,7 @@ class Conference:
         )
 
     def expect_known(self, commands: Mapping[str, Sections]) -> None:
-        """Refuse sections and keys of no command.
-
-        Parameters
-        ----------
-        commands
-            The sections of each command.
-        """
+        """Refuse sections and keys of no command."""
         shared = {name for sections in commands.values() for name in sections} - set(commands) | {COLUMNS}
         for section, keys in self.found.items():
             if section not in {*shared, *commands} or not isinstance(keys, dict):
@@ -120,19 +100,7 @@ class Conference:
                     _refuse_unknown(self.place(section, key), known, f"the key {key}", _homes(key, commands), key)
 
     def take(self, command: str, sections: Sections, columns: click.Parameter | None, typed: Collection[str]) -> None:
-        """Take what a command knows and nobody typed; a section of the command's own comes before the others.
-
-        Parameters
-        ----------
-        command
-            Its name.
-        sections
-            Its parameters.
-        columns
-            The parameter that names columns, if it has one.
-        typed
-            Parameters that were typed.
-        """
+        """Take the options of a command that were not typed; the section of the command overrides the others."""
         names = self.found.get(COLUMNS)
         if columns is not None and names and columns.name not in typed:
             self.taken[columns.name or ""] = self._columns(names)
@@ -145,7 +113,7 @@ class Conference:
                     self.taken[parameter.name or ""] = Taken(place, key, written, value, section == command)
 
     def place(self, section: str, key: str = "") -> str:
-        """Return where a section or a key stands, with its line where that is easily found."""
+        """Return the file, the line if a simple search finds it, and the key."""
         here, name = "", rf"\s*[\"']?{re.escape(key or section)}[\"']?\s*"
         for number, line in enumerate(self.text.splitlines(), 1):
             heading = re.match(r"\s*\[\s*[\"']?([^\"'\]]+?)[\"']?\s*\]", line)
@@ -156,7 +124,7 @@ class Conference:
         return f"{self.path}{f': [{section}] {key}' if key else ''}"
 
     def _columns(self, names: Mapping[str, Any]) -> Taken:
-        """Return ``ROLE=NAME`` for each role, that of one file with the path of this file."""
+        """Return ``ROLE=NAME`` for each role; files are relative to this file."""
         words = []
         for role, name in names.items():
             if not isinstance(name, str):
@@ -168,7 +136,7 @@ class Conference:
         return Taken(self.place(COLUMNS), COLUMNS, names, words, own=False)
 
     def _value(self, parameter: click.Parameter, written: Any, place: str) -> Any:
-        """Return the value of a parameter, as its option would be typed."""
+        """Return the value of a parameter as its option takes it."""
         if isinstance(parameter, click.Option) and parameter.is_flag:
             return _of_kind(written, bool, "true or false", place)
         if not (parameter.multiple or parameter.nargs == -1):
@@ -188,12 +156,11 @@ class Conference:
         if others and (isinstance(written, (int, float)) or written in others):
             return str(_of_kind(written, (str, int, float), metavar, place))
         path = self._from_here(_of_kind(written, str, "the name of a file, a text", place))
-        # A file may be named with its weight, or with a part of it.
+        # The name of a file may be followed by =WEIGHT or #PART.
         names = (path, path.rpartition("=")[0], path.rpartition("#")[0])
         is_input = "DIR" not in metavar and parameter.callback is not writable
         if is_input and not any(name and os.path.exists(name) for name in names):
-            what = "paths are relative to the conference file; correct it, or leave the key out"
-            message = f"{place}: expected a file, found none of the name {path}; {what}"
+            message = f"{place}: expected a file, found none named {path}; paths are relative to the conference file"
             raise Refusal(message)
         return path
 
@@ -203,13 +170,7 @@ class Conference:
 
 
 def read_conference(path: str) -> Conference:
-    """Read a conference file.
-
-    Raises
-    ------
-    Refusal
-        If there is none, or it is no TOML.
-    """
+    """Read a conference file."""
     try:
         with open(path, "rb") as file:
             text = file.read().decode("utf-8")
@@ -227,13 +188,13 @@ def found_here() -> str | None:
 
 
 def _homes(key: str, commands: Mapping[str, Sections]) -> list[str]:
-    """Return the sections in which a key may stand, those for one command alone only where there is no other."""
+    """Return the sections that allow a key; those of single commands only if there is no other."""
     homes = dict.fromkeys(name for sections in commands.values() for name, keys in sections.items() if key in keys)
     return [name for name in homes if name not in commands] or list(homes)
 
 
 def _refuse_unknown(place: str, known: Collection[str], found: str, homes: Collection[str], name: str) -> NoReturn:
-    """Refuse a section or a key, and say where it may stand or what may be meant."""
+    """Refuse a section or a key, with a suggestion."""
     if homes:
         message = f"{place}: expected {name} in {' or '.join(f'[{home}]' for home in homes)}; move it there"
     else:
@@ -242,7 +203,7 @@ def _refuse_unknown(place: str, known: Collection[str], found: str, homes: Colle
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """Return the question whether a known name was meant, where one is near.
+    """Return the suggestion of a similar name, if there is one.
 
     >>> near("demnd", ["load", "demand"]), near("x", ["load"])
     ('; did you mean demand?', '')
@@ -260,7 +221,7 @@ def _of_kind(value: Any, kinds: type | tuple[type, ...], words: str, place: str)
 
 
 def _said(value: Any) -> str:
-    """Return a value of TOML with its kind."""
+    """Return a value of TOML with its type."""
     if isinstance(value, bool):
         return "true" if value else "false"
     kinds: tuple[tuple[Any, str], ...] = ((str, "the text "), (list, "the list "), (dict, "the table "))
@@ -268,7 +229,7 @@ def _said(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a value of TOML as an answer records it."""
+    """Return a value of TOML as text."""
     if isinstance(value, dict):
         return ", ".join(f"{key}={_shown(one)}" for key, one in value.items())
     if isinstance(value, list):
@@ -276,29 +237,22 @@ def _shown(value: Any) -> str:
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
-#: The headings of options in help, in their order; in small letters, the sections of a conference file.
+#: The headings of options in help, in order; in lower case, the sections of a conference file.
 GROUPS: Final = (
     *("Input", "Rules", "Preferences", "Level", "Selection", "Randomisation", "Method", "Assumptions", "Search"),
     *("Result", "Help"),
 )
 _CONFERENCE, _ASKED, _WHOLE = (f"reviewgraph.{name}" for name in ("conference", "asked", "help"))
-#: Groups whose options belong to one command: each writes files of its own.
+#: Groups whose options are allowed only in the section of a command.
 OWN = ("Result",)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Option(click.Option):
-    """An option with its heading in help.
+    """An option of a ``group`` of help, one of :data:`GROUPS`.
 
-    Parameters
-    ----------
-    group
-        One of :data:`GROUPS`.
-    everyday
-        Whether ``--help`` shows it, or ``--help-all`` alone.
-    old
-        What is to be typed in its place, of an option that will go away.
+    Only ``everyday`` options are in ``--help``. An ``old`` one will be removed: the value is what to write instead.
     """
 
     def __init__(self, *args: Any, group: str, everyday: bool = False, old: str = "", **settings: Any) -> None:
@@ -307,44 +261,32 @@ class Option(click.Option):
 
     @property
     def key(self) -> str:
-        """The name that it has in a conference file."""
+        """Its key in a conference file."""
         return next(word for word in self.opts if word.startswith("--")).removeprefix("--")
 
     def get_help_extra(self, ctx: click.Context) -> Any:
-        """Return what help says of default and range; without bounds there is no range."""
+        """Return default and range for help; the range only where both bounds exist."""
         extra = super().get_help_extra(ctx)
-        if getattr(self.type, "min", None) is None and getattr(self.type, "max", None) is None:
+        if getattr(self.type, "min", None) is None or getattr(self.type, "max", None) is None:
             extra.pop("range", None)
         return extra
 
 
 def option(group: str, *names: str, **settings: Any) -> Callable[[F], F]:
-    """Return the decorator that adds an :class:`Option` to a command, under a heading of its help.
-
-    >>> @click.command()
-    ... @option("Rules", "--load", everyday=True, type=int, help="Maximum reviews per reviewer.")
-    ... def show(load): ...
-    >>> [(each.group, each.key) for each in show.params]
-    [('Rules', 'load')]
-    """
+    """Return the decorator that adds an :class:`Option` to a command, under a heading of its help."""
     return click.option(*names, **{"cls": Option, "group": group, **settings})
 
 
-#: The options that print help.
 HELP_NAMES: Final = {"help_option_names": ["-h", "--help"]}
 
 
 class Command(click.Command):
     """A command with grouped help, ``--help-all``, and ``--conference``.
 
-    Parameters
-    ----------
-    renamed
-        Old names of options, with the new name and what the old one will mean from the next release on.
+    ``renamed`` maps old names of options to the new name and the meaning of the old one from the next release on.
     """
 
     def __init__(self, *args: Any, renamed: Mapping[str, tuple[str, str]] | None = None, **settings: Any) -> None:
-        # Click keeps the names of help that the first context had: each command brings them along.
         super().__init__(*args, **{"context_settings": HELP_NAMES, **settings})
         self.renamed = renamed or {}
         self.params.insert(
@@ -355,12 +297,12 @@ class Command(click.Command):
                 everyday=True,
                 metavar=f"FILE|{NONE}",
                 expose_value=False,
-                help=f"Options from this file, or from none.  [default: {FOUND}, if this folder has one]",
+                help=f"Read options from this file, or from no file.  [default: {FOUND}, if this folder has one]",
             ),
         )
 
     def sections(self) -> dict[str, dict[str, click.Parameter]]:
-        """Return the parameters that a conference file may give, by section and key."""
+        """Return the parameters that a conference file may contain, by section and key."""
         found: dict[str, dict[str, click.Parameter]] = {}
         for each in self.params:
             if isinstance(each, click.Argument):
@@ -388,7 +330,7 @@ class Command(click.Command):
         return [*super().get_params(ctx), everything]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words of the command line, and take what they leave open from the conference file."""
+        """Parse the command line, and take missing options from the conference file."""
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
         args = self._spelled_anew(args)
@@ -409,11 +351,11 @@ class Command(click.Command):
         self._expect_file_kept(ctx)
         for each in self.params:
             if isinstance(each, Option) and each.old and each.name in words:
-                say(f"{each.opts[0]} goes away with the next release; write {each.old}")
+                say(f"{each.opts[0]} will be removed in the next release; use {each.old}")
         return left
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their headings: the everyday ones, or all where ``--help-all`` asked."""
+        """Write the options under their headings: the everyday ones, or all for ``--help-all``."""
         whole = bool(ctx.meta.get(_WHOLE))
         rows: dict[str, list[tuple[str, str]]] = {}
         for each in self.get_params(ctx):
@@ -429,31 +371,31 @@ class Command(click.Command):
                     formatter.write_dl(rows[group])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, and where the other options are shown."""
+        """Write the examples, and how to list all options."""
         super().format_epilog(ctx, formatter)
         if not ctx.meta.get(_WHOLE):
             formatter.write_paragraph()
             formatter.write_text(f"More options: {ctx.command_path} --help-all")
 
     def _spelled_anew(self, args: list[str]) -> list[str]:
-        """Return the words with new names for old ones, and print a note on each."""
+        """Replace old names of options, with a note on each."""
         words = []
         for word in args:
             name, sign, value = word.partition("=")
             new, why = self.renamed.get(name, (name, ""))
             if why:
-                say(f"{name} is called {new} now; {why}")
+                say(f"{name} is now called {new}; {why}")
             words.append(f"{new}{sign}{value}")
         return words
 
     def _typed(self, ctx: click.Context, args: list[str]) -> dict[str, Any]:
-        """Return what was typed, by the name of the parameter."""
+        """Return the typed values by the name of the parameter."""
         found = self.make_parser(ctx).parse_args([*args])[0]
         arguments = {each.name for each in self.params if isinstance(each, click.Argument)}
         return {name: value for name, value in found.items() if name not in arguments or isinstance(value, tuple | str)}
 
     def _taken(self, ctx: click.Context, typed: Mapping[str, Any]) -> list[str]:
-        """Take from the conference file what was not typed; returns REVIEWS from there, as words."""
+        """Take options that were not typed from the conference file; returns its REVIEWS."""
         asked = ctx.meta[_ASKED] = typed.get("conference")
         path = None if asked == NONE else asked or found_here()
         if path is None:
@@ -468,7 +410,7 @@ class Command(click.Command):
         ctx.meta[_CONFERENCE] = conference
         if not asked:
             keys = ", ".join(one.key for one in conference.taken.values())
-            say(f"{path} gives {keys} (--conference {NONE}: without it)")
+            say(f"Options from {path}: {keys} (--conference {NONE} ignores it)")
         values = {name: one.value for name, one in conference.taken.items()}
         paths = [
             values.pop(each.name) for each in self.params if isinstance(each, click.Argument) and each.name in values
@@ -487,7 +429,7 @@ class Command(click.Command):
 
 
 def taken_from_file(ctx: click.Context) -> Mapping[str, Taken]:
-    """Return what the running command takes from the conference file, by the name of the parameter."""
+    """Return the options that the running command takes from the conference file, by parameter."""
     conference: Conference | None = ctx.meta.get(_CONFERENCE)
     return conference.taken if conference else {}
 
@@ -498,7 +440,7 @@ def given_conference() -> Conference | None:
 
 
 def conference_words() -> list[str]:
-    """Return ``--conference`` as it was typed, for the next command to type."""
+    """Return ``--conference`` as typed, for the next command."""
     asked = click.get_current_context().meta.get(_ASKED)
     return ["--conference", asked] if asked else []
 
@@ -510,12 +452,12 @@ def is_typed(ctx: click.Context, name: str) -> bool:
 
 
 def is_given(ctx: click.Context, name: str, unless: str = "") -> bool:
-    """Whether a parameter was typed, or stands in the conference file and ``unless`` was not typed."""
+    """Whether a parameter was typed, or is in the conference file and ``unless`` was not typed."""
     return is_typed(ctx, name) or (name in taken_from_file(ctx) and not (unless and is_typed(ctx, unless)))
 
 
 def is_shared(ctx: click.Context, name: str) -> bool:
-    """Whether a parameter stands in a section for all commands: the next one need not be told."""
+    """Whether a parameter is in a section for all commands, so that the next command reads it, too."""
     taken = taken_from_file(ctx).get(name)
     return taken is not None and not taken.own
 

@@ -1,4 +1,4 @@
-"""``reviewgraph demo``: check, plan, then calibrate, on a small table that the package carries."""
+"""``reviewgraph demo``: check, plan, then calibrate, on a small table in the package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from reviewgraph.cli.output import INTERRUPTED, Refusal, refusing, say, show
 
 NAME = "reviewgraph-demo.csv"
 
-#: What is shown, in the order in which a chair has need of it.
 COMMANDS = (("check", NAME), ("plan", NAME), ("calibrate", NAME, "--select", "10%"))
 
 
@@ -22,7 +21,7 @@ COMMANDS = (("check", NAME), ("plan", NAME), ("calibrate", NAME, "--select", "10
 @click.pass_context
 @refusing
 def demo(ctx: click.Context) -> None:
-    """Copy a small example table into this folder, never over a file that is there; check it, plan, calibrate."""
+    """Copy a small example table into this folder (existing files are kept); check it, plan, and calibrate."""
     from pathlib import Path
 
     text = (files("reviewgraph") / "cli" / NAME).read_text(encoding="utf-8")
@@ -31,10 +30,10 @@ def demo(ctx: click.Context) -> None:
         write_whole(place, text)
         say(f"Wrote {NAME} ({counted(len(text.splitlines()) - 1, 'review')}).")
     elif place.is_dir() or place.read_text(encoding="utf-8", errors="replace") != text:
-        message = f"{NAME}: expected no such file in this folder, found another one; move it or go elsewhere"
+        message = f"{NAME}: expected no such file in this folder, found another one; move it, or use another folder"
         raise Refusal(message)
     command = ctx.find_root().command
-    # What stands here is of another conference.
+    # A conference file in this folder belongs to another conference.
     without = ("--conference", "none") if found_here() else ()
     for words in [(*each, *without) for each in COMMANDS]:
         show(f"$ reviewgraph {' '.join(words)}\n")

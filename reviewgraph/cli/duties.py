@@ -1,4 +1,4 @@
-"""Who is gone (``--gone``, ``--gone-after``), and what an assignment should keep to."""
+"""Options on reviewers who are gone, on the constraints of an assignment, and on the number of selected papers."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Decorator = Callable[..., Any]
 
-OPTIONS = (
+#: What an assignment should satisfy.
+duty_options = with_options(
     option(
         "Rules",
         "--conflicts",
         everyday=True,
         metavar="FILE",
-        help="Pairs that may not be (item,reviewer): says which are.",
+        help="Report which of these forbidden pairs (item,reviewer) are reviewed.",
     ),
     reviewers_option(),
     option(
@@ -40,7 +41,7 @@ OPTIONS = (
         everyday=True,
         type=click.IntRange(0),
         metavar="N",
-        help="Maximum reviews per reviewer, where --reviewers FILE says nothing: says who has more.",
+        help="Maximum reviews per reviewer without a load in --reviewers FILE; report who has more.",
     ),
     option(
         "Rules",
@@ -48,25 +49,13 @@ OPTIONS = (
         everyday=True,
         type=click.IntRange(0),
         metavar="N",
-        help="Reviews per paper, where --items FILE says nothing: says which have fewer.",
+        help="Minimum reviews per paper without a demand in --items FILE; report which papers have fewer.",
     ),
 )
 
 
-def duty_options(command: Decorator) -> Decorator:
-    """Add the options on what an assignment should keep to.
-
-    >>> @click.command()
-    ... @duty_options
-    ... def look(**duties): ...
-    >>> [option.name for option in look.params]
-    ['conflicts', 'reviewers', 'load', 'demand']
-    """
-    return with_options(OPTIONS, command)
-
-
 def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse what is neither a date nor a time."""
+    """Refuse a value that is neither a date nor a time."""
     from reviewgraph.formats.values import A_MOMENT, parse_end
 
     if value is not None and parse_end(value) is None:
@@ -75,36 +64,25 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> st
     return value
 
 
-GONE = (
+#: Who will not deliver.
+gone_options = with_options(
     option(
         "Input",
         "--gone",
         everyday=True,
         metavar="FILE",
-        help="Who will not deliver (reviewer, or item,reviewer): their reviews without a score are left out, and they "
-        "are asked for no others.",
+        help="Reviewers who will not deliver (reviewer, or item,reviewer): their reviews without a score are removed, "
+        "and they get no others.",
     ),
     option(
         "Input",
         "--gone-after",
         metavar="DATE",
         callback=_moment,
-        help="The same of everybody who owes a review and has submitted none after that day or time, as far as "
-        "REVIEWS say when (HotCRP's reviewcsv, OpenReview's notes).",
+        help="The same for everybody who has an outstanding review and submitted none after that day or time; REVIEWS "
+        "must contain times (HotCRP's reviewcsv, OpenReview's notes).",
     ),
 )
-
-
-def gone_options(command: Decorator) -> Decorator:
-    """Add ``--gone FILE`` and ``--gone-after DATE`` to a command.
-
-    >>> @click.command()
-    ... @gone_options
-    ... def look(gone, gone_after): ...
-    >>> [option.name for option in look.params]
-    ['gone', 'gone_after']
-    """
-    return with_options(GONE, command)
 
 
 def read_gone(path: str | None) -> Gone | None:
@@ -116,18 +94,18 @@ def read_gone(path: str | None) -> Gone | None:
 
 
 def read_gone_and_late(reviews: Reviews, path: str | None, after: str | None) -> Gone | None:
-    """Read who will not deliver; who is late by ``--gone-after`` is counted on stderr."""
+    """Read who will not deliver; reviewers who are late by ``--gone-after`` are counted on stderr."""
     from reviewgraph.io.sides import Gone
 
-    told = read_gone(path)
+    gone = read_gone(path)
     if after is None:
-        return told
+        return gone
     late = _late(reviews, after)
-    return Gone(tuple(dict.fromkeys([*told.reviewers, *late])), told.pairs) if told else Gone(tuple(late))
+    return Gone(tuple(dict.fromkeys([*gone.reviewers, *late])), gone.pairs) if gone else Gone(tuple(late))
 
 
 def _late(reviews: Reviews, after: str) -> list[Label]:
-    """Return who is late, and say how many that is, and of what nobody knows when."""
+    """Return the late reviewers, with notes on their number and on rows without times."""
     from reviewgraph.formats.values import parse_end
     from reviewgraph.io.reading import late_people
 
@@ -138,12 +116,12 @@ def _late(reviews: Reviews, after: str) -> list[Label]:
     say(f"--gone-after {after}: {who} submitted none after it; the last came on {last:%Y-%m-%d at %H:%M} UTC")
     if dates.silent:
         rows = counted(dates.silent, "row is", "rows are")
-        say(f"--gone-after {after}: {rows} of files that do not say when; nobody is late by them")
+        say(f"--gone-after {after}: {rows} in files without times, which make nobody late")
     return late
 
 
 def gone_words() -> list[str]:
-    """Return ``--gone`` and ``--gone-after`` as they were given, for the next command to type."""
+    """Return ``--gone`` and ``--gone-after`` for the next command."""
     context = click.get_current_context()
     given = {name: value for name, value in context.params.items() if value and not is_shared(context, name)}
     options = (("--gone", given.get("gone")), ("--gone-after", given.get("gone_after")))
@@ -153,15 +131,7 @@ def gone_words() -> list[str]:
 def read_duties(
     items: str | None, conflicts: str | None, reviewers: str | None, load: int | None, demand: int | None
 ) -> dict[str, Any]:
-    """Read the files, as arguments of :func:`reviewgraph.check`; what was not asked is left out.
-
-    Parameters
-    ----------
-    items
-        The file of ``--items``, which may say how many reviews a paper needs.
-    conflicts, reviewers, load, demand
-        What the options gave.
-    """
+    """Read the files as arguments of :func:`reviewgraph.check`, without those that were not passed."""
     from reviewgraph.formats import side
 
     asked: dict[str, Any] = {}
@@ -172,7 +142,7 @@ def read_duties(
         asked["load"] = {label: load if own is None else own for label, own in loads.items()}
     elif load is not None:
         asked["load"] = load
-    # Read for its papers before, and what is to be known of it was said then.
+    # The file was read for its papers before, with notes; now without.
     needs = (
         {label: one.demand for label, one in side.read_items(items, columns=given_columns()).items()} if items else {}
     )
@@ -181,7 +151,7 @@ def read_duties(
     return asked
 
 
-# ``--select``: how many papers, as a number or a percentage.
+# ``--select``: a number or a percentage of papers.
 
 
 @dataclass(frozen=True)
@@ -195,7 +165,7 @@ class Share:
         return f"{self.number:g}%" if self.percent else f"{self.number:g}"
 
     def of(self, most: int) -> int:
-        """Return how many papers that is, of those with a score.
+        """Return the number of papers, of those with a score.
 
         >>> Share(10.0, percent=True).of(25), Share(3, percent=False).of(25)
         (3, 3)

@@ -1,4 +1,4 @@
-"""The options that every command shares which reads REVIEWS."""
+"""Options of all commands that read REVIEWS, and what the running command has read."""
 
 from __future__ import annotations
 
@@ -38,35 +38,16 @@ _KEY, _READER, _FILES, _COLUMNS, _SPELLINGS = (
 )
 
 
-def with_options(options: Sequence[Callable[[Decorated], Decorated]], command: Decorated) -> Decorated:
-    """Add options to a command, in their order.
-
-    >>> options = (click.option("--first"), click.option("--second"))
-    >>> @click.command()
-    ... @functools.partial(with_options, options)
-    ... def show(**given): ...
-    >>> [option.name for option in show.params]
-    ['first', 'second']
-    """
-    for each in reversed(options):
-        command = each(command)
-    return command
+def with_options(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the decorator that adds options to a command, in their order."""
+    return lambda command: functools.reduce(lambda decorated, add: add(decorated), reversed(options), command)
 
 
 class NamesOption(Option):
-    """An option that takes a name of a registry, and whose help lists them: also those registered later.
+    """An option that takes a name of a registry; its help lists all names, including those registered later.
 
-    Parameters
-    ----------
-    names
-        Returns the names that the option takes.
-    text
-        Returns its help.
-    declarations, settings
-        As :class:`~reviewgraph.cli.command.Option` takes them.
+    ``names`` returns the names, ``text`` the help.
 
-    Examples
-    --------
     >>> systems = ["cmt"]
     >>> words = lambda: f"Who takes it: {', '.join(systems)}."
     >>> option = NamesOption(["--to"], group="Result", names=lambda: systems, text=words)
@@ -90,18 +71,18 @@ class NamesOption(Option):
         self.type, self.help = click.Choice(list(self._names())), self._text()
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the names of the option and its help."""
+        """Return the names and the help of the option."""
         self._look()
         return super().get_help_record(ctx)
 
     def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
-        """Return the value of the option, and the arguments that remain."""
+        """Return the value of the option, and the remaining arguments."""
         self._look()
         return super().handle_parse_result(ctx, opts, args)
 
 
 def _columns(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> dict[str, str]:
-    """Return the name of the column by role; a comma that no role follows belongs to a name."""
+    """Return the name of the column by role; a comma without a role after it belongs to the name."""
     found: dict[str, str] = {}
     for given in value:
         role = ""
@@ -134,16 +115,8 @@ def _expect_roles(ctx: click.Context, param: click.Parameter, found: Iterable[st
 
 
 def columns_option(command: Decorated) -> Decorated:
-    """Add ``--columns`` to a command: which column is which, in every file that it reads.
-
-    >>> @click.command()
-    ... @columns_option
-    ... def show(columns):
-    ...     click.echo(columns)
-    >>> [parameter.name for parameter in show.params]
-    ['columns']
-    """
-    # Eager, for callbacks of other options read files.
+    """Add ``--columns`` to a command: the roles of columns, in every file that it reads."""
+    # Eager, because callbacks of other options read files.
     return option(
         "Input",
         "--columns",
@@ -151,37 +124,30 @@ def columns_option(command: Decorated) -> Decorated:
         multiple=True,
         is_eager=True,
         metavar="[FILE:]ROLE=NAME,...",
-        help="Which column is which, where the names are not usual: reviewer=NAME,item=NAME,score=NAME in all files "
-        "that have it, affinity=NAME (load, spare, bid, cost ...) in side files, FILE:ROLE=NAME in one file.",
+        help="Roles of columns with unusual names: reviewer=NAME,item=NAME,score=NAME in all files with such a "
+        "column, affinity=NAME (load, spare, bid, cost ...) in side files, FILE:ROLE=NAME in one file.",
     )(command)
 
 
 def reviewers_option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
-    """Return ``--reviewers FILE``: one file for all commands, each of which uses the columns that it needs.
-
-    >>> @click.command()
-    ... @reviewers_option()
-    ... def show(reviewers): ...
-    >>> [parameter.name for parameter in show.params]
-    ['reviewers']
-    """
-    text = "All reviewers: reviewer, their loads (load, min_load), and columns that rules are about."
+    """Return ``--reviewers FILE``: one file for all commands; each uses the columns that it needs."""
+    text = "All reviewers (reviewer[,load,min_load]), with the columns that rules refer to."
     return option("Input", "--reviewers", *names, metavar="FILE", help=text, **settings)
 
 
 def given_columns() -> dict[str, str]:
-    """Return the names of columns that ``--columns`` gives."""
+    """Return the names of columns by role."""
     columns: dict[str, str] = click.get_current_context().meta.get(_COLUMNS, {})
     return columns
 
 
 def read_side(read: Callable[..., R], path: str, *more: Any) -> R:
-    """Read a side file with the columns that ``--columns`` names; what a person should know goes to stderr."""
+    """Read a side file with the columns of ``--columns``; notes go to stderr."""
     return read(path, *more, columns=given_columns(), note=say, read=keep_file, merge=given_spellings())
 
 
 def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Keep what becomes of labels that are alike, for :func:`given_spellings`."""
+    """Keep the rule for similar labels, for :func:`given_spellings`."""
     if value is not None:
         from reviewgraph.formats.side import read_merges
         from reviewgraph.formats.spellings import BY_OPTION, Spellings
@@ -197,28 +163,21 @@ def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str
 
 
 def merge_option(command: Decorated) -> Decorated:
-    """Add ``--merge`` to a command: what becomes of labels that differ in letter case, blanks and the like alone.
-
-    >>> @click.command()
-    ... @merge_option
-    ... def show(merge): ...
-    >>> [parameter.name for parameter in show.params]
-    ['merge']
-    """
-    # Eager, for callbacks of other options read files.
+    """Add ``--merge`` to a command: the rule for labels that differ only in letter case, blanks and the like."""
+    # Eager, because callbacks of other options read files.
     return option(
         "Input",
         "--merge",
         callback=_merge,
         is_eager=True,
         metavar="all|none|FILE",
-        help="Labels that differ in letter case, blanks or invisible characters alone: join all, none, or those of a "
-        "table (label,as). Addresses are joined; others are asked about.",
+        help="Merge labels that differ only in letter case, blanks or invisible characters: all, none, or those of a "
+        "table (label,as).  [default: e-mail addresses only; others are an error]",
     )(command)
 
 
 def given_spellings() -> Spellings:
-    """Return how labels are spelled in the files that the running command has read."""
+    """Return the spellings of labels in the files that the running command has read."""
     from reviewgraph.formats.spellings import BY_OPTION, Spellings
 
     meta = click.get_current_context().meta
@@ -229,7 +188,7 @@ def given_spellings() -> Spellings:
 
 
 def _scale(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse one grade alone: without quotes a shell takes the rest for a file to write."""
+    """Refuse a single grade: without quotes a shell redirects output to the rest."""
     if value is not None and ">" not in value:
         message = f'expected all grades in quotes, best first, as in --scale "A>B>C"; found {value!r}'
         raise click.BadParameter(message, ctx, param)
@@ -243,22 +202,22 @@ _PARAMETERS = (
         "Input",
         "--format",
         metavar="NAME",
-        help="The system REVIEWS are from (hotcrp, openreview, cmt, easychair, start, ...), or table for none of them, "
-        "where their content does not say it.",
+        help="The system that exported REVIEWS (hotcrp, openreview, cmt, easychair, start, ...), or table for a plain "
+        "table.  [default: detected]",
     ),
     option(
         "Input",
         "--items",
         everyday=True,
         metavar="FILE",
-        help="All papers (item[,demand,title]), those nobody reviews included.",
+        help="All papers (item[,demand,title]), including those without reviews.",
     ),
     option(
         "Input",
         "--scale",
         callback=_scale,
         metavar='"A>B>C"',
-        help="Scores are grades: all of them in order, best first.",
+        help="Scores are letter or word grades: all of them in order, best first.",
     ),
     option("Input", "--lower-is-better", is_flag=True, help="1 is the best score."),
     option(
@@ -267,24 +226,17 @@ _PARAMETERS = (
         type=click.Choice(["error", "last", "mean"]),
         default="error",
         show_default=True,
-        help="When a reviewer has reviewed a paper twice: refuse, take the last score, or the mean.",
+        help="If a reviewer has two scores for a paper: raise an error, use the last score, or the mean.",
     ),
     merge_option,
 )
 
 
 def table_options(command: Decorated) -> Decorated:
-    """Add REVIEWS and its options to a command, and call it with ``reviews``, the table they describe.
+    """Add REVIEWS and its options to a command, and call it with the table ``reviews``.
 
-    What a person should know about the files goes to stderr; bad input ends the command with one message and exit
-    status 2. :func:`given_table` tells inside the command how the table was asked for.
-
-    >>> @click.command()
-    ... @table_options
-    ... def count(reviews):
-    ...     click.echo(reviews.n_reviews)
-    >>> sorted(parameter.name for parameter in count.params)
-    ['columns', 'duplicates', 'format', 'items', 'lower_is_better', 'merge', 'paths', 'scale']
+    Notes on the files go to stderr; bad input ends the command with one message and exit status 2.
+    :func:`given_table` returns these arguments for the next command.
     """
 
     @functools.wraps(command)
@@ -302,7 +254,7 @@ def table_options(command: Decorated) -> Decorated:
     ) -> Any:
         from reviewgraph.io.reading import read_reviews
 
-        # Kept for given_table, which offers the next command with the same words.
+        # Kept for given_table; options of a conference file are not repeated in the next command.
         given = (paths, columns, format, items, scale, lower_is_better, duplicates, merge)
         names = ("paths", "columns", "format", "items", "scale", "lower_is_better", "duplicates", "merge")
         context = click.get_current_context()
@@ -323,14 +275,11 @@ def table_options(command: Decorated) -> Decorated:
         click.get_current_context().meta[_READER] = read
         return command(*args, reviews=read(*paths, items=items), **others)
 
-    decorated: Any = refusing(with_table)
-    for parameter in reversed(_PARAMETERS):
-        decorated = parameter(decorated)
-    return decorated  # type: ignore[no-any-return]
+    return with_options(*_PARAMETERS)(refusing(with_table))  # type: ignore[no-any-return]
 
 
 def output_option(text: str) -> Callable[[Decorated], Decorated]:
-    """Return the option ``-o FILE``, which is refused at once where the file cannot be written."""
+    """Return the option ``-o FILE``; a file that cannot be written is refused at once."""
     return option("Result", "-o", "--output", everyday=True, callback=writable, metavar="FILE", help=text)
 
 
@@ -340,7 +289,7 @@ def json_option(command: Decorated) -> Decorated:
 
 
 def examples(*shown: tuple[str, str]) -> str:
-    r"""Return the end of a command's help: what one may ask, and the words that ask it.
+    r"""Return the examples at the end of a command's help: purposes and command lines.
 
     >>> examples(("Can all papers be compared?", "check reviews.csv"))
     '\x08\nExamples:\n  Can all papers be compared?\n    reviewgraph check reviews.csv'
@@ -349,14 +298,9 @@ def examples(*shown: tuple[str, str]) -> str:
 
 
 def given_table(*, whole: bool = False) -> str:
-    """Return REVIEWS and its options as a shell would take them, for the next command to type.
+    """Return REVIEWS and its options for the shell, for the next command.
 
-    What every command takes from the conference file is left out, unless the ``whole`` table is to be named.
-
-    Raises
-    ------
-    Refusal
-        If the running command reads no REVIEWS.
+    Those that all commands take from the conference file are left out, unless ``whole``.
     """
     try:
         typed, everything = click.get_current_context().meta[_KEY]
@@ -367,25 +311,25 @@ def given_table(*, whole: bool = False) -> str:
 
 
 def whole_table(reviews: Reviews) -> str:
-    """Return :func:`given_table` with the download that lists all papers, where REVIEWS cannot hold them all."""
+    """Return :func:`given_table` with the download that lists all papers, if REVIEWS cannot contain them all."""
     items = ["--items", reviews.origin.unlisted.beside] if reviews.origin.unlisted else []
     return " ".join(filter(None, (given_table(), shlex.join(items))))
 
 
 def keep_file(file: FileRead) -> None:
-    """Remember a file that was read, for :func:`given_files`."""
+    """Record a file that was read, for :func:`given_files`."""
     click.get_current_context().meta.setdefault(_FILES, {})[file] = None
 
 
 def given_files() -> list[FileRead]:
-    """Return the files that the running command has read, in that order, each once however often it was read."""
+    """Return the files that the running command has read, in order, each once."""
     conference = given_conference()
     read = click.get_current_context().meta.get(_FILES, ())
     return [*([conference.file] if conference else []), *read]
 
 
 def show_files() -> None:
-    """Print the line that says what was read, where anything was."""
+    """Print the line on the files that were read, if there are any."""
     from reviewgraph._base.provenance import line_of
 
     if line := line_of(given_files()):
@@ -400,17 +344,11 @@ def print_result(found: Mapping[str, Any]) -> None:
 
 
 def expect_columns_used() -> None:
-    """Refuse a name of ``--columns`` that no column of the files read bears; to be called once all are read.
-
-    Raises
-    ------
-    Refusal
-        Naming the first of them.
-    """
+    """Refuse a name of ``--columns`` that is in none of the files; to be called after reading all."""
     from reviewgraph.formats.columns import named
     from reviewgraph.formats.files import quote
 
-    # A conference file names columns of files that other commands read.
+    # A conference file may name columns of files of other commands.
     names = {} if "columns" in taken_from_file(click.get_current_context()) else given_columns()
     for role, name in names.items():
         if name.strip() and not any(named(file.header, name.strip()) for file in given_files()):
@@ -419,19 +357,14 @@ def expect_columns_used() -> None:
 
 
 def given_system() -> str | None:
-    """Return the name of the conference system that the files given are from, the first that is known; None else."""
+    """Return the conference system of the files, the first that was detected, or None."""
     return next((file.system for file in given_files() if file.system), None)
 
 
 def given_options(left_out: Collection[str] = (), dropped: Collection[str] = ()) -> list[str]:
-    """Return the options of the running command as words of a command line, for the next command to type.
+    """Return the options of the running command for the next one, without those ``left_out``, by name.
 
-    Parameters
-    ----------
-    left_out
-        Parameters to pass over, by name.
-    dropped
-        Values that are left out of options that may be given repeatedly.
+    Values in ``dropped`` are left out of options that may be repeated.
     """
     context = click.get_current_context()
     words = [] if "conference" in left_out else conference_words()
@@ -450,7 +383,7 @@ def given_options(left_out: Collection[str] = (), dropped: Collection[str] = ())
 
 
 def command_line(*parts: str) -> str:
-    """Return a command to type, of parts that a shell takes as they are; empty ones are left out.
+    """Return a command line from its parts, without empty ones.
 
     >>> command_line("plan", "", "--target double")
     'reviewgraph plan --target double'
@@ -459,7 +392,7 @@ def command_line(*parts: str) -> str:
 
 
 def read_when() -> Dates:
-    """Read when the reviews of REVIEWS were asked for and submitted."""
+    """Read when the reviews of REVIEWS were requested and submitted."""
     from reviewgraph.io.reading import read_dates
 
     given = click.get_current_context().params
@@ -467,7 +400,7 @@ def read_when() -> Dates:
 
 
 def read_likewise(path: str) -> Reviews:
-    """Read another table with the columns, the scale and the direction that were given for REVIEWS."""
+    """Read another table with the columns, the scale and the direction of REVIEWS."""
     reviews: Reviews = click.get_current_context().meta[_READER](path)
     return reviews
 
@@ -494,25 +427,18 @@ def _as_typed(
     return shlex.join(words)
 
 
-# ``--stream``: a command on Parquet larger than memory, with the options that can be answered by batches.
+# ``--stream``: commands on Parquet larger than memory, with the options that do not need all reviews at once.
 
 Runner: TypeAlias = "Callable[[Stream, Mapping[str, Any], Callable[[Progress], None]], object]"
 
-#: Options of REVIEWS that a table read by batches knows.
+#: Options of REVIEWS that are supported in batches.
 TABLE = ("paths", "columns", "lower_is_better", "duplicates", "merge")
 
 
 def stream_option(run: Runner, known: Collection[str], text: str) -> Callable[[Decorated], Decorated]:
-    """Add ``--stream`` to a command that has the options of a table.
+    """Add ``--stream`` to a command: call ``run`` instead, and refuse options that are not ``known``.
 
-    Parameters
-    ----------
-    run
-        What is called in place of the command: takes the open table, the options by name and a listener to progress.
-    known
-        The options of the command that it knows, by name; others are refused.
-    text
-        What the command answers of such a table, for its help.
+    ``run`` takes the open table, the options by name, and a listener to progress.
     """
 
     def decorate(command: Decorated) -> Decorated:
@@ -529,7 +455,7 @@ def stream_option(run: Runner, known: Collection[str], text: str) -> Callable[[D
 
 
 def expect_none_given(names: Collection[str], among: str = "") -> None:
-    """Refuse options, by name, that are not answered by batches (``among`` which, if not in general)."""
+    """Refuse options that are not supported in batches (``among`` which others, if not in general)."""
     ctx = click.get_current_context()
     for name in ctx.params:
         if is_typed(ctx, name) and name in names:

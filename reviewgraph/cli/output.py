@@ -1,4 +1,4 @@
-"""What commands write: whole files or none, one JSON object, tables, and refusals without a traceback."""
+"""Output of commands: files written atomically, one JSON object, tables, messages, progress, and exit statuses."""
 
 from __future__ import annotations
 
@@ -41,24 +41,18 @@ class Refusal(click.ClickException):
     exit_code = 2
 
     def format_message(self) -> str:
-        """Return the message, with nothing in it that steers a terminal."""
+        """Return the message without control characters."""
         return visible(self.message, but="\n")
 
 
-# Files that a command is to write: that they can be written, and that nothing it reads is lost by it.
+# Output files: they can be written, and are not among the input files.
 
 #: Bytes that file systems allow a name.
 LONGEST_NAME = 255
 
 
 def expect_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a file that cannot be written, so that no work is done in vain; nothing is written yet.
-
-    Raises
-    ------
-    InputError
-        If it is a folder, its name is too long, or its folder does not exist or cannot be written to.
-    """
+    """Refuse a file that cannot be written, before the work begins; writes nothing."""
     if stream_of(path) is not None:
         return
     target = os.path.realpath(path)
@@ -89,14 +83,7 @@ def writable(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 
 
 def expect_apart(context: click.Context | None) -> None:
-    """Refuse to write a file that the same command reads, or writes something else to.
-
-    Raises
-    ------
-    InputError
-        If an option that names a file to be written, one whose callback is :func:`writable`, names the file of another
-        option or argument.
-    """
+    """Refuse to write a file that the same command reads, or writes something else to."""
     if context is None:
         return
     named = list(_files(context))
@@ -105,13 +92,13 @@ def expect_apart(context: click.Context | None) -> None:
             continue
         for other, also in named:
             if other is not param and same_file(path, also):
-                told = other.opts[0] if isinstance(other, click.Option) else other.make_metavar(context)
-                message = f"{param.opts[0]} {path}: {told} names the same file; write to another one"
+                name = other.opts[0] if isinstance(other, click.Option) else other.make_metavar(context)
+                message = f"{param.opts[0]} {path}: {name} names the same file; write to another one"
                 raise InputError(message)
 
 
 def _files(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
-    """All texts on the command line that may name a file, those that name columns of one too."""
+    """Return all values on the command line that may name a file, including those with columns of one."""
     for param in context.command.params:
         given = context.params.get(param.name or "")
         for value in given if isinstance(given, tuple) else (given,):
@@ -120,21 +107,14 @@ def _files(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
 
 
 def same_file(path: str, other: str) -> bool:
-    """Tell whether a file to be written is another one that is named, or the one that the other is a part of."""
+    """Whether two paths are the same file; ``other`` may name a part of it, after a ``#``."""
     if stream_of(path) is not None or (os.path.exists(path) and not os.path.isfile(path)):
         return False
-    return any(
-        os.path.realpath(path) == os.path.realpath(name) or (os.path.exists(path) and _samefile(path, name))
-        for name in (other, other.rpartition("#")[0])
-        if name
-    )
-
-
-def _samefile(path: str, other: str) -> bool:
-    try:
-        return os.path.samefile(path, other)
-    except OSError:
-        return False
+    for name in filter(None, (other, other.rpartition("#")[0])):
+        with contextlib.suppress(OSError):
+            if os.path.realpath(path) == os.path.realpath(name) or os.path.samefile(path, name):
+                return True
+    return False
 
 
 P = ParamSpec("P")
@@ -142,30 +122,23 @@ R = TypeVar("R")
 
 
 def write_table(path: str, columns: Mapping[str, Sequence[Any]]) -> None:
-    """Write a table whole or not at all, in the format that its name ends in, or else as CSV.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
+    """Write a table atomically, in the format of the file extension, or else as CSV."""
     from reviewgraph.formats.opening import format_to_write
 
     write_whole(path, format_to_write(path).write(columns))
 
 
 def refusing(callback: Callable[P, R]) -> Callable[P, R]:
-    """Make a callback end with one message and exit status 2 where the library refuses its input.
+    """Make a callback end with one message and exit status 2 for bad input.
 
-    An argument that the message begins with is told as the option it came by, with its file or value. Labels that do
-    not match, of which the library warns, are said on stderr.
+    A message on an argument becomes one on its option, with the file or value. Warnings on labels go to stderr.
     """
 
     @functools.wraps(callback)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             expect_apart(click.get_current_context(silent=True))
-            with _saying_what_does_not_match():
+            with _label_warnings_on_stderr():
                 return callback(*args, **kwargs)
         except ReviewGraphError as error:
             raise Refusal(_by_option(str(error))) from error
@@ -174,7 +147,7 @@ def refusing(callback: Callable[P, R]) -> Callable[P, R]:
 
 
 @contextmanager
-def _saying_what_does_not_match() -> Iterator[None]:
+def _label_warnings_on_stderr() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always", LabelWarning)
         otherwise = warnings.showwarning
@@ -207,14 +180,14 @@ def say(message: str) -> None:
 
 
 def show(page: str = "", *, whole: bool = False) -> None:
-    """Print lines on stdout, folded to the width of the terminal unless they are to be left ``whole``."""
-    # What is made visible takes more room.
+    """Print lines on stdout, wrapped to the width of the terminal unless ``whole``."""
+    # Visible control characters are longer, so they are replaced before wrapping.
     lines, width = visible(page, but="\n").split("\n"), terminal_width()
     _print("\n".join(lines if whole else [part for line in lines for part in folded(line, width)]))
 
 
 def offer(command: str, why: str = "") -> None:
-    """Print the next command to type on a line of its own, never folded, and below it what it is for."""
+    """Print the next command on a line that is not wrapped, and its purpose below."""
     show()
     show(f"Next: {command}", whole=True)
     if why:
@@ -222,55 +195,42 @@ def offer(command: str, why: str = "") -> None:
 
 
 def offered(command: str, why: str = "") -> str:
-    """Return the next command to type and what it is for as one line, for pages that fold themselves.
-
-    >>> offered("reviewgraph plan reviews.csv", "to ask for less")
-    'Next: reviewgraph plan reviews.csv   (to ask for less)'
-    """
+    """Return the next command and its purpose as one line, for reports."""
     return f"Next: {command}   ({why})" if why else f"Next: {command}"
 
 
 def _print(text: str, *, err: bool = False) -> None:
-    """Print a text in which nothing steers the terminal; what its encoding lacks is spelled out."""
+    """Print a text with control characters made visible, and escapes for what the encoding lacks."""
     encoding = (sys.stderr if err else sys.stdout).encoding or "utf-8"
     shown = visible(text, but="\n").encode(encoding, "backslashreplace").decode(encoding)
     click.echo(shown, err=err)
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON object on stdout; NumPy values become plain ones, what is not finite null.
-
-    What steers a terminal is escaped, which changes no value.
-    """
+    """Print one JSON object on stdout: plain values, null for what is not finite, control characters escaped."""
     text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
     _print(HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-# How a command ends before its end: nobody reads on, nothing more can be written, somebody presses Ctrl-C.
+# Early ends: a closed pipe, a full disk, Ctrl-C, a failure of this program.
 
-#: Exit status where something is refused, or cannot be read or written.
+#: Exit status for bad input, and for files that cannot be read or written.
 REFUSED = 2
-#: Exit status after Ctrl-C, as shells have it; 1 would say that a level is missed.
+#: Exit status after Ctrl-C, as in shells; 1 would mean that a level is missed.
 INTERRUPTED = 130
-#: Exit status where nobody reads on, as shells tell of tools that the signal ends.
+#: Exit status after a closed pipe, as in shells for SIGPIPE.
 NOT_READ = 141
-#: Exit status where this program fails, as ``sysexits.h`` has it; 1 would say that a level is missed.
+#: Exit status of a failure of this program, as in ``sysexits.h``; 1 would mean that a level is missed.
 FAILED = 70
-#: Set to any text, this shows where a failure came from.
+#: Environment variable: any value shows the traceback of a failure.
 TRACEBACK = "REVIEWGRAPH_TRACEBACK"
-#: How libraries that are loaded, and threads, say that there is no memory for them.
+#: Messages of the loader and of threads when memory is exhausted.
 NO_MEMORY = ("failed to map segment", "cannot allocate memory", "can't start new thread", "std::bad_alloc")
 
 
 @contextlib.contextmanager
 def ended_by_failure() -> Iterator[None]:
-    """End with one message and a status of its own where memory ends, or where this program has an error.
-
-    Raises
-    ------
-    SystemExit
-        With status 70.
-    """
+    """End with one message and status 70 if memory is exhausted, or this program fails."""
     try:
         yield
     except (click.exceptions.Exit, click.ClickException, click.Abort):
@@ -278,19 +238,19 @@ def ended_by_failure() -> Iterator[None]:
     except Exception as error:
         if os.environ.get(TRACEBACK) and not isinstance(error, MemoryError):
             raise
-        told = f"this is an error in reviewgraph, not in your files: {type(error).__name__}: {error}. "
-        told += f"Please report it with the command; {TRACEBACK}=1 shows where it happened"
+        message = f"this is an error in reviewgraph, not in your files: {type(error).__name__}: {error}. "
+        message += f"Please report it with the command; {TRACEBACK}=1 shows where it happened"
         if memory_ended(error):
-            told = "memory is at its end; end other programs, or give less at once"
+            message = "memory is exhausted; end other programs, or use smaller files"
     else:
         return
     with contextlib.suppress(OSError):
-        say(f"Error: {told}")
+        say(f"Error: {message}")
     raise SystemExit(FAILED)
 
 
 def memory_ended(error: BaseException | None) -> bool:
-    """Whether there was no memory left, as far as an error and those it came from say so.
+    """Whether an error, or one of its causes, means that memory is exhausted.
 
     >>> memory_ended(ImportError("numpy.so: failed to map segment from shared object"))
     True
@@ -305,17 +265,11 @@ def memory_ended(error: BaseException | None) -> bool:
 
 @contextlib.contextmanager
 def ended_by_streams() -> Iterator[None]:
-    """End quietly where nobody reads on, and with one message where an output is full.
-
-    Raises
-    ------
-    SystemExit
-        With status 141, or 2.
-    """
+    """End without a message (status 141) if a pipe is closed, and with one (status 2) if a disk is full."""
     try:
         yield
     except BrokenPipeError:
-        # The status that click ends with here would say that a level is missed.
+        # Click would end with status 1, which means that a level is missed.
         discard_the_rest()
         raise SystemExit(NOT_READ) from None
     except OSError as error:
@@ -328,7 +282,7 @@ def ended_by_streams() -> Iterator[None]:
 
 
 def discard_the_rest() -> None:
-    """Let what a stream cannot get rid of go nowhere, so that the interpreter does not fail on it when it ends."""
+    """Redirect a stream that cannot be flushed to the null device, so that the interpreter does not fail at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -339,57 +293,59 @@ def discard_the_rest() -> None:
 
 
 class Answers(NamedTuple):
-    """What answers Ctrl-C: ``end`` ends that, and ``heard`` is set once there was one."""
+    """The handler of Ctrl-C: ``end`` stops it, and ``interrupted`` is set after the first Ctrl-C."""
 
     end: Callable[[], None]
-    heard: threading.Event
+    interrupted: threading.Event
 
 
 @contextlib.contextmanager
 def answered_interrupts() -> Iterator[Answers]:
-    """Answer Ctrl-C in words at once, whatever the command is doing; in the main thread only.
+    """Confirm Ctrl-C at once, whatever the command is doing; in the main thread only.
 
-    Python hears of the signal between two of its own steps, which may take long to come. A thread of its own is told by
-    the system. The command has the last word.
+    Python handles the signal only between two bytecodes, and compiled code may run long in between; so a thread waits
+    on the wakeup file descriptor of the signal. Nothing is printed after ``end``.
     """
     if threading.current_thread() is not threading.main_thread():
         yield Answers(lambda: None, threading.Event())
         return
-    told, tell = socket.socketpair()
-    tell.setblocking(False)
-    over, heard, saying = threading.Event(), threading.Event(), threading.Lock()
-    watcher = threading.Thread(target=_answer, args=(told, over, heard, saying), daemon=True)
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+    over, interrupted, saying = threading.Event(), threading.Event(), threading.Lock()
+    watcher = threading.Thread(target=_answer, args=(receiver, over, interrupted, saying), daemon=True)
 
     def end_answers() -> None:
-        with saying:  # what has begun to be said is said first
+        with saying:  # a message that is being printed is completed first
             over.set()
 
-    before = signal.set_wakeup_fd(tell.fileno(), warn_on_full_buffer=False)
+    before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
     watcher.start()
     try:
-        yield Answers(end_answers, heard)
+        yield Answers(end_answers, interrupted)
     finally:
         over.set()
         signal.set_wakeup_fd(before)
-        tell.close()
+        sender.close()
         watcher.join()
-        told.close()
+        receiver.close()
 
 
-def _answer(told: socket.socket, over: threading.Event, heard: threading.Event, saying: threading.Lock) -> None:
-    """Answer the first Ctrl-C."""
-    while numbers := told.recv(1):
+def _answer(
+    receiver: socket.socket, over: threading.Event, interrupted: threading.Event, saying: threading.Lock
+) -> None:
+    """Confirm the first Ctrl-C."""
+    while numbers := receiver.recv(1):
         with saying:
             if signal.SIGINT in numbers:
-                heard.set()
+                interrupted.set()
             if signal.SIGINT in numbers and not over.is_set():
                 over.set()
                 say("Stopping ...")
 
 
-# Progress on stderr: what is being done, and for how long already.
+# Progress on stderr: seconds, and the current step.
 
-#: Seconds of work before the first word, and between two.
+#: Seconds before the first line, and between two lines.
 SILENCE = 3.0
 
 
@@ -400,9 +356,9 @@ def say_progress(now: Progress) -> None:
 
 @contextmanager
 def telling(silence: float = SILENCE) -> Iterator[Callable[[Progress], None]]:
-    """Give a listener whose last words are printed every few seconds if new, and else when the time has doubled.
+    """Yield a listener whose last step is printed every few seconds if it is new, or else when the time has doubled.
 
-    Short work says nothing. The end of work that knows its end is printed at once.
+    Short work prints nothing; the end of work with a known end is printed at once.
     """
     clock, done = Clock(None), threading.Event()
     last: list[Progress] = []
@@ -431,25 +387,23 @@ def telling(silence: float = SILENCE) -> Iterator[Callable[[Progress], None]]:
         watcher.join()
 
 
-# A file for each of many things, in a folder that is written whole or not at all.
+# One file per paper, in a folder that is written atomically.
 
-#: The list of what is in a folder: ``item,file``.
+#: The index of a folder: ``item,file``.
 INDEX = "index.csv"
-#: Characters of a name that are kept; file systems end names at 255 bytes.
+#: Maximum characters of a label in a file name; file systems allow 255 bytes.
 LONGEST = 40
-#: What pages written here have among their first bytes.
+#: Pages of this program contain the mark in their first bytes.
 _MARK, _LOOKED_AT = b'<meta name="generator" content="reviewgraph', 1 << 12
-#: What file names do not hold here: all but letters, digits, points, dashes and low lines.
+#: Characters that are replaced in file names: all but letters, digits, dots, hyphens and underscores.
 _UNFIT = re.compile(r"[^\w.-]+")
-#: Names that Windows keeps for devices, whatever stands behind a point.
+#: Device names of Windows, with any extension.
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
 def file_names(labels: Iterable[Label], ending: str) -> dict[Label, str]:
-    """Return a file name for each label that is safe everywhere, and unlike all others where case does not count.
+    """Return a portable file name for each label, unique without regard to case.
 
-    Examples
-    --------
     >>> file_names(["../p1", "P1", "p1", "?", "con"], ".html")
     {'../p1': 'p1.html', '?': 'paper.html', 'P1': 'P1-2.html', 'con': 'paper-con.html', 'p1': 'p1-3.html'}
     """
@@ -475,14 +429,7 @@ def _fit(text: str) -> str:
 
 
 def expect_folder(path: str) -> None:
-    """Refuse a folder that cannot be written, or that holds anything that was not written here.
-
-    Raises
-    ------
-    InputError
-        If it is a file, its folder does not exist or cannot be written to, or it holds anything but sheets that its
-        index lists.
-    """
+    """Refuse a folder that cannot be written, or that contains other files than an earlier run wrote."""
     target = os.path.realpath(path)
     parent = os.path.dirname(target)
     if os.path.exists(target) and not os.path.isdir(target):
@@ -492,7 +439,7 @@ def expect_folder(path: str) -> None:
     elif not os.access(parent, os.W_OK):
         why = "permission denied"
     elif os.path.isdir(target) and (other := sorted(set(os.listdir(target)) - _written(target))):
-        why = f"it holds {other[0]!r}, which is no sheet that its {INDEX} lists"
+        why = f"it contains {other[0]!r}, which is not a page listed in its {INDEX}"
     else:
         return
     message = f"sheet: {why}; name a new or an empty folder"
@@ -500,7 +447,7 @@ def expect_folder(path: str) -> None:
 
 
 def _written(folder: str) -> set[str]:
-    """Return the files of a folder that an earlier run wrote: pages of ours that its index lists, and the index."""
+    """Return the files of a folder that an earlier run wrote: pages listed in its index, and the index."""
     try:
         with open(os.path.join(folder, INDEX), encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file)
@@ -519,15 +466,7 @@ def _is_page(path: str) -> bool:
 
 
 def write_folder(path: str, names: dict[Any, str], texts: Iterable[tuple[Label, str]]) -> None:
-    """Write a file for each label and the index of all, whole or not at all.
-
-    The files go to a new folder beside it, which then takes the name; what an earlier run wrote there goes.
-
-    Raises
-    ------
-    InputError
-        As :func:`expect_folder`, or if something cannot be written; what stood there before is still there.
-    """
+    """Write a file for each label and the index atomically: to a draft folder, which then replaces the old one."""
     expect_folder(path)
     target = os.path.realpath(path)
     draft, before = draft_beside(target), draft_beside(target)
@@ -551,7 +490,7 @@ def write_folder(path: str, names: dict[Any, str], texts: Iterable[tuple[Label, 
 
 
 def _remove(folder: str) -> None:
-    """Remove what an earlier run wrote; what came into the folder since we looked stays, and the folder with it."""
+    """Remove the files of an earlier run; a folder with files added since then stays."""
     with contextlib.suppress(OSError):
         for name in sorted(_written(folder), key=lambda name: name == INDEX):
             os.unlink(os.path.join(folder, name))

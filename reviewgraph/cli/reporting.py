@@ -1,4 +1,4 @@
-"""``--html FILE`` and ``--anonymous``: the result as a page that works offline, with codes for names where asked."""
+"""``--html FILE`` and ``--anonymous``: the result as a page that works offline, with codes for names on request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import csv_text, unguarded, write_whole
 from reviewgraph.cli.command import option
-from reviewgraph.cli.options import given_files
+from reviewgraph.cli.options import given_files, with_options
 from reviewgraph.cli.output import Refusal, expect_writable, say, writable
 
 if TYPE_CHECKING:
@@ -33,15 +33,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Reporting:
-    """Where a report goes, and whether names become codes in it.
-
-    Parameters
-    ----------
-    path
-        The file; None where no report was asked for.
-    anonymous
-        Whether codes stand for names, with the key in :attr:`key_path`.
-    """
+    """The file of a report, None without one, and whether codes replace names in it."""
 
     path: str | None
     anonymous: bool
@@ -52,22 +44,7 @@ class Reporting:
         return f"{self.path}.key.csv"
 
     def write(self, result: Result, reviews: Reviews, compose: Callable[[Result, Codes | None], Document]) -> None:
-        """Write the report of a result, where one was asked for.
-
-        Parameters
-        ----------
-        result
-            The result.
-        reviews
-            A table that holds all reviewers and papers the result names.
-        compose
-            Makes the document of a result, and takes the codes if names in it are replaced.
-
-        Raises
-        ------
-        InputError
-            If a file cannot be written, or the key that is there already is none.
-        """
+        """Write the report that ``compose`` makes of a result, if requested; ``reviews`` has all its labels."""
         if self.path is None:
             return
         from reviewgraph._base.provenance import line_of
@@ -78,25 +55,19 @@ class Reporting:
             codes = Codes(reviews.reviewers, reviews.items, read_key(self.key_path))
             result = codes.applied(result)
             write_whole(self.key_path, csv_text(codes.key(reviews.titles)), private=True)
-            say(f"{self.key_path}: the key to the codes; keep it, and do not pass it on")
+            say(f"{self.key_path}: the key to the codes; keep it private")
         write_whole(self.path, html(replace(compose(result, codes), files=line_of(given_files()))))
 
 
 def read_key(path: str) -> Mapping[tuple[str, str], str]:
-    """Return the codes of a key that is there already, so that the reports of a conference agree.
-
-    Raises
-    ------
-    InputError
-        If what is there is no key, or cannot be read.
-    """
+    """Return the codes of an existing key, so that the reports of a conference agree."""
     if not os.path.exists(path):
         return {}
     found: list[dict[str | Any, Any]] | None = None
     try:
         with open(path, encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file)
-            # A file that was not written here is not written over, even where it has some columns of a key.
+            # A file with other columns is not overwritten.
             found = list(rows) if tuple(rows.fieldnames or ()) == COLUMNS else None
     except (UnicodeDecodeError, csv.Error):
         pass
@@ -106,7 +77,7 @@ def read_key(path: str) -> Mapping[tuple[str, str], str]:
     if found is None or not all(map(_is_of_a_key, found)):
         message = f"{path}: expected a key with the columns {', '.join(COLUMNS)}, found none; move the file away"
         raise InputError(message)
-    # Labels come back as they were: one that begins like a formula stands there behind an apostrophe.
+    # Labels that begin like a formula have an apostrophe in the file.
     return {(row["kind"], unguarded(row["label"])): row["code"] for row in found}
 
 
@@ -117,7 +88,7 @@ def _is_of_a_key(row: Mapping[str | Any, Any]) -> bool:
 
 
 def load_igraph() -> None:
-    """Load igraph without Matplotlib: a command draws its maps itself, and that would take longer than a check."""
+    """Import igraph without Matplotlib, which maps do not use, and whose import takes longer than a check."""
     if not {"igraph", "matplotlib"} & set(sys.modules):
         with _missing("matplotlib"):
             import igraph  # noqa: F401
@@ -125,7 +96,7 @@ def load_igraph() -> None:
 
 @contextmanager
 def _missing(name: str) -> Iterator[None]:
-    """Let a module be found nowhere for a while."""
+    """Hide a module from imports."""
     sys.modules[name] = None  # type: ignore[assignment]
     try:
         yield
@@ -134,16 +105,7 @@ def _missing(name: str) -> Iterator[None]:
 
 
 def report_options(command: Decorated) -> Decorated:
-    """Add the options to a command, and call it with ``reporting``.
-
-    >>> import click
-    >>> @click.command()
-    ... @report_options
-    ... def show(reporting):
-    ...     click.echo(reporting.path)
-    >>> sorted(parameter.name for parameter in show.params)
-    ['anonymous', 'html']
-    """
+    """Add the options to a command, and call it with ``reporting``."""
 
     @functools.wraps(command)
     def with_report(*args: Any, html: str | None, anonymous: bool, **others: Any) -> Any:
@@ -155,10 +117,7 @@ def report_options(command: Decorated) -> Decorated:
             expect_writable(reporting.key_path)
         return command(*args, reporting=reporting, **others)
 
-    decorated: Any = with_report
-    for each in (_ANONYMOUS, _HTML):
-        decorated = each(decorated)
-    return decorated  # type: ignore[no-any-return]
+    return with_options(_HTML, _ANONYMOUS)(with_report)  # type: ignore[no-any-return]
 
 
 _HTML = option(
@@ -166,11 +125,11 @@ _HTML = option(
     "--html",
     callback=writable,
     metavar="FILE",
-    help="Write a report with pictures and tables to look at in a browser: one file, which works offline.",
+    help="Write a report with plots and tables for a browser: one file, which works offline.",
 )
 _ANONYMOUS = option(
     "Result",
     "--anonymous",
     is_flag=True,
-    help="In the report, codes stand for reviewers and papers, and no titles; FILE.key.csv keeps the key.",
+    help="In the report, replace reviewers and papers by codes, and omit titles; FILE.key.csv contains the key.",
 )

@@ -1,4 +1,4 @@
-"""``reviewgraph verify``: does an answer hold, looked at by code that did not make it?"""
+"""``reviewgraph verify``: check a result with independent code, then by running its command again."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from reviewgraph.verify.graphs import Pair
 
 
-#: Reasons that are listed before the rest is only counted.
+#: Maximum number of reasons listed.
 LISTED = 10
 #: Exit status of each outcome.
 STATUS = {"holds": 0, "refuted": 1, "not_refuted": 4}
@@ -53,12 +53,15 @@ WORDS = {"holds": "holds", "refuted": "refuted", "not_refuted": "not refuted"}
 
 
 @click.command(
-    # What stands behind ANSWER is for the command that made it.
+    # The words after ANSWER are arguments of the command that made it.
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     options_metavar="",
     epilog=examples(
-        ("Is it a plan, and are its bounds true?", "verify plan.json reviews.csv --conflicts conflicts.csv --spare 1"),
-        ("The file that was written:", "verify groups.csv reviews.csv"),
+        (
+            "Is the plan valid, and are its bounds true?",
+            "verify plan.json reviews.csv --conflicts conflicts.csv --spare 1",
+        ),
+        ("The file written with -o:", "verify groups.csv reviews.csv"),
         ("As one JSON object:", "verify check.json reviews.csv --json"),
     ),
 )
@@ -66,12 +69,12 @@ WORDS = {"holds": "holds", "refuted": "refuted", "not_refuted": "not refuted"}
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="REVIEWS... [OPTIONS]")
 @click.pass_context
 def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
-    """Verify ANSWER: what check, plan, assign or calibrate printed with --json, or the CSV it wrote with -o.
+    """Verify ANSWER: the output of check, plan, assign or calibrate with --json, or the CSV it wrote with -o.
 
-    REVIEWS and OPTIONS are those of the command that made it, word for word; what it wrote is not written again. Plain
-    code of its own looks at the answer, says what it checked and what it took on trust; then the command is asked again
-    for sentences and other figures. Exit status 0: it holds; 1: it is refuted, with the first reasons; 4: it is not
-    refuted, but what it rests on was taken on trust.
+    REVIEWS and OPTIONS are those of the command that made it, word for word; its files are not written again. Simple,
+    independent code checks the answer, and lists what it checked and what it assumed; then the command is run again
+    to compare sentences and other figures. Exit status 0: it holds; 1: it is refuted, with the first reasons; 4: it
+    is not refuted, but a claim that it depends on could not be checked.
     """
     answer, command = _made_by(path)
     with _as_asked(path, command, answer.command, list(words), ctx.parent) as made:
@@ -87,7 +90,7 @@ def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
 
 @refusing
 def _made_by(path: str) -> tuple[Answer, click.Command]:
-    """Read an answer; returns the command that made it, too."""
+    """Read an answer, and load the command that made it."""
     from reviewgraph.cli import main
     from reviewgraph.verify.answers import read_answer
 
@@ -102,7 +105,7 @@ def _made_by(path: str) -> tuple[Answer, click.Command]:
 def _as_asked(
     path: str, command: click.Command, name: str, words: list[str], parent: click.Context | None
 ) -> click.Context:
-    """Read the words that follow ANSWER as the command that made it does."""
+    """Parse the words after ANSWER as the command that made it does."""
     try:
         return command.make_context(name, words, parent=parent)
     except click.UsageError as error:
@@ -117,45 +120,43 @@ def _findings(made: click.Context, answer: Answer) -> Findings:
     verifier = VERIFIERS[answer.command]
     findings = verifier.run(made, answer)
     asks = findings.outcome == HOLDS and not answer.is_table
-    told = asks and compare_again(findings, answer, asked_again(made))
-    verify_files(findings, answer, [file.to_dict() for file in given_files()], given_words(made))
-    if told:
+    compared = asks and compare_again(findings, answer, asked_again(made))
+    values = (value if isinstance(value, tuple) else (value,) for value in made.params.values())
+    words = [str(word) for listed in values for word in listed]
+    verify_files(findings, answer, [file.to_dict() for file in given_files()], words)
+    if compared:
         return findings
     if answer.unseen:
-        findings.trust(f"not looked at: {', '.join(answer.unseen)}")
-    for option in left_aside(made, verifier.heeded):
-        findings.trust(f"{option}: what it asks for is not looked at")
+        findings.trust(f"not checked: {', '.join(answer.unseen)}")
+    for option in made.command.params:
+        if is_given(made, option.name or "") and option.name not in verifier.heeded | TELLING:
+            findings.trust(f"{option.opts[0]}: its effect is not checked")
     return findings
 
 
 def _page(path: str, findings: Findings) -> str:
-    """Return what was found, the verdict first."""
+    """Return the page: the verdict, then the unchecked, checked and assumed claims."""
     more = len(findings.wrong) - LISTED
     lines = [f"{path}: {WORDS[findings.outcome]}.", *(f"  {reason}" for reason in findings.wrong[:LISTED])]
     lines += [f"  ... and {more} more"] if more > 0 else []
-    beside = [words for words in findings.trusted if words not in findings.undecided]
-    told = {
-        "Not looked at, and the answer rests on it:": findings.undecided,
+    assumed = [words for words in findings.trusted if words not in findings.undecided]
+    parts = {
+        "Not checked, but the answer depends on it:": findings.undecided,
         "Checked:": findings.checked,
-        "Taken on trust:": beside,
+        "Not checked:": assumed,
     }
-    for heading, said in told.items():
-        lines += ["", heading, *(f"  {words}" for words in said)] if said else []
+    for heading, claims in parts.items():
+        lines += ["", heading, *(f"  {claim}" for claim in claims)] if claims else []
     return "\n".join(lines)
 
 
-# What a command prints when it is asked again: for what no other code tells, its sentences and figures of a model.
+# The output of the command run again, for sentences and for figures of a model, which no independent code computes.
 
 
 def asked_again(made: click.Context) -> Answer | None:
-    """Return what a command prints with ``--json`` to the same words; None where it ends without an answer.
+    """Return what the command prints with ``--json`` for the same arguments; None if it ends without an answer.
 
-    What it writes is written into a folder that goes again, but for reports, which are not made; nothing is shown.
-
-    Parameters
-    ----------
-    made
-        The context of the command, with what it was asked; left as it was.
+    Its files go to a temporary folder, reports are not written, nothing is shown, and ``made`` stays unchanged.
     """
     before = dict(made.params)
     files = {option.name or "" for option in made.command.params if option.callback is writable}
@@ -169,18 +170,18 @@ def asked_again(made: click.Context) -> Answer | None:
             with redirect_stdout(printed), redirect_stderr(io.StringIO()), suppress(click.exceptions.Exit):
                 made.command.invoke(made)
         printed.seek(0)
-        return from_json("the answer asked for again", printed.read())
+        return from_json("the repeated answer", printed.read())
     except (click.ClickException, InputError):
         return None
     finally:
         made.params.update(before)
 
 
-# What the options of a command name, read as plain Python for :mod:`reviewgraph.verify`.
+# Options and files of each command as plain Python, for :mod:`reviewgraph.verify`.
 
-#: Parameters that say how tables are read.
+#: Parameters for reading tables.
 TABLE = {"paths", "columns", "format", "items", "scale", "lower_is_better", "duplicates", "merge"}
-#: Parameters that change how an answer is found, written or told, and not whether it holds.
+#: Parameters that change the search or the output, but not whether an answer holds.
 TELLING = {
     *("output", "to", "label", "invitation", "reporting", "html", "anonymous", "as_json", "seed", "time_limit"),
     *("best_effort", "conference"),
@@ -188,22 +189,10 @@ TELLING = {
 
 
 class Verifier(NamedTuple):
-    """What verifies the answers of a command, and the parameters of the command that it heeds."""
+    """The verifier of the answers of a command, and the parameters that it takes into account."""
 
     run: Callable[[click.Context, Answer], Findings]
     heeded: frozenset[str]
-
-
-def left_aside(made: click.Context, heeded: frozenset[str]) -> list[str]:
-    """Return the options that were given and that say something which is not looked at."""
-    given = [option for option in made.command.params if is_given(made, option.name or "")]
-    return [option.opts[0] for option in given if option.name not in heeded | TELLING]
-
-
-def given_words(made: click.Context) -> list[str]:
-    """Return what was given to arguments and options, as texts."""
-    listed = (value if isinstance(value, tuple) else (value,) for value in made.params.values())
-    return [str(word) for words in listed for word in words]
 
 
 def _read(params: Mapping[str, Any]) -> Reviews:
@@ -240,14 +229,14 @@ def _check(made: click.Context, answer: Answer) -> Findings:
 
 
 def _left(params: Mapping[str, Any]) -> tuple[Reviews, Reviews, Gone | None]:
-    """Return the reviews, those that are left without people who are gone, and who they are."""
+    """Return all reviews, those without reviewers who are gone, and these reviewers."""
     reviews = _read(params)
     gone = read_gone_and_late(reviews, params["gone"], params["gone_after"])
     return reviews, reviews if gone is None else without_gone(reviews, gone), gone
 
 
 def _limits(given: Any, names: tuple[str, ...]) -> dict[str, int] | None:
-    """Return a limit by name, of those who have one; None where none was asked for."""
+    """Return a limit by name; None without limits."""
     if given is None or isinstance(given, int):
         return None if given is None else dict.fromkeys(names, given)
     return {str(label): limit for label, limit in given.items() if limit is not None}
@@ -255,25 +244,21 @@ def _limits(given: Any, names: tuple[str, ...]) -> dict[str, int] | None:
 
 def _plan(made: click.Context, answer: Answer) -> Findings:
     params = made.params
-    levels = [name for name in params["goals"] if name in _targets(made)]
+    kind = next(option.type for option in made.command.params if option.name == "target")
+    levels = [name for name in params["goals"] if isinstance(kind, click.Choice) and name in kind.choices]
     target = levels[0] if levels and not _named(made, "target") else params["target"]
     asked = bool(levels) or _named(made, "target")
     return verify_plan(answer, _rules(params), target, named=asked)
 
 
-def _targets(made: click.Context) -> list[str]:
-    kind = next(option.type for option in made.command.params if option.name == "target")
-    return list(kind.choices) if isinstance(kind, click.Choice) else []
-
-
 def _rules(params: Mapping[str, Any]) -> PlainRules:
-    """Read what a plan was to respect."""
+    """Read the rules of a plan."""
     reviews, left, gone = _left(params)
     capacity = read_side(side.read_capacity, params["capacity"]) if params["capacity"] else None
     willing = read_side(side.read_chosen, params["willing"], "willing") if params["willing"] else None
     lost = set(map(str, gone.reviewers)) if gone else set()
     new = [label for label in (*(capacity or ()), *(willing or ())) if str(label) not in lost]
-    # Who has no review left keeps a place among the codes; whoever is not of the committee is not asked either.
+    # Reviewers without remaining reviews keep their codes; like those outside the committee they are not invited.
     away = [label for label in reviews.reviewers if label not in left.reviewer_code]
     table = table_of(left.with_labels([*away, *new]))
     least = params["spare"] if params["spare"] is not None or capacity is None else 0
@@ -297,10 +282,7 @@ def _rules(params: Mapping[str, Any]) -> PlainRules:
 
 
 def _people(params: Mapping[str, Any], reviewers: tuple[str, ...]) -> tuple[PanelRule, ...]:
-    """Read the rules on who reviews a paper together, and those that ``--institutions`` and ``--senior`` are short for.
-
-    They are about the values that reviewers have in all files together.
-    """
+    """Read the rules on reviewers of one paper, including ``--institutions`` and ``--senior``."""
     rules = list(_panels(params, reviewers, params["reviewers"]))
     if params["institutions"]:
         known = read_side(side.read_institutions, params["institutions"])
@@ -313,7 +295,7 @@ def _people(params: Mapping[str, Any], reviewers: tuple[str, ...]) -> tuple[Pane
 
 
 def _prices(params: Mapping[str, Any], reviewers: tuple[str, ...], items: tuple[str, ...]) -> dict[str, Any]:
-    """Read costs or affinities, of pairs that there are; the highest affinity is 0 at least."""
+    """Read costs or affinities of existing pairs; the highest affinity is at least 0."""
     if params["cost"]:
         return {"value": numbers_in(read_side(side.read_cost, params["cost"]))}
     if not params["affinity"]:
@@ -338,7 +320,8 @@ def _assign(made: click.Context, answer: Answer) -> Findings:
     affinity, conflicts, any_pair = _affinities(params, demand, loads)
     if params["conflicts"]:
         conflicts += pairs_in(read_side(side.read_conflicts, params["conflicts"]))
-    first = frozenset(_first_phase(params["phase_one"]))
+    phase_one, read = params["phase_one"], partial(read_reviews, duplicates="last")
+    first = frozenset(table_of(read_side(read, phase_one)).score if phase_one else ())
     fixed = dict.fromkeys(_pairs_of(side.read_assigned, params["fixed"]))
     market = Market(
         demand,
@@ -346,7 +329,7 @@ def _assign(made: click.Context, answer: Answer) -> Findings:
         affinity,
         any_pair,
         frozenset(conflicts),
-        # What is fixed and was reviewed in the first phase is there already.
+        # Fixed pairs that were reviewed in the first phase exist already.
         tuple(pair for pair in fixed if pair not in first),
         first,
         params["target"],
@@ -370,14 +353,10 @@ def _pairs_of(read: Callable[..., Columns], path: str | None) -> list[Pair]:
     return pairs_in(read_side(read, path)) if path else []
 
 
-def _first_phase(path: str | None) -> list[Pair]:
-    return list(table_of(read_side(partial(read_reviews, duplicates="last"), path)).score) if path else []
-
-
 def _affinities(
     params: Mapping[str, Any], demand: Mapping[str, int], loads: Mapping[str, Any]
 ) -> tuple[dict[Pair, float], list[Pair], bool]:
-    """Add up affinities and bids; returns pairs whose bid is a conflict, and whether any pair may be, too."""
+    """Return the sum of affinities and bids, pairs whose bid is a conflict, and whether all pairs are allowed."""
     any_pair = params["allow_unscored"] or not params["affinity"]
     total: dict[Pair, float] = {}
     wanted: dict[Pair, float] = {}
@@ -390,7 +369,7 @@ def _affinities(
         barred += pairs_in(bids.conflicts)
         for pair, value in numbers_in(bids.table).items():
             wanted[pair] = wanted.get(pair, 0.0) + weight * value
-    # Who wants a paper may get it; "no" does not make a pair possible.
+    # A positive bid allows a pair, another one does not.
     for pair, value in wanted.items():
         if any_pair or value > 0 or pair in total:
             total[pair] = total.get(pair, 0.0) + value
@@ -399,7 +378,7 @@ def _affinities(
 
 
 def _weighed(given: str) -> tuple[str, float]:
-    """Part FILE=WEIGHT, where no file has the whole name."""
+    """Split FILE=WEIGHT, unless a file has the whole name."""
     path, sign, weight = given.rpartition("=")
     if not sign or Path(given).exists():
         return given, 1.0
@@ -411,7 +390,7 @@ def _weighed(given: str) -> tuple[str, float]:
 
 
 def _panels(params: Mapping[str, Any], reviewers: Iterable[str], path: str | None) -> tuple[PanelRule, ...]:
-    """Read the rules on panels, and the attributes that they are about: of the reviewers file, and of their own."""
+    """Read the rules on panels, and their attributes from the reviewers file and from ``--attributes``."""
     files = [file for file in (path, params["attributes"]) if file]
     told = [{str(who): own for who, own in read_side(side.read_attributes, file).items()} for file in files]
     attributes = {
@@ -426,7 +405,7 @@ def _calibrate(made: click.Context, answer: Answer) -> Findings:
     table = table_of(_read(params))
     of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope", "ties"))
     share = params["select"]
-    # The class that the answer names holds where no option names one.
+    # Without an option the class is that of the answer.
     said = answer.found.get("hypothesis")
     option = next(option for option in made.command.params if option.name == "hypothesis")
     known = option.to_info_dict()["type"]["choices"]
@@ -457,60 +436,25 @@ def _known(path: str | None) -> dict[str, float]:
     return {str(item): value for item, value in found.items()}
 
 
-PLAN = {
-    "target",
-    "goals",
-    "use_scores",
-    "conflicts",
-    "capacity",
-    "spare",
-    "fixed",
-    "cost",
-    "gone",
-    "gone_after",
-    "affinity",
-}
+GONE = {"gone", "gone_after"}
+PLAN = {"target", "goals", "use_scores", "conflicts", "capacity", "spare", "fixed", "cost", "affinity"} | GONE
 PEOPLE = {"min_affinity", "institutions", "senior", "willing", "min_reviews", "max_per_item", "max_reviews"}
 RULES = {"reviewers", "attributes", "at_most", "at_least"}
 
 ASSIGN = {"items_file", "reviewers_file", "columns", "affinity", "bids", "min_affinity", "previous", "allow_unscored"}
-MARKET = {
-    "conflicts",
-    "fixed",
-    "attributes",
-    "at_most",
-    "at_least",
-    "reward",
-    "demand",
-    "load",
-    "min_load",
-    "phase_one",
-}
+MARKET = {"conflicts", "fixed", "reward", "demand", "load", "min_load", "phase_one"} | (RULES - {"reviewers"})
 AIM = {"target", "survive", "floor", "floor_best", "conditioning", "fair"}
+CHECK = {"stream", "require", "use_scores", "fragile", "conflicts", "reviewers", "load", "demand"}
 CALIBRATE = {"method", "hypothesis", "by_reviewer", "max_slope", "ties", "references", "weights"}
 CHOOSE = {"select", "error_rate", "by_group_average", "on_scale_of", "lottery", "seed", "explain"}
-#: Options on which the most affinity without a level depends beside demands, loads and pairs.
+#: Further options on which the maximum affinity without a level depends.
 BEYOND = ("authors", "max_probability", "perturbation", "design")
 
-#: By the command whose answer it is.
+#: By command.
 VERIFIERS = {
     "check": Verifier(
         _check,
-        frozenset(
-            TABLE
-            | {
-                "stream",
-                "require",
-                "use_scores",
-                "fragile",
-                "gone",
-                "gone_after",
-                "conflicts",
-                "reviewers",
-                "load",
-                "demand",
-            }
-        ),
+        frozenset(TABLE | GONE | CHECK),
     ),
     "assign": Verifier(_assign, frozenset(ASSIGN | MARKET | AIM)),
     "calibrate": Verifier(_calibrate, frozenset(TABLE | CALIBRATE | CHOOSE)),

@@ -110,7 +110,7 @@ def test_an_earlier_run_is_written_over_and_nothing_else() -> None:
     Path("empty/mine.txt").write_text("keep")
     done = run("--sheet", "empty")
     assert done.exit_code == 2
-    assert "--sheet empty: it holds 'mine.txt', which is no sheet that its index.csv lists" in done.stderr
+    assert "--sheet empty: it contains 'mine.txt', which is not a page listed in its index.csv" in done.stderr
     assert {path.name for path in Path("empty").iterdir()} == {"index.csv", "Label-3-Xw.html", "mine.txt"}
 
 
@@ -123,7 +123,7 @@ def test_an_index_that_lists_what_is_no_sheet_lets_nothing_be_deleted(name: str,
     before = {path.name for path in Path("out").iterdir()}
     done = run("--sheet", "out")
     assert done.exit_code == 2
-    assert "which is no sheet that its index.csv lists" in done.stderr
+    assert "which is not a page listed in its index.csv" in done.stderr
     assert {path.name for path in Path("out").iterdir()} == before
 
 

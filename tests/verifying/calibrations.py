@@ -190,7 +190,7 @@ def main() -> None:
             if told.exit_code == 4:
                 lines = [line.strip() for line in told.output.splitlines()]
                 why[
-                    f"{case.answer['method']}: {lines[lines.index('Not looked at, and the answer rests on it:') + 1]}"
+                    f"{case.answer['method']}: {lines[lines.index('Not checked, but the answer depends on it:') + 1]}"
                 ] += 1
             elif told.exit_code:
                 print("REFUSED", number, case.words, told.output[:800], repr(told.exception), flush=True)

@@ -332,7 +332,7 @@ def test_the_command_compares_all_methods_with_the_average(tmp_path: Path) -> No
 def test_a_quick_look_speaks_of_no_figures_of_the_paper_and_says_how_to_keep_it() -> None:
     page = CliRunner().invoke(reproduce, ["table1", "--trials", "1", "--papers", "40"]).stdout
     assert "paper" not in page.replace("--papers", "")
-    offer = "Next: reviewgraph reproduce table1 --trials 1 --papers 40 -o results\n  (to keep tables and pictures)"
+    offer = "Next: reviewgraph reproduce table1 --trials 1 --papers 40 -o results\n  (to write tables and plots)"
     assert page.rstrip().endswith(offer)
 
 

@@ -56,9 +56,9 @@ def test_scores_are_made_up_for_an_assignment_without_those_who_are_gone() -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("linear --assignment assigned.csv", "--assignment does not go with linear"),
-        ("conference --noise 1", "--noise does not go with conference"),
-        ("realistic --gone assigned.csv", "--gone goes with --assignment"),
+        ("linear --assignment assigned.csv", "--assignment cannot be combined with linear"),
+        ("conference --noise 1", "--noise cannot be combined with conference"),
+        ("realistic --gone assigned.csv", "--gone: expected --assignment FILE with it"),
     ],
 )
 def test_what_does_not_go_together_is_refused(words: str, message: str) -> None:

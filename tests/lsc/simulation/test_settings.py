@@ -168,7 +168,7 @@ def test_the_command_writes_both_files_or_none(tmp_path: Path) -> None:
     (tmp_path / "truth.csv").mkdir()
     run = CliRunner().invoke(command, ["linear", "--papers", "10", "--reviewers", "5", "-o", str(tmp_path)])
     assert run.exit_code == 2
-    assert "truth.csv: is there already" in run.output
+    assert "truth.csv: exists with other content" in run.output
     assert [path.name for path in tmp_path.iterdir()] == ["truth.csv"]
     (tmp_path / "file").write_text("")
     assert CliRunner().invoke(command, ["linear", "-o", str(tmp_path / "file")]).exit_code == 2
@@ -177,7 +177,7 @@ def test_the_command_writes_both_files_or_none(tmp_path: Path) -> None:
 def test_the_command_refuses_what_does_not_go_together(tmp_path: Path) -> None:
     run = CliRunner().invoke(command, ["realistic", "--load", "4", "-o", str(tmp_path)])
     assert run.exit_code == 2
-    assert "--load does not go with realistic" in run.output
+    assert "--load cannot be combined with realistic" in run.output
     run = CliRunner().invoke(command, ["linear", "--papers", "4", "--load", "9", "-o", str(tmp_path)])
     assert run.exit_code == 2
     assert list(tmp_path.iterdir()) == []

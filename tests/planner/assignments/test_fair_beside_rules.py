@@ -147,7 +147,7 @@ def test_alternates_break_no_rule_and_nobody_better_is_passed_over(market, targe
 
 @pytest.mark.parametrize("beside", [{"previous": [(0, 0)]}, {"min_affinity": 0.5}])
 def test_fairness_and_other_things_cannot_both_come_first(beside):
-    with pytest.raises(InputError, match=f"{next(iter(beside))}: expected no fair beside it, found one"):
+    with pytest.raises(InputError, match=f"{next(iter(beside))}: expected no fair with it, found one"):
         assign(np.ones((4, 4)), demand=2, load=2, fair="leximin", **beside)
 
 

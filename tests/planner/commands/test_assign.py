@@ -181,7 +181,7 @@ def test_authors_hold_and_the_page_says_so(folder):
     (folder / "authors.csv").write_text("item,author\n" + rows + "p0,r1;nobody\n")
     result = run("--affinity", "affinity.csv", "--authors", "authors.csv", "--json")
     assert result.exit_code == 0
-    assert "authors.csv: 1 of 11 authors are no reviewers; fine if they do not review" in result.stderr
+    assert "authors.csv: 1 of 11 authors are not reviewers; if some of them review, check the spelling" in result.stderr
     report = json.loads(result.stdout)
     wrote = {(f"r{i % 10}", f"p{i}") for i in range(12)} | {("r1", "p0")}
     assert not wrote & {(review["reviewer"], review["item"]) for review in report["reviews"]}

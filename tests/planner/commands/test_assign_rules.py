@@ -42,14 +42,14 @@ def panels(result):
 def test_a_column_is_no_rule_until_it_is_asked_for():
     result = run("--json")
     assert (
-        "people.csv: no rule is about the columns institution and senior; to ask for one: "
+        "people.csv: no rule uses the columns institution and senior; to add one: "
         "--at-most institution=1 --at-least senior=1" in result.stderr
     )
     assert json.loads(result.stdout)["rules"] == []
     homes = dict(zip((f"r{j}" for j in range(6)), "XXYYZZ", strict=True))
     assert any(len({homes[r] for r in panel}) < 3 for panel in panels(result))
     asked = run("--json", "--at-most", "institution=1")
-    assert "no rule is about the column senior; to ask for one: --at-least senior=1" in asked.stderr
+    assert "no rule uses the column senior; to add one: --at-least senior=1" in asked.stderr
     assert all(len({homes[r] for r in panel}) == 3 for panel in panels(asked))
 
 
@@ -80,10 +80,10 @@ def test_a_file_of_attributes_adds_columns(folder):
         ("--at-most homes=1", "--at-most homes=1: expected a known attribute, found 'homes'."),
         ("--at-most regions=1", "found 'regions'; did you mean 'region'? Known: "),
         ("--at-least region:Asien=1", "expected a known value of region, found 'Asien'; did you mean 'Asia'?"),
-        ("--at-least senior:yes=1", "expected no value of senior, which is a matter of yes or no"),
+        ("--at-least senior:yes=1", "expected no value of senior, which is only yes or no"),
         ("--at-most senior", "--at-most senior: expected A=N, as in institution=1"),
-        ("--at-least senior=-1", "--at-least senior=-1: expected a whole number behind =, found '-1'"),
-        ("--reward region=much", "--reward region=much: expected a number behind =, found 'much'"),
+        ("--at-least senior=-1", "--at-least senior=-1: expected a whole number after =, found '-1'"),
+        ("--reward region=much", "--reward region=much: expected a number after =, found 'much'"),
         ("--reward region=-1", "--reward region=-1: expected a finite amount of affinity, 0 or more"),
     ],
 )

@@ -186,7 +186,7 @@ def test_who_is_not_of_the_committee_is_asked_only_by_name_and_for_external_revi
     words = ["plan", str(place / "api-reviews.json"), "--items", str(place / "labconf-data.csv"), "--min-reviews", "3"]
     told = run(*words, "-o", "upload.csv")
     assert told.exit_code == 0, told.output
-    assert "reviewers are not of the committee and not asked; --willing FILE asks" in told.stderr
+    assert "reviewers are not on the committee and not invited; --willing FILE invites" in told.stderr
     rows = list(csv.DictReader(Path("upload.csv").read_text("utf-8").splitlines()))
     assert {row["reviewtype"] for row in rows} == {"primary"}
     assert not any(row["email"].startswith("ext") for row in rows)

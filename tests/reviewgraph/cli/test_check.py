@@ -171,7 +171,7 @@ def test_a_plan_is_checked_with_its_reviews(folder: Path) -> None:
     first, verdict, *_ = result.stdout.splitlines()
     assert first == "4 of 5 reviews are in; every paper has one or more."
     assert verdict.startswith("If all 5 reviews arrive: All 3 papers are comparable for certain")
-    assert "  (once the missing review is in; if some will not come, check --gone FILE)" in result.stdout
+    assert "  (once the missing review is in; if some will not arrive, check --gone FILE)" in result.stdout
 
 
 def test_demo_writes_its_table_and_never_over_another(folder: Path) -> None:

@@ -112,7 +112,8 @@ def test_a_command_alone_does_what_it_does_with_all_options() -> None:
 def test_a_file_that_is_found_is_said_in_one_line_and_can_be_left_aside() -> None:
     found = run("check", CONFERENCE)
     assert found.stderr.splitlines()[0] == (
-        "conference.toml gives items, reviewers, conflicts, demand, load, reviews (--conference none: without it)"
+        "Options from conference.toml: items, reviewers, conflicts, demand, load, reviews "
+        "(--conference none ignores it)"
     )
     assert "Read conference.toml: items, reviewers, conflicts, demand, load, reviews; reviews.csv: 7" in " ".join(
         found.stdout.split()
@@ -259,9 +260,9 @@ BAD = {
     "[rules]\ndemand = -3": ("line 2: [rules] demand: -3 is not in the range x>=0.",),
     "[rules]\nconflicts = 3": ("expected the name of a file, a text, found 3",),
     "[rules]\nconflicts = ['a.csv']": ("expected the name of a file, a text, found the list ['a.csv']",),
-    "[rules]\nconflicts = 'no.csv'": ("line 2: [rules] conflicts: expected a file, found none of the name no.csv;",),
+    "[rules]\nconflicts = 'no.csv'": ("line 2: [rules] conflicts: expected a file, found none named no.csv;",),
     "[input]\nlower-is-better = 'yes'": ("expected true or false, found the text 'yes'",),
-    "[input]\nreviews = ['reviews.csv', 'no.csv']": ("expected a file, found none of the name no.csv",),
+    "[input]\nreviews = ['reviews.csv', 'no.csv']": ("expected a file, found none named no.csv",),
     "[assumptions]\nnoise = '1'": ("expected a number, found the text '1'",),
     "[level]\nrequire = 'doubl'": ("line 2: [level] require: 'doubl' is not one of", "as in [assign]"),
     "[selection]\nselect = 'all'": ("line 2: [selection] select: expected a number of papers",),
@@ -374,7 +375,9 @@ def test_help_shows_everyday_options_under_headings_and_where_the_others_are(nam
 
 def test_a_page_of_help_to_the_letter() -> None:
     @click.command(cls=Command)
-    @click.option("--load", cls=Option, group="Rules", everyday=True, type=click.IntRange(0), help="Most reviews.")
+    @click.option(
+        "--load", cls=Option, group="Rules", everyday=True, type=click.IntRange(0), metavar="N", help="Most reviews."
+    )
     @click.option("--fine", cls=Option, group="Rules", type=float, help="Seldom of use.")
     @click.option("--before", cls=Option, group="Rules", old="--fine", help="Gone.")
     def toy(**_: object) -> None:
@@ -389,29 +392,36 @@ def test_a_page_of_help_to_the_letter() -> None:
         "  Try.",
         "",
         "Input:",
-        "  --conference FILE|none  Options from this file, or from none.  [default:",
-        "                          conference.toml, if this folder has one]",
+        "  --conference FILE|none  Read options from this file, or from no file.",
+        "                          [default: conference.toml, if this folder has one]",
         "",
         "Rules:",
-        "  --load INTEGER RANGE  Most reviews.  [x>=0]",
+        "  --load N  Most reviews.",
         "",
         "Help:",
         "  -h, --help  Show this message and exit.",
         "  --help-all  Show all options and exit.",
     ]
     assert page("--help") == [*everyday, "", "More options: toy --help-all"]
-    assert page("--help-all") == [*everyday[:10], "  --fine FLOAT          Seldom of use.", *everyday[10:]]
+    assert page("--help-all") == [
+        *everyday[:9],
+        "  --load N      Most reviews.",
+        "  --fine FLOAT  Seldom of use.",
+        *everyday[10:],
+    ]
 
 
 OLD = {
-    "assign --min-affinity 0.5": "--min-affinity is called --avoid-below now; from the next release it bars such pairs",
-    "assign --min-affinity=0.5": "--min-affinity is called --avoid-below now; from the next release it bars such pairs",
-    "assign --survive": "--survive goes away with the next release; write --target survives-reviewer",
-    "plan reviews.csv --for connected": "--for connected goes away with the next release; write --target connected",
-    "plan reviews.csv --for level": "--for level goes away with the next release; write --target double",
-    "plan reviews.csv --senior reviewers.csv": "--senior goes away with the next release; write --reviewers FILE "
+    "assign --min-affinity 0.5": "--min-affinity is now called --avoid-below; from the next release --min-"
+    "affinity excludes such pairs",
+    "assign --min-affinity=0.5": "--min-affinity is now called --avoid-below; from the next release --min-"
+    "affinity excludes such pairs",
+    "assign --survive": "--survive will be removed in the next release; use --target survives-reviewer",
+    "plan reviews.csv --for connected": "--for connected will be removed in the next release; use --target connected",
+    "plan reviews.csv --for level": "--for level will be removed in the next release; use --target double",
+    "plan reviews.csv --senior reviewers.csv": "--senior will be removed in the next release; use --reviewers FILE "
     "--at-least senior=1",
-    "plan reviews.csv --institutions institutions.csv": "--institutions goes away with the next release; write "
+    "plan reviews.csv --institutions institutions.csv": "--institutions will be removed in the next release; use "
     "--reviewers FILE --at-most institution=1",
 }
 

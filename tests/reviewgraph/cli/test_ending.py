@@ -119,7 +119,7 @@ def test_other_threads_are_left_alone() -> None:
     def run() -> None:
         with output.answered_interrupts() as answers:
             answers.end()
-            assert not answers.heard.is_set()
+            assert not answers.interrupted.is_set()
 
     thread = threading.Thread(target=run)
     thread.start()
@@ -188,4 +188,4 @@ def test_memory_that_ends_is_called_so_whoever_says_it(monkeypatch, capsys, erro
         raise error
     assert ended.value.code == output.FAILED
     told = capsys.readouterr().err
-    assert ("memory is at its end" in told, "this is an error in reviewgraph" in told) == (short, not short)
+    assert ("memory is exhausted" in told, "this is an error in reviewgraph" in told) == (short, not short)

@@ -62,7 +62,7 @@ def test_simulate_never_writes_over_other_files_unless_told_to(preset: str) -> N
     name = "reviews.csv" if preset == "realistic" else "papers.csv"
     Path(name).write_text(TABLE, "utf-8")
     ended = CliRunner().invoke(main, words)
-    assert (ended.exit_code, f"{name}: is there already" in ended.stderr) == (2, True)
+    assert (ended.exit_code, f"{name}: exists with other content" in ended.stderr) == (2, True)
     assert Path(name).read_text("utf-8") == TABLE
     before = set(os.listdir())
     assert CliRunner().invoke(main, [*words, "--overwrite"]).exit_code == 0

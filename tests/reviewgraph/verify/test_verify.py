@@ -77,7 +77,7 @@ def test_a_claim_that_decides_and_is_not_looked_at_has_a_status_of_its_own() -> 
     assert page.stdout.splitlines()[:4] == [
         "answer.json: not refuted.",
         "",
-        "Not looked at, and the answer rests on it:",
+        "Not checked, but the answer depends on it:",
         "  quality, rank: what additive learned to get the ranking is not computed again",
     ]
     told = json.loads(verified("answer.json", *words, "--json").stdout)
@@ -111,7 +111,7 @@ def test_rules_are_those_that_verify_is_told() -> None:
 def test_options_that_are_not_looked_at_are_named() -> None:
     words = ("reviews.csv", "--target", "connected", "--missing", "0.1")
     asked("plan", *words, "-o", "out.csv")
-    assert "--missing: what it asks for is not looked at" in verified("out.csv", *words).stdout
+    assert "--missing: its effect is not checked" in verified("out.csv", *words).stdout
     # Of JSON all that they change is compared with what the command says again.
     told = verified("answer.json", *words).stdout
     assert "--missing" not in told

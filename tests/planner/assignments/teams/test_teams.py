@@ -145,7 +145,9 @@ def test_two_places_for_one_attribute_are_refused():
     from reviewgraph._base.errors import InputError
 
     known = {0: {"institution": "u"}, 1: {"institution": "u"}}
-    with pytest.raises(InputError, match="--at-most institution=1 is asked for beside other rules on 'institution'"):
+    with pytest.raises(
+        InputError, match="expected one kind of rules on 'institution', found also --at-most institution=1"
+    ):
         assign(
             np.ones((2, 1)), demand=1, institutions={0: "u"}, attributes=known, rules=[AtMost("institution", 1)]
         )  # fmt: skip
