@@ -25,8 +25,8 @@ from lsc.methods import METHODS
 from reviewgraph import ColumnWarning, InputError, Reviews, check
 from reviewgraph._base.results import Pictured, Plot
 from reviewgraph._base.storing import plain
+from reviewgraph.graph.check import violations_of
 from reviewgraph.graph.structure import structure_of
-from reviewgraph.graph.violations import violations_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "notebook.md"
 BUILD: dict[str, Callable[..., Any]] = {
@@ -297,7 +297,6 @@ def test_an_assignment_comes_back_as_the_previous_one_and_the_first_phase(kind: 
             "planner",
             "lsc",
             "reviewgraph.graph.structure",
-            "reviewgraph.graph.violations",
             "reviewgraph.graph.precision",
         ),
         *("lsc.programs", "lsc.seriation", "lsc.baselines", "lsc.words.calibration_page"),

@@ -1,1 +1,1 @@
-"""What every other package speaks in: labels, arrays, errors, arguments, results."""
+"""Shared vocabulary of all packages: labels, arrays, errors, arguments, results, text, files, time limits."""

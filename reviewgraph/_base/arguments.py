@@ -1,7 +1,7 @@
-"""Arguments of public functions: what is taken for each kind of hint, in one place.
+"""Validation of the arguments of public functions by their type hints.
 
-A function that is :func:`checked` refuses whatever its hints exclude before it begins; what values mean, and ranges of
-its own, it looks at itself. Hints of data, such as reviews and pairs, are left to what reads them.
+A :func:`checked` function raises InputError for arguments that its hints exclude; it validates ranges itself. Hints of
+data, such as reviews and pairs, are left to the functions that read them.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Whole numbers are counts and codes of 64 bits.
+#: Largest whole number: counts and codes have 64 bits.
 LARGEST = 2**63 - 1
 #: Affinities and costs beyond this are refused: their sums could exceed double precision.
 BEYOND = 1e301
 
 
 class Kind(NamedTuple):
-    """What a hint takes, and the words for it."""
+    """The values that a hint accepts, and words for them."""
 
     words: str
     takes: Callable[[Any], bool]
@@ -53,7 +53,7 @@ def _is_listing(value: Any) -> bool:
 
 
 def _are_labels(value: Any) -> bool:
-    # Of many labels only the types are looked at.
+    # Of many labels only the types are checked.
     types = set(map(type, value)) if isinstance(value, list | tuple) else set()
     return _is_listing(value) and all(one.__hash__ is not None for one in types)
 
@@ -110,7 +110,7 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("IntArray", "BoolArray"), CODES),
     "Label": LABEL,
 }
-#: Objects, known by the name of their class: importing them here would load what is not used.
+#: Objects, recognised by the name of their class: importing them here would load unused modules.
 OBJECTS = (
     "Assumptions", "Columns", "Components", "Graph", "MultiGraph", "Plan", "Posterior", "Rules",
     "Selection", "Spellings", "Stream",
@@ -127,7 +127,7 @@ KINDS["Generator"] = _object("Generator", "a numpy.random.Generator such as nump
 
 
 def kinds_of(hint: str) -> tuple[Kind, ...]:
-    """Return what a hint takes; nothing where some part of it is left to what reads it, or is None by itself.
+    """Return the kinds that a hint accepts; nothing where some part of it is not validated, or is None alone.
 
     >>> [kind.words for kind in kinds_of("int | Stream")], kinds_of("Valued | None")
     (['a whole number', 'a Stream'], ())
@@ -138,7 +138,7 @@ def kinds_of(hint: str) -> tuple[Kind, ...]:
 
 
 def _parts(hint: str) -> list[str]:
-    """Split a hint at the bars that stand in no brackets."""
+    """Split a hint at the bars outside of brackets."""
     parts, depth = [""], 0
     for letter in hint:
         depth += (letter == "[") - (letter == "]")
@@ -150,40 +150,33 @@ def _parts(hint: str) -> list[str]:
 
 
 def refuse(name: str, value: Any, kinds: Iterable[Kind]) -> None:
-    """Refuse a value that is of none of some kinds.
+    """Raise InputError unless a value is of one of some kinds.
 
     >>> refuse("n", 2, [WHOLE])
     >>> refuse("n", "two", [WHOLE])
     Traceback (most recent call last):
     reviewgraph._base.errors.InputError: n: expected a whole number, found 'two'
     """
-    known = tuple(kinds)
-    if not any(kind.takes(value) for kind in known):
-        message = f"{name}: expected {' or '.join(kind.words for kind in known)}, found {shortened(repr(value))}"
+    accepted = tuple(kinds)
+    if not any(kind.takes(value) for kind in accepted):
+        message = f"{name}: expected {' or '.join(kind.words for kind in accepted)}, found {shortened(repr(value))}"
         raise InputError(message)
 
 
 def listed(name: str, values: Iterable[Any], kind: Kind) -> list[Any]:
-    """Return values as a list that is of a kind.
+    """Return values as a list, validated as a kind.
 
     >>> listed("pairs", iter([("ann", "p1")]), PAIRS)
     [('ann', 'p1')]
     """
-    found = list(values)
-    refuse(name, found, [kind])
-    return found
+    entries = list(values)
+    refuse(name, entries, [kind])
+    return entries
 
 
 def as_numbers(name: str, values: Any) -> FloatArray:
     """Return values as an array of double precision, a copy.
 
-    Raises
-    ------
-    InputError
-        If some are no numbers.
-
-    Examples
-    --------
     >>> as_numbers("score", [1, 2.5]).tolist()
     [1.0, 2.5]
     """
@@ -197,15 +190,8 @@ def as_numbers(name: str, values: Any) -> FloatArray:
 
 
 def check_magnitude(name: str, values: Any) -> None:
-    """Refuse numbers beyond :data:`BEYOND`: sums and differences of what is within are finite. NaN passes.
+    """Raise InputError for numbers beyond :data:`BEYOND`; sums and differences of others are finite. NaN passes.
 
-    Raises
-    ------
-    InputError
-        If some are beyond.
-
-    Examples
-    --------
     >>> check_magnitude("affinity", [1.0, float("nan")])
     >>> check_magnitude("affinity", [1.0, -1e308])
     Traceback (most recent call last):
@@ -221,9 +207,9 @@ def check_magnitude(name: str, values: Any) -> None:
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a function that refuses arguments which its hints exclude, with an :class:`InputError` that names them.
+    """Return a function that raises :class:`InputError` for arguments which its hints exclude.
 
-    ``None`` is taken where the hint has it, and a seed is not negative.
+    ``None`` is accepted where the hint has it; a seed must not be negative.
 
     >>> @checked
     ... def repeated(text: "str", times: "int" = 2) -> "str":
@@ -235,7 +221,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     reviewgraph._base.errors.InputError: times: expected a whole number, found 1.5
     """
     hints = {name: str(hint) for name, hint in function.__annotations__.items() if name != "return"}
-    taken = {name: found for name, hint in hints.items() if (found := kinds_of(hint))}
+    taken = {name: kinds for name, hint in hints.items() if (kinds := kinds_of(hint))}
     if "seed" in taken:
         taken["seed"] = tuple(SEED if kind is WHOLE else kind for kind in taken["seed"])
     optional = {name for name, hint in hints.items() if "None" in _parts(hint)}
@@ -250,6 +236,6 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
                 check(name, value, taken[name])
         return function(*args, **kwargs)
 
-    # With the globals of the function, so that whoever looks for the functions of a module finds it there.
+    # With the globals of the function, so that inspection finds it in the function's module.
     made = FunctionType(run.__code__, function.__globals__, function.__name__, None, run.__closure__)
     return functools.wraps(function)(made)

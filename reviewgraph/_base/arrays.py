@@ -1,4 +1,4 @@
-"""Names for the arrays that go from room to room, and what several rooms do with them."""
+"""Types of arrays and operations on them that several packages share."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from reviewgraph._base.errors import InputError
 IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
-#: Codes of 32 bits, where there are many: half of what a pass over them reads.
+#: Codes of 32 bits, which halve memory traffic in large tables.
 CodeArray: TypeAlias = npt.NDArray[np.uint32]
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def frozen(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-    """Return a contiguous view that cannot be written to; the array itself stays writable.
+    """Return a contiguous read-only view; the array itself stays writable.
 
     >>> frozen(np.arange(3)).flags.writeable
     False
@@ -32,19 +32,19 @@ def frozen(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
 
 
 def distinct(*parts: IntArray) -> IntArray:
-    """Return what occurs in some arrays, ascending; by sorting, which takes a fiftieth of numpy's hashing for millions.
+    """Return the distinct values of some arrays, ascending; for millions by sorting, 50 times as fast as np.unique.
 
     >>> distinct(np.array([3, 1, 3]), np.array([2])).tolist()
     [1, 2, 3]
     """
-    found = np.sort(np.concatenate(parts))
-    new = np.ones(found.size, np.bool_)
-    new[1:] = found[1:] != found[:-1]
-    return found[new]
+    ordered = np.sort(np.concatenate(parts))
+    new = np.ones(ordered.size, np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[new]
 
 
 def occurs(values: IntArray, ascending: IntArray) -> BoolArray:
-    """Return which values occur in an ascending array.
+    """Return a mask of the values that occur in an ascending array.
 
     >>> occurs(np.array([3, 1]), np.array([1, 2])).tolist()
     [False, True]
@@ -67,7 +67,7 @@ def starts(codes: IntArray, size: int) -> IntArray:
 
 
 def spread(start: IntArray, size: IntArray) -> IntArray:
-    """Count up from each start, as many numbers as the size says.
+    """Return the concatenated ranges of some starts and sizes.
 
     >>> spread(np.array([5, 0]), np.array([2, 3])).tolist()
     [5, 6, 0, 1, 2]
@@ -77,7 +77,7 @@ def spread(start: IntArray, size: IntArray) -> IntArray:
 
 
 def ranks(group: IntArray, value: npt.NDArray[Any]) -> IntArray:
-    """Rank each entry within its group, from 0 for the largest value; equal values stand in the order of entries.
+    """Rank each entry within its group, from 0 for the largest value; ties break by index.
 
     >>> ranks(np.array([1, 0, 1, 1]), np.array([2.0, 5.0, 3.0, 2.0])).tolist()
     [1, 0, 0, 2]
@@ -89,14 +89,14 @@ def ranks(group: IntArray, value: npt.NDArray[Any]) -> IntArray:
     return rank
 
 
-# The standard normal distribution of arrays; small ones need no SciPy, which takes longer to load than to use.
+# The standard normal distribution; small arrays need no SciPy, which takes longer to load than to use.
 
-#: Elements up to which the standard library does it: a few milliseconds.
+#: Maximum elements for the standard library: a few milliseconds.
 SMALL = 10_000
 
 
 def cdf(x: FloatArray) -> FloatArray:
-    """Probability below each value.
+    """Return the standard normal distribution function of each value.
 
     >>> cdf(np.array([0.0, 1.96])).round(3).tolist()
     [0.5, 0.975]
@@ -110,7 +110,7 @@ def cdf(x: FloatArray) -> FloatArray:
 
 
 def quantile(p: FloatArray) -> FloatArray:
-    """Value that each probability, above 0 and below 1, lies below.
+    """Return the standard normal quantile of each probability, above 0 and below 1.
 
     >>> quantile(np.array([0.5, 0.975])).round(2).tolist()
     [0.0, 1.96]
@@ -123,43 +123,25 @@ def quantile(p: FloatArray) -> FloatArray:
     return np.array([inverse(value) for value in p.ravel().tolist()]).reshape(p.shape)
 
 
-# Probabilities of being among the best, and the cut that parts those from the rest.
+# Probabilities of being among the best n, and the cut that separates these from the rest.
 
-#: Steps towards the cut: where all of them halve the interval that holds it, it is exact to the last digit in the end.
+#: Maximum steps towards the cut: bisection alone makes it exact to the last digit.
 STEPS = 240
-#: Distance from n, as a part of it, at which the search may end before.
+#: Relative tolerance of n.
 SETTLED = 1e-12
-#: Standard errors beyond the extreme items between which the cut is sought.
+#: Standard errors beyond the extreme items that bracket the cut.
 BEYOND = 40.0
-#: Least standard error, relative to the largest mean.
+#: Minimum standard error, relative to the largest mean.
 TRIFLE = 1e-12
 
 
 def probability_in_top(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
-    """Return each item's probability of being among the best n, shape (N,).
+    """Return each item's probability of being among the best n, shape (N,); 0 where the mean is NaN. Linear in N.
 
-    ``Phi((mean_i - t) / sd_i)`` with the cut t at which they sum to n: exact but for the doubt about t. That is small
-    beside the doubt about a single item where there are many; of twelve, of which one is known ten times as well as the
-    others, its chance may be off by 0.21.
+    ``Phi((mean_i - t) / sd_i)`` with the cut t at which they sum to n: exact but for the uncertainty of t, which is
+    small beside that of a single item where there are many. Of twelve items, one of them known ten times as precisely
+    as the others, its probability may be off by 0.21.
 
-    Parameters
-    ----------
-    mean, sd
-        Shape (N,): posterior means and standard errors; an item whose mean is NaN has probability 0.
-    n
-        How many will be selected, 0 to N.
-
-    Raises
-    ------
-    InputError
-        If ``n`` is negative or exceeds the number of items.
-
-    Notes
-    -----
-    Linear in N.
-
-    Examples
-    --------
     >>> probability_in_top(np.array([2.0, 1.0, 0.0]), np.array([1.0, 1.0, 1.0]), 1).round(2).tolist()
     [0.66, 0.28, 0.06]
     """
@@ -167,28 +149,17 @@ def probability_in_top(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
         message = f"n: expected 0 to {mean.size} items to select, found {n}"
         raise InputError(message)
     known = np.isfinite(mean)
-    found = np.zeros(mean.size)
+    probability = np.zeros(mean.size)
     centre, spread = mean[known], least_spread(mean, sd)[known]
-    found[known] = cdf((centre - cut_of(centre, spread, n)) / spread)
-    return found
+    probability[known] = cdf((centre - cut_of(centre, spread, n)) / spread)
+    return probability
 
 
 def cut_of(mean: FloatArray, sd: FloatArray, n: float) -> float:
-    """Return the cut t above which n items are expected: where ``Phi((mean_i - t) / sd_i)`` sums to n.
+    """Return the cut t above which n items are expected: where ``Phi((mean_i - t) / sd_i)`` sums to n. Linear in N.
 
-    Parameters
-    ----------
-    mean, sd
-        Shape (N,): posterior means and standard errors, finite, errors above 0.
-    n
-        How many will be selected, whole or not; the cut is infinite where that is none of them, or all.
+    Means and standard errors (N,) are finite, errors above 0; the cut is infinite for n <= 0 and n >= N.
 
-    Notes
-    -----
-    Linear in N.
-
-    Examples
-    --------
     >>> round(cut_of(np.array([3.0, 1.0]), np.ones(2), 1), 6)
     2.0
     """
@@ -202,8 +173,8 @@ def cut_of(mean: FloatArray, sd: FloatArray, n: float) -> float:
         if abs(excess) <= SETTLED * n:
             break
         low, high = (cut, high) if excess > 0 else (low, cut)
-        # Newton's step where it stays between the bounds and the last step brought the number nearer to n by half;
-        # half-way elsewhere, as where errors of 0 make stairs.
+        # Newton's step if it stays between the bounds and the last step halved the excess; else bisection, as where
+        # errors near 0 make steps.
         slope = float((np.exp(-0.5 * above * above) / sd).sum()) / math.sqrt(2.0 * math.pi)
         step = cut + excess / slope if slope > 0 else np.inf
         cut = step if low < step < high and abs(excess) < 0.5 * before else 0.5 * (low + high)
@@ -212,5 +183,5 @@ def cut_of(mean: FloatArray, sd: FloatArray, n: float) -> float:
 
 
 def least_spread(mean: FloatArray, sd: FloatArray) -> FloatArray:
-    """Return standard errors, those of 0 replaced by a trifle, so that certainty is a limit like any other."""
+    """Return standard errors bounded below by a trifle, so that certainty is a limit."""
     return np.maximum(sd, TRIFLE * max(1.0, float(np.abs(mean[np.isfinite(mean)]).max(initial=0.0))))

@@ -1,4 +1,4 @@
-"""When to stop: a time limit, counted work, or Ctrl-C, which ends a search between two changes and not within one."""
+"""Limits of a search: seconds, counted work, or Ctrl-C, which ends it between two changes and not within one."""
 
 from __future__ import annotations
 
@@ -13,34 +13,23 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: What an answer says whose search was ended by its limit in seconds.
+#: The message of a search that its limit in seconds ended.
 TIMED_OUT = "The time limit ended the search; more time may find a better answer"
-#: Seconds between two looks at a clock, where the work is cut into pieces.
+#: Seconds between two checks of a clock, where the work is cut into pieces.
 LOOK = 0.02
 
 
 class TimeOver(Exception):
-    """The end came within a step that has no result by halves: whoever keeps what is known so far goes on with that."""
+    """The limit was reached within a step without partial result; the caller keeps its results so far."""
 
 
 class Clock:
-    """When to stop: seconds that somebody gave, work that is counted, or Ctrl-C.
+    """The limits of a search: seconds (None for none), counted work, and Ctrl-C.
 
-    Work is counted by whoever does it, in units of about a second, so that it ends at the same place on every machine.
-    Parts of it count for the whole. ``interrupted`` is true once somebody pressed Ctrl-C, ``timed_out`` once the
-    seconds, of the clock or of one made from it, have stopped something.
+    Searches count their work in units of about a second, so that they end at the same place on every machine. Work and
+    limits of a clock within an ``outer`` one count for both. ``interrupted`` is true after Ctrl-C, ``timed_out`` once
+    the seconds, of the clock or of one made from it, have stopped a search.
 
-    Parameters
-    ----------
-    seconds
-        The limit; None for as long as it takes.
-    outer
-        The clock that this one is a part of.
-    work
-        Units that may be spent; unlimited by default.
-
-    Examples
-    --------
     >>> whole = Clock(None, work=10.0)
     >>> part = whole.effort(5.0)
     >>> part.spend(6.0)
@@ -67,38 +56,25 @@ class Clock:
         return False
 
     def note_end(self) -> None:
-        """Note that the seconds stopped something, here and in what this is a part of."""
+        """Note that the seconds stopped a search, here and in the outer clocks."""
         self.timed_out = True
         if self.outer is not None:
             self.outer.note_end()
 
     def spend(self, work: float) -> None:
-        """Count work that was done, here and in what this is a part of."""
+        """Count work, here and in the outer clocks."""
         self.work -= work
         if self.outer is not None:
             self.outer.spend(work)
 
     def check(self) -> None:
-        """Go on only if there is time.
-
-        Raises
-        ------
-        TimeOver
-            If the clock is over.
-        """
+        """Raise TimeOver if a limit is reached."""
         if self.over():
             raise TimeOver
 
     def watch(self, things: Iterable[T]) -> Iterator[T]:
-        """Give things one by one, as long as there is time.
+        """Yield things until a limit is reached, then raise TimeOver.
 
-        Raises
-        ------
-        TimeOver
-            If the clock is over before the next one.
-
-        Examples
-        --------
         >>> list(Clock(None).watch("ab"))
         ['a', 'b']
         """
@@ -107,15 +83,8 @@ class Clock:
             yield thing
 
     def pieces(self, count: int) -> Iterator[tuple[int, int]]:
-        """Cut so many steps into ranges, each about as long as fits between two looks at the clock.
+        """Cut a number of steps into ranges that each take about :data:`LOOK` seconds, checking the clock between.
 
-        Raises
-        ------
-        TimeOver
-            If the clock is over before the next one.
-
-        Examples
-        --------
         >>> [step for first, last in Clock(None).pieces(9) for step in range(first, last)]
         [0, 1, 2, 3, 4, 5, 6, 7, 8]
         """
@@ -127,20 +96,20 @@ class Clock:
             first, size = last, max(size // 2, 1) if time.monotonic() - begun > LOOK else 2 * size
 
     def no_less_than(self, least: float) -> Clock:
-        """Return a clock for closing work: what is left of this one, or ``least`` seconds and units where that is less.
+        """Return a clock for closing work: the remainder of this one, but at least ``least`` seconds and units.
 
-        Ctrl-C that stopped this one does not stop it.
+        It runs on after Ctrl-C has stopped this one.
 
         >>> closing = Clock(0.0, work=1.0).no_less_than(60.0)
         >>> 59 < closing.left() <= 60, closing.work
         (True, 60.0)
         """
-        found = Clock(max(self.left(), least), self, work=max(self.work, least))
-        found.closing = True
-        return found
+        clock = Clock(max(self.left(), least), self, work=max(self.work, least))
+        clock.closing = True
+        return clock
 
     def keep_back(self, seconds: float) -> None:
-        """Be over so much sooner, which leaves time for what is done then.
+        """Reserve seconds for the work after the search: the limit comes earlier.
 
         >>> clock = Clock(60.0)
         >>> clock.keep_back(50.0)
@@ -150,11 +119,11 @@ class Clock:
         self.deadline -= seconds
 
     def stopped(self) -> bool:
-        """Whether somebody pressed Ctrl-C, which stops the clocks within this one, too, but for closing work."""
+        """Whether Ctrl-C was pressed, which also stops the clocks within this one, except for closing work."""
         return self.interrupted or (self.outer is not None and not self.closing and self.outer.stopped())
 
     def effort(self, work: float) -> Clock:
-        """Return counted work, a part of this clock's, that stops with this clock if not before.
+        """Return a clock with this much of the counted work, which stops with this clock at the latest.
 
         >>> outer = Clock(None)
         >>> inner = outer.effort(60.0)
@@ -162,9 +131,9 @@ class Clock:
         >>> inner.over()
         True
         """
-        found = Clock(None, self, work=min(work, self.work))
-        found.deadline = self.deadline
-        return found
+        clock = Clock(None, self, work=min(work, self.work))
+        clock.deadline = self.deadline
+        return clock
 
     def elapsed(self) -> float:
         """Seconds since the clock was made."""
@@ -176,7 +145,7 @@ class Clock:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Let what is done within take nothing of the limit.
+        """Stop the seconds for the time of the context.
 
         >>> clock = Clock(60.0)
         >>> before = clock.deadline
@@ -192,7 +161,7 @@ class Clock:
             self.deadline += time.monotonic() - begun
 
     def share(self, part: float) -> Clock:
-        """Return a clock for a part of the seconds and of the work that are left.
+        """Return a clock for a fraction of the remaining seconds and work.
 
         >>> whole = Clock(None, work=10.0)
         >>> half = whole.share(0.5)
@@ -203,7 +172,7 @@ class Clock:
         return Clock(part * self.left(), self, work=part * self.work)
 
     def heeding(self, say: Callable[P, object]) -> Callable[P, None]:
-        """Wrap a listener so that a Ctrl-C that reaches it stops the clock and does not tear the search apart."""
+        """Wrap a listener so that Ctrl-C during its call stops the clock and does not abort the search."""
 
         def tell(*args: P.args, **kwargs: P.kwargs) -> None:
             try:

@@ -1,15 +1,15 @@
-"""What can go wrong, as one tree.
+"""Errors and warnings.
 
 ::
 
     ReviewGraphError
     ├── InputError            malformed input: a file, a row, a label, an argument  (also a ValueError)
     │   ├── DuplicateReview   the same (reviewer, item) pair twice
-    │   └── ImpossibleDesign  sizes for which no assignment of the kind asked for exists
+    │   └── ImpossibleDesign  sizes for which no assignment of the requested kind exists
     └── CertificateError      a certificate that does not prove what it claims
 
-    ColumnWarning             one column of a data frame taken where several would do  (a UserWarning)
-    LabelWarning              labels that are joined, or that the reviews do not know  (a UserWarning)
+    ColumnWarning             one of several matching columns of a data frame chosen     (a UserWarning)
+    LabelWarning              labels that are joined, or that are not in the reviews     (a UserWarning)
 
 Every message names the place, what was expected, what was found and what to do.
 """
@@ -32,11 +32,11 @@ class InputError(ReviewGraphError, ValueError):
 
 
 class DuplicateReview(InputError):
-    """The same (reviewer, item) pair stands twice and no policy was stated."""
+    """The same (reviewer, item) pair occurs twice and no policy was stated."""
 
 
 class ImpossibleDesign(InputError):
-    """Sizes for which no assignment of the kind asked for exists; the message holds the failing inequality."""
+    """Sizes for which no assignment of the requested kind exists; the message has the failing inequality."""
 
 
 class CertificateError(ReviewGraphError):
@@ -44,15 +44,15 @@ class CertificateError(ReviewGraphError):
 
 
 class ColumnWarning(UserWarning):
-    """Of several columns of a data frame that may be meant one was taken; the message says which, and how to choose."""
+    """Several columns of a data frame matched; the message names the one chosen, and how to choose another."""
 
 
 class LabelWarning(UserWarning):
-    """Labels that are alike were joined, or those beside the reviews are unknown to them; the message counts."""
+    """Similar labels were joined, or labels of a side table are not in the reviews; the message counts them."""
 
 
 def warn(message: str, category: type[UserWarning]) -> None:
-    """Warn whoever called the packages: the warning names that line, however deep below it arises.
+    """Warn at the line that called the packages, however deep below it the warning arises.
 
     >>> with warnings.catch_warnings(record=True) as found:
     ...     warnings.simplefilter("always")

@@ -1,8 +1,7 @@
-"""Labels of reviewers and items, and the integer codes that stand for them inside.
+"""Labels of reviewers and items, their integer codes, and sentences that mention them.
 
-A label stays what it was: ``7``, ``"7"`` and ``"007"`` are three labels. Codes follow the natural order of the
-labels (digits compared as numbers), so they depend neither on the order of rows nor on whether ids were read
-as numbers or as text.
+``7``, ``"7"`` and ``"007"`` are three labels. Codes follow the natural order of the labels (digits compared as
+numbers), so they depend neither on the order of rows nor on whether ids were read as numbers or as text.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ _ONE_NUMBER = re.compile(r"[^0-9]*([0-9]+)[^0-9]*")
 #: Labels from which building one sortable string for each beats comparing nested tuples.
 _MANY = 5_000
 
-#: The longest number whose length one character can tell.
+#: The longest number whose length one character can encode.
 _LONGEST = sys.maxunicode - 1
 
 
 def natural_key(label: Label) -> tuple[Any, ...]:
     """Key that sorts labels as people do: text by its words and the values of the numbers inside it.
 
-    Whole numbers sort as their digits do, so ids read as numbers and as text take the same places; other
-    numbers follow by value, everything else by its ``repr``.
+    Whole numbers sort as their digits do, so that ids read as numbers and as text are in the same order; other numbers
+    follow by value, everything else by its ``repr``.
 
     >>> sorted(["P10", "P9", "P009", 12, "11"], key=natural_key)
     ['11', 12, 'P009', 'P9', 'P10']
@@ -45,27 +44,20 @@ def natural_key(label: Label) -> tuple[Any, ...]:
     if isinstance(label, str) or (isinstance(label, int) and not isinstance(label, bool) and label >= 0):
         text = str(label)
         parts = _DIGITS.split(text)
-        return (
-            0,
-            tuple(_digits(part) if odd % 2 else part for odd, part in enumerate(parts)),
-            text,
-            type(label).__name__,
-        )
+        # A number compares by the count of its significant digits, then by these.
+        digits = (part.lstrip("0") for part in parts[1::2])
+        parts[1::2] = ((len(significant), significant) for significant in digits)
+        return (0, tuple(parts), text, type(label).__name__)
     if isinstance(label, (int, float)):
         return (1, label, type(label).__name__)
     return (2, repr(label), type(label).__name__)
 
 
-def _digits(part: str) -> tuple[int, str]:
-    significant = part.lstrip("0")
-    return (len(significant), significant)
-
-
 def identity(label: Label) -> str:
-    """Return what labels have in common that people take for one: Unicode form, letter case and blanks do not count.
+    """Return the common form of labels that people take for the same.
 
-    Nor do characters that nobody sees, such as a zero-width blank or a byte order mark, nor whether a whole number is
-    text.
+    Unicode form, letter case, blanks and invisible characters, such as a zero-width blank or a byte order mark, do not
+    matter, nor whether a whole number is text.
 
     >>> identity("Ann\u00a0 Lee ") == identity("\ufeffANN LEE"), identity("P1") == identity("p 1")
     (True, False)
@@ -80,7 +72,7 @@ def identity(label: Label) -> str:
 
 
 def as_text(label: Label) -> str:
-    """Return a label as text, numbers that are equal alike.
+    """Return a label as text, equal for equal numbers.
 
     >>> as_text(7.0), as_text(True), as_text("7"), as_text(2.5)
     ('7', '1', '7', '2.5')
@@ -90,7 +82,7 @@ def as_text(label: Label) -> str:
 
 
 def is_null(label: Label) -> bool:
-    """Whether a label names nobody: None, NaN, what data frames have where nothing is, or text that nobody sees.
+    """Whether a label is null: None, NaN, a missing value of a data frame, or invisible text.
 
     >>> [is_null(label) for label in (None, float("nan"), " ", "\u200b", 0, "0")]
     [True, True, True, True, False, False]
@@ -101,22 +93,8 @@ def is_null(label: Label) -> bool:
 
 
 def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArray, Sequence[Label]]:
-    """Codes of the labels, and the distinct labels in natural order.
+    """Return the codes of labels (one per row), and the distinct ones, ``declared`` included, in natural order.
 
-    Parameters
-    ----------
-    labels
-        One label a row; NumPy scalars become the Python values they hold.
-    declared
-        Further labels that exist although no row names them.
-
-    Returns
-    -------
-    codes, distinct
-        ``distinct[codes[row]]`` is the label of the row.
-
-    Notes
-    -----
     Time O(n log n) in the number of distinct labels and linear in the number of rows.
     """
     further = [plain_label(label) for label in declared]
@@ -127,21 +105,21 @@ def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArra
         plain = labels.tolist()
     else:
         plain = [plain_label(label) for label in labels]
-    # 1, 1.0 and True are one key to a dictionary and three labels here, so mixed types are told apart by type as well.
+    # 1, 1.0 and True are one key of a dictionary and three labels here, so mixed types are distinguished by type, too.
     types = set(map(type, plain)) | set(map(type, further))
-    if len(types) == 1:  # labels of one type are told apart by their values alone
+    if len(types) == 1:
         code = {label: number for number, label in enumerate(dict.fromkeys([*plain, *further]))}
-        seen = np.fromiter(map(code.__getitem__, plain), np.int64, len(plain))
-        found: list[Label] = list(code)
+        codes = np.fromiter(map(code.__getitem__, plain), np.int64, len(plain))
+        names: list[Label] = list(code)
     else:
         first: dict[tuple[type, Label], int] = {}
         keys = ((type(label), label) for label in plain)
-        seen = np.fromiter((first.setdefault(key, len(first)) for key in keys), np.int64, len(plain))
+        codes = np.fromiter((first.setdefault(key, len(first)) for key in keys), np.int64, len(plain))
         for label in further:
             first.setdefault((type(label), label), len(first))
-        found = [label for _, label in first]
-    order = natural_order(found)
-    return inverse(order)[seen], tuple(map(found.__getitem__, order.tolist()))
+        names = [label for _, label in first]
+    order = natural_order(names)
+    return inverse(order)[codes], tuple(map(names.__getitem__, order.tolist()))
 
 
 def natural_order(labels: Sequence[Label]) -> IntArray:
@@ -171,17 +149,17 @@ def places(labels: Sequence[Label]) -> IntArray:
 
 
 class Whole(tuple[int, ...]):
-    """Labels that are whole numbers alone, no two of which are one: nobody need look at each."""
+    """Distinct labels that are all whole numbers, which need no further checks."""
 
     __slots__ = ()
 
 
 class Shuffled(list[Any]):
-    """Labels that do not stand in their natural order, such as codes drawn for names: theirs is not to be told."""
+    """Labels out of their natural order, such as random codes for names, whose order must not reveal the names."""
 
 
 def ranks(labels: Sequence[Label]) -> IntArray:
-    """Return the place of each label in the natural order, in which labels stand unless they are :class:`Shuffled`.
+    """Return the place of each label in the natural order, which is that of labels unless they are :class:`Shuffled`.
 
     >>> ranks(["a", "b"]).tolist(), ranks(Shuffled(["R2", "R1"])).tolist()
     ([0, 1], [1, 0])
@@ -209,7 +187,7 @@ def inverse(order: IntArray) -> IntArray:
 
 
 def _sortable(text: str) -> str:
-    """One string that sorts as :func:`natural_key` does, for text without NUL.
+    """Return one string that sorts as :func:`natural_key` does, for text without NUL.
 
     A NUL ends each run of text and so sorts before any longer run; a number is its length, as one character, and
     its significant digits. The text itself comes last and breaks ties between ``7`` and ``007``.
@@ -222,7 +200,7 @@ def _sortable(text: str) -> str:
 
 
 def _order_of_numbered(texts: Sequence[str]) -> IntArray | None:
-    """Natural order of labels that differ in one number of up to 18 digits alone, ``r12@x``; None for others."""
+    """Return the natural order of labels that differ in one number of up to 18 digits, ``r12@x``; None for others."""
     match = _ONE_NUMBER.fullmatch(texts[0])
     if match is None:
         return None
@@ -249,7 +227,7 @@ def _order_of_numbered(texts: Sequence[str]) -> IntArray | None:
         if ((digit < 0) | (digit > 9)).any():
             return None
         number[longer] = 10 * number[longer] + digit
-    # Equal numbers differ in leading zeros alone: "009" stands before "9", but "0" before "00", and "00x" before "0x".
+    # Equal numbers differ in leading zeros alone: "009" comes before "9", but "0" before "00", and "00x" before "0x".
     zero = -length if after and texts[0][-after] > "0" else length
     return np.lexsort((np.where(number > 0, -length, zero), number)).astype(np.int64)
 
@@ -282,22 +260,16 @@ def typed_codes(labels: Sequence[Label]) -> dict[tuple[type, Label], int]:
     return {(type(label), label): code for code, label in enumerate(labels)}
 
 
-# Sentences that mention reviewers and papers: composed by code, so that they can be said under any labels.
+# Sentences that mention reviewers and papers, composed by code, so that they can be printed with any labels.
 
-#: What stands around a mention: characters that Unicode keeps from ever being text.
+#: Delimiters of a mention: characters that Unicode reserves and that never occur in text.
 _OPEN, _CLOSE = "\ufdd0", "\ufdd1"
 _MENTION = re.compile(f"{_OPEN}([rp])([0-9]+){_CLOSE}")
 _LIST = re.compile(f"{_MENTION.pattern}(?:, {_MENTION.pattern})*")
 
 
 class Mentions:
-    """Stand in for labels while a sentence is composed.
-
-    Parameters
-    ----------
-    kind
-        ``"r"`` for reviewers, ``"p"`` for papers.
-    """
+    """Placeholders of labels while a sentence is composed: of reviewers (kind ``r``) or papers (``p``)."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -310,7 +282,7 @@ REVIEWERS, PAPERS = Mentions("r"), Mentions("p")
 
 
 def said_under(reviewers: Sequence[Label], items: Sequence[Label]) -> Callable[[str], str]:
-    """Return what says sentences under the labels of a table: those just composed, and those said under others.
+    """Return a function that prints sentences, just composed or printed with other labels, with those of a table.
 
     >>> said_under(["ann"], ["p1"])(f"{REVIEWERS[0]} is asked"), said_under([], [])("nobody is")
     ('ann is asked', 'nobody is')
@@ -324,30 +296,21 @@ def said_under(reviewers: Sequence[Label], items: Sequence[Label]) -> Callable[[
 
 
 class Said(str):
-    """A sentence as it is said under the labels of a table, which can be said under others.
+    """A sentence with the labels of a table, which can be printed with others.
 
-    Parameters
-    ----------
-    composed
-        The sentence with mentions in it.
-    reviewers, items
-        Labels by code.
-
-    Examples
-    --------
     >>> said = Said(f"{REVIEWERS[0]} may not review {PAPERS[0]}, {PAPERS[1]}", ["ann"], ["p1", "p2"])
     >>> said, said_under(["R7"], ["P9", "P4"])(said)
     ('ann may not review p1, p2', 'R7 may not review P4, P9')
     """
 
-    composed: str
+    composed: str  # The sentence with placeholders
 
     def __new__(cls, composed: str, reviewers: Sequence[Label], items: Sequence[Label]) -> Said:
-        """Say a sentence."""
+        """Replace the placeholders by labels."""
         labels = {"r": reviewers, "p": items}
 
         def said(mentions: re.Match[str]) -> str:
-            # The order of what is listed is that of the labels it is said under.
+            # Lists are in the order of the labels that replace their placeholders.
             named = [labels[kind][int(code)] for kind, code in _MENTION.findall(mentions[0])]
             return ", ".join(map(str, sorted(named, key=natural_key)))
 
@@ -356,5 +319,5 @@ class Said(str):
         return new
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        """Become plain text where it is written to a file."""
+        """Pickle as plain text."""
         return str, (str(self),)

@@ -1,4 +1,4 @@
-"""Where rows came from: which files were read, how many of their rows count, which were left out and why."""
+"""Provenance: the files that were read, the number of their rows that count, and those left out with reasons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reviewgraph._base.text import counted, listed, noun
 
 
 class LeftOut(NamedTuple):
-    """A number of rows of a file that do not count, and why, in words that name nobody: "of meta reviews"."""
+    """The number of rows of a file that do not count, and the reason without names: "of meta reviews"."""
 
     rows: int
     why: str
@@ -20,46 +20,26 @@ class LeftOut(NamedTuple):
 class FileRead:
     """A file as it was read.
 
-    Parameters
-    ----------
-    file
-        Its name as it was given; behind a # the file inside an archive or a folder, where one alone holds the table.
-    sheets
-        The sheets that were read, by title; none where it is no spreadsheet.
-    rows
-        Rows that count.
-    scored
-        How many of them have a score; None where they are no reviews.
-    left_out
-        Rows that do not count.
-    sha256
-        SHA-256 of the bytes that were read, in hexadecimal, of an archive as a whole; of a folder of which several
-        files were read, that of the lines that ``sha256sum`` prints of these, sorted by name.
-    system
-        The name of the conference system that it is from; None where it is of none that is known.
-    header
-        The names of its columns.
-    options
-        Of a conference file: the keys and values that the command used.
-
-    Examples
-    --------
     >>> FileRead("scores.xlsx", ("Reviews",), 412, 409, (LeftOut(3, "in a hidden sheet"),)).words
     'scores.xlsx, sheet Reviews: 412 rows, 3 of them without a score (left out: 3 in a hidden sheet)'
     """
 
+    # Its name as it was given; behind a # the file inside an archive or a folder, where one alone holds the table
     file: str = ""
-    sheets: tuple[str, ...] = ()
-    rows: int = 0
-    scored: int | None = None
-    left_out: tuple[LeftOut, ...] = ()
+    sheets: tuple[str, ...] = ()  # The sheets that were read, by title; none where it is no spreadsheet
+    rows: int = 0  # Rows that count
+    scored: int | None = None  # How many of them have a score; None where they are no reviews
+    left_out: tuple[LeftOut, ...] = ()  # Rows that do not count
+    # SHA-256 of the bytes that were read, in hexadecimal, of an archive as a whole; of a folder of which several
+    # files were read, that of the lines that ``sha256sum`` prints of these, sorted by name
     sha256: str = ""
+    # The name of the conference system that it is from; None where it is of none that is known
     system: str | None = None
-    header: tuple[str, ...] = ()
-    options: tuple[tuple[str, str], ...] = ()
+    header: tuple[str, ...] = ()  # The names of its columns
+    options: tuple[tuple[str, str], ...] = ()  # Of a conference file: the keys and values that the command used
 
     def with_rows(self, rows: int, left_out: Iterable[LeftOut] = (), scored: int | None = None) -> FileRead:
-        """Return the same file, once its rows are read; what is left out for one reason is added up."""
+        """Return the same file with the counts of its rows; those left out for one reason are added up."""
         why: dict[str, int] = {}
         for left in (*self.left_out, *left_out):
             why[left.why] = why.get(left.why, 0) + left.rows
@@ -68,7 +48,7 @@ class FileRead:
 
     @property
     def words(self) -> str:
-        """What was read and what was not, in half a line."""
+        """The counts in words."""
         if self.options:
             return f"{self.file}: {', '.join(key for key, _ in self.options)}"
         sheets = f", {noun(len(self.sheets), 'sheet')} {listed(self.sheets)}" if self.sheets else ""
@@ -88,7 +68,7 @@ class FileRead:
 
 
 def line_of(files: Iterable[FileRead]) -> str:
-    """Return what was read as a sentence; nothing where no file was.
+    """Return the files that were read as a sentence; nothing without files.
 
     >>> line_of([FileRead("reviews.csv", rows=128), FileRead("conflicts.csv", rows=1)])
     'Read reviews.csv: 128 rows; conflicts.csv: 1 row.'
@@ -98,7 +78,7 @@ def line_of(files: Iterable[FileRead]) -> str:
 
 
 def record_of(files: Iterable[FileRead]) -> dict[str, Any]:
-    """Return what was read as the key ``files`` of a result; nothing where no file was.
+    """Return the files that were read as the key ``files`` of a result; nothing without files.
 
     >>> record_of([FileRead("a.csv", rows=3)])["files"][0]["rows"], record_of([])
     (3, {})

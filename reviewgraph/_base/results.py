@@ -1,4 +1,4 @@
-"""What all results have in common: a status, a dictionary, a data frame, what shells and notebooks show of them."""
+"""The common interface of results: status, dictionary, data frame, display in shells and notebooks, pictures."""
 
 from __future__ import annotations
 
@@ -29,12 +29,10 @@ SHOWN = 10
 
 
 class Status(StrEnum):
-    """How work ended: text that equals its name, with :attr:`text` for its meaning and what to do.
+    """How a computation ended: text that equals its name, with its meaning and remedy in :attr:`text`.
 
     Members are written as ``OPTIMAL = "optimal", "proved to be the best"``.
 
-    Examples
-    --------
     >>> class Ending(Status):
     ...     GOOD = "good", "all went well"
     >>> Ending.GOOD, Ending.GOOD.text, Ending("good") is Ending.GOOD
@@ -56,21 +54,11 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far long work is; what every ``progress`` argument is called with.
+    """Progress of a long computation, the argument of every ``progress`` callback."""
 
-    Parameters
-    ----------
-    seconds
-        Since the work began.
-    words
-        What is being done, or what was reached.
-    done
-        Share that is done, from 0 to 1; None where nobody can know.
-    """
-
-    seconds: float
-    words: str
-    done: float | None = None
+    seconds: float  # Since the start
+    words: str  # The current step, or the best value so far
+    done: float | None = None  # Completed share, from 0 to 1; None where it is unknown
 
 
 class Result(ABC):
@@ -86,13 +74,13 @@ class Result(ABC):
 
     @abstractmethod
     def headline(self) -> str:
-        """Return what the result says in half a line."""
+        """Return a summary in half a line."""
 
     @property
     def backend(self) -> Backend | None:
-        """The kind of data frame that the reviews came in; None where they came otherwise."""
-        found: Backend | None = getattr(getattr(self, "reviews", None), "backend", None)
-        return found
+        """The kind of data frame that the reviews came in; None for other sources."""
+        kind: Backend | None = getattr(getattr(self, "reviews", None), "backend", None)
+        return kind
 
     @checked
     def to_frame(self, backend: Backend | None = None) -> IntoDataFrame:
@@ -101,8 +89,8 @@ class Result(ABC):
         Parameters
         ----------
         backend
-            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default the kind in which the reviews came; where they came
-            otherwise pandas if it is installed, else pyarrow.
+            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default that of the reviews; for reviews from other sources
+            pandas if it is installed, else pyarrow.
 
         Raises
         ------
@@ -113,7 +101,7 @@ class Result(ABC):
 
     @checked
     def first_rows(self, most: int) -> tuple[Mapping[str, Sequence[Any]], int]:
-        """Return the first rows by column, and how many there are in all."""
+        """Return the first rows by column, and the number of all rows."""
         columns = self.to_columns()
         total = max(map(len, columns.values()), default=0)
         return {name: column[:most] for name, column in columns.items()}, total
@@ -122,7 +110,7 @@ class Result(ABC):
         return f"<{type(self).__name__}: {self.headline()}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the headline and the first rows."""
+        """Return the headline and the first rows for notebooks."""
         columns, total = self.first_rows(SHOWN)
         more = f"and {counted(total - SHOWN, 'more row')}; to_frame() has all" if total > SHOWN else ""
         above = _element("p", f"{type(self).__name__}: {self.headline()}")
@@ -130,17 +118,8 @@ class Result(ABC):
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> IntoDataFrame:
-    """Return columns as a data frame; labels that are neither text nor numbers become text.
+    """Return columns as a data frame, which has values of one type per column: other columns become text.
 
-    Columns of text and numbers together become text, too: data frames hold values of one kind in a column.
-
-    Raises
-    ------
-    InputError
-        If the backend is not one of :data:`Backend`, or not installed.
-
-    Examples
-    --------
     >>> frame_of({"item": ["p1", ("p", 2)]}, backend="pyarrow")["item"].to_pylist()
     ['p1', "('p', 2)"]
     """
@@ -168,9 +147,9 @@ def backend_of(given: Any) -> Backend | None:
     return next((kind for kind in get_args(Backend) if kind in homes), None)
 
 
-#: Types that may stand together in a column of a data frame.
+#: Types that may be mixed in a column of a data frame.
 _TOGETHER = ({str}, {bool}, {int, float})
-#: Whole numbers from there on do not fit into a column of whole numbers.
+#: The first whole number that does not fit into a column.
 _TOO_LARGE = 2**63
 
 
@@ -184,7 +163,7 @@ def _framable(column: Sequence[Any]) -> Sequence[Any]:
 
 
 def _table(columns: Mapping[str, Sequence[Any]]) -> str:
-    """Return columns as a table in HTML, numbers and what stands above them at the right."""
+    """Return columns as an HTML table, numbers and their headings right-aligned."""
     heads = "".join(_element("th", name, _side(column)) for name, column in columns.items())
     rows = zip(*columns.values(), strict=True)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
@@ -197,24 +176,24 @@ def _cell(value: Any) -> str:
 
 
 def _side(values: Sequence[Any]) -> str:
-    """Return the side at which values stand: numbers at the right, as long as nothing else is among them."""
+    """Return the alignment of values: right if all are numbers."""
     known = [value for value in values if value is not None]
     numbers = known and all(isinstance(value, int | float) and not isinstance(value, bool) for value in known)
     return f"text-align: {'right' if numbers else 'left'}"
 
 
 def _element(tag: str, text: str, style: str = "") -> str:
-    """Return text as an element in which none of it is markup."""
+    """Return text, escaped, as an element."""
     from html import escape
 
     return f"<{tag}{f' style={style!r}' if style else ''}>{escape(visible(text))}</{tag}>"
 
 
-# Results that can be looked at: a picture that a notebook shows and a file keeps.
+# Pictures of results, for notebooks and files.
 
 
 class Plot(ABC):
-    """A picture of a result. A notebook shows it with its title and what it says in words."""
+    """A picture of a result, which a notebook shows with its title and a description."""
 
     name: str
     title: str
@@ -223,21 +202,10 @@ class Plot(ABC):
     @property
     @abstractmethod
     def svg(self) -> str:
-        """The picture as SVG that stands alone, loads nothing, and follows the light or dark setting of the machine."""
+        """The picture as self-contained SVG, which follows the light or dark setting of the machine."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, whole or not at all.
-
-        Parameters
-        ----------
-        path
-            A name that ends with ``.svg``.
-
-        Raises
-        ------
-        InputError
-            If it ends otherwise, or cannot be written; what stood there before is still there.
-        """
+        """Write the picture to a file, whole or not at all."""
         if Path(path).suffix.lower() != ".svg":
             message = (
                 f"path: expected a name that ends with .svg, found {os.fspath(path)!r}; pictures are vectors, which "
@@ -263,9 +231,9 @@ class Plot(ABC):
 
 
 class Pictured(Result):
-    """A result of which there are pictures, those of its report."""
+    """A result with pictures, those of its report."""
 
-    #: Module whose function ``pictures`` draws a result. It knows the result, which knows no more of it than its name.
+    #: Module whose function ``pictures`` draws the result; it imports the result's module, not the other way round.
     pictured_by: ClassVar[str]
 
     @checked
@@ -275,22 +243,22 @@ class Pictured(Result):
         Parameters
         ----------
         name
-            Which one; by default the first. A name that does not exist is answered with those that do.
+            By default the first picture.
 
         Raises
         ------
         InputError
-            If there is no such picture, or nothing to draw.
+            If there is nothing to draw, or an unknown name; the message lists the valid ones.
         """
         return self._picture(name)
 
     def _picture(self, name: str | None, **options: Any) -> Plot:
-        found: Sequence[Plot] = import_module(self.pictured_by).pictures(self, **options)
-        if not found:
+        pictures: Sequence[Plot] = import_module(self.pictured_by).pictures(self, **options)
+        if not pictures:
             message = f"plot: nothing to draw ({self.headline()})"
             raise InputError(message)
-        for picture in found:
+        for picture in pictures:
             if name in (None, picture.name):
                 return picture
-        message = f"name: expected {' or '.join(repr(picture.name) for picture in found)}, found {name!r}"
+        message = f"name: expected {' or '.join(repr(picture.name) for picture in pictures)}, found {name!r}"
         raise InputError(message)

@@ -15,24 +15,19 @@ from typing import Any, TypeAlias
 
 from reviewgraph._base.errors import InputError
 
-#: What a file is to hold, whole or in parts.
+#: The content of a file, whole or in parts.
 Content: TypeAlias = str | bytes | Iterable[str]
 
-#: Names of streams that are open already: what stands in a file behind one must not be replaced, nor cut off.
+#: Names of open streams: a file behind one must be neither replaced nor truncated.
 _STREAM = re.compile(r"/dev/(?:fd/(\d+)|(stdout)|(stderr))|/proc/self/fd/(\d+)")
 
 
 def write_whole(path: str | os.PathLike[str], content: Content, *, private: bool = False) -> None:
     """Write a file, text in UTF-8, whole or not at all.
 
-    The content goes to a new file in the same folder, which then takes the name, and the permissions of what stood
-    there; a private one only its owner may read. Streams such as ``/dev/stdout``, and all that is no plain file, are
-    written to directly.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written; what stood there before is still there.
+    The content is written to a new file in the same folder, which then takes the name and the permissions of the old
+    one; a ``private`` one is readable only by its owner. Streams such as ``/dev/stdout``, and everything else that is
+    no plain file, are written directly.
     """
     with _refused(path):
         data = _parts(content)
@@ -49,14 +44,9 @@ def write_whole(path: str | os.PathLike[str], content: Content, *, private: bool
 
 
 def write_together(folder: str | os.PathLike[str], files: Mapping[str, Content]) -> None:
-    """Write files that belong together: never new ones beside old ones, whenever this ends.
+    """Write files that belong together, all or none: old and new ones are never mixed.
 
-    All are complete before the first takes its name, and those that stood there are gone by then.
-
-    Raises
-    ------
-    InputError
-        If they cannot be written; what stood there before is still there.
+    All are complete before the first takes its name, and the old ones are deleted by then.
     """
     with _refused(folder):
         os.makedirs(folder, exist_ok=True)
@@ -70,11 +60,11 @@ def stream_of(path: str | os.PathLike[str]) -> int | None:
     >>> stream_of("/dev/stdout"), stream_of("/dev/fd/7"), stream_of("plan.csv")
     (1, 7, None)
     """
-    found = _STREAM.fullmatch(os.fspath(path))
-    if found is None:
+    match = _STREAM.fullmatch(os.fspath(path))
+    if match is None:
         return None
-    number = found[1] or found[4]
-    return int(number) if number else 1 if found[2] else 2
+    number = match[1] or match[4]
+    return int(number) if number else 1 if match[2] else 2
 
 
 def draft_beside(target: str) -> str:
@@ -97,7 +87,7 @@ def _replace(files: Mapping[str, Iterable[bytes]], *, private: bool = False) -> 
                 raise IsADirectoryError(None, f"{os.path.basename(target)} is a folder")
             drafts[target] = draft_beside(target)
             _write(drafts[target], data, target, private=private)
-        # One name is taken over in one step; of several, those left would tell of something else.
+        # A single file is replaced atomically; of several, old ones must not remain next to new ones.
         for target in files if len(files) > 1 else ():
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(target)
@@ -122,7 +112,7 @@ def _write(draft: str, data: Iterable[bytes], target: str, *, private: bool) -> 
 
 @contextlib.contextmanager
 def _refused(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Tell of what the system refuses in a message that names the path; a pipe that nobody reads is none."""
+    """Raise errors of the system as InputError that names the path, except a broken pipe."""
     try:
         yield
     except BrokenPipeError:
@@ -135,18 +125,18 @@ def _refused(path: str | os.PathLike[str]) -> Iterator[None]:
         raise InputError(message) from error
 
 
-# Tables as CSV text: no spreadsheet takes a cell for a formula, and readers get back what it said.
+# Tables as CSV text, whose cells no spreadsheet interprets as formulas and readers get back unchanged.
 
-#: What a spreadsheet takes for the beginning of a formula, apostrophes before it aside; some take wide signs, too.
+#: The beginning of a formula for spreadsheets, after apostrophes; some interpret wide signs, too.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
-#: What begins like a formula and is a number all the same.
+#: Numbers, some of which begin like a formula.
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def guarded(cell: str) -> str:
-    """Return a cell as it is written: an apostrophe before what would be a formula, numbers as they are.
+    """Return a cell with an apostrophe before a formula; numbers are unchanged.
 
-    What begins with apostrophes and then like a formula gets one more, so that :func:`unguarded` takes none too many.
+    Apostrophes before a formula get one more, so that :func:`unguarded` is the inverse.
 
     >>> [guarded(cell) for cell in ("=1+1", "-1.5", "@ann", "'=x", "it's", "-")]
     ["'=1+1", '-1.5', "'@ann", "''=x", "it's", "'-"]
@@ -191,8 +181,8 @@ def csv_parts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[str]:
 
 
 def _cell(value: Any) -> Any:
-    found = plain(value)
-    return guarded(found) if isinstance(found, str) else found
+    entry = plain(value)
+    return guarded(entry) if isinstance(entry, str) else entry
 
 
 def plain(value: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Words that every page and message needs: counted nouns, ranges, and lists that stop after the first few.
+"""Text of pages and messages: counted nouns, ranges, lists cut after the first few, folded lines and tables.
 
-Nothing heavy is imported here, so commands and kernels' messages may use it alike.
+Nothing heavy is imported here.
 """
 
 from __future__ import annotations
@@ -14,32 +14,21 @@ from typing import Any, Protocol, TypeVar
 
 from reviewgraph._base.errors import InputError
 
-#: What steers a terminal, or turns the direction of writing, and shows nothing: C0, C1, line ends, bidirectional marks.
+#: Invisible characters that control a terminal or the direction of writing: C0, C1, line ends, bidirectional marks.
 HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 #: Where Unicode has pictures of the characters 0 to 31, and that of 127.
 _PICTURES, _DELETE = 0x2400, "\u2421"
 
-#: How many names a list tells before it says "..." or "and n more".
+#: Maximum names in a list before "..." or "and n more".
 LISTED = 5
 
-#: Characters of a name that a list shows.
+#: Maximum characters of a name in a list.
 SHOWN = 40
 
 
 def counted(count: int, one: str, many: str = "") -> str:
     """Return a number and its noun, in the singular where there is one.
 
-    Parameters
-    ----------
-    count
-        How many.
-    one
-        The noun for one.
-    many
-        The noun for any other number; by default ``one`` with an "s".
-
-    Examples
-    --------
     >>> counted(1, "paper"), counted(1200, "paper"), counted(0, "piece has", "pieces have")
     ('1 paper', '1,200 papers', '0 pieces have')
     """
@@ -56,7 +45,7 @@ def noun(count: int, one: str, many: str = "") -> str:
 
 
 def ranging(least: int, most: int) -> str:
-    """Return what numbers lie between.
+    """Return a range in words.
 
     >>> ranging(2, 2), ranging(2, 1000)
     ('2', '2 to 1,000')
@@ -65,7 +54,7 @@ def ranging(least: int, most: int) -> str:
 
 
 def listed(names: Iterable[Any], most: int = LISTED) -> str:
-    """Return names separated by commas, long ones cut, and dots where there are more than a list should hold.
+    """Return names separated by commas, long ones cut, and dots if there are more than ``most``.
 
     >>> listed(["ann", "bob"]), listed("abcdefg"), listed(["a" * 50])
     ('ann, bob', 'a, b, c, d, e, ...', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…')
@@ -86,21 +75,12 @@ def shortened(name: str) -> str:
 
 
 def visible(text: str, but: str = "") -> str:
-    r"""Return a text in which what steers a terminal stands as a picture or a number, and does nothing.
+    r"""Return a text with control characters, except those in ``but``, replaced by pictures or numbers.
 
-    Parameters
-    ----------
-    text
-        Any text.
-    but
-        Characters that are meant, such as the end of a line; none by default.
-
-    Examples
-    --------
     >>> visible("ann\x1b[2J"), visible("\x9b\u202e"), visible("a\nb", but="\n")
     ('ann␛[2J', '\\x9b\\u202e', 'a\nb')
     """
-    return HIDDEN.sub(lambda found: found[0] if found[0] in but else _picture(found[0]), text)
+    return HIDDEN.sub(lambda match: match[0] if match[0] in but else _picture(match[0]), text)
 
 
 def _picture(character: str) -> str:
@@ -110,53 +90,31 @@ def _picture(character: str) -> str:
     return _DELETE if code == 0x7F else f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-# An object of a list, such as a level, a method or a design, by its name.
-
-
-class Named(Protocol):
-    """Whatever has a name."""
-
+class _Named(Protocol):
     @property
-    def name(self) -> str:
-        """What commands and arguments call it."""
+    def name(self) -> str: ...
 
 
-N = TypeVar("N", bound=Named)
+N = TypeVar("N", bound=_Named)
 
 
 def named(known: Iterable[N], name: object, argument: str) -> N:
-    """Return the one that bears a name.
+    """Return the object of a name; an unknown name raises InputError, which lists the valid ones.
 
-    Parameters
-    ----------
-    known
-        Objects of different names.
-    name
-        As the user gave it.
-    argument
-        What the message calls the argument.
-
-    Raises
-    ------
-    InputError
-        If none bears the name; the message lists the names.
-
-    Examples
-    --------
     >>> from reviewgraph.graph.levels import LEVELS
     >>> named(LEVELS, "double", "level").term
     'doubly connected'
     """
-    found = {one.name: one for one in known}
-    if isinstance(name, str) and name in found:
-        return found[name]
-    message = f"{argument}: expected one of {', '.join(found)}, found {name!r}"
+    by_name = {one.name: one for one in known}
+    if isinstance(name, str) and name in by_name:
+        return by_name[name]
+    message = f"{argument}: expected one of {', '.join(by_name)}, found {name!r}"
     raise InputError(message)
 
 
-# Lines for a terminal: sentences broken where it ends, and tables that give way in their text.
+# Lines for a terminal: sentences folded at its width, and tables whose columns of text are cut to fit.
 
-#: What a sentence hangs on: its indentation, and a number before it.
+#: The hanging indent of a sentence: its indentation, and a number before it.
 _LEAD = re.compile(r" *(?:[-+<>]* ?[0-9][0-9.,]*(?: %)?  )?")
 #: Spaces at which a line does not end: before a percent sign, and before a number that a name has in brackets.
 _KEPT, _HARD_SPACE = re.compile(r" (?=%|\([0-9<>])"), "\N{NO-BREAK SPACE}"
@@ -170,10 +128,8 @@ def terminal_width() -> int:
 
 
 def folded(line: str, width: int) -> list[str]:
-    """Return a line as lines of a width, later ones below the words of the first.
+    """Fold a line to a width, with a hanging indent.
 
-    Examples
-    --------
     >>> folded("  +0.40  ann gave 9, counts as 8.5", 24)
     ['  +0.40  ann gave 9,', '         counts as 8.5']
     """
@@ -196,22 +152,11 @@ def folded(line: str, width: int) -> list[str]:
 def text_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], text: Collection[int], width: int | None = None
 ) -> list[str]:
-    """Return a table in columns, one line a row.
+    """Return a table, one line per row; columns at the places ``text`` are left-aligned, others right-aligned.
 
-    Parameters
-    ----------
-    header
-        Names of the columns.
-    rows
-        Cells.
-    text
-        Positions of the columns that stand to the left and are cut where the table is too wide, the widest first, but
-        never so far that two different cells of a column look the same; the others, numbers, stand to the right.
-    width
-        Columns there are; by default those of the terminal.
+    Text is cut where the table is wider than the terminal, the widest column first, but never so far that two different
+    cells of a column look the same.
 
-    Examples
-    --------
     >>> text_table(["paper", "rank"], [["p1", "10"], ["p2 On the comparison", "9"]], text=[0], width=16)
     ['paper       rank', 'p1            10', 'p2 On the…     9']
     """
@@ -230,7 +175,7 @@ def text_table(
 
 
 def columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes: two for wide characters, none for marks over others.
+    """Return the width of a text in a terminal: two columns for wide characters, none for combining marks.
 
     >>> columns("p1"), columns("論文"), columns("e\N{COMBINING ACUTE ACCENT}")
     (2, 4, 1)
@@ -241,7 +186,7 @@ def columns(text: str) -> int:
 
 
 def _told_apart(cells: Sequence[str]) -> int:
-    """Return to how many columns of a terminal cells may be cut, so that different ones still look different.
+    """Return the minimum width to which cells can be cut so that different ones still look different.
 
     >>> _told_apart(["ann@u.edu", "bob@u.edu"]), _told_apart(["reviewer-of-area-1", "reviewer-of-area-2"])
     (8, 20)

@@ -1,28 +1,31 @@
-"""The assignment check: everything the review graph says about comparing scores, in one report."""
+"""The check of an assignment: its report, and the page that people read; items are papers there."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from reviewgraph._base.arguments import checked
+from reviewgraph._base.arguments import NUMBER, checked, refuse
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import first_labels
 from reviewgraph._base.provenance import record_of
 from reviewgraph._base.results import Pictured
 from reviewgraph._base.text import LISTED, counted, listed, noun, ranging
+from reviewgraph.formats.columns import ITEM, REVIEWER
+from reviewgraph.formats.side_reading import DEMAND, LOAD
 from reviewgraph.graph.components import covers_all, doubly_connected_components
 from reviewgraph.graph.fragility import losses, losses_of
 from reviewgraph.graph.levels import level_named
 from reviewgraph.graph.precision import Assumptions, assumed, expectations, outlook_of
 from reviewgraph.graph.structure import structure_of
-from reviewgraph.graph.violations import Violations, violations_of
+from reviewgraph.io.matching import match_labels, match_pairs
 from reviewgraph.io.rules import stated_rules
-from reviewgraph.io.sides import without_gone
+from reviewgraph.io.sides import by_label, pairs_of, without_gone
 from reviewgraph.table.reviews import as_reviews
 
 if TYPE_CHECKING:
@@ -35,62 +38,27 @@ if TYPE_CHECKING:
     from reviewgraph.graph.precision import Outlook
     from reviewgraph.graph.structure import Structure
     from reviewgraph.io.rules import Rules
+    from reviewgraph.io.sides import Pairs, Valued
     from reviewgraph.table.reviews import Reviews, ReviewsLike
 
 
-# The check as a page for people: what is missing today, then the verdict, in a chair's words; items are papers.
+# The parts of the page.
 
-#: What no verdict says.
+#: The caveat below every verdict.
 PRECISE = "Comparable does not mean precise: noisy scores still need enough reviews per paper."
 
 
-def page(
-    structure: Structure,
-    as_of_now: Structure | None = None,
-    scored: Components | None = None,
-    violations: Violations | None = None,
-    *,
-    certain: bool = False,
-) -> str:
-    """Return the whole page.
-
-    Parameters
-    ----------
-    structure
-        What the table promises if all its reviews arrive.
-    as_of_now
-        The same for the reviews that have scores, where some have and some have not.
-    scored
-        Doubly connected components by the scores themselves, where there are scores.
-    violations
-        What is broken of conflicts, loads and demands, where that was looked at.
-    certain
-        Whether the scores themselves make all papers comparable for certain; false by default.
-    """
-    lines = [
-        *unlisted(structure.reviews),
-        *(f"{words}." for words in today(structure, as_of_now, violations)),
-        *verdicts(structure, as_of_now),
-        PRECISE,
-        *by_scores(scored, certain=certain),
-        *("", *facts(structure.reviews, int(structure.reviews.scored.sum()))),
-        *("", *groups(structure)),
-        *(["", *violations.lines()] if violations else []),
-    ]
-    return "\n".join(lines)
-
-
 def unlisted(reviews: Reviews) -> list[str]:
-    """Return which papers a file cannot hold, and where they are listed, as a sentence; nothing where none is known."""
+    """Return the papers that a file cannot hold, and where they are listed, as a sentence; or nothing."""
     return [f"{reviews.origin.unlisted.words}."] if reviews.origin.unlisted else []
 
 
 def today(structure: Structure, as_of_now: Structure | None, violations: Violations | None) -> list[str]:
-    """Return what is missing, a sentence each without its point; nothing where every review is in and no rule broken.
+    """Return missing reviews and broken rules, as sentences without full stops.
 
-    Takes what :func:`page` takes.
+    ``structure`` is that of all reviews, ``as_of_now`` that of the reviews with scores where some have none.
     """
-    reviews, later, found = structure.reviews, "", list[str]()
+    reviews, later, sentences = structure.reviews, "", list[str]()
     unread = int((reviews.reviews_per_item == 0).sum())
     if as_of_now is not None:
         there, later = as_of_now.reviews, ", even when all are in"
@@ -98,21 +66,21 @@ def today(structure: Structure, as_of_now: Structure | None, violations: Violati
         of = f"{there.n_reviews:,} of {counted(reviews.n_reviews, 'review')} {noun(there.n_reviews, 'is', 'are')} in"
         none = counted(empty, "paper has none", "papers have none") if empty else "every paper has one or more"
         nobody = f", {unread:,} of them no reviewer" if empty > unread > 0 else ""
-        found.append(f"{of}; {none}{nobody}")
+        sentences.append(f"{of}; {none}{nobody}")
         unread = unread if unread == empty else 0
     if unread:
         of = f"{unread:,} of {counted(reviews.n_items, 'paper')} {noun(unread, 'has', 'have')}"
-        found.append(f"{of} no {reviewer_or_review(reviews)}")
-    return [*found, *([] if violations is None else violations.sentences(later))]
+        sentences.append(f"{of} no {reviewer_or_review(reviews)}")
+    return [*sentences, *([] if violations is None else violations.sentences(later))]
 
 
 def reviewer_or_review(reviews: Reviews) -> str:
-    """Return what papers without a review lack: files of scores alone do not say who has reviewers."""
+    """Return what papers without a review lack: files of scores alone do not list reviewers without a score."""
     return "review" if reviews.scored.all() else "reviewer"
 
 
 def verdicts(structure: Structure, as_of_now: Structure | None = None) -> list[str]:
-    """Return the verdict; where scores are missing, that for when all are in, and that of today."""
+    """Return the verdict; where scores are missing, that for when all are in and that of today."""
     if as_of_now is None:
         return [verdict(structure)]
     return [
@@ -122,14 +90,9 @@ def verdicts(structure: Structure, as_of_now: Structure | None = None) -> list[s
 
 
 def verdict(structure: Structure, *, late: bool = False) -> str:
-    """Return what a chair may say of these reviews, in one or two sentences.
+    """Return the verdict on these reviews, in one or two sentences.
 
-    Parameters
-    ----------
-    structure
-        Of the reviews.
-    late
-        Whether others are still to come, so that papers without a review may have reviewers; false by default.
+    ``late`` says that others are still to come, so that papers without a review may have reviewers.
     """
     n_items, of = structure.reviews.n_items, of_this_file(structure.reviews)
     missing = f"{counted(structure.degrees_of_freedom, 'link')} missing (degrees of freedom)"
@@ -149,12 +112,12 @@ def verdict(structure: Structure, *, late: bool = False) -> str:
 
 
 def of_this_file(reviews: Reviews) -> str:
-    """Return what is said behind "papers" where there may be others, which the file cannot hold."""
+    """Return what to append to "papers" where there may be others, which the file cannot hold."""
     return " of this file" if reviews.origin.unlisted else ""
 
 
 def by_scores(scored: Components | None, *, certain: bool) -> list[str]:
-    """Return what the scores themselves say, a line where there are scores; takes what :func:`page` takes."""
+    """Return the result by the scores themselves as a sentence, where there are scores."""
     if scored is None:
         return []
     if certain:
@@ -165,37 +128,23 @@ def by_scores(scored: Components | None, *, certain: bool) -> list[str]:
     ]
 
 
-class Table(Protocol):
-    """What is told of a table: its sizes, and what there is one of a reviewer or item."""
+class _Sized(Protocol):
+    """A table or a stream of reviews."""
 
     @property
-    def reviewers(self) -> Sequence[Label]:
-        """Labels of the reviewers."""
-        ...
-
+    def reviewers(self) -> Sequence[Label]: ...
     @property
-    def items(self) -> Sequence[Label]:
-        """Labels of the items."""
-        ...
-
+    def items(self) -> Sequence[Label]: ...
     @property
-    def n_reviews(self) -> int:
-        """How many reviews there are."""
-        ...
-
+    def n_reviews(self) -> int: ...
     @property
-    def loads(self) -> IntArray:
-        """Reviews a reviewer."""
-        ...
-
+    def loads(self) -> IntArray: ...
     @property
-    def reviews_per_item(self) -> IntArray:
-        """Reviews an item."""
-        ...
+    def reviews_per_item(self) -> IntArray: ...
 
 
-def facts(reviews: Table, n_scored: int) -> list[str]:
-    """Return sizes, loads, and what stands alone, a line each; so many of the reviews have a score."""
+def facts(reviews: _Sized, n_scored: int) -> list[str]:
+    """Return sizes, loads, papers nobody reviews and reviewers of fewer than two, one line each."""
     unreviewed = np.flatnonzero(reviews.reviews_per_item == 0)
     few = np.flatnonzero(reviews.loads < 2)
     state = "all scored" if n_scored == reviews.n_reviews else f"{n_scored:,} scored" if n_scored else "no scores yet"
@@ -241,11 +190,152 @@ def _some(labels: Sequence[Label], codes: IntArray) -> str:
 
 
 def _names(labels: Sequence[Label], codes: IntArray) -> str:
-    """Return the first few labels."""
     return listed(first_labels(labels, codes, LISTED + 1))
 
 
-#: The rules that a check looks at.
+# Violations of rules: conflicts, reviewers above their load, papers short of their demand.
+
+#: The absence of a load or demand.
+NO_LIMIT = -1
+#: Larger loads and demands are cut to this one.
+MOST = 1 << 40
+
+
+class Violated(NamedTuple):
+    """A reviewer or paper, the number of its reviews, and the limit that this number violates."""
+
+    label: Label
+    reviews: int
+    limit: int
+
+
+@dataclass(frozen=True)
+class Violations:
+    """Violations of an assignment; None where a rule was not passed."""
+
+    conflicts: tuple[tuple[Label, Label], ...] | None = None  # Reviews that are conflicts, as (reviewer, item)
+    over_load: tuple[Violated, ...] | None = None  # Reviewers with more reviews than their load
+    short: tuple[Violated, ...] | None = None  # Items with fewer reviews than they need
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return lists of objects, null where a rule was not passed."""
+
+        def objects(violated: Sequence[Violated] | None, role: str, limit: str) -> list[dict[str, Any]] | None:
+            if violated is None:
+                return None
+            return [{role: one.label, "reviews": one.reviews, limit: one.limit} for one in violated]
+
+        pairs = self.conflicts
+        return {
+            "conflicts": None if pairs is None else [{"reviewer": who, "item": what} for who, what in pairs],
+            "over_load": objects(self.over_load, "reviewer", "load"),
+            "short": objects(self.short, "item", "demand"),
+        }
+
+    def sentences(self, later: str = "") -> list[str]:
+        """Return a count for each rule that is violated, without full stop; ``later`` follows missing reviews."""
+        sentences = []
+        if self.conflicts:
+            sentences.append(counted(len(self.conflicts), "review is a conflict", "reviews are conflicts"))
+        if self.over_load:
+            who = counted(len(self.over_load), "reviewer is above their load", "reviewers are above their load")
+            sentences.append(f"{who}, by {counted(_excess(self.over_load), 'review')}")
+        if self.short:
+            what = counted(len(self.short), "paper is short of its demand", "papers are short of their demand")
+            sentences.append(f"{what}, by {counted(_excess(self.short), 'review')}{later}")
+        return sentences
+
+    def lines(self) -> list[str]:
+        """Return a count for each rule, and the largest violations."""
+        lines = []
+        if self.conflicts is not None:
+            pairs = [f"{reviewer} on {item}" for reviewer, item in self.conflicts[: LISTED + 1]]
+            lines.append(f"Conflicts violated: {f'{len(self.conflicts):,} ({listed(pairs)})' if pairs else 'none'}")
+        for heading, violated in (
+            ("Reviewers above their load", self.over_load),
+            ("Papers short of their demand", self.short),
+        ):
+            if violated:
+                by = counted(_excess(violated), "review")
+                lines.append(f"{heading}: {len(violated):,}, by {by} ({listed(told(violated))})")
+            elif violated is not None:
+                lines.append(f"{heading}: none")
+        return lines
+
+
+def told(violated: Sequence[Violated]) -> list[str]:
+    """Return each in words, those farthest from their limit first.
+
+    >>> told([Violated("p1", 2, 3), Violated("p2", 0, 3)])
+    ['p2 has 0 of 3', 'p1 has 2 of 3']
+    """
+    farthest_first = sorted(violated, key=lambda one: -abs(one.reviews - one.limit))
+    return [f"{one.label} has {one.reviews} of {one.limit}" for one in farthest_first]
+
+
+def _excess(violated: Sequence[Violated]) -> int:
+    return sum(abs(one.reviews - one.limit) for one in violated)
+
+
+def violations_of(
+    reviews: ReviewsLike,
+    conflicts: Pairs | None = None,
+    load: int | Valued | None = None,
+    demand: int | Valued | None = None,
+) -> Violations:
+    """Return the violations of conflicts (pairs), loads and demands (one number, or one per reviewer or item).
+
+    Labels that the reviews do not have are warned of, and refused where none matches.
+
+    >>> from reviewgraph import Reviews
+    >>> found = violations_of(Reviews.from_pairs([("ann", 1), ("ann", 2)]), conflicts=[("ann", 2)], load=1, demand=2)
+    >>> found.conflicts, found.over_load[0].limit, len(found.short)
+    ((('ann', 2),), 1, 2)
+    """
+    reviews = as_reviews(reviews)
+    people, papers, N = reviews.reviewers, reviews.items, reviews.n_items
+    barred = over_load = short = None
+    if conflicts is not None:
+        pairs = pairs_of(conflicts, "conflicts", reviews.spellings())
+        reviewer, item = match_pairs(pairs, people, papers, "conflicts")
+        keys = (reviewer * N + item)[(reviewer >= 0) & (item >= 0)]
+        rows = np.flatnonzero(np.isin(reviews.reviewer * N + reviews.item, keys)).tolist()
+        barred = tuple((people[int(reviews.reviewer[row])], papers[int(reviews.item[row])]) for row in rows)
+    if load is not None:
+        limit, loads = _limits(load, "load", reviews), reviews.loads
+        codes = np.flatnonzero((limit != NO_LIMIT) & (loads > limit)).tolist()
+        over_load = tuple(Violated(people[code], int(loads[code]), int(limit[code])) for code in codes)
+    if demand is not None:
+        limit, counts = _limits(demand, "demand", reviews), reviews.reviews_per_item
+        codes = np.flatnonzero(counts < limit).tolist()
+        short = tuple(Violated(papers[code], int(counts[code]), int(limit[code])) for code in codes)
+    return Violations(barred, over_load, short)
+
+
+def _limits(given: int | Valued, name: str, reviews: Reviews) -> IntArray:
+    """Return the limit of each reviewer (``load``) or item (``demand``)."""
+    labels, others, label, value, role = reviews.reviewers, reviews.items, REVIEWER, LOAD.role, "reviewer"
+    if name == "demand":
+        labels, others, label, value, role = others, labels, ITEM, DEMAND.role, "paper"
+    if isinstance(given, Real):
+        return np.minimum(np.full(len(labels), given, np.float64), MOST).astype(np.int64)
+    limits = by_label(given, name, label, value, reviews.spellings())
+    code = match_labels(list(limits), labels, name, role, other=others)
+    limit = np.full(len(labels), NO_LIMIT, np.int64)
+    for place, (who, number) in zip(code.tolist(), limits.items(), strict=True):
+        if number is not None:
+            if number != number:
+                message = f"{name}: expected a number for {who!r}, found {number!r}"
+                raise InputError(message)
+            refuse(f"{name} of {who!r}", number, [NUMBER])
+            if place >= 0:
+                limit[place] = int(min(number, MOST))
+    return limit
+
+
+# The report.
+
+#: The rules that a check supports.
 HEEDED = ("conflicts", "gone", "demand", "load")
 
 
@@ -256,21 +346,21 @@ class Report(Pictured):
     Parameters
     ----------
     structure
-        What the table promises if all its reviews arrive.
+        Components, missing links and levels if all reviews arrive.
     as_of_now
-        The same for the reviews that have scores, where some have and some have not.
+        The same for the reviews with scores, where some have none.
     scored
         Components by the scores themselves, ties carrying no scale, where there are scores.
     assumptions
-        Of the scores, for expected errors.
+        Standard deviations behind expected errors.
     n_selected
-        How many of the best will be selected; a tenth by default.
+        Number of best items that will be selected; a tenth by default.
     look
-        Whether reviewers and reviews whose loss lowers the level are looked for; by default in small tables.
+        Whether critical reviewers and reviews are searched; by default in small tables.
     missing
-        The probability that a review fails to arrive, one number or by reviewer; None by default.
+        Probability that a review fails to arrive, one number or by reviewer; None by default.
     violations
-        What is broken of conflicts, loads and demands; None where nothing was given.
+        Violations of conflicts, loads and demands; None where none of these was passed.
     """
 
     structure: Structure
@@ -286,12 +376,12 @@ class Report(Pictured):
 
     @cached_property
     def losses(self) -> Losses:
-        """What losses would do to the level."""
+        """Critical reviewers and reviews, and the probability that each level is kept."""
         return losses_of(self.reviews, self.level, self.look, self.missing)
 
     @cached_property
     def expected(self) -> Outlook:
-        """Expected errors of the items, and what more reviews would buy."""
+        """Expected errors of the items, and the gain from more reviews."""
         return outlook_of(self.structure, self.assumptions, self.n_selected)
 
     @property
@@ -316,7 +406,7 @@ class Report(Pictured):
 
     @property
     def level(self) -> str | None:
-        """The name of the highest level that holds for the structure, or none."""
+        """The name of the highest level that holds for the structure, or None."""
         return self.structure.level
 
     @cached_property
@@ -326,63 +416,63 @@ class Report(Pictured):
 
     @checked
     def reaches(self, level: str, *, use_scores: bool = False) -> bool:
-        """Whether a level holds, with ``use_scores`` by the reviews that have scores and, where ties matter, by ties.
+        """Whether a level holds; with ``use_scores`` by reviews with scores alone and, where ties matter, by ties.
 
         Raises
         ------
         InputError
-            If ``use_scores`` is asked of a table without scores or of a level that does not go by them, or no level has
-            the name.
+            If the table has no scores to use, the level cannot use scores, or no level has the name.
         """
-        asked = level_named(level)
+        chosen = level_named(level)
         if not use_scores:
-            return asked.holds(self.structure)
-        if asked.outlives:
-            message = f"use_scores: expected a level that goes by scores, found {asked.name!r}; ask without use_scores"
+            return chosen.holds(self.structure)
+        if chosen.outlives:
+            message = f"use_scores: expected a level that goes by scores, found {chosen.name!r}; ask without use_scores"
             raise InputError(message)
         if self.scored is None:
             message = "use_scores: expected a table with scores, found planned reviews only"
             raise InputError(message)
-        return self.scored_recovery_resilient if asked.heeds_ties else asked.holds(self.as_of_now or self.structure)
+        return self.scored_recovery_resilient if chosen.heeds_ties else chosen.holds(self.as_of_now or self.structure)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as the command's ``--json`` prints it."""
-        found, unlisted = self.structure.to_dict(), self.reviews.origin.unlisted
-        found["unlisted"] = None if unlisted is None else {"papers": unlisted.which, "listed_in": unlisted.beside}
-        found["expected_error"] = self.expected.to_dict() if self.reviews.n_items else None
-        found |= self.losses.to_dict()
+        report, unlisted = self.structure.to_dict(), self.reviews.origin.unlisted
+        report["unlisted"] = None if unlisted is None else {"papers": unlisted.which, "listed_in": unlisted.beside}
+        report["expected_error"] = self.expected.to_dict() if self.reviews.n_items else None
+        report |= self.losses.to_dict()
         if self.as_of_now is not None:
-            found["as_of_now"] = self.as_of_now.to_dict()
+            report["as_of_now"] = self.as_of_now.to_dict()
         if self.scored is not None:
             resilient = {"recovery_resilient": self.scored_recovery_resilient}
-            found["scored"] = {"doubly_connected": self.scored.to_dict(), **resilient}
+            report["scored"] = {"doubly_connected": self.scored.to_dict(), **resilient}
         if self.violations is not None:
-            found["violations"] = self.violations.to_dict()
-        return {**found, **record_of(self.reviews.origin.files)}
+            report["violations"] = self.violations.to_dict()
+        return {**report, **record_of(self.reviews.origin.files)}
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return a row a reviewer, as :meth:`Structure.to_columns`."""
+        """Return one row per reviewer, as :meth:`Structure.to_columns`."""
         return self.structure.to_columns()
 
     def headline(self) -> str:
-        """Return the level, and what is missing."""
+        """Return the level, and the number of missing links."""
         return self.structure.headline()
 
     def page(self) -> str:
-        """Return the check as a page for people: what is missing, then the verdict."""
-        return "\n".join(
-            [
-                page(
-                    self.structure,
-                    self.as_of_now,
-                    self.scored,
-                    self.violations,
-                    certain=self.scored_recovery_resilient,
-                ),
-                *expectations(self.expected),
-                *losses(self.losses),
-            ]
-        )
+        """Return the check as a page for people: what is missing today, then the verdict and its details."""
+        reviews = self.reviews
+        lines = [
+            *unlisted(reviews),
+            *(f"{words}." for words in today(self.structure, self.as_of_now, self.violations)),
+            *verdicts(self.structure, self.as_of_now),
+            PRECISE,
+            *by_scores(self.scored, certain=self.scored_recovery_resilient),
+            *("", *facts(reviews, int(reviews.scored.sum()))),
+            *("", *groups(self.structure)),
+            *(["", *self.violations.lines()] if self.violations else []),
+            *expectations(self.expected),
+            *losses(self.losses),
+        ]
+        return "\n".join(lines)
 
 
 @checked
@@ -404,24 +494,24 @@ def check(
     reviews
         The table to check, or a data frame of it.
     like, assumptions
-        What is assumed of scores, as in :func:`expected_errors`.
+        Assumptions on scores, as in :func:`expected_errors`.
     n_selected
-        How many of the best will be selected: a tenth of the items by default.
+        Number of best items that will be selected: a tenth of the items by default.
     fragile
-        Whether to look for reviewers and reviews whose loss lowers the level; by default in small tables.
+        Whether to search reviewers and reviews whose loss lowers the level; by default in small tables.
     missing
-        The probability that a review fails to arrive, as :func:`keeps` takes it; by default nothing is simulated.
+        The probability that a review fails to arrive, as in :func:`keeps`; by default nothing is simulated.
     rules
-        What the assignment should keep to: ``conflicts``, ``load`` and ``demand`` of :class:`Rules`; and who is
-        ``gone``, whose reviews without a score are left out. By default nothing is looked at.
+        ``conflicts``, ``load`` and ``demand`` of :class:`Rules` to check; and ``gone``, the reviewers whose reviews
+        without a score are left out. By default none.
     **given
         The same as keywords of their own, as in ``check(reviews, load=5)``.
 
     Raises
     ------
     InputError
-        If ``like`` and ``assumptions`` are both given, nothing can be learned from ``like``, or there are rules that a
-        check does not look at.
+        If ``like`` and ``assumptions`` are both passed, nothing can be learned from ``like``, or there are rules that a
+        check does not support.
 
     Notes
     -----

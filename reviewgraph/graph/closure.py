@@ -1,11 +1,11 @@
-"""Repeat-Union2, Algorithm 1 of the paper, and the replay of its certificate, written to be read.
+"""Repeat-Union2, Algorithm 1 of the paper, and the replay of its certificate: the readable reference implementation.
 
 A component is a set of reviewers; it covers the items that they have reviewed between them. Repeat-Union2 merges two
 components while their covers share two items, Repeat-Union while they share one. What remains does not depend on the
 order of merges, and each merge, with the items that it rests on, is a step of a proof.
 
-This is the reference implementation: ``reviewgraph verify`` computes with it, and tests hold the compiled kernels
-behind :mod:`reviewgraph.graph.components`, which share no code with it, to what it returns.
+``reviewgraph verify`` computes with it, and tests compare the compiled kernels behind
+:mod:`reviewgraph.graph.components`, which share no code with it, with its results.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Classes:
         self._up[self.of(one)] = self.of(other)
 
     def __len__(self) -> int:
-        """Return how many classes there are."""
+        """Return the number of classes."""
         return sum(name == up for name, up in self._up.items())
 
 
@@ -61,19 +61,9 @@ def repeat_union(
 ) -> Closure:
     """Merge components while their covers share items: two for Repeat-Union2, one for Repeat-Union.
 
-    Parameters
-    ----------
-    rows
-        The items of each reviewer.
-    shared
-        How many items two covers must share.
-    class_of
-        The class of each item; shared items count once per class. By default every item is a class of its own.
-    joined
-        Pairs of reviewers who belong together whatever they share.
+    ``rows`` are the items of each reviewer. With ``class_of`` (of each item) shared items count once per class. Pairs
+    of reviewers in ``joined`` are in one component from the start.
 
-    Examples
-    --------
     Ann and Bob share two papers; Cleo shares one with each of them, and so two with their component.
 
     >>> found = repeat_union({"ann": "pqr", "bob": "qrs", "cleo": "ps", "dan": "s"})

@@ -1,8 +1,13 @@
-"""Connected and doubly connected components of reviewers, with certificates that anyone can replay.
+"""Connected and doubly connected components of reviewers, with replayable certificates; generic recoverability.
 
-The level *connected* is Repeat-Union of the paper, *double* is Repeat-Union2 (Algorithm 1), both on covers: two
-sets of reviewers merge when the items they have reviewed between them share one item, or two. The algorithm, written
-to be read, is :mod:`reviewgraph.graph.closure`; here compiled kernels compute the same.
+The level *connected* is Repeat-Union of the paper, *double* is Repeat-Union2 (Algorithm 1): two sets of reviewers merge
+when their covers, the items that they have reviewed between them, share one item, or two.
+:mod:`reviewgraph.graph.closure` is the readable reference implementation; here compiled kernels compute the same.
+
+The level *recoverable*: almost every vector of true qualities can be recovered from linear scores. Every review is one
+equation ``z_i = s_j x*_i + t_j`` in the lifted value z of its item and the slope s and offset t of its reviewer. For
+almost every x*, a set R of reviews is independent if and only if every non-empty subset R' obeys
+``|R'| <= items(R') + 2 reviewers(R') - 2`` (Whiteley 1989). A pebble game (Lee and Streinu 2008) computes its rank.
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reviewgraph._base.arguments import checked
-from reviewgraph._base.arrays import distinct
+from reviewgraph._base.arrays import distinct, starts
 from reviewgraph._base.labels import Shuffled, ranks
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
@@ -34,12 +39,13 @@ from reviewgraph.table.reviews import as_reviews
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph.graph.kernels.union_find import Merges
     from reviewgraph.table.reviews import Reviews, ReviewsLike
 
 
-#: Ways of two steps that are looked at before it is asked whether the rest is worth compiling for.
-WAYS = 200_000
+#: Paths of two steps that are searched before the rest is weighed for compilation.
+PATHS = 200_000
+#: Seconds that plain Python takes per review of the pebble game, on tables where it has to search much.
+OFFER = 12e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,15 +72,15 @@ class Components(Result):
     reviews: Reviews = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return how many components there are, and how many items the largest cover holds."""
+        """Return the number of components, and that of items in the largest cover."""
         return {"components": len(self), "largest_cover": self.largest_cover}
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return a row a reviewer: the label, and the component."""
+        """Return one row per reviewer: label and component."""
         return {"reviewer": list(self.reviews.reviewers), "component": self.labels.tolist()}
 
     def headline(self) -> str:
-        """Return the same in half a line."""
+        """Return both in words."""
         return f"{len(self):,}, the largest covers {self.largest_cover:,} of {counted(self.reviews.n_items, 'item')}"
 
     def __len__(self) -> int:
@@ -98,9 +104,7 @@ class Components(Result):
         pairs = distinct(self.labels[self.reviews.reviewer] * n_items + self.reviews.item)
         if self.item_labels.size:
             pairs = distinct(self.item_labels * n_items + np.arange(self.reviews.n_items))
-        start = np.zeros(len(self) + 1, np.int64)
-        start[1:] = np.cumsum(np.bincount(pairs // n_items, minlength=len(self)))
-        return start, pairs % n_items
+        return starts(pairs // n_items, len(self)), pairs % n_items
 
     @property
     def cover_start(self) -> IntArray:
@@ -124,7 +128,7 @@ class Components(Result):
 
     @cached_property
     def largest_first(self) -> IntArray:
-        """All components: most items first, then most reviewers, then the one whose first reviewer comes first."""
+        """All components by items, then by reviewers, both descending, then by the first reviewer."""
         first = np.arange(len(self))
         if isinstance(self.reviews.reviewers, Shuffled):
             first += self.reviews.n_reviewers
@@ -139,9 +143,9 @@ class Components(Result):
 
 @checked
 def connected_components(reviews: ReviewsLike) -> Components:
-    """Pieces of the reviewer-item graph (Repeat-Union): who can be compared if reviewers differ in severity only.
+    """Pieces of the reviewer-item graph (Repeat-Union), comparable inside if reviewers differ in severity only.
 
-    An item nobody reviews is a piece of its own. Takes time near-linear in M + N + E.
+    An item without a review is a piece of its own. Takes time near-linear in M + N + E.
 
     Examples
     --------
@@ -164,9 +168,8 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
 
     Start with every reviewer alone; merge two components while their covers share two items, as
     :func:`reviewgraph.graph.closure.repeat_union` does step by step. The result does not depend on the order of
-    merges. Takes
-    time near-linear in the number of reviews unless many reviewers of many
-    items share single items pairwise; a hub item or a long chain of merges does no harm.
+    merges. Takes time near-linear in the number of reviews unless many reviewers of many items share single items
+    pairwise; a hub item or a long chain of merges does no harm.
 
     Parameters
     ----------
@@ -187,36 +190,36 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
     ([0, 0, 1], [[0, 1, 0, 1]])
     """
     reviews = as_reviews(reviews)
-    counted = reviews.only_scored() if use_scores else reviews
-    level = score_levels(counted) if use_scores else np.empty(0, np.int64)
-    class_of = tie_classes(counted) if use_scores else np.arange(counted.n_items)
-    merges, parent = no_merges(counted.n_reviewers), np.arange(counted.n_reviewers)
-    count = _merge_pairs(counted, level, parent, merges)
-    if count == counted.n_reviewers - 1:  # a single component is left
-        one = np.zeros(counted.n_reviewers, np.int64)
-        return Components(one, np.empty(0, np.int64), np.column_stack(merges)[:count], counted)
-    covers = single_covers(
-        *(counted.reviewer_start, counted.item, counted.item_start, counted.reviewer_by_item, class_of, parent)
-    )
-    count = merge_covers(covers, merges, count)
-    return Components(_numbered(parent), np.empty(0, np.int64), np.column_stack(merges)[:count], counted)
-
-
-def _merge_pairs(reviews: Reviews, level: IntArray, parent: IntArray, merges: Merges) -> int:
-    """Join reviewers who share two items, in the form that suits the ways of two steps there are to look at."""
+    if use_scores:
+        reviews = reviews.only_scored()
+        level, class_of = score_levels(reviews), tie_classes(reviews)
+    else:
+        level, class_of = np.empty(0, np.int64), np.arange(reviews.n_items)
     M, N = reviews.n_reviewers, reviews.n_items
+    # 1. Merge reviewers who share two items, by the 4-cycles of the graph from its vertices of highest degree on.
     graph = rank_neighbours(reviews.reviewer, reviews.item, M, N, level)
-    reached = nothing_reached(M + N, scored=level.size > 0)
-    # A few hubs often join everybody: what is left is weighed when they are done.
-    ways = np.minimum(reviews.loads[reviews.reviewer], reviews.reviews_per_item[reviews.item]).sum()
-    split = ranks_within(graph, WAYS) if ways > WAYS else 0
-    # As plain Python they copy all there is to lists, which is more than hubs are for millions of reviews.
-    work = STEP * float(min(ways, WAYS)) + COPY * elements((graph, reached, merges))
-    count = merge_pairs.form(work)(graph, reached, M, parent, merges, 0, M + N, split)
+    reached, merges, parent = nothing_reached(M + N, scored=level.size > 0), no_merges(M), np.arange(M)
+    # A few hubs often join everybody: the rest is weighed for compilation when they are done. As plain Python the
+    # kernel copies all arrays to lists, which costs more than the hubs for millions of reviews.
+    paths = np.minimum(reviews.loads[reviews.reviewer], reviews.reviews_per_item[reviews.item]).sum()
+    split = ranks_within(graph, PATHS) if paths > PATHS else 0
+    seconds = STEP * float(min(paths, PATHS)) + COPY * elements((graph, reached, merges))
+    count = merge_pairs.form(seconds)(graph, reached, M, parent, merges, 0, M + N, split)
     if split and count < M - 1:
-        run = merge_pairs.form(STEP * float(ways - WAYS))
+        run = merge_pairs.form(STEP * float(paths - PATHS))
         count = run(graph, reached, M, parent, merges, count, split, 0)
-    return count
+    if count == M - 1:  # a single component remains
+        labels = np.zeros(M, np.int64)
+    else:
+        # 2. Merge components whose covers share two items.
+        start, item_start, by_item = reviews.reviewer_start, reviews.item_start, reviews.reviewer_by_item
+        count = merge_covers(single_covers(start, reviews.item, item_start, by_item, class_of, parent), merges, count)
+        # 3. Number them in the order of their first reviewers.
+        _, first, inverse = np.unique(parent, return_index=True, return_inverse=True)
+        rank = np.empty(first.size, np.int64)
+        rank[np.argsort(first)] = np.arange(first.size)
+        labels = rank[inverse]
+    return Components(labels, np.empty(0, np.int64), np.column_stack(merges)[:count], reviews)
 
 
 @checked
@@ -254,34 +257,15 @@ def score_levels(reviews: Reviews) -> IntArray:
 
 
 def tie_classes(reviews: Reviews) -> IntArray:
-    """Shape (N,): the class of each item when items that a reviewer scored alike are of one class, transitively."""
+    """Shape (N,): the class of each item; items that a reviewer scored alike are of one class, transitively."""
     parent = np.arange(reviews.n_items)
     union_pairs(parent, reviews.item, reviews.item[score_levels(reviews)])
     return np.unique(parent, return_inverse=True)[1]
 
 
-def _numbered(root: IntArray) -> IntArray:
-    """Labels 0, 1, ... in the order of first appearance."""
-    _, first, inverse = np.unique(root, return_index=True, return_inverse=True)
-    rank = np.empty(first.size, np.int64)
-    rank[np.argsort(first)] = np.arange(first.size)
-    return rank[inverse]
-
-
-# Generic recoverability: whether almost every vector of true qualities can be recovered from linear scores.
-#
-# Every review is one equation ``z_i = s_j x*_i + t_j`` in the lifted value z of its item and the slope s and offset t
-# of
-# its reviewer. For almost every x*, a set R of reviews is independent if and only if every non-empty subset R' obeys
-# ``|R'| <= items(R') + 2 reviewers(R') - 2`` (Whiteley 1989). A pebble game (Lee and Streinu 2008) finds its rank.
-
-#: Seconds that plain Python takes to offer a review to the game, on tables where it has to search much.
-OFFER = 12e-6
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Recoverability(Result):
-    """What the count matroid says of a table of reviews.
+    """Rank, missing links and blocks of a table in the count matroid.
 
     Parameters
     ----------
@@ -306,20 +290,16 @@ class Recoverability(Result):
         return self.degrees_of_freedom == 0 and linked and bool((reviews.reviews_per_item > 0).all())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rank and what follows from it."""
-        return {
-            "rank": self.rank,
-            "degrees_of_freedom": self.degrees_of_freedom,
-            "recoverable": self.recoverable,
-        }
+        """Return rank, degrees of freedom and the verdict."""
+        return {"rank": self.rank, "degrees_of_freedom": self.degrees_of_freedom, "recoverable": self.recoverable}
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return a row a reviewer: the label, and the maximal recoverable block (None for fewer than two reviews)."""
+        """Return one row per reviewer: label and maximal recoverable block (None for fewer than two reviews)."""
         blocks = [None if block < 0 else block for block in self.block_labels.tolist()]
         return {"reviewer": list(self.reviews.reviewers), "block": blocks}
 
     def headline(self) -> str:
-        """Return whether it is recoverable, or how many links are missing."""
+        """Return whether it is recoverable, or the number of missing links."""
         missing = f"{counted(self.degrees_of_freedom, 'link')} missing"
         return "recoverable" if self.recoverable else f"not recoverable, {missing}"
 
@@ -332,11 +312,9 @@ class Recoverability(Result):
         start, item, bodies = _contracted(self._components)
         game = new_game(bodies.size, self.reviews.n_items)
         play(game, start, item, np.empty(0, np.bool_))
-        order = np.argsort(item, kind="stable")
-        item_start = np.zeros(self.reviews.n_items + 1, np.int64)
-        item_start[1:] = np.cumsum(np.bincount(item, minlength=self.reviews.n_items))
-        body_by_item = np.repeat(np.arange(bodies.size), np.diff(start))[order]
-        join_blocks(game, new_blocks(bodies.size, self.reviews.n_items), start, item, item_start, body_by_item)
+        body_by_item = np.repeat(np.arange(bodies.size), np.diff(start))[np.argsort(item, kind="stable")]
+        item_start, blocks = starts(item, self.reviews.n_items), new_blocks(bodies.size, self.reviews.n_items)
+        join_blocks(game, blocks, start, item, item_start, body_by_item)
         block_of = np.full(len(self._components), -1, np.int64)
         block_of[bodies] = np.unique(game.parent, return_inverse=True)[1]
         return block_of[self._components.labels]
@@ -357,9 +335,9 @@ class Recoverability(Result):
         start = np.concatenate([np.zeros(1, np.int64), np.cumsum(loads)])
         mask = np.zeros(int(keep.sum()), np.bool_)
         play(new_game(loads.size, self.reviews.n_items), start, self.reviews.item[keep], mask)
-        found = np.zeros(self.reviews.n_reviews, np.bool_)
-        found[keep] = mask
-        return found
+        redundant = np.zeros(self.reviews.n_reviews, np.bool_)
+        redundant[keep] = mask
+        return redundant
 
 
 @checked
@@ -368,14 +346,14 @@ def recoverability(reviews: ReviewsLike, *, components: Components | None = None
 
     The pebble game runs on the graph in which every doubly connected component is one reviewer. Takes time of the
     order of (M + N) E at the very worst; on real and random tables near-linear. Blocks and redundant reviews are
-    found when first asked for.
+    computed on first use.
 
     Parameters
     ----------
     reviews
         Who reviews what; scores do not count.
     components
-        Their doubly connected components, if known already.
+        Their doubly connected components, if computed already.
 
     Examples
     --------

@@ -1,4 +1,8 @@
-"""How noise in the scores becomes error in the recovered qualities: the conditioning of the graph."""
+"""Error of the recovered qualities from noise in the scores: the conditioning of the graph.
+
+The matrices of a table are ``diag(weight) - A A^T``, where A has a few columns per reviewer, non-zero at their items:
+here are the diagonals of their inverses, and systems of equations. A small A is a dense array, which needs no SciPy.
+"""
 
 from __future__ import annotations
 
@@ -6,37 +10,27 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-
-# Matrices ``diag(weight) - A A^T`` of a table: the diagonals of their inverses, and systems of equations.
-#
-# A has a few columns a reviewer, which are not zero at her items. Small ones are dense arrays, which need no SciPy.
-
-if TYPE_CHECKING:
-    import scipy.sparse as sp
-
-    from reviewgraph._base.arrays import FloatArray, IntArray
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 
     Matrix: TypeAlias = FloatArray | sp.csr_array
 else:
     Matrix = object
 
-#: Entries up to which A is a dense array.
+#: Maximum entries of a dense A.
 DENSE_UP_TO = 300_000
-#: Items up to which a matrix is inverted: 2,000 take half a second; beyond, the diagonal is estimated.
+#: Maximum items of a matrix that is inverted: 2,000 take half a second; beyond, the diagonal is estimated.
 EXACT_UP_TO = 2000
 #: Relative residual of the conjugate gradients, well below the error of the probes.
 TOLERANCE = 1e-4
-#: Steps of the conjugate gradients: well-conditioned matrices take tens, chains hundreds.
+#: Maximum steps of the conjugate gradients: well-conditioned matrices take tens, chains hundreds.
 MOST_STEPS = 1000
 
 
 def by_reviewer(values: FloatArray, reviewer: IntArray, item: IntArray, n_items: int) -> Matrix:
-    """Return A, shape (N, C M): values (C, E) of the reviews, in C columns a reviewer.
+    """Return A, shape (N, C M), of values (C, E) of the reviews: C columns per reviewer.
 
     >>> by_reviewer(np.array([[1.0, 2.0]]), np.array([0, 1]), np.array([1, 0]), 3).tolist()
     [[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]]
@@ -68,14 +62,7 @@ def _places(
 def exact_diagonal(matrix: Matrix, weight: FloatArray, basis: FloatArray | None = None) -> FloatArray:
     """Diagonal of ``(diag(weight) - A A^T + B B^T)^-1``; NaN throughout where it is not positive definite.
 
-    Parameters
-    ----------
-    matrix
-        A, shape (N, K).
-    weight
-        Shape (N,).
-    basis
-        B, shape (N, L); none by default.
+    A (N, K), weight (N,), B (N, L) or None.
 
     >>> exact_diagonal(np.array([[1.0], [0.0]]), np.array([2.0, 2.0])).round(3).tolist()
     [1.0, 0.5]
@@ -93,7 +80,7 @@ def exact_diagonal(matrix: Matrix, weight: FloatArray, basis: FloatArray | None 
 
 def _inverted(whole: FloatArray) -> FloatArray:
     try:
-        # The factor tells whether it is positive definite, and M^-1 = L^-T L^-1.
+        # The factor exists if it is positive definite, and M^-1 = L^-T L^-1.
         root = np.linalg.inv(np.linalg.cholesky(whole))
     except np.linalg.LinAlgError:
         return np.full(len(whole), np.nan)
@@ -112,54 +99,37 @@ def _inverted_by_lapack(whole: FloatArray) -> FloatArray:
 def solve(matrix: Matrix, weight: FloatArray, target: FloatArray, most_steps: int = MOST_STEPS) -> FloatArray:
     """Solve ``(diag(weight) - A A^T) x = target`` by conjugate gradients, all columns at once.
 
-    Parameters
-    ----------
-    matrix
-        A, shape (N, K).
-    weight
-        Shape (N,); also the preconditioner.
-    target
-        Shape (N, P), each column in the range of the matrix.
-    most_steps
-        1,000 by default; each takes time linear in the entries of A, times P. ``target^T x`` grows with every step.
+    A (N, K), weight (N,), which is also the preconditioner, target (N, P) with columns in the range of the matrix. A
+    step takes time linear in the entries of A, times P; ``target^T x`` grows with every step.
     """
     transposed = matrix.T if isinstance(matrix, np.ndarray) else matrix.T.tocsr()
     weight = weight[:, np.newaxis]
     nothing = np.zeros(target.shape[1])
-    found, residual = np.zeros_like(target), target.copy()
+    solution, residual = np.zeros_like(target), target.copy()
     direction = residual / weight
     square = np.einsum("ij,ij->j", residual, direction)
     goal = TOLERANCE**2 * square
     for _ in range(most_steps):
-        # A column that has reached its goal takes steps of zero.
+        # A column that has converged takes steps of zero.
         image = weight * direction - matrix @ (transposed @ direction)
         curvature = np.einsum("ij,ij->j", direction, image)
         step = np.divide(square, curvature, out=nothing.copy(), where=(curvature > 0) & (square > goal))
-        found += step * direction
+        solution += step * direction
         residual -= step * image
         before, square = square, np.einsum("ij,ij->j", residual, residual / weight)
         if (square <= goal).all() or not step.any():
             break
         direction = residual / weight + np.divide(square, before, out=nothing.copy(), where=before > 0) * direction
-    return found
+    return solution
 
 
 class Effort(NamedTuple):
-    """How carefully variances are estimated where they cannot be worked out.
+    """Accuracy of variances where they are estimated."""
 
-    Parameters
-    ----------
-    exact_up_to
-        Items up to which the matrix is inverted: exact, in O(N^3).
-    probes
-        Beyond; the relative error of a variance is near 1 / sqrt(probes), that of a standard error half of it.
-    steps
-        Most steps of conjugate gradients: with fewer than it takes, the sum of variances is a lower bound.
-    """
-
-    exact_up_to: int
+    exact_up_to: int  # Items up to which the matrix is inverted: exact, in O(N^3)
+    # Beyond; the relative error of a variance is near 1 / sqrt(probes), that of a standard error half of it
     probes: int
-    steps: int
+    steps: int  # Most steps of conjugate gradients: with fewer than it takes, the sum of variances is a lower bound
 
 
 THOROUGH = Effort(EXACT_UP_TO, 96, 1000)
@@ -181,33 +151,15 @@ def error_variances(
 
     To first order in the noise, and relative to the shift and the scale of all qualities, which no scores reveal.
 
-    Parameters
-    ----------
-    reviewer, item
-        Codes, shape (E,), from 0 without gaps; together they must be recoverable, else some variances are infinite.
-    quality
-        The qualities at which it is linearised, shape (N,). None where reviewers differ in severity only: then P_j
-        projects on span(1), the variances are exact and relative to the shift alone, and a connected graph suffices.
-    rng
-        For the probes, where the diagonal is estimated; seed 0 by default.
-    sloped
-        Shape (M,): whether the slope of a reviewer is unknown (of all by default). Of the others P_j projects on
-        span(1); where there are any, they fix the scale, and variances are relative to the shift alone.
-    effort
-        By default exact up to 2,000 items, and beyond 96 probes, which estimate each variance to about 10 %.
+    Codes (E,) without gaps, of a recoverable table (else some variances are infinite), linearised at ``quality`` (N,).
+    Without ``quality`` reviewers differ in severity only: P_j projects on span(1), variances are exact and relative to
+    the shift alone, and a connected graph suffices. ``sloped`` (M,) marks the reviewers of unknown slope (default all);
+    for the others P_j projects on span(1), and as they fix the scale, variances are relative to the shift alone.
 
-    Returns
-    -------
-    FloatArray
-        Shape (N,); NaN throughout where the matrix has further null vectors, as for qualities that line up by
-        coincidence.
+    Returns shape (N,); NaN throughout where the matrix has further null vectors, as for qualities that line up by
+    coincidence. By default exact up to 2,000 items in O(N^3); beyond, 96 probes (seed 0 unless ``rng`` is passed)
+    estimate each variance to about 10 %, in O(E) per step of conjugate gradients.
 
-    Notes
-    -----
-    Takes O(N^3) where it is exact, O(E) for each step of conjugate gradients beyond.
-
-    Examples
-    --------
     >>> reviewer, item = np.repeat([0, 1, 2, 3], 3), np.tile([0, 1, 2], 4)
     >>> error_variances(reviewer, item, np.array([0.0, 1.0, 3.0])).round(3).tolist()
     [0.071, 0.161, 0.018]
@@ -226,7 +178,7 @@ def error_variances(
         variances = exact_diagonal(matrix, count, basis) - (basis**2).sum(axis=1)
     else:
         variances = _estimate(matrix, count, basis, rng or np.random.default_rng(0), effort)
-    # A variance is never negative, whatever rounding and probes say.
+    # Rounding and probes may leave small negative variances.
     return np.asarray(np.maximum(variances, 0.0))
 
 
@@ -261,7 +213,7 @@ def _estimate(
     """Average ``probe * (L^+ probe)`` over random signs, by conjugate gradients on all probes at once."""
     # Hutchinson: the mean of z * (M z) over random signs z is the diagonal of M.
     probe = rng.choice([-1.0, 1.0], (count.size, effort.probes))
-    found = solve(matrix, count, probe - basis @ (basis.T @ probe), effort.steps)
-    # What rounding has added of the null space is taken out again.
-    found -= basis @ (basis.T @ found)
-    return np.asarray(np.mean(probe * found, axis=1))
+    image = solve(matrix, count, probe - basis @ (basis.T @ probe), effort.steps)
+    # Rounding adds components of the null space.
+    image -= basis @ (basis.T @ image)
+    return np.asarray(np.mean(probe * image, axis=1))

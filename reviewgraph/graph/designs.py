@@ -1,7 +1,7 @@
 """Random assignments, and random assignments that are doubly connected: Algorithms 2 and 3 of [Tan21]_.
 
-Both give every reviewer the number of items asked for and return planned reviews. Simulations draw from them;
-for real conferences, with affinities and conflicts, assign with the planner.
+Both give every reviewer a set number of items and return planned reviews, for simulations; for real conferences, with
+affinities and conflicts, use the planner.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def random_assignment(n_items: int, n_reviewers: int, load: int | Sequence[int],
     """Assign items at random, so that each gets at least floor(sum of loads / N) reviews (Algorithm 2).
 
     Reviewers are served in turn. Each takes items that are still below the minimum b = floor(sum of loads / N),
-    and others only when too few of those are left; within either kind all choices are equally likely.
+    and others only when too few of those remain; within either kind all choices are equally likely.
 
     As printed this does not guarantee the minimum that the paper states: with N = M = 3 and load 2, reviewers 1
     and 2 may take the same two items, and the third item ends with one review instead of two. Where that happens,
@@ -37,9 +37,9 @@ def random_assignment(n_items: int, n_reviewers: int, load: int | Sequence[int],
     n_items, n_reviewers
         N and M.
     load
-        Items a reviewer, k: one number for all, or M numbers in the order of the reviewers.
+        Items per reviewer, k: one number for all, or M numbers in the order of the reviewers.
     rng
-        The source of randomness: the same state gives the same assignment.
+        Source of randomness: the same state gives the same assignment.
 
     Returns
     -------
@@ -88,12 +88,11 @@ def doubly_connected_assignment(
 ) -> Reviews:
     """Assign items at random so that all reviewers are doubly connected and cover every item (Algorithm 3).
 
-    The first reviewer takes any items. Every later one takes, of her k items, as many as k - 2 that nobody has;
-    up to 2 that are assigned but below the minimum b = floor(sum of loads / N); and the rest among the other
-    assigned items.
+    The first reviewer takes any items. Every later one takes k items: up to k - 2 that nobody has; up to 2 that
+    are assigned but below the minimum b = floor(sum of loads / N); and the rest among the other assigned items.
 
-    So every reviewer after the first shares at least two items with the cover of those before her: by induction
-    the reviewers served are one doubly connected component, whose cover grows by min(k - 2, what is left) and
+    So every reviewer after the first shares at least two items with the cover of the previous ones: by induction
+    the reviewers served are one doubly connected component, whose cover grows by min(k - 2, remaining items) and
     reaches N because sum over reviewers of (k - 2), plus 2, is at least N. By Theorem 3.4 the assignment is
     recovery-resilient. The minimum b is preferred, not guaranteed.
 
@@ -118,7 +117,7 @@ def doubly_connected_assignment(
 
     Notes
     -----
-    Running time O(N + E) for E reviews. Source: Algorithm 3 (Appendix B) of [Tan21]_ with its slips mended:
+    Running time O(N + E) for E reviews. Source: Algorithm 3 (Appendix B) of [Tan21]_ with its errors corrected:
     the number of new items is ``min(k - 2, N - |T|)``, the last items come from the assigned ones not yet chosen,
     and the first reviewer's items count towards the minimum.
 
@@ -152,7 +151,7 @@ def doubly_connected_assignment(
 
 
 class _Urn:
-    """A set of items that gives random samples without replacement, each change and draw in constant time an item."""
+    """A set of items with random samples without replacement; changes and draws take constant time per item."""
 
     def __init__(self, items: Iterable[int], n_items: int, rng: np.random.Generator) -> None:
         self.items = list(items)
@@ -179,7 +178,7 @@ class _Urn:
             self.place[last] = place
 
     def draw(self, count: int, besides: Collection[int] = ()) -> list[int]:
-        """``choose(S, count)`` of [Tan21]_ from the items but ``besides``, which stay all the same."""
+        """``choose(S, count)`` of [Tan21]_ among the items other than ``besides``; all items stay in the set."""
         if count <= 0:
             return []
         for item in besides:
@@ -221,7 +220,7 @@ def _planned(chosen: list[list[int]], loads: list[int], n_items: int) -> Reviews
 
 
 def _loads(n_items: int, n_reviewers: int, load: int | Sequence[int], rng: np.random.Generator) -> list[int]:
-    """One load a reviewer, all of them possible on their own."""
+    """Return one load per reviewer, each at most N."""
     n_items, n_reviewers = _whole(n_items, "n_items"), _whole(n_reviewers, "n_reviewers")
     if isinstance(load, int | np.integer):
         loads = [_whole(load, "load")] * n_reviewers

@@ -1,4 +1,9 @@
-"""The reviewers and reviews whose loss lowers a level, one by one."""
+"""What losses do to a level: the critical reviewers and reviews, and the probability that each level is kept.
+
+A reviewer or review is critical for a level that holds if it fails without them. Each level names its :class:`Finder`;
+those of the three levels come last, and work by articulation points and bridges (``connected``), by certificates and
+then by division of the rest (``double``), and by bases of the count matroid and then by division (``recoverable``).
+"""
 
 from __future__ import annotations
 
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
 
     import igraph
 
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.arrays import IntArray
     from reviewgraph._base.labels import Label
     from reviewgraph.graph.kernels.growth import Growth
     from reviewgraph.graph.levels import Level
@@ -42,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class Finder(NamedTuple):
-    """Whether a table is at a level, and the codes of reviewers and rows of reviews whose loss lowers it."""
+    """The test of a level, and its critical reviewers (codes) and reviews (rows), ascending, where it holds."""
 
     holds: Callable[..., bool]
     critical_reviewers: Callable[..., IntArray]
@@ -50,21 +55,21 @@ class Finder(NamedTuple):
 
 
 class OneByOne:
-    """The finder of a level that has none of its own: its test without each reviewer, and without each review."""
+    """The finder of a level without one of its own: it tests the level without each reviewer and each review."""
 
     def __init__(self, level: Level) -> None:
         self.level = level
 
     def holds(self, reviews: Reviews) -> bool:
-        """Whether a table is at the level."""
+        """Whether the level holds."""
         return self.level.holds(structure_of(reviews))
 
     def critical_reviewers(self, reviews: Reviews) -> IntArray:
-        """Return the reviewers without whom it is not; the level holds."""
+        """Return the reviewers without whom it fails."""
         return self._critical(reviews, reviews.reviewer, np.flatnonzero(reviews.loads))
 
     def critical_reviews(self, reviews: Reviews) -> IntArray:
-        """Return the reviews without which it is not; the level holds."""
+        """Return the reviews without which it fails."""
         every = np.arange(reviews.n_reviews)
         return self._critical(reviews, every, every)
 
@@ -73,25 +78,24 @@ class OneByOne:
         return np.array(lowering, np.int64)
 
 
-def finder_of(level: Level) -> Any:
-    """Return what finds the losses that lower a level: its own, or a trial of each loss."""
+def _finder(level: Level) -> Any:
     return level.part("finder") or OneByOne(level)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fragile(Result):
-    """Whose loss lowers a level, see :func:`fragile`.
+    """Critical reviewers and reviews of a level, see :func:`fragile`.
 
     Parameters
     ----------
     level
         The name of the level.
     holds
-        Whether it holds at all; where it does not, no loss lowers it, and the two below are empty.
+        Whether it holds at all; where it does not, the two below are empty.
     reviewers
-        Codes of the reviewers without any one of whom, and her reviews, it does not hold, ascending.
+        Codes of the reviewers whose loss alone, with all their reviews, lowers the level; ascending.
     reviews
-        Rows of the reviews without any one of which it does not hold, ascending.
+        Rows of the reviews whose loss alone lowers the level; ascending.
     table
         The reviews.
     """
@@ -114,7 +118,7 @@ class Fragile(Result):
         }
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return a row a fragile review."""
+        """Return one row per critical review."""
         reviewers, items = self.table.reviewer[self.reviews].tolist(), self.table.item[self.reviews].tolist()
         return {
             "reviewer": [self.table.reviewers[code] for code in reviewers],
@@ -122,7 +126,7 @@ class Fragile(Result):
         }
 
     def headline(self) -> str:
-        """Return how many there are."""
+        """Return the number of critical reviewers and reviews."""
         if not self.holds:
             return f"{self.level} does not hold"
         losses = counted(self.reviewers.size, "reviewer"), counted(self.reviews.size, "review")
@@ -161,51 +165,40 @@ def fragile(reviews: ReviewsLike, level: str = "double") -> Fragile:
     [{'reviewer': 'ann', 'item': 3}]
     """
     reviews = as_reviews(reviews)
-    finder = finder_of(named(LEVELS, level, "level"))
-    holds = bool(finder.holds(reviews))
-
-    nobody = np.empty(0, np.int64)
-    if not holds:
-        return Fragile(level, holds, nobody, nobody, reviews)
-    return Fragile(level, holds, finder.critical_reviewers(reviews), finder.critical_reviews(reviews), reviews)
+    finder = _finder(named(LEVELS, level, "level"))
+    if not finder.holds(reviews):
+        nobody = np.empty(0, np.int64)
+        return Fragile(level, False, nobody, nobody, reviews)
+    return Fragile(level, True, finder.critical_reviewers(reviews), finder.critical_reviews(reviews), reviews)
 
 
-# How likely a table keeps each level when reviews fail to arrive, by simulation.
+# The probability that a table keeps each level when reviews fail to arrive, by simulation.
 
-#: Seconds that plain Python takes for one review of one draw.
+#: Seconds that plain Python takes per review and draw.
 DRAWN = 10e-6
 
 
 @dataclass(frozen=True)
 class Kept:
-    """How likely a level is kept.
+    """The probability that a level is kept."""
 
-    Parameters
-    ----------
-    level
-        Its name.
-    probability
-        Share of the draws of losses after which it holds for all items.
-    standard_error
-        Of that share: half the width of Wilson's interval of one standard error to either side, above 0 also where all
-        draws agree.
-    """
-
-    level: str
-    probability: float
+    level: str  # Its name
+    probability: float  # Share of the draws of losses after which it holds for all items
+    # Of that share: half the width of Wilson's interval of one standard error to either side, above 0 also where
+    # all draws agree
     standard_error: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Keeps(Result):
-    """How likely each level is kept, see :func:`keeps`.
+    """The probability that each level is kept, see :func:`keeps`.
 
     Parameters
     ----------
     levels
-        One for each level, the strongest first.
+        One entry per level, the strongest first.
     draws
-        How many draws of losses there were.
+        Number of simulated losses.
     """
 
     levels: tuple[Kept, ...]
@@ -216,7 +209,7 @@ class Keeps(Result):
         return {"draws": self.draws, "levels": [vars(kept) for kept in self.levels]}
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return a row a level."""
+        """Return one row per level."""
         return {name: [getattr(kept, name) for kept in self.levels] for name in Kept.__dataclass_fields__}
 
     def headline(self) -> str:
@@ -231,7 +224,7 @@ def keeps(
     draws: int = 200,
     rng: np.random.Generator | None = None,
 ) -> Keeps:
-    """Simulate how likely each level holds for all items when each review fails to arrive with some probability.
+    """Simulate the probability that each level holds for all items when reviews fail to arrive.
 
     Parameters
     ----------
@@ -241,7 +234,7 @@ def keeps(
         The probability that a review fails to arrive: one number, or one by reviewer, in a mapping, a Series or
         a data frame; 0 for those not named.
     draws
-        Of the losses; 200 by default.
+        Number of simulations; 200 by default.
     rng
         By default a generator with seed 0.
 
@@ -252,8 +245,8 @@ def keeps(
 
     Notes
     -----
-    A draw takes near-linear time in the number of reviews on real and random tables; levels are looked at from the
-    weakest on, and none is that cannot hold.
+    A draw takes near-linear time in the number of reviews on real and random tables; levels are tested from the
+    weakest on, until one fails.
 
     Examples
     --------
@@ -270,17 +263,9 @@ def keeps(
     if draws < 1:
         message = f"draws: expected 1 or more, found {draws}"
         raise InputError(message)
-    chance, rng = _by_review(reviews, missing), rng or np.random.default_rng(0)
+    rng = rng or np.random.default_rng(0)
     POLICY.expect(DRAWN * draws * reviews.n_reviews)
-    held = np.array([_held(reviews.subset(rng.random(chance.size) >= chance)) for _ in range(draws)])
-    shares = held.mean(axis=0)
-    errors = np.sqrt(shares * (1 - shares) / draws + 0.25 / draws**2) / (1 + 1 / draws)
-    found = zip(LEVELS, shares.tolist(), errors.tolist(), strict=True)
-    return Keeps(tuple(Kept(level.name, share, error) for level, share, error in found), draws)
-
-
-def _by_review(reviews: Reviews, missing: float | Valued) -> FloatArray:
-    """Shape (E,): the probability that each review fails to arrive."""
+    # The probability that each review fails to arrive, by way of its reviewer.
     by_reviewer = np.zeros(reviews.n_reviewers)
     if isinstance(missing, Real):
         by_reviewer[:] = missing
@@ -292,40 +277,36 @@ def _by_review(reviews: Reviews, missing: float | Valued) -> FloatArray:
     if wrong.size:
         message = f"missing: expected probabilities from 0 to 1, found {wrong[0]:g}"
         raise InputError(message)
-    return by_reviewer[reviews.reviewer]
+    probability = by_reviewer[reviews.reviewer]
+    # Each level implies those after it: a level is tested only if the one after it holds.
+    held = np.zeros((draws, len(LEVELS)), np.bool_)
+    for draw in held:
+        arrived = reviews.subset(rng.random(probability.size) >= probability)
+        for place in reversed(range(len(LEVELS))):
+            draw[place] = _finder(LEVELS[place]).holds(arrived)
+            if not draw[place]:
+                break
+    shares = held.mean(axis=0)
+    errors = np.sqrt(shares * (1 - shares) / draws + 0.25 / draws**2) / (1 + 1 / draws)
+    rows = zip(LEVELS, shares.tolist(), errors.tolist(), strict=True)
+    return Keeps(tuple(Kept(level.name, share, error) for level, share, error in rows), draws)
 
 
-def _held(reviews: Reviews) -> list[bool]:
-    """Whether each level holds, the strongest first; each implies those after it."""
-    held: list[bool] = []
-    for level in reversed(LEVELS):
-        held.insert(0, (not held or held[0]) and bool(finder_of(level).holds(reviews)))
-    return held
+# The part of a check that is about losses.
 
-
-# What a check says of losses: whose loss lowers the level, and how likely levels are kept.
-
-#: Reviews of a table in which fragile ones are looked for unasked: plain Python takes a fraction of a second.
+#: Maximum reviews of a table that is searched by default: plain Python takes a fraction of a second.
 QUICK = 300
 
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """What losses would do to a table.
+    """Critical reviewers and reviews of the highest level that holds, and probabilities that levels are kept."""
 
-    Parameters
-    ----------
-    fragile
-        Whose loss lowers the highest level that holds; None where it was not looked for.
-    keeps
-        How likely each level is kept; None where no probability was given.
-    """
-
-    fragile: Fragile | None
-    keeps: Keeps | None
+    fragile: Fragile | None  # Whose loss lowers the highest level that holds; None where it was not looked for
+    keeps: Keeps | None  # How likely each level is kept; None where no probability was given
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is known, by the keys of the command's ``--json``; None where it was not looked for."""
+        """Return both by the keys of the command's ``--json``."""
         return {
             "fragile": None if self.fragile is None else self.fragile.to_dict(),
             "keeps": None if self.keeps is None else self.keeps.to_dict()["levels"],
@@ -338,19 +319,7 @@ def losses_of(
     look: bool | None = None,
     missing: float | Mapping[Label, float] | None = None,
 ) -> Losses:
-    """Look for fragile reviewers and reviews, and simulate losses.
-
-    Parameters
-    ----------
-    reviews
-        Who reviews what.
-    level
-        The highest level that holds, or None.
-    look
-        Whether fragile ones are looked for; by default in tables of at most :data:`QUICK` reviews.
-    missing
-        The probability that a review fails to arrive, as :func:`reviewgraph.keeps` takes it; none by default.
-    """
+    """Search the critical ones (by default in tables of at most :data:`QUICK` reviews) and simulate losses."""
     wanted = reviews.n_reviews <= QUICK if look is None else look
     return Losses(
         fragile(reviews, level or LEVELS[-1].name) if wanted else None,
@@ -358,28 +327,17 @@ def losses_of(
     )
 
 
-# Reviewers and reviews whose loss lowers the level ``connected``: articulation points and bridges.
-
-
-def connected_holds(reviews: Reviews) -> bool:
-    """Whether all items lie in one piece, each with a review."""
-    return connected_components(reviews).is_one_piece
+# ``connected``: all items lie in one piece, each with a review. Articulation points and bridges, in linear time.
 
 
 def reviewers_connected_loses(reviews: Reviews) -> IntArray:
-    """Return the reviewers without whom items fall apart or have no review; the level holds. Linear time.
-
-    Whatever an articulation point parts contains one of its neighbours, an item.
-    """
+    """Return the articulation points: each part that one separates contains one of its neighbours, an item."""
     points = np.array(_graph(reviews).articulation_points(), np.int64)
     return np.union1d(points[points < reviews.n_reviewers], _alone(reviews, reviews.reviewer))
 
 
 def reviews_connected_loses(reviews: Reviews) -> IntArray:
-    """Return the reviews without which items fall apart or have no review; the level holds. Linear time.
-
-    A bridge parts items unless its reviewer has no other review.
-    """
+    """Return the bridges: one separates items unless its reviewer has no other review."""
     bridges = np.array(_graph(reviews).bridges(), np.int64)
     parting = bridges[reviews.loads[reviews.reviewer[bridges]] >= 2]
     return np.union1d(parting, _alone(reviews, np.arange(reviews.n_reviews)))
@@ -399,33 +357,24 @@ def _graph(reviews: Reviews) -> igraph.Graph:
     return igraph.Graph(M + reviews.n_items, np.column_stack([reviews.reviewer, M + reviews.item]))
 
 
-#: The finder of the level ``connected``.
-CONNECTED_FINDER = Finder(connected_holds, reviewers_connected_loses, reviews_connected_loses)
+CONNECTED_FINDER = Finder(
+    lambda reviews: connected_components(reviews).is_one_piece, reviewers_connected_loses, reviews_connected_loses
+)
 
 
-# Reviewers and reviews whose loss lowers the level ``double``.
+# ``double``: one doubly connected component covers all items.
 
-#: Seconds that plain Python takes to let one review in.
+#: Seconds that plain Python takes for the entry of one review.
 ENTRY = 60e-6
 
-#: Certificates are drawn up while one clears at least this share of the units that are left, and so many at most.
+#: Certificates are computed while each clears at least this share of the remaining units; and their maximum number.
 SHARE, CERTIFICATES = 0.05, 24
-
-
-def double_holds(reviews: Reviews) -> bool:
-    """Whether one doubly connected component covers all items."""
-    return is_recovery_resilient(reviews)
 
 
 def critical_reviewers(reviews: Reviews, clock: Clock | None = None) -> IntArray:
     """Return the reviewers without whom no doubly connected component covers all items, ascending codes.
 
-    Where none covers them with everybody, nothing is critical. Time as :func:`critical_reviews`.
-
-    Raises
-    ------
-    TimeOver
-        If the clock is over before they are known.
+    None where no component covers them anyway. Takes the time of :func:`critical_reviews`; raises TimeOver.
     """
     return _critical(reviews, Units(reviews.reviewer_start, np.arange(reviews.n_reviews)), clock or Clock(None))
 
@@ -433,98 +382,84 @@ def critical_reviewers(reviews: Reviews, clock: Clock | None = None) -> IntArray
 def critical_reviews(reviews: Reviews, clock: Clock | None = None) -> IntArray:
     """Return the reviews without which no doubly connected component covers all items, ascending rows.
 
-    Where none covers them with all, nothing is critical. Certificates clear most reviews in O(E log E) each;
-    those left, c say, enter O(log c) times each, and what they join is joined again each time, O(c E) joins at worst.
-
-    Raises
-    ------
-    TimeOver
-        If the clock is over before they are known.
+    None where no component covers them anyway. Certificates clear most reviews in O(E log E) each; the remaining c
+    enter O(log c) times each, and their joins are repeated each time, O(c E) joins at worst. Raises TimeOver when the
+    clock ends before all are known.
     """
     row = np.arange(reviews.n_reviews + 1)
     return _critical(reviews, Units(row, row[:-1]), clock or Clock(None))
 
 
 def _critical(reviews: Reviews, units: Units, clock: Clock) -> IntArray:
-    slots = 16
+    slots, critical = 16, None
     while slots < 2 * (reviews.n_reviews + reviews.n_items):
         slots *= 2
     # Long joins may need more slots than that.
-    found = None
-    while found is None:
-        found = _found(reviews, units, slots, clock)
+    while critical is None:
+        critical = _critical_within(reviews, units, slots, clock)
         slots *= 2
-    return found
+    return critical
 
 
-def _found(reviews: Reviews, units: Units, slots: int, clock: Clock) -> IntArray | None:
-    """Return the critical units, or None where the table of slots is too small."""
+def _critical_within(reviews: Reviews, units: Units, slots: int, clock: Clock) -> IntArray | None:
+    """Return the critical units, or None where the hash table has too few slots."""
     n_units, none = units.start.size - 1, np.empty(0, np.int64)
     unit_of = np.repeat(np.arange(n_units), np.diff(units.start))
-    rng, cleared, left = np.random.default_rng(0), none, np.arange(n_units)
-    # What a certificate does not need is not critical; units that are cleared enter first, so that it needs few others.
+    rng, cleared, remaining = np.random.default_rng(0), none, np.arange(n_units)
+    # Units that a certificate does not need are not critical. Cleared ones enter first, so that it needs few others.
     for _ in clock.watch(range(CERTIFICATES)):
-        state = _grown(reviews, units, np.concatenate([cleared, rng.permutation(left)]), slots)
+        state = _grown(reviews, units, np.concatenate([cleared, rng.permutation(remaining)]), slots)
         needed, wanted = np.zeros(reviews.n_reviews, np.bool_), np.zeros(reviews.n_reviewers, np.bool_)
         certified = certify(state, needed, wanted)
         if state.counters[FULL]:
             return None
         if not certified:
             return none
-        keep = np.isin(left, unit_of[needed])
-        cleared, left = np.concatenate([cleared, left[~keep]]), left[keep]
+        keep = np.isin(remaining, unit_of[needed])
+        cleared, remaining = np.concatenate([cleared, remaining[~keep]]), remaining[keep]
         if keep.mean() > 1 - SHARE if keep.size else True:
             break
     clock.check()
-    critical = _all_but_one(_grown(reviews, units, cleared, slots), units, left, clock)
-    return None if critical is None else np.flatnonzero(critical)
+    # Each remaining unit is tested with all others present, by division.
+    state = _grown(reviews, units, cleared, slots)
+    critical, frames = np.zeros(n_units, np.bool_), Frames(*np.zeros((5, 70), np.int64))
+    frames.high[0] = remaining.size
+    frames.most[0] = state.covered.max(initial=0)
+    entries = np.diff(units.start)[remaining].sum() * np.log2(remaining.size + 1)
+    seconds = ENTRY * float(entries) + STEP * remaining.size * state.reviewer.size
+    if not POLICY.fits(divide, seconds):
+        raise TimeOver
+    # The kernel runs in pieces of about LOOK seconds, between which the clock is checked.
+    run, depth, steps = divide.form(seconds), 0, 1
+    while depth >= 0:
+        clock.check()
+        pace = Clock(LOOK)
+        depth = run(state, units, remaining, frames, critical, depth, steps)
+        steps = max(steps // 2, 1) if pace.over() else 2 * steps
+    return None if state.counters[FULL] else np.flatnonzero(critical)
 
 
 def _grown(reviews: Reviews, units: Units, order: IntArray, slots: int) -> Growth:
-    """Let units in, in this order."""
+    """Enter units in this order."""
     state = new_growth(reviews.reviewer, reviews.item, reviews.n_reviewers, reviews.n_items, slots)
     enter_all.form(ENTRY * reviews.n_reviews)(state, units, order, 0, order.size)
     return state
 
 
-def _all_but_one(state: Growth, units: Units, left: IntArray, clock: Clock) -> BoolArray | None:
-    """Tell which of the units left are critical, all others being in; None where the table of slots is too small."""
-    critical, frames = np.zeros(units.start.size - 1, np.bool_), Frames(*np.zeros((5, 70), np.int64))
-    frames.high[0] = left.size
-    frames.most[0] = state.covered.max(initial=0)
-    entries = np.diff(units.start)[left].sum() * np.log2(left.size + 1)
-    seconds = ENTRY * float(entries) + STEP * left.size * state.reviewer.size
-    if not POLICY.fits(divide, seconds):
-        raise TimeOver
-    run, depth, steps = divide.form(seconds), 0, 1
-    while depth >= 0:
-        clock.check()
-        pace = Clock(LOOK)
-        depth = run(state, units, left, frames, critical, depth, steps)
-        steps = max(steps // 2, 1) if pace.over() else 2 * steps
-    return None if state.counters[FULL] else critical
+DOUBLE_FINDER = Finder(is_recovery_resilient, critical_reviewers, critical_reviews)
 
 
-#: The finder of the level ``double``.
-DOUBLE_FINDER = Finder(double_holds, critical_reviewers, critical_reviews)
+# ``recoverable``: no degrees of freedom remain.
 
-
-# Reviewers and reviews whose loss lowers the level ``recoverable``.
-
-#: Bases are drawn up while one clears at least this share of the reviewers that are left, and so many at most.
+#: Bases are computed while each clears at least this share of the remaining reviewers; and their maximum number.
 GAME_SHARE, BASES = 0.05, 24
-
-
-def recoverable_holds(reviews: Reviews) -> bool:
-    """Whether no degrees of freedom are left."""
-    return recoverability(reviews).recoverable
 
 
 def reviews_recoverable_loses(reviews: Reviews) -> IntArray:
     """Return the reviews without which degrees of freedom appear or an item has no review; the level holds.
 
     Those of a reviewer of three or more are critical when they lie in no circuit of the count matroid. A reviewer of
-    two says nothing of the scale of others: her slope and offset take both equations up.
+    two says nothing about the scale of others: their own slope and offset take up both equations.
     """
     load, linking = reviews.loads[reviews.reviewer], int((reviews.loads >= 2).sum())
     alone = reviews.reviews_per_item[reviews.item] == 1
@@ -535,72 +470,63 @@ def reviews_recoverable_loses(reviews: Reviews) -> IntArray:
 def reviewers_recoverable_loses(reviews: Reviews) -> IntArray:
     """Return the reviewers without whom degrees of freedom appear or an item has no review; the level holds.
 
-    A reviewer of whom some basis has two reviews, which her own slope and offset take up, is not critical: bases clear
-    most. Those left, c say, are divided and conquered: each is offered O(log c) times, on a copy of the game, so that
+    A reviewer with two reviews in some basis, which their own slope and offset take up, is not critical: bases clear
+    most. The remaining c are divided and conquered: each is offered O(log c) times, on a copy of the game, so that
     copies cost O(c (M + N)).
     """
     if reviews.n_items < 2:
-        alone = reviews.reviews_per_item[reviews.item] == 1
-        return np.unique(reviews.reviewer[alone])
-    return _Removal(reviews).critical()
+        return np.unique(reviews.reviewer[reviews.reviews_per_item[reviews.item] == 1])
+    # The bodies of the game are the reviewers of two or more reviews.
+    linking = reviews.loads >= 2
+    bodies, n_items = np.flatnonzero(linking), reviews.n_items
+    if bodies.size == 1:
+        return bodies
+    item = reviews.item[linking[reviews.reviewer]]
+    start = starts(np.repeat(np.arange(bodies.size), reviews.loads[bodies]), bodies.size)
 
+    def offer(game: Game, offered: IntArray, accepted: IntArray | None = None) -> int:
+        count = np.zeros(bodies.size, np.int64) if accepted is None else accepted
+        return play_on(game, start, item, offered, count, np.empty(0, np.bool_))
 
-class _Removal:
-    """The game on the reviewers of two or more reviews, and who of them can go."""
+    # A basis of the cleared ones, then the others in random order, clears those with two accepted reviews.
+    rng, cleared, remaining = np.random.default_rng(0), np.empty(0, np.int64), np.arange(bodies.size)
+    for _ in range(BASES):
+        accepted = np.zeros(bodies.size, np.int64)
+        offer(new_game(bodies.size, n_items), np.concatenate([cleared, rng.permutation(remaining)]), accepted)
+        spared = accepted[remaining] == 2
+        cleared, remaining = np.concatenate([cleared, remaining[spared]]), remaining[~spared]
+        if spared.sum() <= GAME_SHARE * spared.size:
+            break
+    critical: list[int] = []
 
-    def __init__(self, reviews: Reviews) -> None:
-        linking = reviews.loads >= 2
-        self.bodies = np.flatnonzero(linking)
-        self.item = reviews.item[linking[reviews.reviewer]]
-        self.start = starts(np.repeat(np.arange(self.bodies.size), reviews.loads[self.bodies]), self.bodies.size)
-        self.n_items = reviews.n_items
-        self.found: list[int] = []
-
-    def critical(self) -> IntArray:
-        """Clear reviewers by bases, and try those left."""
-        if self.bodies.size == 1:
-            return self.bodies
-        rng, cleared, left = np.random.default_rng(0), np.empty(0, np.int64), np.arange(self.bodies.size)
-        for _ in range(BASES):
-            accepted = np.zeros(self.bodies.size, np.int64)
-            game = new_game(self.bodies.size, self.n_items)
-            self._offer(game, np.concatenate([cleared, rng.permutation(left)]), accepted)
-            spared = accepted[left] == 2
-            cleared, left = np.concatenate([cleared, left[spared]]), left[~spared]
-            if spared.sum() <= GAME_SHARE * spared.size:
-                break
-        game = new_game(self.bodies.size, self.n_items)
-        self._divide(game, self._offer(game, cleared), cleared.size, left)
-        return self.bodies[np.array(self.found, np.int64)]
-
-    def _offer(self, game: Game, bodies: IntArray, accepted: IntArray | None = None) -> int:
-        count = np.zeros(self.bodies.size, np.int64) if accepted is None else accepted
-        return play_on(game, self.start, self.item, bodies, count, np.empty(0, np.bool_))
-
-    def _divide(self, game: Game, rank: int, n_in: int, left: IntArray) -> None:
-        """Note which of the reviewers left are critical; a node has everybody outside its range in the game."""
-        # Rigid without any of them: each can go.
-        if not left.size or (n_in and rank == self.n_items + 2 * n_in - 2):
+    def divide_range(game: Game, rank: int, n_in: int, remaining: IntArray) -> None:
+        # Everybody outside the range is in the game. If it is rigid without the range, nobody in it is critical.
+        if not remaining.size or (n_in and rank == n_items + 2 * n_in - 2):
             return
-        if left.size == 1:
-            self.found.append(int(left[0]))
+        if remaining.size == 1:
+            critical.append(int(remaining[0]))
             return
-        halves = np.array_split(left, 2)
+        halves = np.array_split(remaining, 2)
         for half, others in (halves, halves[::-1]):
             # Searches mark by stamps that only grow; pebbles and bodies are the state.
             copy = game._replace(points=game.points.copy(), covers=game.covers.copy(), parent=game.parent.copy())
-            self._divide(copy, rank + self._offer(copy, others), n_in + others.size, half)
+            divide_range(copy, rank + offer(copy, others), n_in + others.size, half)
+
+    game = new_game(bodies.size, n_items)
+    divide_range(game, offer(game, cleared), cleared.size, remaining)
+    return bodies[np.array(critical, np.int64)]
 
 
-#: The finder of the level ``recoverable``.
-RECOVERABLE_FINDER = Finder(recoverable_holds, reviewers_recoverable_loses, reviews_recoverable_loses)
+RECOVERABLE_FINDER = Finder(
+    lambda reviews: recoverability(reviews).recoverable, reviewers_recoverable_loses, reviews_recoverable_loses
+)
 
 
-# What a check says of losses, in a chair's words, where items are papers.
+# The sections of a check's page on losses; items are papers.
 
 
 def losses(found: Losses) -> list[str]:
-    """Return the sections of the page."""
+    """Return all of them."""
     if found.fragile is None:
         lines = ["", "Whose loss would lower the level was not looked for in a table of this size; --fragile does it."]
     else:
@@ -609,7 +535,7 @@ def losses(found: Losses) -> list[str]:
 
 
 def single(found: Fragile) -> list[str]:
-    """Return an empty line, a question, and whose loss alone would lower the level; nothing where it does not hold."""
+    """Return a question, and the single losses that lower the level; nothing where it does not hold."""
     if not found.holds:
         return []
     names = found.table.reviewers
@@ -633,7 +559,7 @@ def _one(count: int, what: str, names: list[str]) -> str:
 
 
 def kept(found: Keeps) -> list[str]:
-    """Return an empty line, a heading, and a line for each level."""
+    """Return a heading, and a line for each level."""
     lines = ["", f"If reviews fail to arrive with the given probability ({counted(found.draws, 'draw')}), papers stay"]
     return lines + [
         f"  {level_named(each.level).words}: {each.probability:.0%} (standard error {each.standard_error:.1%})"

@@ -1,8 +1,8 @@
-"""The levels of connection: one class a level, which says all there is of it, and one list of them, :data:`ALL`.
+"""The levels of connection, the strongest first: one class per level, and one list of them, :data:`ALL`.
 
-The choices of commands, the words of pages and the checks of arguments come from that list. What lies in other packages
-(whose loss lowers a level, how to plan and assign to it, the test of the verifier) a level names, see
-:meth:`Level.part`; where it names nothing, a general way by :meth:`Level.holds` is taken.
+The choices of commands, the words of pages and the checks of arguments come from that list. A level names its parts in
+other packages (its finder of critical losses, its planning target and assignment aim, its verifier), see
+:meth:`Level.part`; a general method based on :meth:`Level.holds` replaces each part that it does not name.
 """
 
 from __future__ import annotations
@@ -17,121 +17,69 @@ from reviewgraph._base.text import named
 T = TypeVar("T")
 
 #: Where no review connects all items, a selection is made inside the largest connected component if it holds at least
-#: this part of the items with a score, and the others are set aside; where components are nearer in size it is refused.
+#: this share of the items with a score, and the others are set aside; otherwise a selection is refused.
 LARGEST_SHARE = 0.9
 
 
-class Findings(Protocol):
-    """What the levels ask of a check: one answer each (:class:`reviewgraph.graph.check.Structure` has them)."""
+class _Findings(Protocol):
+    """What levels test; :class:`reviewgraph.graph.structure.Structure` computes it."""
 
     @property
-    def reviews(self) -> Any:
-        """The table."""
-        ...
-
+    def recovery_resilient(self) -> bool: ...
     @property
-    def recovery_resilient(self) -> bool:
-        """Whether one doubly connected component covers all items."""
-        ...
-
+    def recoverable(self) -> bool: ...
     @property
-    def recoverable(self) -> bool:
-        """Whether there are no degrees of freedom left."""
-        ...
-
+    def is_connected(self) -> bool: ...
     @property
-    def is_connected(self) -> bool:
-        """Whether all items lie in one piece."""
-        ...
-
+    def survives_any_reviewer(self) -> bool: ...
     @property
-    def survives_any_reviewer(self) -> bool:
-        """Whether one doubly connected component covers all items after the loss of any one reviewer."""
-        ...
-
-    @property
-    def survives_any_review(self) -> bool:
-        """Whether one doubly connected component covers all items after the loss of any one review."""
-        ...
+    def survives_any_review(self) -> bool: ...
 
 
 class Level(ABC):
-    """What may be said of comparing items, given who reviews what. More reviews never harm a level.
+    """A statement on comparing items, given who reviews what. More reviews never break a level."""
 
-    Attributes
-    ----------
-    name
-        What commands, JSON and arguments call it.
-    term
-        The term of the field.
-    words
-        What a chair may say of the papers: "the papers are ...".
-    differ
-        How reviewers may differ for it to hold.
-    shared
-        Items that two groups of reviewers must share to become one.
-    heeds_ties
-        Whether tied scores count less than scores that differ.
-    outlives
-        Whether it is about what any one loss leaves; then it is asked of who reviews what alone, never of scores.
-    grouped
-        Whether groups of reviewers who share that many items are what a plan lets grow; false where only blocks tell.
-    finder, target, aim, verifier
-        Parts that lie elsewhere, as ``"module:name"`` or the object itself; None, by default, takes a general way.
-        ``finder`` has ``holds``, ``critical_reviewers`` and ``critical_reviews`` of a table of reviews; without it one
-        loss after the other is tried. ``target`` is a class derived from ``planner._plans.target.Target``, and
-        ``aim`` from ``planner._assign.levels.Aim``; without them searches go by :meth:`holds`. ``verifier``
-        is a test of a :class:`reviewgraph.verify.graphs.Table` that shares no code with :meth:`holds`; without it
-        ``reviewgraph verify`` takes the level on trust.
-    """
-
-    name: ClassVar[str]
-    term: ClassVar[str]
-    words: ClassVar[str]
-    differ: ClassVar[str]
-    shared: ClassVar[int]
-    heeds_ties: ClassVar[bool] = False
-    outlives: ClassVar[bool] = False
-    grouped: ClassVar[bool] = True
+    name: ClassVar[str]  # As in commands, JSON and arguments
+    term: ClassVar[str]  # The term of the field
+    words: ClassVar[str]  # Plain words for the papers: "the papers are ..."
+    differ: ClassVar[str]  # How reviewers may differ for it to hold
+    shared: ClassVar[int]  # Items that two groups of reviewers must share to become one
+    heeds_ties: ClassVar[bool] = False  # Whether tied scores count less than scores that differ
+    outlives: ClassVar[bool] = False  # Whether it is about any one loss; such a level is not tested on scores
+    grouped: ClassVar[bool] = True  # Whether plans merge groups of reviewers who share ``shared`` items
+    #: Parts in other modules, as ``"module:name"`` or the object itself; None, by default, for a general method.
+    #: ``finder`` has ``holds``, ``critical_reviewers`` and ``critical_reviews`` of a table of reviews; without it each
+    #: loss is tried in turn. ``target`` is a class derived from ``planner._plans.target.Target``, and ``aim`` from
+    #: ``planner._assign.levels.Aim``; without them searches go by :meth:`holds`. ``verifier`` is a test of a
+    #: :class:`reviewgraph.verify.graphs.Table` that shares no code with :meth:`holds`; without it ``reviewgraph
+    #: verify`` does not check the level.
     finder: ClassVar[Any] = None
     target: ClassVar[Any] = None
     aim: ClassVar[Any] = None
     verifier: ClassVar[Any] = None
 
     @abstractmethod
-    def holds(self, structure: Findings) -> bool:
+    def holds(self, structure: _Findings) -> bool:
         """Whether a table of reviews is at this level, scores left aside."""
 
     @abstractmethod
     def verdict(self, papers: str, groups: str, missing: str) -> str:
-        """Return what a chair may say where this is the highest level that holds.
+        """Return the verdict where this is the highest level that holds.
 
-        Parameters
-        ----------
-        papers
-            "All 7 papers are".
-        groups
-            How many doubly connected components there are.
-        missing
-            How many links are missing.
+        ``papers`` is a subject such as "All 7 papers are", ``groups`` the number of doubly connected components,
+        ``missing`` that of missing links, both in words.
         """
 
     def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
-        """Whether the level holds as far as a table larger than memory tells; None, by default, where it does not.
+        """Whether the level holds, from bounds for a table larger than memory; None if these do not decide it.
 
-        Parameters
-        ----------
-        pieces
-            How many connected components there are.
-        missing
-            Links that are missing at least.
-        covered
-            Whether some doubly connected component is known to cover all items.
+        ``pieces`` connected components, at least ``missing`` missing links, and whether some doubly connected component
+        is known to cover all items.
         """
         return None
 
     def part(self, which: str) -> Any:
-        """Return ``finder``, ``target``, ``aim`` or ``verifier``; None where the class itself, not its base, has none.
+        """Return ``finder``, ``target``, ``aim`` or ``verifier`` of the class itself, not of its base; or None.
 
         >>> level_named("double").part("verifier").__name__
         'is_double'
@@ -142,7 +90,7 @@ class Level(ABC):
         return part.__func__ if isinstance(part, staticmethod) else part
 
     def implies(self, other: Level) -> bool:
-        """Whether a table at this level is at the other: it is the same, or stands before it in :data:`ALL`.
+        """Whether a table at this level is at the other: the same, or a later one of :data:`ALL`.
 
         >>> level_named("double").implies(level_named("connected"))
         True
@@ -170,16 +118,16 @@ class Double(Level):
     aim = "planner._assign.levels:ToDouble"
     verifier = "reviewgraph.verify.levels:is_double"
 
-    def holds(self, structure: Findings) -> bool:
-        """Look for a doubly connected component that covers all items."""
+    def holds(self, structure: _Findings) -> bool:
+        """Whether one doubly connected component covers all items."""
         return structure.recovery_resilient
 
     def verdict(self, papers: str, groups: str, missing: str) -> str:
-        """Say so."""
+        """Name the component."""
         return f"{papers} {self.words} (one doubly connected component covers them all)."
 
     def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
-        """Say so where a component is seen to cover all items."""
+        """Confirm it where a component covers all items."""
         return covered or None
 
 
@@ -197,16 +145,16 @@ class Recoverable(Level):
     aim = "planner._assign.levels:ToRecoverable"
     verifier = "reviewgraph.verify.levels:is_recoverable"
 
-    def holds(self, structure: Findings) -> bool:
-        """Ask the count matroid."""
+    def holds(self, structure: _Findings) -> bool:
+        """Whether the count matroid has full rank."""
         return structure.recoverable
 
     def verdict(self, papers: str, groups: str, missing: str) -> str:
-        """Say so, and what is short of certainty."""
+        """Name the groups, whose number is why this is not for certain."""
         return f"{papers} {self.words} ({self.term}); not for certain: they fall into {groups}."
 
     def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
-        """Deny it where links are seen to be missing."""
+        """Deny it where links are missing."""
         return False if missing else None
 
 
@@ -223,12 +171,12 @@ class Connected(Level):
     aim = "planner._assign.levels:ToConnected"
     verifier = "reviewgraph.verify.levels:is_connected"
 
-    def holds(self, structure: Findings) -> bool:
-        """Count the pieces."""
+    def holds(self, structure: _Findings) -> bool:
+        """Whether all items lie in one piece."""
         return structure.is_connected
 
     def verdict(self, papers: str, groups: str, missing: str) -> str:
-        """Say so, and what is missing where reviewers also differ in scale."""
+        """Name what is missing where reviewers also differ in scale."""
         return (
             f"{papers} {self.words} ({self.term}). "
             f"If they also stretch or compress the scale: {missing}; the papers fall into {groups}."
@@ -240,19 +188,16 @@ class Connected(Level):
 
 
 class _Survives(Level):
-    """Doubly connected, and still so after a loss."""
-
     differ = Double.differ
     shared = Double.shared
     outlives = True
 
     def verdict(self, papers: str, groups: str, missing: str) -> str:
-        """Say so."""
         return f"{papers} {self.words} ({self.term})."
 
 
 class SurvivesReviewer(_Survives):
-    """Doubly connected after any one reviewer is lost, with all her reviews."""
+    """Doubly connected after the loss of any one reviewer with all their reviews."""
 
     name = "survives-reviewer"
     term = "doubly connected without any one reviewer"
@@ -261,13 +206,13 @@ class SurvivesReviewer(_Survives):
     aim = "planner._assign.levels:ToSurviveReviewer"
     verifier = "reviewgraph.verify.levels:survives_reviewer"
 
-    def holds(self, structure: Findings) -> bool:
-        """Look for a reviewer whose loss lowers the level."""
+    def holds(self, structure: _Findings) -> bool:
+        """Whether no reviewer is critical."""
         return structure.survives_any_reviewer
 
 
 class SurvivesReview(_Survives):
-    """Doubly connected after any one review is lost."""
+    """Doubly connected after the loss of any one review."""
 
     name = "survives-review"
     term = "doubly connected without any one review"
@@ -276,23 +221,17 @@ class SurvivesReview(_Survives):
     aim = "planner._assign.levels:ToSurviveReview"
     verifier = "reviewgraph.verify.levels:survives_review"
 
-    def holds(self, structure: Findings) -> bool:
-        """Look for a review whose loss lowers the level."""
+    def holds(self, structure: _Findings) -> bool:
+        """Whether no review is critical."""
         return structure.survives_any_review
 
 
-#: The register: every level there is, the strongest first; each implies those after it.
-ALL: list[Level] = [
-    SurvivesReviewer(),
-    SurvivesReview(),
-    Double(),
-    Recoverable(),
-    Connected(),
-]
+#: Every level, the strongest first; each implies those after it.
+ALL: list[Level] = [SurvivesReviewer(), SurvivesReview(), Double(), Recoverable(), Connected()]
 
 
 class Derived(Sequence[T]):
-    """What follows from the register, as it is now."""
+    """A list that is computed from :data:`ALL` as it is now."""
 
     def __init__(self, make: Callable[[], list[T]]) -> None:
         self._make = make
@@ -307,11 +246,11 @@ class Derived(Sequence[T]):
         return repr(self._make())
 
 
-#: The levels of a table as it stands, and those that outlive a loss; the strongest first.
+#: The levels of a table as it stands, and those about a loss; the strongest first.
 LEVELS: Sequence[Level] = Derived(lambda: [level for level in ALL if not level.outlives])
 ROBUST: Sequence[Level] = Derived(lambda: [level for level in ALL if level.outlives])
 
-#: The names of the levels of a table as it stands, and of all levels, in the same order.
+#: The names of :data:`LEVELS`, and of :data:`ALL`, in the same order.
 NAMES: Sequence[str] = Derived(lambda: [level.name for level in LEVELS])
 ALL_NAMES: Sequence[str] = Derived(lambda: [level.name for level in ALL])
 
@@ -326,22 +265,8 @@ def described() -> str:
 
 
 def level_named(name: str, argument: str = "level") -> Level:
-    """Return the level of a name.
+    """Return the level of a name; an unknown one raises InputError, which names the argument and the levels.
 
-    Parameters
-    ----------
-    name
-        One of :data:`ALL_NAMES`.
-    argument
-        What the message calls the argument.
-
-    Raises
-    ------
-    InputError
-        If no level bears the name.
-
-    Examples
-    --------
     >>> level_named("double").words
     'comparable for certain'
     """

@@ -1,9 +1,9 @@
-"""How sure qualities will be once the scores are in, known before any score: expected standard errors.
+"""Expected standard errors of the qualities, before any score is known.
 
-A reviewer of k items scores ``y = b + a x + e``. Linearised about ``a = 1``, her severity b and her stretch a make her
-scores covary by ``V = s^2 I + U U^T``, U the columns ``severity`` and ``stretch x``: she tells of her items with the
-precision ``V^-1``. With the prior N(0, I) of the qualities that sums up to ``Q = I + sum_j V_j^-1``, and the expected
-errors are the roots of the diagonal of its inverse.
+A reviewer of k items scores ``y = b + a x + e``. Linearised about ``a = 1``, severity b and stretch a give these scores
+the covariance ``V = s^2 I + U U^T``, U with the columns ``severity`` and ``stretch x``, and so the information
+``V^-1``. With the prior N(0, I) of the qualities the posterior precision is ``Q = I + sum_j V_j^-1``; the expected
+errors are the square roots of the diagonal of its inverse.
 """
 
 from __future__ import annotations
@@ -40,28 +40,25 @@ if TYPE_CHECKING:
     from reviewgraph.graph.structure import Structure
     from reviewgraph.table.reviews import Reviews, ReviewsLike
 
-
-# What is assumed of scores that nobody has given yet: how noisy they are, and how much reviewers differ.
-
-#: No standard deviation is larger, nor smaller where it must be above 0.
+#: Bounds of standard deviations; the lower one applies where 0 is not allowed.
 SMALLEST, LARGEST = 1e-12, 1e6
 
 
 @dataclass(frozen=True)
 class Assumptions:
-    """Standard deviations of what makes scores differ, in units of the spread of qualities.
+    """Standard deviations of the components of a score, in units of that of the qualities.
 
-    A reviewer scores an item ``b + a x + e``: quality x of spread one, severity b, stretch a around one, noise e.
+    A reviewer scores an item ``b + a x + e``: quality x of variance one, severity b, stretch a around one, noise e.
 
     Parameters
     ----------
     noise
-        Of one score about what the reviewer makes of the quality; 1 by default, as one conference's committees that
-        reviewed the same papers twice disagree.
+        Standard deviation of the residual noise of a single score; 1 by default, which matches the disagreement of two
+        committees of one conference that reviewed the same papers.
     severity
-        Of the severities of reviewers; 0.5 by default.
+        Standard deviation of the severities of reviewers; 0.5 by default.
     stretch
-        Of the logarithms of their stretches; 0.2 by default.
+        Standard deviation of the log stretches of reviewers; 0.2 by default.
     spread
         Standard deviation of qualities, in points of the scores; 1 by default.
 
@@ -82,7 +79,7 @@ class Assumptions:
     spread: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no standard deviation."""
+        """Raise InputError unless each is a standard deviation within the bounds."""
         for name, value in vars(self).items():
             refuse(name, value, [NUMBER])
             least = SMALLEST if name in ("noise", "spread") else 0.0
@@ -91,54 +88,26 @@ class Assumptions:
                 raise InputError(message)
 
 
-# What a calibration has learned from scores, as arrays: the one door from scores to checks and plans.
-#
-# Whoever calibrates registers a function at the entry point group :data:`GROUP`; neither this package nor the planner
-# imports it by name.
-
-#: Entry points: functions ``(reviews, n_draws, seed) -> Learned``.
+#: Entry points of calibrations, functions ``(reviews, n_draws, seed) -> Learned``: checks and plans learn from scores
+#: through this group alone, so that neither this package nor the planner imports a calibration.
 GROUP = "reviewgraph.graph.precision"
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Beliefs about items and reviewers once there are scores, higher being better.
+    """Posterior of items and reviewers given scores, higher being better; in points of a typical reviewer."""
 
-    Parameters
-    ----------
-    assumptions
-        How noisy scores are and how much reviewers differ.
-    mean, error
-        Shape (N,): quality of each item and its standard error, in points of a typical reviewer; NaN without a score.
-    draws
-        Shape (S, N): joint draws of the qualities.
-    review_error
-        Shape (M,): standard error of one more score of each reviewer, her severity taken off, as a measurement of a
-        quality, in the same points; of a typical reviewer where she has no scores.
-    """
-
-    assumptions: Assumptions
-    mean: FloatArray
-    error: FloatArray
-    draws: FloatArray
+    assumptions: Assumptions  # Noise of the scores and differences between reviewers
+    mean: FloatArray  # Shape (N,): quality of each item; NaN without a score
+    error: FloatArray  # Shape (N,): its standard error; NaN without a score
+    draws: FloatArray  # Shape (S, N): joint draws of the qualities
+    # Shape (M,): standard error of one more score of each reviewer, corrected for severity, as a measurement of a
+    # quality; that of a typical reviewer for those without scores
     review_error: FloatArray
 
 
 def learned_from(reviews: ReviewsLike, n_draws: int = 1000, seed: int = 0) -> Learned:
-    """Return what the posterior of the scores says.
-
-    Parameters
-    ----------
-    reviews
-        With scores.
-    n_draws, seed
-        Joint draws of the qualities, 1,000 by default, and their seed.
-
-    Raises
-    ------
-    InputError
-        If there are no scores, or no calibration is installed.
-    """
+    """Return the posterior given the scores, with ``n_draws`` joint draws of the qualities."""
     reviews = as_reviews(reviews)
     if not reviews.scored.any():
         message = "reviews: expected scores to learn from, found planned reviews only"
@@ -150,9 +119,9 @@ def learned_from(reviews: ReviewsLike, n_draws: int = 1000, seed: int = 0) -> Le
     raise InputError(message)
 
 
-#: Vectors of qualities over which variances are averaged, as many at least in the largest tables, and probes for each.
+#: Draws of the qualities over which variances are averaged, their minimum in large tables, and probes per draw.
 DRAWS, FEWEST_DRAWS, PROBES = 8, 2, 4
-#: Reviews times draws beyond the exact ones: fewer draws are taken where they would be more.
+#: Maximum of reviews times draws where variances are estimated: large tables get fewer draws.
 MOST_WORK = 400_000
 
 
@@ -163,25 +132,25 @@ def expected_errors(
     assumptions: Assumptions | None = None,
     rng: np.random.Generator | None = None,
 ) -> FloatArray:
-    """Return the standard error that each quality is expected to have once all scores are in and calibrated.
+    """Return the expected standard error of each quality once all scores are in and calibrated.
 
     Parameters
     ----------
     reviews
         Who reviews what; all reviews count, with a score or without.
     like
-        A table with scores that these are assumed to resemble, such as last year's; errors are then in its points, as
+        A table whose scores these are assumed to resemble, such as last year's; errors are then in its points, as
         those of ``lsc.posterior(like)``.
     assumptions
-        What is assumed of the scores, where ``like`` is not given: by default noise 1, severity 0.5 and stretch 0.2,
+        Assumed standard deviations where ``like`` is not passed: by default noise 1, severity 0.5 and stretch 0.2,
         and errors are in units of the spread of qualities.
     rng
-        For the qualities about which is linearised, and for probes beyond 2,000 items; seed 0 by default.
+        For the qualities at which the model is linearised, and for probes beyond 2,000 items; seed 0 by default.
 
     Returns
     -------
     FloatArray
-        Shape (N,), finite whatever the level: at most the spread of qualities, the error of an item nobody reviews.
+        Shape (N,), finite at every level: at most the spread of qualities, the error of an item without a review.
 
     Raises
     ------
@@ -208,25 +177,13 @@ def expected_errors(
 
 
 def assumptions_like(reviews: ReviewsLike) -> Assumptions:
-    """Return what the scores of a table say of noise, severity, stretch and the spread of qualities.
-
-    Raises
-    ------
-    InputError
-        If there are no scores, or no calibration is installed.
-    """
+    """Return noise, severity, stretch and the spread of qualities as estimated from the scores of a table."""
     reviews = as_reviews(reviews)
     return learned_from(reviews, n_draws=0).assumptions
 
 
 def assumed(like: ReviewsLike | None, assumptions: Assumptions | None) -> Assumptions:
-    """Return the assumptions given, those learned from a table, or the default ones.
-
-    Raises
-    ------
-    InputError
-        If both are given, or nothing can be learned from the table.
-    """
+    """Return the assumptions passed, those estimated from a table, or the default ones; not both."""
     if like is None:
         return assumptions or Assumptions()
     if assumptions is not None:
@@ -240,17 +197,9 @@ def assumed(like: ReviewsLike | None, assumptions: Assumptions | None) -> Assump
 
 
 def average_errors(reviews: ReviewsLike, assumptions: Assumptions | None = None) -> FloatArray:
-    """Return the expected standard errors of plain averages, drawn to the middle as far as their reviews are few.
+    """Return the expected standard errors of plain averages, shrunk towards the mean the more the fewer their reviews.
 
-    A reviewer's severity and stretch are noise there: n reviews leave the variance ``1 / (1 + n / w)``, w that of a
-    single score.
-
-    Parameters
-    ----------
-    reviews
-        Who reviews what.
-    assumptions
-        As in :func:`expected_errors`.
+    Severity and stretch act as noise there: n reviews leave the variance ``1 / (1 + n / w)``, w that of a single score.
 
     >>> from reviewgraph import Reviews
     >>> average_errors(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).round(2).tolist()
@@ -272,25 +221,14 @@ def expected_variances(
 ) -> FloatArray:
     """Return expected posterior variances, shape (n_items,), in units of the variance of qualities.
 
-    Parameters
-    ----------
-    reviewer, item
-        Codes, shape (E,).
-    n_items
-        N, items without a review included.
-    assumptions
-        Noise, severity and stretch.
-    rng
-        For qualities and probes; seed 0 by default.
-    exact_up_to
-        Items up to which the matrix is inverted.
+    Exact up to ``exact_up_to`` items, estimated beyond; ``rng`` draws qualities and probes (seed 0 by default).
     """
     if not n_items:
         return np.zeros(0)
     rng = rng or np.random.default_rng(0)
     exact = n_items <= exact_up_to
     affordable = DRAWS if exact else min(DRAWS, max(FEWEST_DRAWS, MOST_WORK // max(item.size, 1)))
-    # Without stretch nothing depends on the qualities: one draw of them is all, with all the probes.
+    # Without stretch nothing depends on the qualities: one draw suffices, and gets all probes.
     draws = affordable if assumptions.stretch else 1
     probes = PROBES * affordable // draws
     total = np.zeros(n_items)
@@ -305,14 +243,7 @@ def information(
 ) -> tuple[Matrix, FloatArray]:
     """Return A (N, 2 M) and weight (N,) with ``diag(weight) - A A^T = I + sum_j V_j^-1``, the posterior precision.
 
-    Parameters
-    ----------
-    reviewer, item
-        Codes, shape (E,).
-    quality
-        Shape (N,): about which is linearised.
-    assumptions
-        Noise, severity and stretch.
+    Codes of reviewers and items (E,); linearised at ``quality`` (N,).
 
     >>> few = Assumptions(noise=1.0, severity=1.0, stretch=0.0)
     >>> A, weight = information(np.array([0, 0]), np.array([0, 1]), np.zeros(2), few)
@@ -320,7 +251,7 @@ def information(
     [[1.667, -0.333], [-0.333, 1.667]]
     """
     n_reviewers = int(reviewer.max(initial=-1)) + 1
-    # Woodbury: V^-1 = (I - U C U^T) / s^2 with C = (s^2 I + U^T U)^-1, two by two a reviewer; A holds U C^(1/2) / s.
+    # Woodbury: V^-1 = (I - U C U^T) / s^2 with C = (s^2 I + U^T U)^-1, 2 x 2 per reviewer; A holds U C^(1/2) / s.
     design = np.column_stack([np.full(item.size, assumptions.severity), assumptions.stretch * quality[item]])
     square = np.empty((n_reviewers, 2, 2))
     for row, column in np.ndindex(2, 2):
@@ -334,7 +265,7 @@ def information(
 def stratified(n_items: int, draws: int, rng: np.random.Generator) -> FloatArray:
     """Draw vectors of normal qualities, shape (draws, N): over the draws each item is once in every quantile.
 
-    So every item has the same mean square, one, and none looks better known by luck.
+    So every item has the same mean square, one, and no item seems better known by chance.
 
     >>> np.sort(stratified(2, 2, np.random.default_rng(0)), axis=0).tolist()
     [[-1.0, -1.0], [1.0, 1.0]]
@@ -352,14 +283,14 @@ def _estimated(
     """Estimate the diagonal of ``Q^-1``, ``Q = diag(weight) - A A^T``, by random signs.
 
     With D the diagonal of Q and R = D - Q, ``Q^-1 = D^-1 + D^-1 R D^-1 + M``, ``M = D^-1 R Q^-1 R D^-1``. The first
-    term is exact and most of it, the second has no diagonal. Of M the directions of a common shift and of a common
-    scale are exact too, which scores of little noise leave open; the rest is left to the probes (as in [Meyer21]_).
+    term is exact and the largest, the second has no diagonal. In M the directions of a common shift and of a common
+    scale, which dominate when noise is small, are exact too; probes estimate the rest (as in [Meyer21]_).
     """
     own = (weight - (matrix**2).sum(axis=1))[:, np.newaxis]
     basis, _ = np.linalg.qr(np.column_stack([np.ones(weight.size), quality]))
     probe = rng.choice([-1.0, 1.0], (weight.size, probes))
     probe -= basis @ (basis.T @ probe)
-    # R D^-1 z = z - Q D^-1 z, and D^-1 R u = u - D^-1 Q u, where Q u is known already.
+    # R D^-1 z = z - Q D^-1 z, and D^-1 R u = u - D^-1 Q u, where Q u is computed already.
     columns = np.column_stack([probe, basis])
     scaled = columns / own
     right = columns - weight[:, np.newaxis] * scaled + matrix @ (matrix.T @ scaled)
@@ -369,16 +300,16 @@ def _estimated(
     return np.asarray(1.0 / own[:, 0] + np.maximum(common + np.mean(probe * image[:, :probes], axis=1), 0.0))
 
 
-# How many of the best a selection is expected to find, from expected errors alone.
+# The expected share of right selections, from expected errors alone.
 
-#: Nodes of the quadrature over the posterior mean of an item that is selected: exact to two digits.
+#: Nodes of the quadrature over the posterior mean of a selected item: exact to two digits.
 SELECTION_NODES = 16
-#: Of more items than the first, so many quantiles of their variances stand for all, equally, where that leaves so many
-#: selected at least: those few whose variances are extreme then hardly matter.
+#: More than MANY_ITEMS items are represented by that number of quantiles of their variances if at least ENOUGH of
+#: these are selected: the few items with extreme variances then hardly matter.
 MANY_ITEMS, ENOUGH = 600, 6
-#: Least variance of a mean, and of what is unknown, in units of that of qualities.
+#: Minimum prior and posterior variance of a mean, in units of the variance of qualities.
 TRIFLE = 1e-9
-#: Least probability whose quantile is taken.
+#: Minimum probability whose quantile is computed.
 LEAST = 1e-300
 
 
@@ -389,78 +320,55 @@ def expected_share(variance: FloatArray, n: int) -> float:
 
         sum_i P(m_i > t, x_i > u) / n,   m_i ~ N(0, 1 - v_i),   x_i | m_i ~ N(m_i, v_i)
 
-    with t and u the cuts above which n means and n qualities are expected. The errors of two items are taken as
-    independent, and so are the cuts of the qualities drawn: the share comes out a little high for n below 10.
+    with t and u the cuts above which n means and n qualities are expected, v (N,) the expected posterior variances in
+    units of the variance of qualities, and 1 <= n <= N. The errors of two items are taken as independent of each other
+    and of the cuts: the share is slightly too high for n below 10.
 
-    Parameters
-    ----------
-    variance
-        v, shape (N,): expected posterior variances in units of the variance of qualities, 0 to 1.
-    n
-        How many are selected, 1 to N.
-
-    Examples
-    --------
     >>> round(expected_share(np.full(100, 0.5), 10), 2), round(expected_share(np.zeros(100), 10), 2)
     (0.47, 1.0)
     """
     if n >= variance.size:
         return 1.0
+    selected: float = n
     if n * MANY_ITEMS >= ENOUGH * variance.size > ENOUGH * MANY_ITEMS:
-        return _share(np.quantile(variance, (np.arange(MANY_ITEMS) + 0.5) / MANY_ITEMS), n * MANY_ITEMS / variance.size)
-    return _share(variance, n)
-
-
-def _share(variance: FloatArray, n: float) -> float:
-    """Return the expected share, item by item."""
+        selected = n * MANY_ITEMS / variance.size
+        variance = np.quantile(variance, (np.arange(MANY_ITEMS) + 0.5) / MANY_ITEMS)
     unknown = np.clip(variance, TRIFLE, 1.0 - TRIFLE)
     spread = np.sqrt(1.0 - unknown)
-    best = -NormalDist().inv_cdf(n / variance.size)
-    # Over the means above the cut, by their probability: u runs evenly from 0 to that of being selected.
-    chosen = cdf(-cut_of(np.zeros(unknown.size), spread, n) / spread)
+    best = -NormalDist().inv_cdf(selected / variance.size)
+    # Integrate over the means above the cut by their probability: from 0 to that of being selected.
+    chosen = cdf(-cut_of(np.zeros(unknown.size), spread, selected) / spread)
     node, weight = np.polynomial.legendre.leggauss(SELECTION_NODES)
     mean = -spread * quantile(np.maximum(np.outer((node + 1.0) / 2.0, chosen), LEAST))
-    found = chosen * (weight / 2.0 @ cdf((mean - best) / np.sqrt(unknown)))
-    return float(found.sum() / n)
+    both = chosen * (weight / 2.0 @ cdf((mean - best) / np.sqrt(unknown)))
+    return float(both.sum() / selected)
 
 
-# What to expect of the scores of a table before there are any: errors, and what more reviews would buy.
+# The outlook of a check: expected errors, and the gain from more reviews.
 
-#: A check is to stay quick: it inverts small matrices only.
+#: A check stays quick by inverting small matrices only.
 QUICK = Effort(exact_up_to=500, probes=2, steps=50)
-#: Draws of qualities for errors by the scores alone where they are exact: coincidences make some very large.
+#: Draws of qualities for exact errors by the scores alone; the median discards draws that coincidences inflate.
 OUTLOOK_DRAWS = 3
 #: Reviews added along the curve, as shares of the number of items.
 ADDED = (0.0, 0.25, 0.5, 1.0)
 
 
 class Step(NamedTuple):
-    """A step of the curve: reviews added, one each to the weakest items, and the expected share of right selections."""
+    """A point of the curve."""
 
-    added: int
-    right: float
+    added: int  # Reviews added, one each to the weakest items
+    right: float  # Expected share of right selections
 
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """Expected errors of the items of a table, all its reviews having scores.
+    """Expected errors of the items of a table once all its reviews have scores."""
 
-    Parameters
-    ----------
-    structure
-        What the table promises without noise.
-    assumptions
-        Of noise, severity, stretch and the spread of qualities.
-    n_selected
-        How many of the best will be selected.
-    variance
-        Shape (N,): expected posterior variances in units of the variance of qualities.
-    """
-
-    structure: Structure
-    assumptions: Assumptions
-    n_selected: int
-    variance: FloatArray
+    structure: Structure  # What the table promises without noise
+    assumptions: Assumptions  # Of noise, severity, stretch and the spread of qualities
+    n_selected: int  # How many of the best will be selected
+    variance: FloatArray  # Shape (N,): expected posterior variances in units of the variance of qualities
 
     @property
     def error(self) -> FloatArray:
@@ -469,7 +377,7 @@ class Outlook:
 
     @cached_property
     def average(self) -> FloatArray:
-        """The same of plain averages."""
+        """Expected standard errors of plain averages."""
         return average_errors(self.structure.reviews, self.assumptions)
 
     @property
@@ -480,27 +388,31 @@ class Outlook:
     @cached_property
     def weakest(self) -> IntArray:
         """All items, the largest expected error first, ties in the order of their labels."""
-        # Rounded: what differs by rounding errors only is a tie.
+        # Variances that differ by rounding errors only are ties.
         return np.lexsort((ranks(self.structure.reviews.items), -np.round(self.variance, 9)))
 
     @cached_property
     def curve(self) -> list[Step]:
-        """Expected share of right selections against reviews added."""
-        counts = sorted({round(share * self.variance.size) for share in ADDED})
-        return [Step(count, expected_share(self._with_reviews(count), self.n_selected)) for count in counts]
+        """Expected share of right selections against reviews added, one each to the weakest items."""
+        steps = []
+        for added in sorted({round(share * self.variance.size) for share in ADDED}):
+            variance, weakest = self.variance.copy(), self.weakest[:added]
+            variance[weakest] = one_more(variance[weakest], self.assumptions.noise)
+            steps.append(Step(added, expected_share(variance, self.n_selected)))
+        return steps
 
     @cached_property
     def right_by_average(self) -> float:
-        """Expected share of right selections by plain averages of the reviews there are."""
+        """Expected share of right selections by plain averages, without reviews added."""
         return expected_share((self.average / self.assumptions.spread) ** 2, self.n_selected)
 
     @cached_property
     def by_scores_alone(self) -> float | None:
-        """Root mean square error where nothing is assumed of qualities and reviewers; None where it is not finite.
+        """Root mean square error without a prior on qualities and reviewers; None where it is not finite.
 
-        That is what Least Square Calibration leaves; at level ``connected``, of reviewers who differ in severity only.
-        Up to 500 items the median over three draws of qualities; beyond one draw and probes, rather too small than too
-        large where few links join large parts.
+        That of Least Square Calibration; at level ``connected``, of reviewers who differ in severity only. Up to 500
+        items the median over three draws of qualities; beyond, one draw and probes, which underestimate where few links
+        join large parts.
         """
         structure = self.structure
         if not structure.is_connected:
@@ -508,13 +420,15 @@ class Outlook:
         reviews, rng = structure.reviews, np.random.default_rng(0)
         draws = OUTLOOK_DRAWS if reviews.n_items <= QUICK.exact_up_to else 1
         drawn = rng.standard_normal((draws, reviews.n_items)) if structure.recoverable else [None]
-        found = [error_variances(reviews.reviewer, reviews.item, quality, rng, effort=QUICK) for quality in drawn]
-        middle = float(np.median([variances.mean() for variances in found]))
-        return self.assumptions.spread * self.assumptions.noise * math.sqrt(middle) if math.isfinite(middle) else None
+        means = [
+            error_variances(reviews.reviewer, reviews.item, quality, rng, effort=QUICK).mean() for quality in drawn
+        ]
+        median = float(np.median(means))
+        return self.assumptions.spread * self.assumptions.noise * math.sqrt(median) if math.isfinite(median) else None
 
     @property
     def rests_on_likeness(self) -> bool:
-        """Whether errors are finite only because papers and reviewers of all pieces are assumed to be alike."""
+        """Whether errors are finite only because the prior takes papers and reviewers of all pieces to be alike."""
         return not self.structure.is_connected
 
     @property
@@ -540,15 +454,9 @@ class Outlook:
             "curve": [{"added": step.added, "right": _six_digits(step.right)} for step in self.curve],
         }
 
-    def _with_reviews(self, count: int) -> FloatArray:
-        """Return variances after one more review for each of the weakest items."""
-        found, chosen = self.variance.copy(), self.weakest[:count]
-        found[chosen] = one_more(found[chosen], self.assumptions.noise)
-        return found
-
 
 def _six_digits(value: float | np.floating) -> float:
-    """Return a number without the digits that differ between machines."""
+    """Round off the digits that differ between machines."""
     return float(f"{value:.6g}")
 
 
@@ -563,19 +471,10 @@ def one_more(variance: FloatArray, noise: float) -> FloatArray:
 
 
 def outlook_of(structure: Structure, assumptions: Assumptions, n_selected: int | None = None) -> Outlook:
-    """Return what to expect of a table's scores, in time near-linear in its reviews.
+    """Return the outlook of a table, all its reviews counting; takes time near-linear in their number.
 
-    Parameters
-    ----------
-    structure
-        Of the table, all its reviews counting.
-    assumptions
-        Of the scores.
-    n_selected
-        How many of the best will be selected: a tenth of the items by default, at least one.
+    ``n_selected`` is by default a tenth of the items, at least one.
 
-    Examples
-    --------
     >>> from reviewgraph import Reviews
     >>> from reviewgraph.graph.precision import Assumptions
     >>> from reviewgraph.graph.structure import structure_of
@@ -584,20 +483,17 @@ def outlook_of(structure: Structure, assumptions: Assumptions, n_selected: int |
     >>> int(outlook.weakest[0]), outlook.error.round(1).tolist(), outlook.with_one_more.round(1).tolist()
     (2, [0.6, 0.6, 0.7], [0.5, 0.5, 0.6])
     """
-    reviews = structure.reviews
-    variance = expected_variances(
-        reviews.reviewer, reviews.item, reviews.n_items, assumptions, exact_up_to=QUICK.exact_up_to
-    )
+    reviews, exact_up_to = structure.reviews, QUICK.exact_up_to
+    variance = expected_variances(reviews.reviewer, reviews.item, reviews.n_items, assumptions, exact_up_to=exact_up_to)
     selected = max(1, round(0.1 * reviews.n_items)) if n_selected is None else n_selected
     return Outlook(structure, assumptions, selected, variance)
 
 
-# What a reviewer's scores say of qualities, averaged over the qualities: two numbers for each load.
+# The information of a reviewer's scores, averaged over the qualities: two numbers per load.
 
-#: Nodes of each of the two quadratures. At noise 0.4 and stretch 0.8, 24 are within 1 % for two items, 0.1 % for more.
+#: Nodes of each of the two quadratures: at noise 0.4 and stretch 0.8 within 1 % for two items, 0.1 % for more.
 NODES = 24
-
-#: Load from which the sum of squares is taken as normal, as the polynomials of the quadrature overflow near 400.
+#: Load from which the sum of squares is approximated by a normal, as the quadrature overflows near 400.
 MANY = 100
 
 
@@ -617,26 +513,9 @@ def mean_information(load: IntArray, assumptions: Assumptions) -> tuple[FloatArr
     mean, normal of variance 1 / k, and its sum of squares about the mean, chi-squared with k - 1 degrees of freedom
     and independent of the mean: both traces are integrals over two numbers.
 
-    Parameters
-    ----------
-    load
-        Items of each reviewer, shape (M,).
-    assumptions
-        Noise, severity and stretch, in units of the spread of qualities.
-
-    Returns
-    -------
-    tuple of FloatArray
-        w and c, shape (M,), in units of one over the squared spread of qualities; both 0 where the load is 0, and
-        equal where it is 1.
-
-    Notes
-    -----
-    Takes O(M) and one quadrature for each distinct load.
-
-    Examples
-    --------
-    Of severities a reviewer says nothing by differences, and little by her sum:
+    Both are 0 where the load is 0 and equal where it is 1; shape (M,), in units of one over the squared spread of
+    qualities. Takes O(M) and one quadrature per distinct load. Severities do not affect the information on
+    differences, and reduce that on the sum:
 
     >>> from reviewgraph.graph.precision import Assumptions
     >>> within, common = mean_information(np.array([4]), Assumptions(noise=1.0, severity=2.0, stretch=0.0))
@@ -652,9 +531,24 @@ def _of_load(load: int, assumptions: Assumptions) -> tuple[float, float]:
     """Integrate both eigenvalues over mean and sum of squares of the qualities."""
     if load == 0:
         return 0.0, 0.0
-    noise, severity, stretch = assumptions.noise, assumptions.severity, assumptions.stretch
-    mean, square, weight = _nodes(load)
+    from scipy.special import roots_genlaguerre
+
+    # Nodes and weights for the mean of standard normal qualities and, independent of it, their squares about it.
+    normal, of_normal = np.polynomial.hermite_e.hermegauss(NODES)
+    mean, weight = normal / np.sqrt(load), of_normal / of_normal.sum()
+    if load == 1:
+        square = np.zeros(NODES)
+    else:
+        if load < MANY:
+            half, of_square = roots_genlaguerre(NODES, (load - 3) / 2)
+            square = 2 * half
+        else:
+            square, of_square = load - 1 + np.sqrt(2 * (load - 1)) * normal, weight
+        means, squares = np.meshgrid(mean, square, indexing="ij")
+        mean, square = means.ravel(), squares.ravel()
+        weight = np.outer(weight, of_square / of_square.sum()).ravel()
     # The matrix s^2 I + V'V, two by two, and its inverse; u = V'1.
+    noise, severity, stretch = assumptions.noise, assumptions.severity, assumptions.stretch
     first, second = noise**2 + severity**2 * load, noise**2 + stretch**2 * (square + load * mean**2)
     mixed = severity * stretch * load * mean
     determinant = first * second - mixed**2
@@ -667,35 +561,18 @@ def _of_load(load: int, assumptions: Assumptions) -> tuple[float, float]:
     return (float(weight @ trace) / noise**2 - common) / (load - 1), common
 
 
-def _nodes(load: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Nodes for the mean and the sum of squares about it of so many standard normal numbers, and their weights."""
-    from scipy.special import roots_genlaguerre
-
-    normal, of_normal = np.polynomial.hermite_e.hermegauss(NODES)
-    mean, of_normal = normal / np.sqrt(load), of_normal / of_normal.sum()
-    if load == 1:
-        return mean, np.zeros(NODES), of_normal
-    if load < MANY:
-        half, of_square = roots_genlaguerre(NODES, (load - 3) / 2)
-        square = 2 * half
-    else:
-        square, of_square = load - 1 + np.sqrt(2 * (load - 1)) * normal, of_normal
-    means, squares = np.meshgrid(mean, square, indexing="ij")
-    return means.ravel(), squares.ravel(), np.outer(of_normal, of_square / of_square.sum()).ravel()
-
-
-# What a check says of expected errors, in a chair's words, where items are papers.
+# The sections of a check's page on expected errors; items are papers.
 
 
 def expectations(outlook: Outlook) -> list[str]:
-    """Return the section of the page; nothing where there are no papers."""
+    """Return all of them; nothing where there are no papers."""
     if not outlook.variance.size:
         return []
     return ["", *errors(outlook), *weakest(outlook), *selection(outlook), *disagreement(outlook)]
 
 
 def errors(outlook: Outlook) -> list[str]:
-    """Return one sentence: the median error, and what it assumes."""
+    """Return the median error and its assumptions."""
     given = outlook.assumptions
     points = given.spread != 1.0
     unit = "points" if points else "of the spread of qualities"
@@ -711,16 +588,17 @@ def errors(outlook: Outlook) -> list[str]:
 def weakest(outlook: Outlook) -> list[str]:
     """Return a heading, and a line for each of the weakest papers."""
     items, more = outlook.structure.reviews.items, outlook.with_one_more
-    lines = ["Weakest papers, and what one more review by a typical, well-known reviewer would leave:"]
-    lines += [
-        f"  {shortened(str(items[code])):<12} {outlook.error[code]:.2f}, with one more {more[code]:.2f}"
-        for code in outlook.weakest[:LISTED].tolist()
+    return [
+        "Weakest papers, and what one more review by a typical, well-known reviewer would leave:",
+        *(
+            f"  {shortened(str(items[code])):<12} {outlook.error[code]:.2f}, with one more {more[code]:.2f}"
+            for code in outlook.weakest[:LISTED].tolist()
+        ),
     ]
-    return lines
 
 
 def selection(outlook: Outlook) -> list[str]:
-    """Return the share of right selections to expect, and a line for each number of reviews added."""
+    """Return the expected share of right selections, and a line for each number of reviews added."""
     now, *later = outlook.curve
     best = f"best {outlook.n_selected:,}" if outlook.n_selected > 1 else "best one"
     lines = [
@@ -736,7 +614,7 @@ def selection(outlook: Outlook) -> list[str]:
 
 
 def disagreement(outlook: Outlook) -> list[str]:
-    """Return what to follow where level and precision disagree, one or two sentences or none."""
+    """Return which to follow where level and precision disagree, one or two sentences or none."""
     if outlook.rests_on_likeness:
         return [
             "These errors are finite only because papers and reviewers of all pieces are assumed to be alike, which no "
@@ -744,9 +622,8 @@ def disagreement(outlook: Outlook) -> list[str]:
         ]
     if not outlook.averages_do_better:
         return []
-    error = f"{outlook.by_scores_alone:.2g}"
     return [
-        "The level says what scores without noise determine, not how sure a decision is. With this noise, taking "
-        f"scores at their word (calibrate --method lsc) would leave an error of {error}, more than plain averages. "
-        "Follow the errors: calibrate as by default, and give the weakest papers more reviews.",
+        "The level says what scores without noise determine, not how sure a decision is. With this noise, the "
+        f"noise-free method (calibrate --method lsc) would leave an error of {outlook.by_scores_alone:.2g}, more than "
+        "plain averages. Follow the errors: calibrate as by default, and give the weakest papers more reviews.",
     ]

@@ -1,4 +1,4 @@
-"""What who-reviews-what alone decides, scores left aside: components, missing links and the level that holds."""
+"""Structure of a table of reviews, scores left aside: components, missing links and the level that holds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Structure(Result):
-    """What who-reviews-what alone decides.
+    """Components, missing links and levels of a table, scores left aside.
 
     Parameters
     ----------
@@ -67,16 +67,16 @@ class Structure(Result):
     @cached_property
     def survives_any_reviewer(self) -> bool:
         """Level ``survives-reviewer``: comparable for certain without any one reviewer."""
-        return self.recovery_resilient and not _finder().critical_reviewers(self.reviews).size
+        return self.recovery_resilient and not _double_finder().critical_reviewers(self.reviews).size
 
     @cached_property
     def survives_any_review(self) -> bool:
         """Level ``survives-review``: comparable for certain without any one review."""
-        return self.recovery_resilient and not _finder().critical_reviews(self.reviews).size
+        return self.recovery_resilient and not _double_finder().critical_reviews(self.reviews).size
 
     @property
     def level(self) -> str | None:
-        """The name of the highest level that holds, or none."""
+        """The name of the highest level that holds, or None."""
         return next((level.name for level in LEVELS if level.holds(self)), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,26 +94,26 @@ class Structure(Result):
         }
 
     def groups(self) -> dict[str, list[Any]]:
-        """Return a row for each reviewer, and for each paper in each of its groups: role, label, group.
+        """Return columns role, label, group: one row per reviewer, and per paper in each of its groups.
 
-        Groups are numbered by size, from 1; a paper in none has None.
+        Groups are numbered by size, from 1; the group of a paper in none is None.
         """
         double = self.doubly_connected
-        place = {int(component): rank + 1 for rank, component in enumerate(double.largest_first.tolist())}
+        number = {component: rank for rank, component in enumerate(double.largest_first.tolist(), 1)}
         rows: list[tuple[str, Any, int | None]] = [
-            ("reviewer", label, place.get(int(component)))
+            ("reviewer", label, number.get(component))
             for label, component in zip(self.reviews.reviewers, double.labels.tolist(), strict=True)
         ]
-        held: list[list[int]] = [[] for _ in self.reviews.items]
-        for component, rank in place.items():
+        groups_of: list[list[int]] = [[] for _ in self.reviews.items]
+        for component, rank in number.items():
             for item in double.covers[component].tolist():
-                held[item].append(rank)
-        for label, ranks in zip(self.reviews.items, held, strict=True):
+                groups_of[item].append(rank)
+        for label, ranks in zip(self.reviews.items, groups_of, strict=True):
             rows += [("item", label, rank) for rank in ranks] or [("item", label, None)]
         return {name: [row[column] for row in rows] for column, name in enumerate(("role", "label", "group"))}
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return a row a reviewer: reviews, piece (connected component), group (doubly connected component)."""
+        """Return one row per reviewer: reviews, piece (connected component), group (doubly connected component)."""
         return {
             "reviewer": list(self.reviews.reviewers),
             "reviews": self.reviews.loads.tolist(),
@@ -122,18 +122,18 @@ class Structure(Result):
         }
 
     def headline(self) -> str:
-        """Return the level, and what is missing."""
+        """Return the level, and the number of missing links."""
         n_items, missing = self.reviews.n_items, self.degrees_of_freedom
         lacking = f", {counted(missing, 'link')} missing" if missing else ""
         return f"{counted(n_items, 'item')}, {self.level or 'not connected'}{lacking}"
 
 
-def _finder() -> Any:
+def _double_finder() -> Any:
     return level_named(Double.name).part("finder")
 
 
 def structure_of(reviews: ReviewsLike) -> Structure:
-    """Find the components and missing links of a table, in near-linear time on real and random tables.
+    """Compute components and missing links of a table, in near-linear time on real and random tables.
 
     >>> from reviewgraph import Reviews
     >>> structure_of(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))

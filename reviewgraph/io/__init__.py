@@ -1,1 +1,1 @@
-"""From files and tables to reviews, and back."""
+"""Reviews from files, labels and tables in addition to them, rules, and exchange with other graph libraries."""

@@ -1,13 +1,17 @@
-"""The review multigraph of the paper: reviewers, joined once for every item they share (Definition 3.2 of [Tan21]_).
+"""Reviews as graphs of networkx and igraph, as sparse matrices, and as the review multigraph of the paper.
 
-An item with d reviewers gives d (d - 1) / 2 edges, so an item that everybody reviews makes the multigraph
-quadratic. Components and degrees of freedom are found without it; it is for looking at, and for other libraries.
-It does not determine what components cover either: three reviewers who share a single item have three edges
-pairwise and share one item. So the graphs made here carry the reviews themselves as attributes.
+Scores keep the scale they came in: where ``reviews.lower_is_better`` holds, 1 is the best here too. ``Reviews`` has the
+inverse of each bipartite form, without loss except that labels are then in natural order.
+
+The review multigraph has an edge for every item that two reviewers share (Definition 3.2 of [Tan21]_). An item with d
+reviewers gives d (d - 1) / 2 edges, so a single item can make it quadratic; components and degrees of freedom are
+computed without it. It does not determine covers either: three reviewers who share a single item have three edges
+pairwise and share one item. So its nodes carry the reviews as attributes.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,19 +31,13 @@ if TYPE_CHECKING:
     from reviewgraph.table.reviews import ReviewsLike
 
 
-# The table of reviews as a bipartite graph of networkx or igraph.
-#
-# Graphs hold scores on the scale they came in: where ``reviews.lower_is_better`` holds, 1 is the best in them too.
-# ``Reviews.from_networkx`` and its siblings lead back without loss; labels then stand in natural order.
-
-
 def to_networkx(reviews: ReviewsLike) -> nx.Graph:
-    """Return the bipartite graph of reviewers and items as networkx holds it.
+    """Return the bipartite graph of reviewers and items as a networkx graph.
 
     Nodes are ``("reviewer", label)`` with ``bipartite=0`` and ``("item", label)`` with ``bipartite=1``, so that a
-    reviewer and an item may bear the same label; ``title`` is an attribute of items that have one. An edge is a
-    review; its attribute ``score`` is missing where the review is planned. The graph's attribute
-    ``lower_is_better`` says which way its scores point.
+    reviewer and an item may have the same label; ``title`` is an attribute of items that have one. An edge is a
+    review; its attribute ``score`` is missing where the review is planned. The graph has the attribute
+    ``lower_is_better``.
 
     Returns
     -------
@@ -78,7 +76,7 @@ def to_networkx(reviews: ReviewsLike) -> nx.Graph:
 
 
 def to_igraph(reviews: ReviewsLike) -> igraph.Graph:
-    """Return the bipartite graph of reviewers and items as igraph holds it.
+    """Return the bipartite graph of reviewers and items as an igraph graph.
 
     Vertices 0..M-1 are the reviewers and M..M+N-1 the items, in the order of their codes, with attributes ``name``
     (the label), ``type`` (False for reviewers, True for items, as igraph's bipartite functions expect) and
@@ -119,24 +117,13 @@ def rows(reviews: Reviews) -> list[tuple[Label, Label, float | None]]:
 
 
 def refuse_equal_labels(reviews: Reviews) -> None:
-    """Refuse labels that are different here and equal as dictionary keys, which nodes of networkx are.
-
-    Raises
-    ------
-    InputError
-        Naming the two labels.
-    """
+    """Raise InputError for labels that are equal as dictionary keys, as nodes of networkx are, such as 1 and 1.0."""
     for labels, side in ((reviews.reviewers, "reviewers"), (reviews.items, "items")):
         if len(set(labels)) < len(labels):
             first: dict[Label, Label] = {}
             one, other = next((first[x], x) for x in labels if first.setdefault(x, x) is not x)
             message = f"{side}: labels {one!r} and {other!r} are equal in Python; give them as text to keep them apart"
             raise InputError(message)
-
-
-# The table of reviews as a reviewers x items matrix; ``Reviews.from_biadjacency`` leads back without loss.
-#
-# Matrices hold scores on the scale they came in: where ``reviews.lower_is_better`` holds, 1 is the best in them too.
 
 
 @checked
@@ -148,7 +135,7 @@ def to_biadjacency(reviews: ReviewsLike, *, scored: bool = True) -> scipy.sparse
     reviews
         The table; rows and columns of the matrix are its codes.
     scored
-        Whether the values are scores, NaN where a review is planned (default), or all 1: who reviews what.
+        Whether values are scores, NaN where a review is planned (default), or all 1.
 
     Returns
     -------
@@ -173,13 +160,13 @@ def to_biadjacency(reviews: ReviewsLike, *, scored: bool = True) -> scipy.sparse
     return scipy.sparse.csr_array((values, reviews.item.copy(), reviews.reviewer_start.copy()), shape=shape)
 
 
-#: Edges from which a multigraph is refused unless asked for: networkx takes about half a kilobyte for each.
+#: Maximum edges of a multigraph by default: networkx takes about half a kilobyte per edge.
 MAX_EDGES = 5_000_000
 
 
 @checked
 def review_multigraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES) -> nx.MultiGraph:
-    """Return the review multigraph as networkx holds it: one edge per item that two reviewers share.
+    """Return the review multigraph as a networkx graph: one edge per item that two reviewers share.
 
     Parameters
     ----------
@@ -233,7 +220,7 @@ def review_multigraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES
 
 @checked
 def review_multigraph_igraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES) -> igraph.Graph:
-    """Return the review multigraph as igraph holds it: an order of magnitude smaller and faster.
+    """Return the review multigraph as an igraph graph, an order of magnitude smaller and faster.
 
     Parameters
     ----------
@@ -280,9 +267,9 @@ def review_multigraph_igraph(reviews: ReviewsLike, *, max_edges: int | None = MA
 
 @checked
 def from_review_multigraph(graph: nx.MultiGraph | igraph.Graph) -> Reviews:
-    """Return the table that :func:`review_multigraph` or :func:`review_multigraph_igraph` was made from.
+    """Return the table of a :func:`review_multigraph` or :func:`review_multigraph_igraph`.
 
-    Labels stand in natural order afterwards. Nodes may have been removed with their edges: their reviewers are gone.
+    Labels are in natural order afterwards. Reviewers whose nodes were removed are not in the table.
 
     Raises
     ------
@@ -315,17 +302,17 @@ def from_review_multigraph(graph: nx.MultiGraph | igraph.Graph) -> Reviews:
 def overlap(
     reviews: ReviewsLike, *, of: Literal["reviewers", "items"] = "reviewers", max_edges: int | None = MAX_EDGES
 ) -> scipy.sparse.csr_array:
-    """Return how many items each two reviewers share, or how many reviewers each two items do.
+    """Return the number of items that each two reviewers share, or of reviewers that each two items share.
 
     Parameters
     ----------
     reviews
         The table.
     of
-        Whose overlaps: of ``"reviewers"`` (default) or of ``"items"``.
+        Overlaps of ``"reviewers"`` (default) or of ``"items"``.
     max_edges
-        Refuse where the pairs to count, the edges of the multigraph, exceed this (default 5,000,000);
-        None counts any number.
+        Refuse to count more pairs, the edges of the multigraph, than this (default 5,000,000); None counts any
+        number.
 
     Returns
     -------
@@ -335,7 +322,7 @@ def overlap(
     Raises
     ------
     InputError
-        If there are more than ``max_edges`` pairs, or ``of`` is neither word.
+        If there are more than ``max_edges`` pairs, or ``of`` has another value.
 
     Notes
     -----
@@ -367,7 +354,7 @@ def _refuse_large(sizes: IntArray, labels: Any, max_edges: int | None) -> None:
         message = (
             f"max_edges: expected at most {max_edges:,} edges, found {count:,}, of which {labels[widest]!r} with its "
             f"{sizes[widest]:,} reviews alone makes {int(sizes[widest]) * (int(sizes[widest]) - 1) // 2:,}; raise "
-            "max_edges, or use to_networkx or to_igraph, which hold one edge a review"
+            "max_edges, or use to_networkx or to_igraph, which hold one edge per review"
         )
         raise InputError(message)
 
@@ -378,7 +365,7 @@ def _shared(reviews: Reviews, max_edges: int | None) -> tuple[IntArray, IntArray
     _refuse_large(sizes, reviews.items, max_edges)
     # The k-th review of an item pairs with the k before it: two index arrays, no loop over items.
     start = np.repeat(reviews.item_start[:-1], sizes)
-    before = np.arange(reviews.n_reviews) - start  # reviews of the same item that stand before this one
+    before = np.arange(reviews.n_reviews) - start  # number of earlier reviews of the same item
     last = np.repeat(np.arange(reviews.n_reviews), before)
     first = np.arange(last.size) - np.repeat(np.cumsum(before) - before, before) + start[last]
     by_item = reviews.reviewer_by_item
@@ -425,11 +412,8 @@ def _given(node: Label, attributes: dict[str, Any]) -> dict[Label, float | None]
 
 def _refuse_other_edges(scores: Scores, edges: Edges) -> None:
     """Refuse edges that are not exactly one for each two nodes and item of both."""
-    reviewers: dict[Label, int] = {}
-    for _, given in scores:
-        for item in given:
-            reviewers[item] = reviewers.get(item, 0) + 1
-    # An item of d reviewers owes d (d - 1) / 2 edges; each edge that is right pays one.
+    reviewers = Counter(item for _, given in scores for item in given)
+    # An item of d reviewers has d (d - 1) / 2 edges.
     missing = {item: count * (count - 1) // 2 for item, count in reviewers.items()}
     seen = set()
     for a, b, item in edges:
@@ -442,10 +426,10 @@ def _refuse_other_edges(scores: Scores, edges: Edges) -> None:
             raise InputError(message)
         seen.add(pair)
         missing[item] -= 1
-    left = [item for item, count in missing.items() if count]
-    if left:
-        message = (
-            f"edges: expected one for each two nodes and item of both, but {missing[left[0]]} missing for the item "
-            f"{left[0]!r}; to take a review away, build the graph again from reviews.subset(...)"
-        )
-        raise InputError(message)
+    for item, count in missing.items():
+        if count:
+            message = (
+                f"edges: expected one for each two nodes and item of both, but {count} missing for the item "
+                f"{item!r}; to remove a review, build the graph again from reviews.subset(...)"
+            )
+            raise InputError(message)

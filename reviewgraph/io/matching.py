@@ -1,8 +1,7 @@
-"""Labels of what stands beside the reviews, matched with those of the reviews.
+"""Labels of side tables, matched with those of the reviews.
 
-Where nothing matches something is wrong, and it is refused. Where a part does not match it is counted, with examples
-and, where letter case, e-mail addresses or exchanged columns explain it, the explanation. Labels are looked at once
-each, not once a row.
+Where no row matches the table is refused. Where some rows do not match a warning counts them, with examples and, where
+letter case, e-mail addresses or exchanged columns explain it, the explanation. Each distinct label is processed once.
 """
 
 from __future__ import annotations
@@ -25,59 +24,51 @@ if TYPE_CHECKING:
     from reviewgraph.formats.columns import Columns
 
 
-#: What becomes of rows with labels that nobody knows.
+#: Policy for rows with unknown labels where other rows match: by default a warning; ``refused`` if all must match;
+#: ``expected`` and ``new`` for no message, except about labels that are probably a known one in another spelling.
+#: A table without any match is refused except with ``new``.
 Unknown: TypeAlias = Literal["left out", "refused", "expected", "new"]
-
-#: Labels that a message names for each role.
+#: Labels per role in a message.
 EXAMPLES = 3
-
-#: What messages call the table that has the known labels.
+#: The table of known labels in messages.
 REVIEWS = "the reviews"
 
 _ZEROS = re.compile(r"(?<![0-9.])0+(?=[0-9])")
 
 
 class Side(NamedTuple):
-    """A column of labels, ``labels[codes[row]]``: of what role, who is known of it, and who is of the other role."""
+    """A column of labels, ``labels[codes[row]]``."""
 
-    role: str
+    role: str  # ``reviewer`` or ``paper``
     codes: IntArray
     labels: Sequence[Label]
-    known: Mapping[Label, int]
-    other: Mapping[Label, int]
+    known: Mapping[Label, int]  # Codes of the known labels of this role
+    other: Mapping[Label, int]  # Codes of the known labels of the other role, which may be here by mistake
 
-    def found(self) -> IntArray:
-        """Return the code of each row among those known, -1 where it is unknown."""
+    def matched(self) -> IntArray:
+        """Return the known code of each row, -1 where its label is unknown."""
         return codes_among(self.labels, self.known)[self.codes]
 
 
 class Likeness(NamedTuple):
-    """Two labels that are not equal may mean the same if they have this form in common; and how to say so."""
+    """A form that different labels of the same meaning may have in common, and words for it."""
 
     form: Callable[[Label], str]
     words: str
 
 
-def _unpadded(label: Label) -> str:
-    return _ZEROS.sub("", as_text(label)).removesuffix(".0")
-
-
-def _local_part(label: Label) -> str:
-    return as_text(label).partition("@")[0]
-
-
-#: Labels equal as text alone are of two types: it is always refused.
+#: Labels equal as text alone differ in type: these are always refused.
 AS_TEXT = Likeness(as_text, "as text only, for one is a number and the other the text of its digits")
 LIKENESSES = (
     AS_TEXT,
     Likeness(identity, "if letter case and blanks are ignored"),
-    Likeness(_unpadded, "if leading zeros are ignored"),
-    Likeness(_local_part, "if what follows @ is left out"),
+    Likeness(lambda label: _ZEROS.sub("", as_text(label)).removesuffix(".0"), "if leading zeros are ignored"),
+    Likeness(lambda label: as_text(label).partition("@")[0], "if what follows @ is left out"),
 )
 
 
 def codes_among(labels: Sequence[Label], known: Iterable[Label]) -> IntArray:
-    """Code of each label among those known, -1 for the others.
+    """Return the code of each label among known ones, -1 for unknown ones.
 
     >>> codes_among(["b", "z"], ["a", "b"]).tolist()
     [1, -1]
@@ -97,33 +88,8 @@ def match_pairs(
 ) -> tuple[IntArray, IntArray]:
     """Return reviewer and item code of each pair among known labels, -1 where one is unknown.
 
-    Parameters
-    ----------
-    pairs
-        Codes and labels of their own.
-    reviewers, items
-        The known labels in the order of their codes.
-    name
-        The file or argument, for messages.
-    unknown
-        What becomes of rows with an unknown label where others match: by default they are warned of; ``refused`` if all
-        must match; ``expected`` and ``new`` if nothing is to be said, but of labels that are a known one written
-        otherwise. Rows none of which match are refused, but if labels may be new.
-    where
-        What messages call the table of known labels: the reviews by default.
+    Messages call the pairs ``name`` and the table of known labels ``where``.
 
-    Raises
-    ------
-    InputError
-        If no pair matches, labels match as text only, or one does not match where all must.
-
-    Warns
-    -----
-    LabelWarning
-        If a part of the pairs does not match.
-
-    Examples
-    --------
     >>> from reviewgraph.formats.columns import Columns
     >>> pairs = Columns(np.array([0, 1]), np.array([0, 0]), ["Ann", "Bob"], ["p1"])
     >>> match_pairs(pairs, ["ann", "bob"], ["p1"], "conflicts")
@@ -140,7 +106,7 @@ def match_pairs(
         Side("reviewer", pairs.reviewer, pairs.reviewers, people, papers),
         Side("paper", pairs.item, pairs.items, papers, people),
     )
-    reviewer, item = (side.found() for side in sides)
+    reviewer, item = (side.matched() for side in sides)
     _judge(Mismatch(name, "pair", sides, (reviewer < 0) | (item < 0), where), unknown)
     return reviewer, item
 
@@ -157,48 +123,25 @@ def match_labels(
 ) -> IntArray:
     """Return the code of each label among known ones, -1 where it is unknown; refuses and warns as for pairs.
 
-    Parameters
-    ----------
-    labels
-        One a row.
-    known
-        In the order of their codes.
-    name, role
-        The file or argument, and what the labels are, ``reviewer`` or ``paper``, for messages.
-    other
-        Known labels of the other role, which may stand here by mistake.
-    unknown, where
-        As in :func:`match_pairs`.
+    ``role`` is ``reviewer`` or ``paper``; ``other`` are the known labels of the other role.
 
-    Raises
-    ------
-    InputError
-        As :func:`match_pairs`.
-
-    Warns
-    -----
-    LabelWarning
-        As :func:`match_pairs`.
-
-    Examples
-    --------
     >>> match_labels(["b", "a"], ["a", "b"], "capacity", "reviewer").tolist()
     [1, 0]
     """
     side = Side(role, np.arange(len(labels)), labels, _numbered(known), _numbered(other))
-    found = side.found()
-    _judge(Mismatch(name, role, (side,), found < 0, where), unknown)
-    return found
+    code = side.matched()
+    _judge(Mismatch(name, role, (side,), code < 0, where), unknown)
+    return code
 
 
 def resemblance(labels: Sequence[Label], known: Iterable[Label], role: str) -> str:
-    """Say what explains most of the labels that are not among the known ones; nothing where nothing does.
+    """Return the explanation of most of the unknown labels, or nothing.
 
     >>> resemblance(["P1", "P2"], ["p1", "p2", "p3"], "paper")
     "2 of 2 match if letter case and blanks are ignored: write 'P1' as 'p1'"
     """
     side = Side(role, np.arange(len(labels)), labels, _numbered(known), {})
-    words, _ = Mismatch("", role, (side,), side.found() < 0, "").explanation()
+    words, _ = Mismatch("", role, (side,), side.matched() < 0, "").explanation()
     return words.removeprefix("; ")
 
 
@@ -207,23 +150,13 @@ def _numbered(known: Iterable[Label]) -> Mapping[Label, int]:
 
 
 class Mismatch(NamedTuple):
-    """Rows with unknown labels, one ``kind`` each, in a file or argument.
+    """Rows with unknown labels, one ``kind`` each, in a file or argument."""
 
-    Parameters
-    ----------
-    name, kind, where
-        The file or argument, what a row is, and the table of known labels, for messages.
-    sides
-        The columns of the rows.
-    unknown
-        Which rows have an unknown label.
-    """
-
-    name: str
-    kind: str
-    sides: tuple[Side, ...]
-    unknown: BoolArray
-    where: str
+    name: str  # The file or argument
+    kind: str  # What a row is: a pair, reviewer or paper
+    sides: tuple[Side, ...]  # The columns
+    unknown: BoolArray  # Shape (rows,): whether a label is unknown
+    where: str  # The table of known labels
 
     @property
     def missed(self) -> int:
@@ -231,7 +164,7 @@ class Mismatch(NamedTuple):
         return int(self.unknown.sum())
 
     def count_words(self) -> str:
-        """Say how many rows have an unknown label."""
+        """Return the number of rows with an unknown label, in words."""
         size = self.unknown.size
         several = "none" if self.missed == size else f"{self.missed:,}"
         who = f"{several} of {counted(size, self.kind)}" if size > 1 else f"the {self.kind}"
@@ -257,9 +190,9 @@ class Mismatch(NamedTuple):
         return [label for label in labels if label not in side.known]
 
     def explanation(self) -> tuple[str, bool]:
-        """Return what explains most of the rows, and whether it is the types of labels."""
-        found = [(self._alike(likeness), likeness) for likeness in LIKENESSES]
-        (rows, example), likeness = max(found, key=lambda each: (each[1] is AS_TEXT and each[0][0] > 0, each[0][0]))
+        """Return the explanation of most of the rows, and whether it is the types of labels."""
+        explained = [(self._alike(likeness), likeness) for likeness in LIKENESSES]
+        (rows, example), likeness = max(explained, key=lambda one: (one[1] is AS_TEXT and one[0][0] > 0, one[0][0]))
         exchanged = self._exchanged()
         if exchanged > rows:
             return f"; {exchanged:,} of {self.missed:,} match {self._as_others()}", False
@@ -268,11 +201,11 @@ class Mismatch(NamedTuple):
         return self._mail(), False
 
     def _alike(self, likeness: Likeness) -> tuple[int, str]:
-        """Return how many of the rows match by a likeness, and an example."""
+        """Return the number of rows that match by a likeness, and an example."""
         explained, examples = np.ones(self.unknown.size, np.bool_), []
         for side in self.sides:
-            twin = {likeness.form(label): label for label in side.known}
-            like = {label: twin.get(likeness.form(label)) for label in self.strangers(side)}
+            known_as = {likeness.form(label): label for label in side.known}
+            like = {label: known_as.get(likeness.form(label)) for label in self.strangers(side)}
             good = np.array([label not in like or like[label] is not None for label in side.labels], np.bool_)
             explained &= good[side.codes]
             examples += [(label, known) for label, known in like.items() if known is not None]
@@ -281,10 +214,10 @@ class Mismatch(NamedTuple):
         return rows, f"write {quote(first[0])} as {quote(first[1])}"
 
     def _exchanged(self) -> int:
-        """Return how many of the rows match if reviewers are read as papers, and papers as reviewers.
+        """Return the number of rows that match if reviewers are read as papers, and papers as reviewers.
 
-        Columns are exchanged for all rows or for none, and numbers may well be labels of both: where some rows match,
-        it explains nothing.
+        Columns are exchanged for all rows or for none, and numbers may be labels of both roles: the explanation
+        requires that no row matches.
         """
         if not self.unknown.all():
             return 0
@@ -297,7 +230,7 @@ class Mismatch(NamedTuple):
         return f"as {'papers' if self.kind == 'reviewer' else 'reviewers'}: expected {self.kind}s here"
 
     def _mail(self) -> str:
-        """Say that one side has e-mail addresses and the other has not."""
+        """Return the explanation that only one of the tables has e-mail addresses, or nothing."""
         for side in self.sides:
             strange = {"@" in str(label) for label in self.strangers(side)}
             known = {"@" in str(label) for label in side.known}
@@ -307,16 +240,16 @@ class Mismatch(NamedTuple):
         return ""
 
 
-def _judge(found: Mismatch, unknown: Unknown) -> None:
-    """Refuse, or warn of, rows that do not match."""
-    if not found.missed:
+def _judge(mismatch: Mismatch, unknown: Unknown) -> None:
+    """Refuse, or warn about, rows that do not match."""
+    if not mismatch.missed:
         return
-    why, by_type = found.explanation()
-    nothing, quiet = found.missed == found.unknown.size, unknown in ("expected", "new")
+    why, by_type = mismatch.explanation()
+    nothing, quiet = mismatch.missed == mismatch.unknown.size, unknown in ("expected", "new")
     if quiet and not why and not (nothing and unknown == "expected"):
         return
     if nothing or by_type or unknown == "refused":
-        message = f"{found.name}: {found.count_words()} ({found.examples()}){why or '; correct the names'}"
+        message = f"{mismatch.name}: {mismatch.count_words()} ({mismatch.examples()}){why or '; correct the names'}"
         raise InputError(message)
     fate = "" if quiet else "; left out"
-    warn(f"{found.name}: {found.count_words()}{fate} ({found.examples()}){why}", LabelWarning)
+    warn(f"{mismatch.name}: {mismatch.count_words()}{fate} ({mismatch.examples()}){why}", LabelWarning)

@@ -1,4 +1,4 @@
-"""Reviews from files."""
+"""Reviews from files: all files are read as one table, and the dates of reviews from the exports that have them."""
 
 from __future__ import annotations
 
@@ -89,42 +89,42 @@ def read_reviews(
     Parameters
     ----------
     paths
-        Tables with a header (CSV, TSV, semicolon-separated, Parquet, spreadsheets), or what conference systems
-        export, told apart by what is in them; ``file#sheet`` is one sheet of several. Columns are found by name:
-        reviewer, item and perhaps score and title, under their usual synonyms; others are ignored. Without a score
-        column, and where its cell is empty, a review is planned.
+        Tables with a header (CSV, TSV, semicolon-separated, Parquet, spreadsheets), or exports of conference systems,
+        recognised by their content; ``file#sheet`` is one sheet of several. Columns are recognised by name: reviewer,
+        item and perhaps score and title, under their usual synonyms; others are ignored. Without a score column, and
+        where its cell is empty, a review is planned.
     columns
-        Names of columns we do not know, such as ``{"score": "OveMer"}``, or for one file alone
-        ``{"may.csv:score": "Merit"}``; an empty name stands for "none".
+        Unusual names of columns, such as ``{"score": "OveMer"}``, or for one file alone
+        ``{"may.csv:score": "Merit"}``; an empty name means that there is no such column.
     items
-        An items file, or the labels of all items: items nobody reviews may be among them, no others reviewed.
+        An items file, or the labels of all items: items without a review may be among them; others are refused.
     scale
         Grades, best first, such as ``"A>B>C"``; they count N, ..., 1. None by default: scores are numbers.
     lower_is_better
         1 is the best score; false by default.
     duplicates
-        What to do when a pair has two scores: ``"error"`` (default), ``"last"`` or ``"mean"``. A pair that is planned
-        in one row and scored in another is one review; a note counts them.
+        Policy for pairs with two scores: ``"error"`` (default), ``"last"`` or ``"mean"``. A pair that is planned in one
+        row and scored in another is one review; a note counts them.
     format
-        The system that the files are from, such as ``"hotcrp"``, or ``"table"`` for none; by default their content
-        says it.
+        The system that the files are from, such as ``"hotcrp"``, or ``"table"`` for none; by default recognised by
+        content.
     note
-        Called with each thing a person should know, such as a guessed encoding; by default nothing is said.
+        Called with messages for people, such as a guessed encoding; by default there are none.
     read
-        Called with each file once it is read: what it was taken for, which rows count, and its SHA-256. By default
-        nothing is called; ``origin.files`` of the reviews has them, too.
+        Called with a :class:`~reviewgraph._base.provenance.FileRead` once a file is read: its format, the rows that
+        count, its SHA-256. ``origin.files`` of the reviews has them, too.
     merge
-        What becomes of labels that differ in letter case, blanks or invisible characters alone: ``"all"`` joins them,
-        ``"none"`` keeps them apart, ``{label: as}`` says which become which. By default they are refused, but for
-        addresses, which are joined. A :class:`~reviewgraph.formats.spellings.Spellings` that several files share
-        joins their labels, too.
+        Policy for labels that differ in letter case, blanks or invisible characters alone: ``"all"`` joins them,
+        ``"none"`` keeps them apart, ``{label: as}`` maps them. By default they are refused, except e-mail addresses,
+        which are joined. A :class:`~reviewgraph.formats.spellings.Spellings` that several files share joins their
+        labels, too.
 
     Returns
     -------
     Reviews
-        Labels are text exactly as written, but for addresses that differ from one read before in letter case, blanks
-        or characters that nobody sees: they are taken for it, and a note, or by default a warning, counts them. The
-        order of rows does not matter, nor that of files otherwise.
+        Labels are text exactly as written, except addresses that differ from an earlier one in letter case, blanks or
+        invisible characters: they are replaced by it, and a note, or by default a warning, counts them. The order of
+        rows does not matter, nor that of files otherwise.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def read_reviews(
     if not paths:
         message = "read_reviews: expected one or more files, found none"
         raise InputError(message)
-    # All headers are looked at before any row: a wrong name of a column is told at once, however large the files.
+    # Headers are checked before any row: a wrong name of a column is refused at once, however large the files.
     if isinstance(merge, Mapping):
         refuse("merge", merge, [TEXTS])  # labels in files are text
     known = Spellings.of(merge)
@@ -160,7 +160,7 @@ def read_reviews(
     tables, names, aliases = read_names(files)
     require_named([table.header for table in tables], ROLES, wanted, SIDE_ROLES)
     given = [columns_of(wanted, table.name) for table in tables]
-    # Malformed rows of all files gather in one message.
+    # Malformed rows of all files are reported in one message.
     problems = Problems()
     parts: Sequence[_Part] = [
         _read_part(table, file, given[file], grades, problems, note, known) for file, table in enumerate(tables)
@@ -177,32 +177,38 @@ def read_reviews(
     if not chosen and not any(part.has_scores for part in parts):
         for part, own in zip(parts, given, strict=True):
             ask_criteria(part.table, own)
-    # Each file has codes of its own until here; now one label has one code over all files.
-    files_read = (*map(_file_read, parts), *aliases, *listings)
+    counted_files = [
+        part.table.provenance.with_rows(len(part.lines), part.left_out, int(part.scored.sum())) for part in parts
+    ]
+    files_read = (*counted_files, *aliases, *listings)
     for file in files_read:
         (read or _say_nothing)(file)
     _note_scores(parts, say, chosen=chosen)
+    # Each file has codes of its own until here; now a label has one code over all files.
     place = _places(parts)
     reviewer, reviewers = _joined([part.reviewer for part in parts])
-    item, found = _joined([part.item for part in parts], papers)
-    if declared is not None and len(found) > len(papers):
-        _refuse_undeclared(found, papers, item, place)
+    item, labels = _joined([part.item for part in parts], papers)
+    if declared is not None and len(labels) > len(papers):
+        _refuse_undeclared(labels, papers, item, place)
+    score, scored = np.concatenate([part.score for part in parts]), np.concatenate([part.scored for part in parts])
+    members = frozenset(chain.from_iterable(part.aside.members for part in parts))
+    outsiders = frozenset(reviewers) - members if any(part.aside.tells for part in parts) else None
     columns_read = Columns(
-        *(reviewer, item, reviewers, found),
-        np.concatenate([part.score for part in parts]),
-        np.concatenate([part.scored for part in parts]),
+        *(reviewer, item, reviewers, labels, score, scored),
         titles=_titles(parts) | {item: title for item, title in papers.items() if title},
         lower_is_better=lower_is_better,
-        origin=Origin(_unlisted(tables, declared), _outsiders(parts, reviewers), files_read),
+        origin=Origin(_unlisted(tables, declared), outsiders, files_read),
         row_name=place,
     )
     reviews = Reviews.from_columns(columns_read, duplicates=duplicates, merge=known)
-    _note_fulfilled(columns_read, reviews, say)
+    repeated = say_fulfilled(reviewer.size, int(scored.sum()), reviews.n_reviews, int(reviews.scored.sum()))
+    if repeated:
+        say(repeated)
     return reviews
 
 
 class _Part(NamedTuple):
-    """What one file gives."""
+    """The columns of one file."""
 
     table: Table
     lines: Sequence[int]
@@ -215,11 +221,6 @@ class _Part(NamedTuple):
     spelled: Mapping[str, int]
     aside: Aside
     left_out: Sequence[LeftOut]
-
-
-def _file_read(part: _Part) -> FileRead:
-    """Return the file that a part comes from, its rows counted."""
-    return part.table.provenance.with_rows(len(part.lines), part.left_out, int(part.scored.sum()))
 
 
 def _say_nothing(message: object) -> None:
@@ -236,27 +237,32 @@ def _read_part(
     spellings: Spellings,
 ) -> _Part:
     say = note or _say_nothing
-    _point_out_gradebook(table, columns, say)
-    found = locate(table.header, ROLES, {**table.columns, **columns}, table.name, say)
-    if "score" not in found and "score" not in columns:
+    # A table with items and several other columns, but no reviewers, may be a gradebook.
+    recognisable = [recognised(table.header, [role], columns) for role in (REVIEWER, STUDENT)]
+    if table.source is None and recognisable == [0, 1] and len(unused_columns([table])) > 1:
+        say(f"{table.name}: if each column holds the scores of one reviewer, say --format gradebook")
+    places = locate(table.header, ROLES, {**table.columns, **columns}, table.name, say)
+    if "score" not in places and "score" not in columns:
         ask_score(table)
-    table = Respelled(table, {PERSON: found["reviewer"], PAPER: found["item"]}, spellings, note)
-    rows = table.read(list(found.values()), problems, file)
-    # From here on a cell is looked at once for each distinct text, and rows are reached through codes.
-    column = dict(zip(found, rows.columns, strict=True))
+    table = Respelled(table, {PERSON: places["reviewer"], PAPER: places["item"]}, spellings, note)
+    rows = table.read(list(places.values()), problems, file)
+    # From here on each distinct text is processed once, and rows are reached through codes.
+    column = dict(zip(places, rows.columns, strict=True))
     for role in ("reviewer", "item"):
         _note_empty(table, file, rows, column[role], role, problems)
     size = len(rows.lines)
-    refuse_row_numbers(table.header, found, {**table.columns, **columns}, column["item"].values, size, table.name)
-    score, scored, spelled = np.full(size, np.nan), np.zeros(size, np.bool_), {}
+    refuse_row_numbers(table.header, places, {**table.columns, **columns}, column["item"].values, size, table.name)
+    score, scored, spelled = np.full(size, np.nan), np.zeros(size, np.bool_), dict[str, int]()
     if "score" in column:
         codes, values = column["score"]
         meaning = read_scores(values, scale, table.decimal_comma)
         _note_bad_scores(table, file, rows, column["score"], meaning, scale, problems)
         score, scored = meaning.number[codes], meaning.scored[codes]
-        spelled = _count_spelled(column["score"], meaning)
-    place = {role: number for number, role in enumerate(found)}
-    aside = table.aside(place["reviewer"], place["item"], place.get("title"))
+        if meaning.spelled.any():
+            count = np.bincount(codes, minlength=len(values))
+            spelled = {values[code]: int(count[code]) for code in np.flatnonzero(meaning.spelled) if count[code]}
+    order = {role: number for number, role in enumerate(places)}
+    aside = table.aside(order["reviewer"], order["item"], order.get("title"))
     return _Part(
         *(table, rows.lines, column["reviewer"], column["item"], score, scored),
         *(column.get("title"), "score" in column, spelled, aside, rows.left_out),
@@ -266,10 +272,9 @@ def _read_part(
 def _settled(
     parts: Sequence[_Part], declared: Listing | None, note: Callable[[str], object]
 ) -> tuple[Sequence[_Part], dict[str, str]]:
-    """Return the reviews of papers that are papers, and those papers that files list, with their titles.
+    """Drop withdrawn papers and meta reviews; return the remaining parts, and the papers that files list, with titles.
 
-    What one file says of a paper or a review holds for the rows of all: a paper that is withdrawn is none, a meta
-    review is no review.
+    Information on a paper or review in one file applies to the rows of all.
     """
     asides = [part.aside for part in parts] + ([declared.aside] if declared else [])
     out = {paper for aside in asides for paper in aside.out}
@@ -283,7 +288,7 @@ def _settled(
         )
     if meta:
         note(f"{counted(len(meta), 'meta review')} left out")
-    # What one file hides another may show.
+    # A paper that one file hides may be in another.
     shown = {paper for part in kept for paper in part.item.values}
     hidden = {paper for aside in asides for paper in aside.unseen} - out
     unseen = hidden - shown
@@ -310,14 +315,8 @@ def _without(part: _Part, drops: Callable[[str, str], bool], why: str) -> _Part:
     )
 
 
-def _outsiders(parts: Sequence[_Part], reviewers: Sequence[Label]) -> frozenset[Label] | None:
-    """Return who is not of the committee, where a file says who is."""
-    members = frozenset(chain.from_iterable(part.aside.members for part in parts))
-    return frozenset(reviewers) - members if any(part.aside.tells for part in parts) else None
-
-
 def _unlisted(tables: Sequence[Table], declared: Listing | None) -> Unlisted | None:
-    """Return which papers cannot be among the items: what none of the files can hold."""
+    """Return the papers that none of the files can hold, and that cannot be among the items therefore."""
     if declared is not None:
         return declared.unlisted
     known = [(table.name, table.source.unlisted) for table in tables if table.source]
@@ -325,25 +324,25 @@ def _unlisted(tables: Sequence[Table], declared: Listing | None) -> Unlisted | N
     return first._replace(file=name) if first and all(one for _, one in known) else None
 
 
-def _point_out_gradebook(table: Table, columns: Mapping[str, str], note: Callable[[str], object]) -> None:
-    """Say what a table may be that has items and several other columns, but no reviewers."""
-    known = [recognised(table.header, [role], columns) for role in (REVIEWER, STUDENT)]
-    if table.source is None and known == [0, 1] and len(unused_columns([table])) > 1:
-        note(f"{table.name}: if each column holds the scores of one reviewer, say --format gradebook")
+def _add_rows(
+    table: Table, file: int, rows: Rows, column: Column, bad: BoolArray, problems: Problems, say: Callable[[str], str]
+) -> bool:
+    """Note a problem for each row with a bad value, by place and cell; returns whether there is one."""
+    at = np.flatnonzero(bad[column.codes]).tolist()
+    problems.add_rows(
+        file,
+        [rows.lines[row] for row in at],
+        lambda n: f"{table.place(int(rows.lines[at[n]]))}: {say(column.values[int(column.codes[at[n]])])}",
+    )
+    return bool(at)
 
 
 def _note_empty(table: Table, file: int, rows: Rows, column: Column, role: str, problems: Problems) -> None:
-    missing = missing_labels(column.values)
-    if not any(missing):
-        return
-    at = np.flatnonzero(np.array(missing, np.bool_)[column.codes]).tolist()
+    def say(cell: str) -> str:
+        return f"the {role} is {'empty' if is_null(cell.strip()) else cell.strip()}"
 
-    def say(n: int) -> str:
-        cell = column.values[int(column.codes[at[n]])].strip()
-        return f"{table.place(rows.lines[at[n]])}: the {role} is {'empty' if is_null(cell) else cell}"
-
-    problems.add_rows(file, [rows.lines[row] for row in at], say)
-    if at:
+    missing = np.array(missing_labels(column.values), np.bool_)
+    if missing.any() and _add_rows(table, file, rows, column, missing, problems, say):
         problems.hint(f"If the {role} stands in another column, name it with --columns {role}=NAME")
 
 
@@ -352,27 +351,18 @@ def _note_bad_scores(
 ) -> None:
     if not meaning.bad.any():
         return
-    at = np.flatnonzero(meaning.bad[column.codes]).tolist()
 
-    def say(n: int) -> str:
-        cell = column.values[int(column.codes[at[n]])]
-        return f"{table.place(rows.lines[at[n]])}: {say_bad_score(cell, scale, table.decimal_comma)}"
+    def say(cell: str) -> str:
+        return say_bad_score(cell, scale, table.decimal_comma)
 
-    problems.add_rows(file, [rows.lines[row] for row in at], say)
+    _add_rows(table, file, rows, column, meaning.bad, problems, say)
     question = None if scale else ask_direction([column.values[code] for code in np.flatnonzero(meaning.bad)])
     if question:
         problems.hint(question)
 
 
-def _count_spelled(column: Column, meaning: Scores) -> dict[str, int]:
-    if not meaning.spelled.any():
-        return {}
-    count = np.bincount(column.codes, minlength=len(column.values))
-    return {column.values[code]: int(count[code]) for code in np.flatnonzero(meaning.spelled) if count[code]}
-
-
 def _note_scores(parts: Sequence[_Part], note: Callable[[str], object], *, chosen: bool) -> None:
-    """Say how cells without a score were read, and when no file has a score column though others remain."""
+    """Report cells that were read as missing scores, and files without a score column though unused columns remain."""
     for part in parts:
         if part.spelled:
             words = quote_all(sorted(part.spelled))
@@ -392,14 +382,6 @@ def _note_scores(parts: Sequence[_Part], note: Callable[[str], object], *, chose
         )
 
 
-def _note_fulfilled(rows: Columns, reviews: Reviews, note: Callable[[str], object]) -> None:
-    """Say how many rows without a score repeat another row of their pair."""
-    scored = int(rows.scored.sum()) if rows.scored is not None else 0
-    said = say_fulfilled(rows.reviewer.size, scored, reviews.n_reviews, int(reviews.scored.sum()))
-    if said:
-        note(said)
-
-
 def _places(parts: Sequence[_Part]) -> Callable[[int], str]:
     starts = np.cumsum([0, *(len(part.lines) for part in parts)]).tolist()
 
@@ -411,10 +393,8 @@ def _places(parts: Sequence[_Part]) -> Callable[[int], str]:
 
 
 def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[IntArray, tuple[Label, ...]]:
-    """Codes of the rows of all files, and the labels in natural order."""
-    values = columns[0].values
-    codes = columns[0].codes
-    further = list(declared)
+    """Codes of the rows of all files, and the labels in natural order, which no order of rows or files changes."""
+    values, codes, further = columns[0].values, columns[0].codes, list(declared)
     if len(columns) > 1 or further:
         index = {value: code for code, value in enumerate(values)}
         parts = [codes]
@@ -424,7 +404,6 @@ def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[In
         for label in further:
             index.setdefault(label, len(index))
         values, codes = list(index), np.concatenate(parts)
-    # Codes in the order of the labels do not depend on the order of rows and files.
     order = natural_order(values)
     return inverse(order)[codes], tuple(map(values.__getitem__, order.tolist()))
 
@@ -436,7 +415,6 @@ def _declared(
     spellings: Spellings,
     read: Callable[[FileRead], object],
 ) -> Listing:
-    """Return all items."""
     from reviewgraph.formats.side import Item, Listing, read_listing
 
     if isinstance(items, str | os.PathLike):
@@ -449,10 +427,9 @@ def _refuse_undeclared(
     found: Sequence[Label], declared: Mapping[str, str], item: IntArray, place: Callable[[int], str]
 ) -> None:
     unknown = np.array([label not in declared for label in found], np.bool_)
-    # One message an unknown item, at the first row that names it.
-    rows = np.flatnonzero(unknown[item])
+    # One message per unknown item, at its first row.
     first: dict[int, int] = {}
-    for row in rows.tolist():
+    for row in np.flatnonzero(unknown[item]).tolist():
         first.setdefault(int(item[row]), row)
     problems = Problems()
     at = sorted(first.values())
@@ -466,7 +443,7 @@ def _refuse_undeclared(
 
 
 def _titles(parts: Sequence[_Part]) -> dict[Label, str]:
-    """Title by item; where rows disagree the first in the alphabet, so that the order of rows does not matter."""
+    """Return the title of each item: of several the alphabetically first, so that the order of rows is irrelevant."""
     titles: dict[Label, str] = {}
     for part in parts:
         if part.title is None:
@@ -480,29 +457,19 @@ def _titles(parts: Sequence[_Part]) -> dict[Label, str]:
     return titles
 
 
-# When reviews were asked for and submitted, from the exports that know.
+# When reviews were requested and submitted, from the exports that have dates.
 
 _ROLES = (REVIEWER, ITEM, SUBMITTED_AT, ASKED_AT)
 
 
 class Dates(NamedTuple):
-    """What exports say of when: one entry a row.
-
-    Parameters
-    ----------
-    reviewers, items
-        Labels.
-    submitted, asked
-        Seconds since 1970; NaN where the row has none.
-    knows
-        Whether the row is of a file that says when, of every review in it.
-    """
+    """Dates of reviews, one entry per row of the files."""
 
     reviewers: list[str]
     items: list[str]
-    submitted: FloatArray
+    submitted: FloatArray  # Seconds since 1970; NaN where the row has none
     asked: FloatArray
-    knows: BoolArray
+    knows: BoolArray  # Whether the row is of a file with dates
 
     @property
     def last(self) -> float:
@@ -511,7 +478,7 @@ class Dates(NamedTuple):
 
     @property
     def silent(self) -> int:
-        """Rows of files that do not say when."""
+        """Number of rows of files without dates."""
         return int((~self.knows).sum())
 
 
@@ -521,49 +488,41 @@ def read_dates(
     format: str | None = None,  # noqa: A002 (as the option is called)
     merge: Merge | None = None,
 ) -> Dates:
-    """Read when reviews were asked for and submitted, from the files that :func:`reviewgraph.read_reviews` reads.
-
-    Raises
-    ------
-    InputError
-        If no file has a column of dates, none of them holds a date, or a cell of one is none.
-    """
-    wanted, problems = dict(columns or {}), Problems()
-    given = {path: columns_of(wanted, path) for path in paths}
-    files = [open_table(path, _ROLES, own, _quiet, kind="reviews", format=format) for path, own in given.items()]
+    """Read when reviews were requested and submitted, from the files that :func:`reviewgraph.read_reviews` reads."""
+    wanted, problems, known = dict(columns or {}), Problems(), Spellings.of(merge)
+    own = {path: columns_of(wanted, path) for path in paths}
+    files = [open_table(path, _ROLES, own[path], _say_nothing, kind="reviews", format=format) for path in own]
     tables, names, _ = read_names(files)
-    known = Spellings.of(merge)
     parts = [_read(table, columns_of(wanted, table.name), names, problems, known) for table in tables]
     problems.raise_any()
     people, papers, submitted, asked, knows = zip(*parts, strict=True)
-    found = Dates([*chain(*people)], [*chain(*papers)], *map(np.concatenate, (submitted, asked, knows)))
-    if np.isnan(found.submitted).all():
+    dates = Dates([*chain(*people)], [*chain(*papers)], *map(np.concatenate, (submitted, asked, knows)))
+    if np.isnan(dates.submitted).all():
         message = (
             f"{', '.join(map(str, paths))}: expected a column submitted_at that says when reviews were submitted, as "
             "in HotCRP's reviewcsv or OpenReview's review notes, found no date; name the column with --columns "
             "submitted_at=NAME, or say who is gone with --gone FILE"
         )
         raise InputError(message)
-    return found
+    return dates
 
 
 def _read(
     table: Table, columns: Mapping[str, str], names: Mapping[str, str], problems: Problems, spellings: Spellings
 ) -> Dates:
-    places = locate(table.header, _ROLES, {**table.columns, **columns}, table.name, _quiet)
-    spelled = Respelled(table, {PERSON: places[REVIEWER.name], PAPER: places[ITEM.name]}, spellings, _quiet)
+    places = locate(table.header, _ROLES, {**table.columns, **columns}, table.name, _say_nothing)
+    spelled = Respelled(table, {PERSON: places[REVIEWER.name], PAPER: places[ITEM.name]}, spellings, _say_nothing)
     rows = spelled.read(list(places.values()), problems)
     column = dict(zip(places, rows.columns, strict=True))
     submitted, asked = (
         _seconds(table, rows, column.get(role.name), role.name, problems) for role in (SUBMITTED_AT, ASKED_AT)
     )
     dated = SUBMITTED_AT.name in column or ASKED_AT.name in column
-    people = resolved(column[REVIEWER.name], names)
-    return Dates(_cells(people), _cells(column[ITEM.name]), submitted, asked, np.full(len(rows.lines), dated))
-
-
-def _cells(column: Column) -> list[str]:
-    return [column.values[code] for code in column.codes.tolist()]
+    people, papers = (
+        [labels.values[code] for code in labels.codes.tolist()]
+        for labels in (resolved(column[REVIEWER.name], names), column[ITEM.name])
+    )
+    return Dates(people, papers, submitted, asked, np.full(len(rows.lines), dated))
 
 
 def _seconds(table: Table, rows: Rows, column: Column | None, role: str, problems: Problems) -> FloatArray:
@@ -571,34 +530,20 @@ def _seconds(table: Table, rows: Rows, column: Column | None, role: str, problem
     if column is None:
         return np.full(len(rows.lines), np.nan)
     moments = [parse_moment(cell) for cell in column.values]
-    wrong = [code for code, cell in enumerate(column.values) if cell.strip() not in ("", "0") and moments[code] is None]
-    at = np.flatnonzero(np.isin(column.codes, wrong)).tolist()
-
-    def say(n: int) -> str:
-        cell = column.values[int(column.codes[at[n]])]
-        return f"{table.place(int(rows.lines[at[n]]))}: {role}: expected {A_MOMENT}, found {quote(cell)}"
-
-    problems.add_rows(0, [rows.lines[row] for row in at], say)
+    wrong = [
+        moment is None and cell.strip() not in ("", "0") for cell, moment in zip(column.values, moments, strict=True)
+    ]
+    bad = np.array(wrong, np.bool_)
+    _add_rows(table, 0, rows, column, bad, problems, lambda cell: f"{role}: expected {A_MOMENT}, found {quote(cell)}")
     return np.array([np.nan if one is None else one.timestamp() for one in moments])[column.codes]
 
 
 def late_people(reviews: Reviews, dates: Dates, end: float) -> list[Label]:
-    """Return who owes a review and has submitted none after a moment, in the order of the reviewers.
+    """Return the reviewers who owe a review and have submitted none after a moment in seconds since 1970, in order.
 
-    A review is owed where an export says when reviews are submitted, and of this one it does not, though it has no
-    score. One that was asked for after the moment is not owed yet.
+    A review is owed if it is of a file with dates, has neither a date of submission nor a score, and was not requested
+    after the moment.
 
-    Parameters
-    ----------
-    reviews
-        The table.
-    dates
-        What exports know of when.
-    end
-        The moment, in seconds since 1970.
-
-    Examples
-    --------
     >>> from reviewgraph import Reviews
     >>> table = Reviews.from_pairs([("ann", "p", 2.0), ("ann", "q"), ("bob", "p")])
     >>> when, never = np.array([5, np.nan, np.nan]), np.full(3, np.nan)
@@ -615,7 +560,3 @@ def late_people(reviews: Reviews, dates: Dates, end: float) -> list[Label]:
     owing = {pairs[row][0] for row in np.flatnonzero(owed).tolist() if pairs[row] not in there}
     active = {dates.reviewers[row] for row in np.flatnonzero(dates.submitted > end).tolist()}
     return [label for label in reviews.reviewers if label in owing and label not in active]
-
-
-def _quiet(message: str) -> None:
-    pass

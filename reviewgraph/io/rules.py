@@ -1,4 +1,4 @@
-"""Rules of who may, must and must not review what: one object, stated once and passed to whatever heeds it."""
+"""Rules of who may, must and must not review what: one object, passed to checks, plans and assignments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reviewgraph.io.sides import Chosen, Pairs, Valued
 
 
-#: Entries up to which ``repr`` shows a mapping or a list as it is.
+#: Maximum entries of a mapping or list that ``repr`` shows in full.
 SHOWN = 3
 
 
@@ -25,9 +25,8 @@ SHOWN = 3
 class Rules:
     """Who may, must and must not review what.
 
-    Make it once, and pass it as ``rules`` to :func:`check`, :func:`planner.plan_extra_reviews` and
-    :func:`planner.assign`. Each takes the rules that it can keep to or look at, and refuses the others by name:
-    :meth:`without` leaves them out. None stands for what is not ruled.
+    Pass it as ``rules`` to :func:`check`, :func:`planner.plan_extra_reviews` and :func:`planner.assign`. Each supports
+    some of the rules and refuses the others by name: :meth:`without` leaves them out. None means no rule.
 
     Tables may be pairs, mappings, data frames or Series of pandas, polars and the like, with columns named as in files.
     Labels that the reviews, or the affinities, do not have are warned of, and refused where none is known.
@@ -35,14 +34,14 @@ class Rules:
     Parameters
     ----------
     conflicts
-        (reviewer, item) pairs that may not be.
+        Forbidden (reviewer, item) pairs.
     fixed
-        (reviewer, item) pairs that must be. They count in demands and loads.
+        Required (reviewer, item) pairs, which count in demands and loads.
     gone
-        Reviewers, or (reviewer, item) pairs, who will not deliver: their reviews without a score are left out, and they
-        get no others.
+        Reviewers, or (reviewer, item) pairs, that will not deliver: their reviews without a score are left out, and
+        they get no others.
     demand
-        Reviews per item: one number, or one by item. To assign, exactly so many, 3 by default; to check, at least.
+        Reviews per item, one number or one by item: exact for assignments, 3 by default; a minimum for checks.
     load, min_load
         Maximum and minimum reviews per reviewer: one number, or one by reviewer. To assign, 5 and 0 by default.
     capacity
@@ -50,31 +49,31 @@ class Rules:
     spare
         Maximum extra reviews of everyone not in ``capacity``: by default 0 if there is a ``capacity``, else unlimited.
     min_reviews, max_per_item
-        Reviews that every item must have, old and new ones together; extra reviews that it may have.
+        Minimum reviews per item, old and new ones together; maximum extra reviews per item.
     willing
-        The only reviewers who may be asked; new names are emergency reviewers. By default everyone may.
+        The only reviewers who may get extra reviews; new names are emergency reviewers. By default everyone.
     institutions
         Institution by reviewer, short for ``at_most={"institution": 1}`` with these attributes.
     senior
         Senior reviewers, short for ``at_least={"senior": 1}`` with these attributes.
     attributes
-        What the following three are about: for each reviewer a mapping from the names of attributes to a value, or to
-        several in a list; True or False where it is a matter of yes or no.
+        Attributes for the following three: for each reviewer a mapping from names of attributes to a value, to several
+        in a list, or to True or False.
     at_most
         Maximum reviewers per item who share a value of an attribute, by attribute; or :class:`planner.AtMost` objects.
     at_least
-        Minimum reviewers per item with a yes in an attribute, or different values of it, by attribute; minimum
-        reviewers with one value by ``(attribute, value)``; or :class:`planner.AtLeast` objects.
+        Minimum reviewers per item for whom an attribute is True, or minimum different values of it, by attribute;
+        minimum reviewers with one value by ``(attribute, value)``; or :class:`planner.AtLeast` objects.
     rewards
         Affinity for each different value of an attribute on an item, by attribute; or :class:`planner.Reward` objects.
     authors
         (author, item) pairs, or a mapping item -> authors. Labels of authors are those of reviewers; others are only
         authors. Nobody reviews their own paper.
     author_distance
-        1 also bars papers of everybody with whom a reviewer shares a paper; 0 by default.
+        1 also forbids papers of a reviewer's coauthors; 0 by default.
     allow_cycles, allow_coauthors
-        Whether two reviewers may review a paper of each other, and whether two who share a paper may review the same
-        one; they may not by default.
+        Whether two reviewers may review a paper of each other, and whether coauthors may review the same paper; false
+        by default.
 
     Raises
     ------
@@ -113,7 +112,7 @@ class Rules:
     allow_coauthors: bool | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is malformed, and bring tables to one form, so that they are read once."""
+        """Refuse malformed arguments, and convert tables once."""
         for field in fields(self):
             value = getattr(self, field.name)
             if value is None:
@@ -130,17 +129,11 @@ class Rules:
 
     @property
     def stated(self) -> tuple[str, ...]:
-        """Names of the rules that there are."""
+        """Names of the rules that are not None."""
         return tuple(field.name for field in fields(self) if getattr(self, field.name) is not None)
 
     def without(self, *names: str) -> Rules:
-        """Return the same without some of the rules.
-
-        Raises
-        ------
-        InputError
-            If there is no rule of such a name.
-        """
+        """Return the same without some of the rules; an unknown name raises InputError."""
         known = [field.name for field in fields(self)]
         for name in names:
             if name not in known:
@@ -149,12 +142,12 @@ class Rules:
         return replace(self, **dict.fromkeys(names))
 
     def __repr__(self) -> str:
-        """Return the rules that there are, large tables by their size."""
+        """Return the rules that are not None, large tables by their size."""
         return f"Rules({', '.join(f'{name}={_shown(getattr(self, name))}' for name in self.stated)})"
 
 
 def _brought(name: str, value: Any) -> Any:
-    """Return a table in the form that readers have most quickly; labels are spelled as the reviews have them later."""
+    """Return a table in one form; labels are respelled as the reviews have them later."""
     if name in ("conflicts", "fixed"):
         return pairs_of(value, name)
     if name in ("capacity", "institutions"):
@@ -164,8 +157,7 @@ def _brought(name: str, value: Any) -> Any:
     if name in ("at_most", "at_least", "rewards") and not isinstance(value, Mapping):
         return list(value)
     if name == "gone":
-        # What is kept is as it came: who is gone by pairs and who altogether is told apart where labels are matched.
-        gone_of(value)
+        gone_of(value)  # validates; pairs and reviewers are distinguished where labels are matched
     return value
 
 
@@ -178,26 +170,8 @@ def _shown(value: Any) -> str:
 
 
 def stated_rules(caller: str, rules: Rules | None, given: Mapping[str, Any], heeded: Collection[str]) -> Rules:
-    """Return the rules of a call: an object, keywords of the same names, or both where no rule stands in both.
+    """Return the rules of a call from an object, keywords of the same names, or both where no rule is in both.
 
-    Parameters
-    ----------
-    caller
-        The function, for messages.
-    rules, given
-        The object, and the keywords.
-    heeded
-        The rules that the function knows.
-
-    Raises
-    ------
-    TypeError
-        If a keyword is not the name of a rule that the function knows.
-    InputError
-        If a rule stands in both, or the object has one that the function does not know.
-
-    Examples
-    --------
     >>> stated_rules("assign", Rules(load=5), {"demand": 3}, ["demand", "load"])
     Rules(demand=3, load=5)
     """
@@ -205,11 +179,11 @@ def stated_rules(caller: str, rules: Rules | None, given: Mapping[str, Any], hee
         if name not in heeded:
             message = f"{caller}() got an unexpected keyword argument {name!r}"
             raise TypeError(message)
-    said = {name: value for name, value in given.items() if value is not None}
+    keywords = {name: value for name, value in given.items() if value is not None}
     if rules is None:
-        return Rules(**said)
+        return Rules(**keywords)
     for name in rules.stated:
-        if name in said:
+        if name in keywords:
             message = f"{name}: expected it once, found it in rules and beside them; drop one of the two"
             raise InputError(message)
         if name not in heeded:
@@ -218,4 +192,4 @@ def stated_rules(caller: str, rules: Rules | None, given: Mapping[str, Any], hee
                 f"pass rules.without({name!r})"
             )
             raise InputError(message)
-    return replace(rules, **said) if said else rules
+    return replace(rules, **keywords) if keywords else rules

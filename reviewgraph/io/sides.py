@@ -1,8 +1,8 @@
-"""What stands beside the reviews as Python has it: pairs, mappings, Series, data frames, brought to one form.
+"""Side tables as Python objects: pairs, mappings, Series and data frames, converted to one form.
 
-Pairs are (reviewer, item) and become :class:`~reviewgraph.formats.columns.Columns`; columns of data frames are found
-by name,
-as in files. Whether labels are known is for :mod:`reviewgraph.io.matching` to say.
+Pairs are (reviewer, item) and become :class:`~reviewgraph.formats.columns.Columns`; columns of data frames are
+recognised by name, as in files. ``name`` is the argument in messages. With ``spellings`` labels are respelled as the
+reviews have them; :mod:`reviewgraph.io.matching` then matches them with the labels of the reviews.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 
 
-#: What :func:`pairs_of`, :func:`numbered_pairs`, :func:`by_label` and :func:`labels_of` take. Any stands for data
-#: frames and Series, which have no type in common.
+#: Types accepted by :func:`pairs_of`, :func:`numbered_pairs`, :func:`by_label` and :func:`labels_of`. Any stands for
+#: data frames and Series, which have no type in common.
 Pairs: TypeAlias = Columns | Reviews | Mapping[Any, Any] | Iterable[tuple[Label, Label]] | Any
 Numbered: TypeAlias = Columns | Mapping[tuple[Label, Label], float] | Iterable[tuple[Label, Label, float]] | Any
 Valued: TypeAlias = Mapping[Label, Any] | Iterable[tuple[Label, Any]] | Any
@@ -39,22 +39,8 @@ _TRIPLES = "a mapping (reviewer, item) -> number, triples, or a data frame with 
 def pairs_of(given: Pairs, name: str, spellings: Spellings | None = None) -> Columns:
     """Return pairs as codes: from pairs, a mapping, a data frame, codes or reviews.
 
-    Parameters
-    ----------
-    given
-        The keys of a mapping are (reviewer, item), or reviewers, and then its values several items each.
-    name
-        The argument, for messages.
-    spellings
-        How labels are spelled that are known; by default they stay as they are. So it is in the functions below.
+    The keys of a mapping are (reviewer, item), or reviewers with several items each as values.
 
-    Raises
-    ------
-    InputError
-        If it is something else, or a label is null; the message begins with ``name``.
-
-    Examples
-    --------
     >>> pairs_of([("b", "p"), ("a", "p")], "conflicts").reviewer.tolist()
     [0, 1]
     >>> pairs_of({"a": ["p", "q"]}, "conflicts").items
@@ -81,24 +67,6 @@ def pairs_of(given: Pairs, name: str, spellings: Spellings | None = None) -> Col
 def numbered_pairs(given: Numbered, name: str, role: Role, spellings: Spellings | None = None) -> Columns:
     """Return pairs with a number each: from a mapping, triples, a Series over pairs, a data frame, or codes.
 
-    Parameters
-    ----------
-    given
-        ``{(reviewer, item): number}``, (reviewer, item, number) rows, or a table of them. None is NaN.
-    name
-        The argument, for messages.
-    role
-        Which column of a data frame has the numbers.
-    spellings
-        As in :func:`pairs_of`.
-
-    Raises
-    ------
-    InputError
-        If it is something else, or what should be a number is none.
-
-    Examples
-    --------
     >>> numbered_pairs([("a", "p", 0.5)], "affinity", Role("affinity")).score.tolist()
     [0.5]
     """
@@ -122,13 +90,6 @@ def numbered_pairs(given: Numbered, name: str, role: Role, spellings: Spellings 
 def by_label(given: Valued, name: str, label: Role, value: Role, spellings: Spellings | None = None) -> dict[Any, Any]:
     """Return a value by label: from a mapping, a Series indexed by label, a data frame, or (label, value) pairs.
 
-    Raises
-    ------
-    InputError
-        If it is something else, or a label is null or stands twice.
-
-    Examples
-    --------
     >>> import pandas
     >>> by_label(pandas.Series([2, 0], index=["a", "b"]), "capacity", REVIEWER, Role("spare"))
     {'a': 2, 'b': 0}
@@ -140,14 +101,14 @@ def by_label(given: Valued, name: str, label: Role, value: Role, spellings: Spel
         rows = list(known.items())
     else:
         rows = _rows(given, name, expected, 2) if columns is None else list(zip(*columns, strict=True))
-    found: dict[Any, Any] = {}
+    values: dict[Any, Any] = {}
     labels = labels_in([one for one, _ in rows], name, label, spellings)
     for one, (_, entry) in zip(labels, rows, strict=True):
-        if one in found:
+        if one in values:
             message = f"{name}: {label.name} {one!r} stands twice; remove one of the two"
             raise InputError(message)
-        found[one] = entry
-    return found
+        values[one] = entry
+    return values
 
 
 def labels_of(
@@ -155,44 +116,26 @@ def labels_of(
 ) -> list[Any]:
     """Return labels: from anything that lists them, a Series, or a data frame with a column of them.
 
-    Parameters
-    ----------
-    given
-        Labels. Where a mapping or an indexed Series says True or False of each, those of True.
-    name
-        The argument, for messages.
-    label
-        What the labels are.
-    chosen
-        A column of a data frame that may say of whom it is true; by default all are meant.
-    spellings
-        As in :func:`pairs_of`.
+    Flags, in a mapping, an indexed Series or a column ``chosen`` of a data frame, select the labels whose flag is true.
 
-    Raises
-    ------
-    InputError
-        If it is something else, or a label is null.
-
-    Examples
-    --------
     >>> labels_of({"a": True, "b": False}, "senior", REVIEWER), labels_of(["a", "b"], "gone", REVIEWER)
     (['a'], ['a', 'b'])
     """
     frame = _frame_of(given)
     if frame is not None:
         roles = (label,) if chosen is None or not _has(frame, chosen) else (label, chosen)
-        found, *flags = _columns(frame, roles, name)
+        labels, *flags = _columns(frame, roles, name)
         if flags:
-            found = [one for one, flag in zip(found, *flags, strict=True) if flag]
+            labels = [one for one, flag in zip(labels, *flags, strict=True) if flag]
     elif isinstance(given, Mapping) or (_is_indexed(given) and str(getattr(given, "dtype", "")) == "bool"):
-        found = [one for one, flag in (_mapping_of(given, name) or {}).items() if flag]
+        labels = [one for one, flag in (_mapping_of(given, name) or {}).items() if flag]
     else:
-        found = _rows(given, name, f"several {label.name}s", 0)
-    return labels_in(found, name, label, spellings)
+        labels = _rows(given, name, f"several {label.name}s", 0)
+    return labels_in(labels, name, label, spellings)
 
 
 def labels_in(labels: list[Any], name: str, role: Role, spellings: Spellings | None = None) -> list[Any]:
-    """Return labels of a role as they are spelled, null ones, lists and the like among them refused.
+    """Return labels of a role as they are spelled; null ones, lists and the like are refused.
 
     >>> labels_in(["ann"], "senior", REVIEWER)
     ['ann']
@@ -217,7 +160,7 @@ def _spelled(pairs: Columns, name: str, spellings: Spellings | None) -> Columns:
 
 
 def _encoded(reviewer: Sequence[Any], item: Sequence[Any], name: str) -> Columns:
-    """Give codes to labels in the order in which they first stand."""
+    """Code labels in the order of their first rows."""
     (left, reviewers), (right, items) = _codes(reviewer, name, REVIEWER), _codes(item, name, ITEM)
     return Columns(left, right, reviewers, items)
 
@@ -234,7 +177,7 @@ def _numbers(values: Iterable[Any], name: str) -> FloatArray:
 
 
 def _rows(given: Any, name: str, expected: str, size: int) -> list[Any]:
-    """Return rows of so many entries each, or, where the size is 0, whatever is listed."""
+    """Return rows of ``size`` entries each, or any list where the size is 0."""
     several = not isinstance(given, str | bytes) and isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
     rows = (given.tolist() if hasattr(given, "tolist") else list(given)) if several else [given]
     if not several or (size and not _are_rows(rows, size)):
@@ -245,12 +188,12 @@ def _rows(given: Any, name: str, expected: str, size: int) -> list[Any]:
 
 
 def _are_rows(rows: Collection[Any], size: int) -> bool:
-    """Whether all are rows of so many entries; told from their types and lengths as sets, for there may be many."""
+    """Whether all are rows of ``size`` entries, by sets of their types and lengths, for there may be many."""
     return set(map(type, rows)) <= {tuple, list} and set(map(len, rows)) <= {size}
 
 
 def _mapping_of(given: Any, name: str) -> Mapping[Any, Any] | None:
-    """Return a mapping, or what maps as one: a Series that has an index. None where it is neither."""
+    """Return a mapping, also of a Series with an index; None of anything else."""
     if isinstance(given, Mapping):
         return given
     if not _is_indexed(given):
@@ -258,10 +201,10 @@ def _mapping_of(given: Any, name: str) -> Mapping[Any, Any] | None:
     if not given.index.is_unique:
         message = f"{name}: {given.index[given.index.duplicated()][0]!r} stands twice; remove one of the two"
         raise InputError(message)
-    found = dict(given.items())
-    # An index whose levels are named the other way round is turned.
+    entries = dict(given.items())
+    # The levels of an index may be in the order (item, reviewer).
     turned = [normalise(str(level)) in ITEM.names for level in given.index.names] == [True, False]
-    return {key[::-1]: value for key, value in found.items()} if turned else found
+    return {key[::-1]: value for key, value in entries.items()} if turned else entries
 
 
 def is_frame(given: Any) -> bool:
@@ -274,12 +217,12 @@ def is_frame(given: Any) -> bool:
 
 
 def _is_indexed(given: Any) -> bool:
-    """Whether it is a Series of pandas, or one like it: values with labels of their own."""
+    """Whether it is a Series of pandas or the like: values with an index."""
     return hasattr(given, "index") and hasattr(given, "reset_index") and not hasattr(given, "columns")
 
 
 def _frame_of(given: Any) -> Any:
-    """Return a data frame as narwhals has it; None where it is none."""
+    """Return a data frame in the form of narwhals; None of anything else."""
     if isinstance(given, list | tuple | set | frozenset | str | Mapping) or not hasattr(given, "columns"):
         return None
     import narwhals as nw
@@ -315,17 +258,17 @@ def _columns(frame: Any, roles: Iterable[Role], name: str) -> list[list[Any]]:
     return [column.to_list() for column in columns]
 
 
-# Reviews without those of people who will not deliver them.
+# Reviews without those that will not be delivered.
 
 
 class Gone(NamedTuple):
-    """Who will not deliver: reviewers altogether, and single reviews."""
+    """Reviewers, or single reviews, that will not be delivered."""
 
     reviewers: tuple[Label, ...] = ()
     pairs: Columns | None = None
 
     def keys(self, reviews: Reviews) -> IntArray:
-        """Return those of the pairs that a table knows, as ``reviewer * N + item``."""
+        """Return the pairs whose labels are in a table, as ``reviewer * N + item``."""
         if self.pairs is None:
             return np.empty(0, np.int64)
         reviewer = codes_among(self.pairs.reviewers, reviews.reviewers)[self.pairs.reviewer]
@@ -334,7 +277,7 @@ class Gone(NamedTuple):
 
 
 def gone_of(given: Any, spellings: Spellings | None = None) -> Gone:
-    """Return who is gone, from reviewers' labels or from (reviewer, item) pairs, in any form.
+    """Return :class:`Gone` from labels of reviewers or from (reviewer, item) pairs, in any form.
 
     >>> gone_of(["ann"]).reviewers, gone_of([("ann", "p1")]).pairs.items
     (('ann',), ('p1',))
@@ -353,28 +296,10 @@ def gone_of(given: Any, spellings: Spellings | None = None) -> Gone:
 
 
 def without_gone(reviews: Reviews, given: Any) -> Reviews:
-    """Return reviews without the planned ones of people who are gone; scores that are there stay.
+    """Return reviews without the planned ones of reviewers, or (reviewer, item) pairs, that are gone; scores stay.
 
-    Parameters
-    ----------
-    reviews
-        The table.
-    given
-        Reviewers, or (reviewer, item) pairs, who will not deliver. Reviewers who have no review left are no reviewers
-        of the table any more.
+    Reviewers without any remaining review are dropped. Unknown labels are warned of, and refused where none is known.
 
-    Raises
-    ------
-    InputError
-        If none of them is in the reviews.
-
-    Warns
-    -----
-    LabelWarning
-        If some are not.
-
-    Examples
-    --------
     >>> table = Reviews.from_pairs([("ann", 1, 2.0), ("ann", 2), ("bob", 1), ("bob", 2)])
     >>> without_gone(table, ["ann", "bob"]).to_dict()
     {'reviewer': ['ann'], 'item': [1], 'score': [2.0]}
@@ -382,7 +307,12 @@ def without_gone(reviews: Reviews, given: Any) -> Reviews:
     if given is None:
         return reviews
     gone = gone_of(given, reviews.spellings())
-    lost = _lost(reviews, gone)
+    code = match_labels(gone.reviewers, reviews.reviewers, "gone", "reviewer", other=reviews.items)
+    lost: BoolArray = np.isin(reviews.reviewer, code[code >= 0])
+    if gone.pairs is not None:
+        match_pairs(gone.pairs, reviews.reviewers, reviews.items, "gone")
+        lost |= np.isin(reviews.reviewer * reviews.n_items + reviews.item, gone.keys(reviews))
+    lost &= ~reviews.scored
     if not lost.any():
         return reviews
     kept = reviews.subset(~lost)
@@ -398,13 +328,3 @@ def without_gone(reviews: Reviews, given: Any) -> Reviews:
         lower_is_better=kept.lower_is_better,
     )
     return replace(table, backend=kept.backend, origin=kept.origin, merge=kept.merge)
-
-
-def _lost(reviews: Reviews, gone: Gone) -> BoolArray:
-    """Return which reviews will not arrive: planned ones of those who are gone."""
-    code = match_labels(gone.reviewers, reviews.reviewers, "gone", "reviewer", other=reviews.items)
-    lost = np.isin(reviews.reviewer, code[code >= 0])
-    if gone.pairs is not None:
-        match_pairs(gone.pairs, reviews.reviewers, reviews.items, "gone")
-        lost |= np.isin(reviews.reviewer * reviews.n_items + reviews.item, gone.keys(reviews))
-    return lost & ~reviews.scored

@@ -15,11 +15,20 @@ import numpy as np
 
 from reviewgraph._base.labels import first_labels, natural_key, places
 from reviewgraph._base.text import LISTED, counted, listed
-from reviewgraph.graph.check import PRECISE, by_scores, facts, groups, reviewer_or_review, today, unlisted, verdicts
+from reviewgraph.graph.check import (
+    PRECISE,
+    by_scores,
+    facts,
+    groups,
+    reviewer_or_review,
+    today,
+    told,
+    unlisted,
+    verdicts,
+)
 from reviewgraph.graph.fragility import kept, losses, single
 from reviewgraph.graph.levels import level_named
 from reviewgraph.graph.precision import disagreement, errors, selection, weakest
-from reviewgraph.graph.violations import told
 from reviewgraph.report.groups import Groups, group_map
 from reviewgraph.report.page import (
     Column,
@@ -44,10 +53,9 @@ if TYPE_CHECKING:
 
     from reviewgraph._base.arrays import BoolArray, IntArray
     from reviewgraph._base.labels import Label
-    from reviewgraph.graph.check import Report
+    from reviewgraph.graph.check import Report, Violated, Violations
     from reviewgraph.graph.precision import Outlook
     from reviewgraph.graph.structure import Structure
-    from reviewgraph.graph.violations import Violated, Violations
     from reviewgraph.report.page import Codes
     from reviewgraph.table.reviews import Reviews
 

@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 class Reviews(Pictured):
     """Reviews of items by reviewers: an immutable bipartite multigraph without repeated pairs.
 
-    A review is a (reviewer, item) pair, *scored* or still *planned*. Reviewers are the integers 0..M-1 and
-    items 0..N-1 inside; labels are what the user called them. Rows are sorted by (reviewer, item) whatever
-    order they came in. Build one with :meth:`from_pairs` and its siblings or :func:`reviewgraph.read_reviews`.
+    A review is a (reviewer, item) pair, *scored* or still *planned*. Reviewers have the codes 0..M-1 and items
+    0..N-1; labels are their names. Rows are sorted by (reviewer, item). Build a table with :meth:`from_pairs` and the
+    other class methods or :func:`reviewgraph.read_reviews`.
 
     Parameters
     ----------
@@ -55,17 +55,17 @@ class Reviews(Pictured):
     scored
         Shape (E,): false where the review is planned and has no score yet.
     reviewers, items
-        Labels in the order of the codes, shapes (M,) and (N,). Items nobody reviews may be among them.
+        Labels in the order of the codes, shapes (M,) and (N,). Items without a review may be among them.
     titles
-        What to call an item beside its label, where known.
+        Titles by label of an item.
     lower_is_better
-        The scores came with 1 as the best and were negated on the way in; printing negates them back.
+        The original scores had 1 as the best and were negated; printing negates them back.
     backend
-        The kind of data frame that they came in, which :meth:`to_frame` returns; None where they came otherwise.
+        The original kind of data frame, which :meth:`to_frame` returns; None for other sources.
     origin
-        What the system that they come from says beyond them, such as which papers cannot be among the items.
+        Information of the original system, such as papers that cannot be among the items.
     merge
-        What becomes of labels beside these that are alike: ``"all"``, ``"none"`` or a mapping, as on the way in.
+        Policy for similar labels in side tables: ``"all"``, ``"none"`` or a mapping, as for the reviews.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Reviews(Pictured):
         return f"{', '.join(sizes)}{state}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy the fields alone: what is cached is found again, and arrays are read-only again."""
+        """Pickle and copy the fields alone: cached properties are computed again, and arrays are read-only."""
         return _restored, tuple(getattr(self, entry.name) for entry in fields(self))
 
     # Sizes and the two compressed orders
@@ -150,12 +150,12 @@ class Reviews(Pictured):
 
     @property
     def loads(self) -> IntArray:
-        """Shape (M,): reviews a reviewer."""
+        """Shape (M,): reviews per reviewer."""
         return np.diff(self.reviewer_start)
 
     @property
     def reviews_per_item(self) -> IntArray:
-        """Shape (N,): reviews an item."""
+        """Shape (N,): reviews per item."""
         return np.diff(self.item_start)
 
     @cached_property
@@ -169,10 +169,10 @@ class Reviews(Pictured):
         return {label: code for code, label in enumerate(self.items)}
 
     def printed(self, values: npt.ArrayLike) -> FloatArray:
-        """Return values of the scale of :attr:`score` in the direction in which the scores came.
+        """Return values on the scale of :attr:`score` in the direction of the original scores.
 
-        The one place where the sign of ``lower_is_better`` is undone: what people see and what goes into other
-        libraries passes here. It is its own inverse.
+        The only place that undoes the sign of ``lower_is_better``, for people and other libraries. It is its own
+        inverse.
 
         >>> Reviews.from_pairs([("ann", "p1", 2.0)], lower_is_better=True).printed([-2.0]).tolist()
         [2.0]
@@ -181,7 +181,7 @@ class Reviews(Pictured):
         return 0.0 - array if self.lower_is_better else array  # 0.0 - x has no negative zero
 
     def spellings(self) -> Spellings:
-        """Return how these labels are spelled, for labels beside them: those that are alike are joined, or refused."""
+        """Return the spellings of these labels, by which similar labels of side tables are joined or refused."""
         return Spellings(self.merge, {PERSON: self.reviewer_code, PAPER: self.item_code})
 
     # Other tables from this one
@@ -283,7 +283,7 @@ class Reviews(Pictured):
         """Return the first rows by column, and how many there are in all; the others are left alone."""
         return self.subset(np.arange(min(most, self.n_reviews))).to_columns(), self.n_reviews
 
-    # Ways in
+    # Constructors
 
     @classmethod
     @checked
@@ -301,7 +301,7 @@ class Reviews(Pictured):
         titles: Mapping[Label, str] | None = None,
         lower_is_better: bool = False,
     ) -> Reviews:
-        """Build from integer codes; every other way in ends here. Codes say who is who: labels are kept as they are.
+        """Build from integer codes, as every other constructor does; labels are kept as they are.
 
         Parameters
         ----------
@@ -310,16 +310,16 @@ class Reviews(Pictured):
         score
             Scores, shape (E,); none by default: all reviews are planned.
         reviewers, items
-            Their labels, or how many there are (labels are then 0, 1, ...).
+            Their labels, or their number (labels are then 0, 1, ...).
         scored
-            Which reviews have a score, shape (E,); all of them by default where scores are given.
+            Mask of the reviews with a score, shape (E,); all of them by default where scores are passed.
         duplicates
-            What to do when a pair has two scores: refuse (default), keep the ``last`` row that has one, or take the
+            Policy for pairs with two scores: refuse (default), keep the ``last`` row that has one, or take the
             ``mean``. A pair that is planned in one row and scored in another is one review.
         row_name
-            Says where row number r (from 0) came from, for messages.
+            Name of row number r (from 0) in messages.
         titles, lower_is_better
-            Kept; the latter negates the scores.
+            As the attributes; the latter negates the scores.
 
         Raises
         ------
@@ -396,7 +396,7 @@ class Reviews(Pictured):
     @classmethod
     @checked
     def from_columns(cls, columns: Columns, *, duplicates: Duplicates = "error", merge: Merge | None = None) -> Reviews:
-        """Build from what a format read; raises as :meth:`from_codes`, and where labels are null or alike."""
+        """Build from the columns of a format; raises as :meth:`from_codes`, and where labels are null or similar."""
         columns = joined(columns, merge, "reviews")
         known = {entry.name: getattr(columns, entry.name) for entry in fields(columns)}
         origin = known.pop("origin")
@@ -418,11 +418,11 @@ class Reviews(Pictured):
         note: Callable[[str], object] | None = None,
         merge: Merge | None = None,
     ) -> Reviews:
-        """Build from any data frame that narwhals knows (pandas, polars, pyarrow, ...).
+        """Build from any data frame that narwhals supports (pandas, polars, pyarrow, ...).
 
         Its arguments are those of :func:`reviewgraph.formats.memory.from_frame`, and ``duplicates`` and ``merge`` of
-        :meth:`from_arrays`: names of columns that are not known, labels without a row, grades from the best on
-        (``"A>B>C"``), whether 1 is the best score, and what is told of the columns chosen.
+        :meth:`from_arrays`: unusual names of columns, labels without a row, grades from the best on (``"A>B>C"``),
+        whether 1 is the best score, and a callback for notes on the columns chosen.
 
         >>> import polars
         >>> Reviews.from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
@@ -430,10 +430,10 @@ class Reviews(Pictured):
         """
         from reviewgraph.formats.memory import from_frame
 
-        found = from_frame(
+        read = from_frame(
             frame, columns, reviewers=reviewers, items=items, scale=scale, lower_is_better=lower_is_better, note=note
         )
-        return replace(cls.from_columns(found, duplicates=duplicates, merge=merge), backend=backend_of(frame))
+        return replace(cls.from_columns(read, duplicates=duplicates, merge=merge), backend=backend_of(frame))
 
     @classmethod
     @checked
@@ -498,34 +498,15 @@ def _restored(*values: Any) -> Reviews:
     return Reviews(*again)
 
 
-# Reviews, or a data frame that stands for them: what every function that takes reviews begins with.
+# Arguments that are reviews.
 
-#: What functions take for reviews: the table, or a data frame of pandas, polars, pyarrow or the like.
+#: Reviews as an argument: the table, or a data frame of pandas, polars, pyarrow or the like.
 ReviewsLike: TypeAlias = "Reviews | IntoDataFrame"
 
 
 def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
     """Return reviews as they are, and a data frame as :meth:`Reviews.from_frame` reads it.
 
-    Parameters
-    ----------
-    given
-        Reviews, or a data frame with columns named as in files.
-    name
-        The argument, for messages.
-
-    Raises
-    ------
-    InputError
-        If it is neither, or the data frame does not tell which columns are meant.
-
-    Warns
-    -----
-    ColumnWarning
-        If the data frame has several columns for the reviewer or the item, of which the best known was taken.
-
-    Examples
-    --------
     >>> import pandas
     >>> as_reviews(pandas.DataFrame({"reviewer": ["ann", "bob"], "paper": [1, 1], "score": [3, 4]}))
     <Reviews: 2 reviewers, 1 item, 2 reviews>
@@ -546,17 +527,8 @@ def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
 
 
 def review_of_rows(given: ReviewsLike | Any, reviews: Reviews) -> IntArray:
-    """Return which review each row of what was passed is: arrays beside it are in the order of its rows.
+    """Return the review of each row of the argument, for arrays in the order of its rows.
 
-    Parameters
-    ----------
-    given
-        Reviews, or a data frame.
-    reviews
-        What :func:`as_reviews` made of it.
-
-    Examples
-    --------
     >>> import pandas
     >>> frame = pandas.DataFrame({"reviewer": ["bob", "ann"], "paper": [1, 1]})
     >>> review_of_rows(frame, as_reviews(frame)).tolist()
@@ -566,7 +538,7 @@ def review_of_rows(given: ReviewsLike | Any, reviews: Reviews) -> IntArray:
         return np.arange(reviews.n_reviews)
     from reviewgraph.formats.memory import from_frame
 
-    rows = joined(from_frame(given), reviews.spellings(), "reviews", lambda message: None)  # it was told before
+    rows = joined(from_frame(given), reviews.spellings(), "reviews", lambda message: None)  # notes were given before
     reviewer = np.array([reviews.reviewer_code[label] for label in rows.reviewers], np.int64)[rows.reviewer]
     item = np.array([reviews.item_code[label] for label in rows.items], np.int64)[rows.item]
     key = reviews.reviewer * reviews.n_items + reviews.item

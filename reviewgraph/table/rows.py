@@ -1,4 +1,4 @@
-"""Rows as they come, made fit for a table: codes in range, scores finite, one row a pair."""
+"""Validation of rows for a table of reviews: codes in range, finite scores, one row per pair."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from reviewgraph.formats.files import quote
 
 Duplicates: TypeAlias = Literal["error", "last", "mean"]
 
-#: No score is larger: squares of what is beyond, summed, leave double precision.
+#: Largest score, whose squares can be summed in double precision.
 LARGEST = 1e100
-#: Codes up to this one take 32 bits.
+#: Largest code of 32 bits.
 MOST_CODE = 2**32 - 1
 
 
@@ -39,11 +39,6 @@ def table_rows(
 
     They are sorted by (reviewer, item), all pairs distinct, and read-only. Parameters and what is refused are those of
     :meth:`reviewgraph.Reviews.from_codes`.
-
-    Raises
-    ------
-    InputError, DuplicateReview
-        As there.
     """
     left, right = whole_codes(reviewer, "reviewer"), whole_codes(item, "item")
     if duplicates not in get_args(Duplicates):
@@ -69,50 +64,38 @@ def table_rows(
 
 
 def order_of_pairs(reviewer: IntArray | CodeArray, item: IntArray | CodeArray) -> IntArray:
-    """Return the order of pairs, those that stand twice in the order in which they came, which "last" goes by.
+    """Return the order of pairs, repeated ones in the order of rows, which the policy "last" depends on.
 
     >>> order_of_pairs(np.array([1, 0, 1, 0]), np.array([2, 5, 2, 1])).tolist()
     [3, 1, 0, 2]
     """
     if max(reviewer.max(initial=0), item.max(initial=0)) > MOST_CODE:
         return np.lexsort((item, reviewer))
-    # One number a pair: tables often come sorted, and one sort of numbers takes a tenth of the time of two.
+    # One number per pair: tables are often sorted, and one sort of numbers takes a tenth of the time of two.
     key = (reviewer.astype(np.uint64) << np.uint64(32)) | item.astype(np.uint64, copy=False)
     if (key[1:] > key[:-1]).all():
         return np.arange(key.size)
     order = np.argsort(key)
-    # A sort that keeps the order of equals takes longer, and is needed only where there are some.
+    # A stable sort takes longer, and is needed only where pairs are repeated.
     ordered = key[order]
     return np.argsort(key, kind="stable") if (ordered[1:] == ordered[:-1]).any() else order
 
 
 def whole_codes(codes: npt.ArrayLike, what: str) -> IntArray:
-    """Return codes as a vector of whole numbers.
-
-    Raises
-    ------
-    InputError
-        If they are of another kind: what is not whole stands for nobody.
-    """
+    """Return codes as a vector of whole numbers; others raise InputError."""
     try:
-        found = np.asarray(codes).ravel()
+        vector = np.asarray(codes).ravel()
     except ValueError as error:
         message = f"{what}: expected codes, whole numbers from 0 on, found lists of different lengths"
         raise InputError(message) from error
-    if found.size and found.dtype.kind not in "iu":
-        message = f"{what}: expected codes, whole numbers from 0 on, found {found.dtype} such as {found[0]!r}"
+    if vector.size and vector.dtype.kind not in "iu":
+        message = f"{what}: expected codes, whole numbers from 0 on, found {vector.dtype} such as {vector[0]!r}"
         raise InputError(message)
-    return found.astype(np.int64, copy=False)
+    return vector.astype(np.int64, copy=False)
 
 
 def refuse_out_of_range(codes: IntArray, size: int, what: str, row_name: Callable[[int], str]) -> None:
-    """Refuse codes that stand for nobody.
-
-    Raises
-    ------
-    InputError
-        Naming the first of them and its row.
-    """
+    """Raise InputError, with the row, unless 0 <= codes < size."""
     bad = np.flatnonzero((codes < 0) | (codes >= size))
     if bad.size:
         message = f"{what}: expected codes from 0 to {size - 1}, found {codes[bad[0]]} in {row_name(int(bad[0]))}"
@@ -120,26 +103,14 @@ def refuse_out_of_range(codes: IntArray, size: int, what: str, row_name: Callabl
 
 
 def refuse_no_code(code: int, size: int, what: str) -> None:
-    """Refuse what is no code of ``size``, quickly.
-
-    Raises
-    ------
-    InputError
-        If it is no whole number from 0 on and below the size.
-    """
+    """Raise InputError unless 0 <= code < size."""
     if not (isinstance(code, int | np.integer) and not isinstance(code, bool) and 0 <= code < size):
         message = f"{what}: expected a code from 0 to {size - 1}, found {code!r}"
         raise InputError(message)
 
 
 def refuse_misfit(keep: IntArray | BoolArray, size: int) -> None:
-    """Refuse a choice of rows that is neither a mask of them nor indices into them.
-
-    Raises
-    ------
-    InputError
-        If it is of another length or goes beyond them.
-    """
+    """Raise InputError unless rows are chosen by a mask or by indices in range."""
     mask = keep.dtype.kind == "b"
     fits = keep.shape == (size,) if mask else keep.ndim == 1 and not ((keep < -size) | (keep >= size)).any()
     if not fits:
@@ -151,19 +122,13 @@ def refuse_misfit(keep: IntArray | BoolArray, size: int) -> None:
 def checked_scores(
     score: npt.ArrayLike | None, scored: npt.ArrayLike | None, size: int, row_name: Callable[[int], str]
 ) -> tuple[FloatArray, BoolArray]:
-    """Return scores, NaN where planned, and which reviews have one.
-
-    Raises
-    ------
-    InputError
-        If there is not one score a review, or one that counts is NaN, infinite or beyond :data:`LARGEST`.
-    """
+    """Return scores, NaN where planned, and a mask of the reviews with a score."""
     if score is None:
         return np.full(size, np.nan), np.zeros(size, np.bool_)
     values = as_numbers("score", score).ravel()
     known = np.ones(size, np.bool_) if scored is None else np.asarray(scored, np.bool_).ravel()
     if values.size != size or known.size != size:
-        message = f"score: expected {size} scores, one a review, found {values.size}"
+        message = f"score: expected {size} scores, one per review, found {values.size}"
         raise InputError(message)
     bad = np.flatnonzero(known & ~np.isfinite(values))
     if bad.size:
@@ -196,7 +161,7 @@ def first_repeated(known: IntArray, added: IntArray) -> int | None:
 
 
 def say_twice(reviewer: Hashable, item: Hashable, first: str, second: str) -> str:
-    """Return what to say of a pair that stands in two places."""
+    """Return the message about a pair in two places."""
     return (
         f"reviewer {quote(reviewer)} reviews item {quote(item)} twice: {first} and {second}; "
         "remove one, or say which counts with duplicates='last' or 'mean' (--duplicates last|mean)"
@@ -204,7 +169,7 @@ def say_twice(reviewer: Hashable, item: Hashable, first: str, second: str) -> st
 
 
 def say_fulfilled(rows: int, rows_scored: int, reviews: int, reviews_scored: int) -> str:
-    """Return what to say of rows without a score that repeat another row of their pair, where there are any."""
+    """Return a note on rows without a score that repeat another row of their pair, or nothing."""
     repeated = rows - rows_scored - (reviews - reviews_scored)
     if not repeated or reviews == rows:
         return ""
@@ -223,31 +188,17 @@ def merge_duplicates(
     say: Callable[[int, int], str],
     row: IntArray,
 ) -> tuple[IntArray, IntArray, FloatArray, BoolArray]:
-    """Return one row a pair; rows come sorted by pair and, within a pair, in their first order.
+    """Return one row per pair; rows (E,) are sorted by pair and, within a pair, in their first order.
 
-    A pair that is planned in some rows and scored in one, or planned in all, is one review: two scores are refused.
-
-    Parameters
-    ----------
-    reviewer, item, score, scored
-        The rows, shape (E,).
-    policy
-        Whether to refuse a pair that stands twice, to keep its last score, or to take the mean.
-    say
-        Returns the message on two rows, by their places before sorting.
-    row
-        Those places, shape (E,).
-
-    Raises
-    ------
-    DuplicateReview
-        If a pair has two scores and the policy is ``"error"``.
+    A pair that is planned in some rows and scored in one, or planned in all, is one review; two scores are refused
+    (``policy`` "error"), the last counts, or their mean. ``say`` returns the message about two rows, by their places
+    ``row`` before sorting.
     """
     new = np.ones(reviewer.size, np.bool_)
     new[1:] = (reviewer[1:] != reviewer[:-1]) | (item[1:] != item[:-1])
     if new.all():
         return reviewer, item, score, scored
-    # Rows of one pair stand together, so the pairs are numbered by counting where a new one begins.
+    # Rows of one pair are adjacent, so pairs are numbered by counting their first rows.
     group = np.cumsum(new) - 1
     known = np.bincount(group, weights=scored) > 0
     if policy == "error":
@@ -269,13 +220,6 @@ def merge_duplicates(
 def split_rows(pairs: Iterable[tuple[Any, ...]]) -> tuple[list[Any], list[Any], FloatArray, BoolArray]:
     """Return reviewers, items, scores and which rows have one, of (reviewer, item) or (reviewer, item, score) rows.
 
-    Raises
-    ------
-    InputError
-        If a row has neither two nor three entries, or a score is not a number; None is no score.
-
-    Examples
-    --------
     >>> split_rows([("ann", "p1", 2), ("ann", "p2")])
     (['ann', 'ann'], ['p1', 'p2'], array([2., 0.]), array([ True, False]))
     """

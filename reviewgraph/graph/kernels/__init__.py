@@ -1,1 +1,1 @@
-"""Compiled loops over arrays."""
+"""Loops over arrays, compiled by Numba where the work repays it."""

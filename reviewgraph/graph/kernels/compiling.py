@@ -1,16 +1,14 @@
 """Kernels: plain functions of arrays, compiled by Numba when the work repays it.
 
-Importing Numba costs more than checking a conference of some ten thousand papers does in plain Python, and compiling
-costs more again. So each call says what it would cost as it is written, and :class:`Policy`, the one place to set
-this, weighs that against the price of compiled code: a small one where it lies in the cache. Both forms give the
-same answers.
+Importing Numba takes longer than checking a conference of some ten thousand papers in plain Python, and compiling takes
+longer again. So each call estimates its cost in plain Python, and :class:`Policy` weighs that against the price of
+compiled code, which is small where the cache on disk holds it. Both forms return the same results.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -23,10 +21,6 @@ from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
-from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.registry import CPUDispatcher
-from numba.core.runtime import rtsys
-from numba.core.types.misc import unliteral
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -35,11 +29,11 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Seconds that plain Python takes for one element of the arrays it is given, unless a kernel says otherwise.
+#: Seconds of plain Python per element of the arrays of a kernel, unless the kernel states another value.
 ELEMENT = 4e-6
-#: Seconds that plain Python takes for one step of an inner loop: a few reads of lists and a comparison.
+#: Seconds of plain Python per step of an inner loop: a few reads of lists and a comparison.
 STEP = 0.3e-6
-#: Seconds for one element that is copied to a list and back.
+#: Seconds per element that is copied to a list and back.
 COPY = 0.05e-6
 
 
@@ -47,40 +41,19 @@ COPY = 0.05e-6
 class Policy:
     """When compiled code pays, all in seconds.
 
-    What plain Python has cost so far counts with what a call will cost: whoever waits until the sum exceeds the price
-    pays at most twice the least possible, whatever comes. The import is shared by all kernels, the rest by none.
-
-    Parameters
-    ----------
-    importing
-        Loading Numba, once a process.
-    loading
-        Reading one compiled kernel from the cache.
-    compiling
-        Compiling one byte of the bytecode of a kernel and of those it calls, where the cache has none that is valid.
-    reuse
-        Runs that share the price of compiling, later ones finding the code in the cache.
-    trifle
-        Work that a search to come, see :meth:`expect`, does not make worth compiling for.
-    spent
-        What all kernels have cost as plain Python in this process, as estimated.
-    expected
-        What is known to come.
-    forced
-        Whether everything is compiled, see :meth:`at_once`.
-    left
-        Tells the seconds that the search under way has left, see :meth:`within`; None where nothing ends it.
+    Past cost in plain Python counts with that of the next call: compiling when the sum exceeds the price costs at most
+    twice the minimum, whatever comes. The import is shared by all kernels, the rest by none.
     """
 
-    importing: float = 0.3
-    loading: float = 0.03
-    compiling: float = 0.7e-3
-    reuse: float = 3.0
-    trifle: float = 0.1
-    spent: float = 0.0
-    expected: float = 0.0
-    forced: bool = False
-    left: Callable[[], float] | None = None
+    importing: float = 0.3  # Loading Numba, once per process
+    loading: float = 0.03  # Reading one compiled kernel from the cache
+    compiling: float = 0.7e-3  # Per byte of bytecode of a kernel and its callees, where the cache has no valid code
+    reuse: float = 3.0  # Runs that share the price of compiling, later ones reading the cache
+    trifle: float = 0.1  # Work below this is not compiled for the sake of an expected search, see :meth:`expect`
+    spent: float = 0.0  # Estimated time of all kernels as plain Python in this process
+    expected: float = 0.0  # Expected work to come
+    forced: bool = False  # Whether everything is compiled, see :meth:`at_once`
+    left: Callable[[], float] | None = None  # Remaining seconds of the current search, see :meth:`within`
 
     def expect(self, seconds: float) -> None:
         """Announce a long job, so that its kernels are compiled at once and not after a trial."""
@@ -97,7 +70,7 @@ class Policy:
 
     @contextmanager
     def within(self, left: Callable[[], float]) -> Iterator[None]:
-        """Compile nothing for later for which a search has no time left."""
+        """Compile only what is ready before a search runs out of time."""
         before, self.left = self.left, left
         try:
             yield
@@ -105,20 +78,20 @@ class Policy:
             self.left = before
 
     def has_time(self, kernel: Kernel[..., Any]) -> bool:
-        """Whether the compiled form of a kernel is there before the search ends."""
+        """Whether the compiled form of a kernel is ready before the search ends."""
         if self.left is None or kernel.is_loaded or kernel.is_cached:
             return True
         return self.compiling * kernel.bytecode < self.left()
 
     def fits(self, kernel: Kernel[..., Any], seconds: float) -> bool:
-        """Whether to begin with work of so many seconds in plain Python: not where it waits for a compiler too long."""
+        """Whether work of this many seconds in plain Python can begin without waiting too long for the compiler."""
         return self.has_time(kernel) or not self.pays(kernel, seconds)
 
     def pays(self, kernel: Kernel[..., Any], seconds: float) -> bool:
-        """Whether to run the compiled form of a kernel for work that takes so long in plain Python."""
+        """Whether the compiled form of a kernel pays for work of this many seconds in plain Python."""
         if kernel.is_loaded or self.forced:
             return True
-        if not self.has_time(kernel):  # what later work and later runs gain does not count then
+        if not self.has_time(kernel):  # gains of later work and later runs do not count then
             return self.compiling * kernel.bytecode < seconds
         to_come = seconds + (self.expected if seconds >= self.trifle else 0.0)
         own, shared = kernel.spent + to_come, self.spent + to_come
@@ -136,15 +109,9 @@ POLICY = Policy()
 class Kernel(Generic[P, R]):
     """A function of arrays in two forms, as written and compiled.
 
-    Parameters
-    ----------
-    function
-        Written in the part of Python that Numba compiles.
-    element
-        Seconds that it takes as plain Python for one element of its arrays.
-    in_lists
-        The plain form works on lists, which Python reads three times as fast as arrays; they are copied back at the
-        end. Such a function takes lengths by ``len``, and its arrays have one dimension and are not sliced.
+    ``element`` is the time of plain Python per element of its arrays. With ``in_lists`` the plain form works on lists,
+    which Python reads three times as fast as arrays, and which are copied back at the end; such a function computes
+    lengths by ``len``, and its arrays have one dimension and are not sliced.
     """
 
     def __init__(self, function: Callable[P, R], *, element: float = ELEMENT, in_lists: bool = False) -> None:
@@ -159,43 +126,43 @@ class Kernel(Generic[P, R]):
 
     @cached_property
     def inner(self) -> Callable[P, R]:
-        """The plain form as other plain kernels call it, with whatever they hold: lists or arrays."""
+        """The plain form as other plain kernels call it, on their lists or arrays."""
         return linked(self.function, "inner")
 
     @cached_property
     def python(self) -> Callable[P, R]:
-        """The form as written, all through: kernels that it calls are not compiled either."""
+        """The plain form; kernels that it calls are not compiled either."""
         return on_lists(self.inner) if self.in_lists else self.inner
 
     @cached_property
     def compiled(self) -> Callable[P, R]:
-        """The compiled form; compiled code is kept on disk between runs where a folder can be written."""
+        """The compiled form; its code is cached on disk between runs where a folder is writable."""
         return compile_cached(linked(self.function, "within"), self.function)
 
     @cached_property
     def within(self) -> Callable[P, R]:
-        """The compiled form as other compiled kernels call it, without the door from Python: more than half of it."""
+        """The compiled form for other compiled kernels, without the wrapper for Python, more than half of the code."""
         if self.is_loaded:
             return self.compiled
         return compile_cached(linked(self.function, "within"), self.function, within=True)
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the compiled form has been asked for already, and Ctrl-C did not come in between."""
+        """Whether the compiled form exists, not interrupted by Ctrl-C."""
         return "compiled" in self.__dict__ and getattr(self.compiled, "is_whole", True)
 
     @property
     def is_cached(self) -> bool:
-        """Whether the cache on disk holds compiled code of this very source."""
+        """Whether the cache on disk holds compiled code of this source."""
         return is_cached(self.function)
 
     @cached_property
     def bytecode(self) -> int:
-        """Bytes of its bytecode and of that of the kernels it calls."""
+        """Bytes of its bytecode and that of the kernels it calls."""
         return sum(len(part.__code__.co_code) for part in family(self.function))
 
     def form(self, seconds: float) -> Callable[P, R]:
-        """Return the form that suits work which takes so many seconds in plain Python."""
+        """Return the faster form for work of this many seconds in plain Python."""
         if POLICY.pays(self, seconds):
             return self.compiled
         self.spent += seconds
@@ -203,8 +170,8 @@ class Kernel(Generic[P, R]):
         return self.python
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run the form that is faster on these arguments."""
-        if self.is_loaded:  # there is nothing to weigh, and to count elements would take longer than small tables do
+        """Run the faster form on these arguments."""
+        if self.is_loaded:  # no need to weigh: counting elements would take longer than small tables
             return self.compiled(*args, **kwargs)
         return self.form(self.element * elements(args))(*args, **kwargs)
 
@@ -214,7 +181,7 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]: ...
 @overload
 def kernel(*, element: float = ..., in_lists: bool = ...) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
 def kernel(function: Callable[P, R] | None = None, *, element: float = ELEMENT, in_lists: bool = False) -> Any:
-    """Mark a function of arrays as a kernel that is compiled when it has enough to do.
+    """Mark a function of arrays as a kernel that is compiled when the work repays it.
 
     >>> @kernel(in_lists=True)
     ... def total(values):
@@ -238,7 +205,7 @@ def elements(arg: Any) -> int:
 
 
 def linked(function: Callable[P, R], form: str) -> Callable[P, R]:
-    """Return a copy of a function whose calls of kernels go to one form of them."""
+    """Return a copy of a function that calls one form of kernels."""
     names = {
         name: getattr(value, form) if isinstance(value, Kernel) and name in function.__code__.co_names else value
         for name, value in function.__globals__.items()
@@ -249,7 +216,7 @@ def linked(function: Callable[P, R], form: str) -> Callable[P, R]:
 
 
 def on_lists(function: Callable[P, R]) -> Callable[P, R]:
-    """Run a function of arrays on lists, and copy back to the arrays that can be written."""
+    """Run a function of arrays on lists, and copy them back to writable arrays."""
 
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         lists: dict[int, tuple[npt.NDArray[Any], list[Any]]] = {}
@@ -262,24 +229,21 @@ def on_lists(function: Callable[P, R]) -> Callable[P, R]:
                 return type(arg)(*parts) if hasattr(arg, "_fields") else tuple(parts)
             return arg
 
-        found = function(*map(as_lists, args), **kwargs)
+        result = function(*map(as_lists, args), **kwargs)
         for array, values in lists.values():
             if array.flags.writeable:
                 array[...] = values
-        return found
+        return result
 
     return run
 
 
-# Ctrl-C while the compiler loads, which waits, and while it compiles, which is not lost; in the main thread only.
+# Compilation, and the cache of compiled code on disk, whose validity is checked without importing Numba.
 
 
 @contextmanager
-def whole() -> Iterator[None]:
-    """Let Ctrl-C wait until what is loaded is there; in the main thread only.
-
-    A module half loaded fails whoever needs it afterwards, and the best plan found so far may.
-    """
+def uninterrupted() -> Iterator[None]:
+    """Delay Ctrl-C while modules load, since a half-loaded module fails later imports; in the main thread only."""
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
         yield
@@ -294,86 +258,48 @@ def whole() -> Iterator[None]:
             usual(*came[0])
 
 
-@contextmanager
-def heeded() -> Iterator[None]:
-    """Raise Ctrl-C at the end where it came while C called back: such calls print what is raised in them and lose it.
-
-    What then fails, for the call did not do its work, is no error of ours. In the main thread only.
-    """
-    usual, hook = signal.getsignal(signal.SIGINT), sys.unraisablehook
-    if threading.current_thread() is not threading.main_thread() or not callable(usual):
-        yield
-        return
-    came: list[KeyboardInterrupt] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        try:
-            usual(number, frame)
-        except KeyboardInterrupt as stopped:
-            came.append(stopped)
-            raise
-
-    signal.signal(signal.SIGINT, note)
-    sys.unraisablehook = lambda lost: None if lost.exc_value in came else hook(lost)
-    try:
-        yield
-    except Exception:
-        if not came:
-            raise
-    finally:
-        signal.signal(signal.SIGINT, usual)
-        sys.unraisablehook = hook
-    if came:
-        raise came[0]
-
-
-# Compiled kernels on disk: what is valid, told without importing Numba, and what is broken, compiled again.
-
 announced = False
 
 
 def compile_cached(function: Callable[P, R], source: Callable[P, R], *, within: bool = False) -> Callable[P, R]:
-    """Compile a function whose callees are compiled already; its code is kept where a folder can be written.
+    """Compile a function whose callees are compiled already, and cache its code on disk where a folder is writable.
 
-    Parameters
-    ----------
-    function
-        What to compile.
-    source
-        The same as its module defines it, by which the entry is known.
-    within
-        Whether compiled code alone calls it: what takes arguments from Python is then left out.
+    ``source`` is the function as its module defines it, by which the entry is identified; ``within`` leaves out the
+    wrapper for Python, for a function that only compiled code calls.
     """
-    with whole():
+    with uninterrupted():
         announce()
+        from reviewgraph.graph.kernels.dispatching import Dispatcher, entries_of
     dispatcher = Dispatcher(function, within=within)
     entries = entries_of(function, stamp(source), within=within)
     if entries is not None:
-        dispatcher._cache = entries  # what cache=True does, with entries that heal
+        dispatcher._cache = entries  # as cache=True does, with checksummed entries
     return dispatcher
 
 
 def family(function: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """Return the function of a kernel and those of all kernels it calls, near or far."""
-    found = [function]
-    for part in found:  # grows on the way
+    """Return a function and those of all kernels it calls, directly or not."""
+    members = [function]
+    for part in members:  # grows on the way
         for name in sorted(set(part.__code__.co_names)):
             called = getattr(part.__globals__.get(name), "__wrapped__", None)
-            if called is not None and called not in found:
-                found.append(called)
-    return found
+            if called is not None and called not in members:
+                members.append(called)
+    return members
 
 
 @cache
 def stamp(function: Callable[..., Any]) -> str:
     """Return a digest of the code of a kernel, of all kernels it calls and of the numbers they name.
 
-    Numba itself looks at the file of the kernel alone, and would run old code of kernels from other files.
+    Numba itself checks the file of the kernel alone, and would run old code of kernels from other files.
     """
     digest = hashlib.sha256()
     for part in family(function):
         code = part.__code__
-        digest.update(f"{part.__module__}.{part.__qualname__} {code.co_code.hex()} {constants(code)}".encode())
+        # Constants without the addresses of nested code.
+        constants = repr([const.co_code.hex() if isinstance(const, CodeType) else const for const in code.co_consts])
+        digest.update(f"{part.__module__}.{part.__qualname__} {code.co_code.hex()} {constants}".encode())
         for name in code.co_names:
             value = part.__globals__.get(name)
             if isinstance(value, bool | int | float | str):
@@ -383,16 +309,11 @@ def stamp(function: Callable[..., Any]) -> str:
     return digest.hexdigest()
 
 
-def constants(code: CodeType) -> str:
-    """Return the constants of a code object, without the addresses of nested code."""
-    return repr([const.co_code.hex() if isinstance(const, CodeType) else const for const in code.co_consts])
-
-
 @cache
 def is_cached(function: Callable[..., Any]) -> bool:
-    """Whether some folder of the cache holds an index of this function's very code.
+    """Whether some folder of the cache holds an index of this function's code.
 
-    A digest cannot stand in an index by chance, so that it need not be unpickled, which would import Numba.
+    Its digest cannot occur in an index by chance, so that the index need not be unpickled, which would import Numba.
     """
     source = Path(function.__code__.co_filename)
     version = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
@@ -408,7 +329,7 @@ def is_cached(function: Callable[..., Any]) -> bool:
 
 
 def folders(source: Path) -> list[Path]:
-    """Where Numba may keep the code of a file: a folder named by the user, beside the source, or the user's cache."""
+    """Return where Numba may cache the code of a file: NUMBA_CACHE_DIR, beside the source, or the user's cache."""
     shared = os.environ.get("NUMBA_CACHE_DIR")
     homes = [Path(shared)] if shared else [Path.home() / ".cache/numba", Path.home() / "Library/Caches/numba"]
     if not shared and os.environ.get("XDG_CACHE_HOME"):
@@ -422,7 +343,7 @@ def folders(source: Path) -> list[Path]:
 
 
 def announce() -> None:
-    """Say once, on stderr, that a first run compiles; loading from the cache says nothing."""
+    """Print once, on stderr, that a first run compiles; nothing when code is loaded from the cache."""
     global announced
     if announced:
         return
@@ -441,110 +362,3 @@ def announce() -> None:
             pass
 
     event.register("numba:compile", Announce())
-
-
-# Numba's compiler, asked for no more than kernels need, and its cache with entries that prove themselves.
-
-DIGEST = hashlib.sha256().digest_size
-
-
-class Dispatcher(CPUDispatcher):  # type: ignore[misc]
-    """What ``numba.njit`` makes of a function, less what takes long to compile and is never used.
-
-    Parameters
-    ----------
-    function
-        What to compile.
-    within
-        Whether compiled code alone calls it: what takes arguments from Python is then left out, as what takes them
-        from C is always. For a small kernel either takes longer than the kernel itself.
-    """
-
-    def __init__(self, function: Callable[..., Any], *, within: bool) -> None:
-        options = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": within}
-        super().__init__(function, targetoptions=options)
-        self.is_whole = True
-
-    def compile(self, sig: Any) -> Any:
-        """Compile for arguments of some types; after Ctrl-C ``is_whole`` is false, and the next call begins anew."""
-        self.is_whole = False
-        with heeded():
-            found = super().compile(sig)
-            self.is_whole = True
-        return found
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Compile for numbers at large where a kernel is called with a constant: no copy for each of them."""
-        args = tuple(map(unliteral, args))
-        return super().get_call_template(args, {name: unliteral(kind) for name, kind in kws.items()})
-
-
-class SoundFile(IndexDataCacheFile):  # type: ignore[misc]
-    """Index and data, each before its digest: half a file, or a file of zeros, is never run."""
-
-    def _dump(self, obj: object) -> bytes:
-        data: bytes = super()._dump(obj)
-        return data + hashlib.sha256(data).digest()
-
-    def _load_index(self) -> Any:
-        verify(self._index_path, after=len(pickle.dumps(self._version, protocol=-1)))
-        return super()._load_index()
-
-    def _load_data(self, name: str) -> Any:
-        verify(self._data_path(name))
-        return super()._load_data(name)  # what follows the end of a pickle is not read
-
-
-def verify(path: str, after: int = 0) -> None:
-    """Raise where a file that exists does not end with the digest of what stands ``after`` its first bytes."""
-    try:
-        data = Path(path).read_bytes()[after:]
-    except FileNotFoundError:
-        return
-    if hashlib.sha256(data[:-DIGEST]).digest() != data[-DIGEST:]:
-        message = f"{path} is damaged"
-        raise ValueError(message)
-
-
-class SoundCache(FunctionCache):  # type: ignore[misc]
-    """A function's entries, valid for one digest of its source and of the kernels it calls.
-
-    What compiled code alone may call stands beside it, under a name of its own.
-    """
-
-    def __init__(self, function: Callable[..., Any], stamp: str, *, within: bool) -> None:
-        super().__init__(function)
-        base = self._impl.filename_base
-        self._cache_file = SoundFile(self._cache_path, f"{base}.within" if within else base, stamp)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return compiled code, or None where there is none that can be trusted.
-
-        Numba first loads all that it can compile, half of the time that a table of a conference takes; code that is
-        compiled needs the runtime alone.
-        """
-        rtsys.initialize(target_context)
-        try:
-            with self._guard_against_spurious_io_errors():
-                return self._load_overload(sig, target_context)
-        except Exception:  # whatever unpickling garbage raises; Numba then compiles
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep compiled code; a damaged index begins anew, and a full disk or a lost right costs the entry only."""
-        try:
-            super().save_overload(sig, data)
-        except Exception:
-            try:
-                self.flush()
-                super().save_overload(sig, data)
-            except OSError:
-                self.disable()
-
-
-def entries_of(function: Callable[..., Any], stamp: str, *, within: bool) -> SoundCache | None:
-    """Return the entries of a function; None without a folder to keep them in: a read-only place without a home."""
-    try:
-        return SoundCache(function, stamp, within=within)
-    except RuntimeError:
-        return None

@@ -1,8 +1,9 @@
-"""Kernels that let reviews enter one by one, keep doubly connected components closed, and take entries back.
+"""Incremental doubly connected components with rollback, and the search for critical reviewers and reviews on top.
 
-What enters last leaves first, so nothing is copied: a union joins two circular lists by exchanging two successors, and
-the same exchange parts them; a hash table with linear probing forgets its last key by emptying its slot. Components
-are joined the shorter list into the longer, without path compression: a walk to a root takes O(log E) steps.
+Reviews enter one by one, and the last to enter is the first to be undone, so nothing is copied: a union joins two
+circular lists by exchanging two successors, and the same exchange separates them; a hash table with linear probing
+drops its last key by emptying its slot. The shorter list is joined into the longer, without path compression: a walk to
+a root takes O(log E) steps.
 """
 
 from __future__ import annotations
@@ -18,74 +19,43 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, IntArray
 
 
-#: Places among the counters: entries in the trail, reviews in the queue, the last scan, filled slots of the table, and
+#: Indices of the counters: entries of the trail, reviews in the queue, the last scan, filled slots of the table, and
 #: whether these are too many.
 TRAIL, QUEUE, SCAN, FILLED, FULL = range(5)
 
 
 class Growth(NamedTuple):
-    """The reviews that are in, and the components they make; a component goes by the name of its root, a reviewer.
+    """The reviews that have entered and their components, each named after its root, a reviewer.
 
-    A review whose item its component covers already is let pass: it changes nothing.
-
-    Parameters
-    ----------
-    reviewer, item
-        Of each review, shape (E,).
-    degree
-        Reviews of each item, in or not, shape (N,).
-    parent
-        Union-find over the reviewers, shape (M,).
-    first
-        A review of the list of each component, -1 where it is empty.
-    length
-        Reviews in its list.
-    weight
-        Sum of the degrees of their items.
-    covered
-        Distinct items of the list.
-    following
-        The next review in the circular list of a component, shape (E,).
-    top, beside
-        The last review of each item that entered, and the one of the same item that entered before a review; -1.
-    table, brought
-        Hash table of (component, item), a power of two slots, and the review that brought the item.
-    witness
-        Four reviews that joined an absorbed component to another, shape (4 M,): two that brought the two shared
-        items to the one, and two that brought them to the other.
-    trail
-        What was done: a review that entered; E + a root that was absorbed; E + M + a slot that was filled.
-    queue, waits
-        Reviews whose item is new to their component and not compared yet.
-    seen
-        The last scan that met each component.
-    counters
-        At :data:`TRAIL`, :data:`QUEUE`, :data:`SCAN`, :data:`FILLED` and :data:`FULL`.
+    A review whose item its component covers already changes nothing.
     """
 
-    reviewer: IntArray
+    reviewer: IntArray  # Of each review, shape (E,)
     item: IntArray
-    degree: IntArray
-    parent: IntArray
-    first: IntArray
-    length: IntArray
-    weight: IntArray
-    covered: IntArray
-    following: IntArray
+    degree: IntArray  # Reviews of each item, in or not, shape (N,)
+    parent: IntArray  # Union-find over the reviewers, shape (M,)
+    first: IntArray  # A review of the list of each component, -1 where it is empty
+    length: IntArray  # Reviews in its list
+    weight: IntArray  # Sum of the degrees of their items
+    covered: IntArray  # Distinct items of the list
+    following: IntArray  # The next review in the circular list of a component, shape (E,)
+    # The last review of each item that entered, and the one of the same item that entered before a review; -1
     top: IntArray
     beside: IntArray
-    table: IntArray
+    table: IntArray  # Hash table of (component, item), a power of two slots, and the review that brought the item
     brought: IntArray
+    # Four reviews that joined an absorbed component to another, shape (4 M,): two that brought the two shared
+    # items to the one, and two that brought them to the other
     witness: IntArray
-    trail: IntArray
-    queue: IntArray
+    trail: IntArray  # Steps to undo: a review that entered; E + an absorbed root; E + M + a filled slot
+    queue: IntArray  # Reviews whose item is new to their component and not compared yet
     waits: BoolArray
-    seen: IntArray
-    counters: IntArray
+    seen: IntArray  # The last scan that met each component
+    counters: IntArray  # At :data:`TRAIL`, :data:`QUEUE`, :data:`SCAN`, :data:`FILLED` and :data:`FULL`
 
 
 def new_growth(reviewer: IntArray, item: IntArray, n_reviewers: int, n_items: int, slots: int) -> Growth:
-    """No review in yet; ``slots`` is a power of two."""
+    """No review has entered; ``slots`` is a power of two."""
     E, M = reviewer.size, n_reviewers
     following, beside = np.full((2, E), -1, np.int64)
     first, seen = np.full((2, M), -1, np.int64)
@@ -98,12 +68,9 @@ def new_growth(reviewer: IntArray, item: IntArray, n_reviewers: int, n_items: in
     )  # fmt: skip
 
 
-# The innermost kernels take the arrays that they read; the others take the whole state.
-
-
 @kernel
 def root_of(parent: IntArray, reviewer: int) -> int:
-    """Return the component of a reviewer; nothing is compressed, so that unions can be taken back."""
+    """Return the component of a reviewer, without path compression, so that unions can be undone."""
     while parent[reviewer] != reviewer:
         reviewer = parent[reviewer]
     return reviewer
@@ -142,14 +109,14 @@ def cover(state: Growth, component: int, review: int) -> bool:
 
 @kernel
 def note(trail: IntArray, counters: IntArray, what: int) -> None:
-    """Add to the trail."""
+    """Append a step to the trail."""
     trail[counters[TRAIL]] = what
     counters[TRAIL] += 1
 
 
 @kernel
 def wait(state: Growth, review: int) -> None:
-    """Put a review in the queue, unless it waits there."""
+    """Put a review in the queue, unless it is there."""
     if not state.waits[review]:
         state.waits[review] = True
         state.queue[state.counters[QUEUE]] = review
@@ -158,7 +125,7 @@ def wait(state: Growth, review: int) -> None:
 
 @kernel
 def join(state: Growth, a: int, b: int, sign: int) -> None:
-    """Join the lists of two components in that of ``a``, or part them again with a sign of -1."""
+    """Join the lists of two components in that of ``a``, or separate them with a sign of -1."""
     following, left, right = state.following, state.first[a], state.first[b]
     following[left], following[right] = following[right], following[left]
     state.length[a] += sign * state.length[b]
@@ -192,25 +159,18 @@ def absorb(state: Growth, a: int, b: int, u: int, v: int) -> int:
 
 
 @kernel
-def second_item(
-    item: IntArray, following: IntArray, table: IntArray, review: int, length: int, base: int, thing: int
-) -> int:
-    """Another item than this one in a list of reviews whose key, counted from ``base``, is in the table, or -1."""
-    for _ in range(length):
+def second_shared(state: Growth, a: int, b: int, thing: int) -> int:
+    """Another item than this one that two components cover, or -1; costs the length of the shorter list."""
+    if state.length[a] > state.length[b]:
+        a, b = b, a
+    item, following, table, base = state.item, state.following, state.table, b * len(state.degree)
+    review = state.first[a]
+    for _ in range(state.length[a]):
         other = item[review]
         if other != thing and table[place_of(table, base + other)] != EMPTY:
             return int(other)
         review = following[review]
     return -1
-
-
-@kernel
-def second_shared(state: Growth, a: int, b: int, thing: int) -> int:
-    """Another item than this one that two components cover, or -1; costs the length of the shorter list."""
-    if state.length[a] > state.length[b]:
-        a, b = b, a
-    base = b * len(state.degree)
-    return second_item(state.item, state.following, state.table, state.first[a], state.length[a], base, thing)
 
 
 @kernel
@@ -233,7 +193,7 @@ def scan_holders(state: Growth, component: int, thing: int) -> None:
 @kernel
 def scan_others(state: Growth, component: int, thing: int) -> None:
     """Do the same by way of the component's other items, where those have fewer reviews than this one."""
-    # What is joined on the way comes next in the circle or is behind; its items wait.
+    # Lists joined on the way come next in the circle or are behind; their items wait.
     review, begun = state.first[component], False
     while not begun or review != state.first[component]:
         begun = True
@@ -253,7 +213,7 @@ def scan_others(state: Growth, component: int, thing: int) -> None:
 
 @kernel
 def enter(state: Growth, review: int) -> int:
-    """Let a review in and close the components; returns the items that its component covers then."""
+    """Enter a review and close the components; returns the number of items that its component covers then."""
     component, thing = root_of(state.parent, state.reviewer[review]), state.item[review]
     if state.counters[FULL] or not cover(state, component, review):
         return int(state.covered[component])
@@ -287,7 +247,7 @@ def enter(state: Growth, review: int) -> int:
 
 @kernel
 def take_back(state: Growth, until: int) -> None:
-    """Undo what was done since the trail had this length."""
+    """Undo the steps since the trail had this length."""
     E, M = len(state.reviewer), len(state.parent)
     while state.counters[TRAIL] > until:
         state.counters[TRAIL] -= 1
@@ -312,50 +272,32 @@ def take_back(state: Growth, until: int) -> None:
             state.top[thing] = state.beside[what]
 
 
-# Kernels that find which units, reviews or reviewers, one doubly connected component of all items cannot do without.
+# Critical units, reviews or reviewers, without which no doubly connected component covers all items.
 #
-# A certificate, the reviews that some merges and the cover need, clears whatever unit it does not need. Those left are
-# divided and conquered: a range of them is looked at while everything outside of it is in.
+# A certificate, the reviews that some merges and the cover need, clears every unit that it does not need. The remaining
+# ones are divided and conquered: a range of them is tested while everything outside of it has entered.
 
 
 class Units(NamedTuple):
-    """What is lost at once.
-
-    Parameters
-    ----------
-    start, review
-        Unit u is the reviews ``review[start[u]:start[u + 1]]``.
-    """
+    """Sets of reviews that are lost at once: unit u is ``review[start[u]:start[u + 1]]``."""
 
     start: IntArray
     review: IntArray
 
 
 class Frames(NamedTuple):
-    """The ranges that are being looked at, the whole first and each half of the one before.
+    """A stack of nested ranges, the whole first, then each a half of the previous one."""
 
-    Parameters
-    ----------
-    low, high
-        The range.
-    turn
-        0 before either half, 1 after the first, 2 after both.
-    trail
-        How long the trail was when it began.
-    most
-        The most items that a component covered then.
-    """
-
-    low: IntArray
+    low: IntArray  # The range
     high: IntArray
-    turn: IntArray
-    trail: IntArray
-    most: IntArray
+    turn: IntArray  # 0 before either half, 1 after the first, 2 after both
+    trail: IntArray  # Length of the trail when it began
+    most: IntArray  # Items of the largest cover then
 
 
 @kernel
 def enter_all(state: Growth, units: Units, order: IntArray, low: int, high: int) -> int:
-    """Let a range of units in; returns the most items that a component with one of them covers."""
+    """Enter a range of units; returns the number of items of the largest cover of a component with one of them."""
     most = 0
     for place in range(low, high):
         for e in range(units.start[order[place]], units.start[order[place] + 1]):
@@ -365,7 +307,7 @@ def enter_all(state: Growth, units: Units, order: IntArray, low: int, high: int)
 
 @kernel
 def need(state: Growth, review: int, needed: BoolArray, wanted: BoolArray) -> None:
-    """Mark a review as needed, and its reviewer and all she was absorbed by as wanted."""
+    """Mark a review as needed, and its reviewer with all roots that absorbed them as wanted."""
     needed[review] = True
     j = state.reviewer[review]
     while not wanted[j]:
@@ -386,7 +328,7 @@ def certify(state: Growth, needed: BoolArray, wanted: BoolArray) -> bool:
         return False
     for thing in range(N):
         need(state, bringer(state, chosen, thing), needed, wanted)
-    # The last union first: what it joined is needed only if something of it is, for the cover or a later union.
+    # The last union first: a component is needed only if one of its reviewers is, for the cover or a later union.
     for place in range(state.counters[TRAIL] - 1, -1, -1):
         absorbed = state.trail[place] - E
         if 0 <= absorbed < M and wanted[absorbed]:
@@ -399,11 +341,11 @@ def certify(state: Growth, needed: BoolArray, wanted: BoolArray) -> bool:
 def divide(
     state: Growth, units: Units, order: IntArray, frames: Frames, critical: BoolArray, depth: int, steps: int
 ) -> int:
-    """Mark the units of ``order`` without which no component covers all items; all other units are in.
+    """Mark the units of ``order`` without which no component covers all items; all other units have entered.
 
-    Begins at depth 0; after so many steps it returns the depth to go on from, -1 where all is done. A node holds
-    everything outside its range; it lets one half in, looks at the other, and takes back. So each review enters
-    O(log U) times. A node at which a component covers all items clears its whole range.
+    Begins at depth 0; after ``steps`` steps it returns the depth to resume at, -1 at the end. At a node everything
+    outside its range has entered; it enters one half, visits the other, and undoes. So each review enters O(log U)
+    times. A node at which a component covers all items clears its whole range.
     """
     low, high, turn, trail, most = frames
     N = len(state.degree)
@@ -419,7 +361,7 @@ def divide(
             critical[order[low[depth]]] = True
             depth -= 1
             continue
-        # The first half is looked at with the second one in, then the second with the first.
+        # Visit the first half with the second one entered, then the second with the first.
         trail[depth] = state.counters[TRAIL]
         first = turn[depth] == 0
         turn[depth] += 1

@@ -1,10 +1,10 @@
 """Kernels of the pebble game for the count matroid ``|R'| <= items(R') + 2 reviewers(R') - 2``.
 
-Bodies (reviewers, or components already known to be rigid) hold two pebbles and items one. An accepted review
-is covered by a pebble of one of its ends and points from that end to the other; a review is independent of the
-accepted ones if all three pebbles of its ends can be gathered, by following directions and
-reversing the way to a free pebble (Lee and Streinu 2008, with l = 2). When the third pebble cannot be had,
-everything the search reached is rigid: those bodies become one body, whose items point to it.
+Bodies (reviewers, or rigid components) hold two pebbles and items one. An accepted review is covered by a pebble of one
+of its ends and points from that end to the other; a review is independent of the accepted ones if all three pebbles of
+its ends can be gathered, by following directions and reversing the path to a free pebble (Lee and Streinu 2008, with
+l = 2). When the third pebble cannot be gathered, everything the search reached is rigid: those bodies become one body,
+whose items point to it.
 
 Vertices are bodies 0..B-1 and items B..B+N-1. Body b reviews ``item[start[b]:start[b + 1]]``. Vertex v holds the
 pebbles 2 v and 2 v + 1.
@@ -23,59 +23,32 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, IntArray
 
 
-#: What a pebble points to beside vertices: it covers nothing, or it does not exist.
+#: Targets of a pebble other than vertices: it covers nothing, or does not exist.
 FREE, NONE = -1, -2
-#: The review that a pebble covers inside a rigid body, where it does not matter which.
+#: The review that a pebble covers inside a rigid body.
 UNKNOWN = -1
 
 
 class Game(NamedTuple):
-    """The state of the game.
+    """The state of the game."""
 
-    Parameters
-    ----------
-    points
-        The vertex that each pebble points to, or :data:`FREE` or :data:`NONE`, shape (2 (B + N),).
-    covers
-        The review that each pebble covers, or :data:`UNKNOWN`.
-    parent
-        Union-find over the bodies, shape (B,).
-    seen
-        The stamp of the last search that reached each vertex, shape (B + N,).
-    came_by
-        The pebble by which it came; its vertex is half of that.
-    stack
-        Vertices that a search has reached and not left yet.
-    """
-
-    points: IntArray
-    covers: IntArray
-    parent: IntArray
-    seen: IntArray
-    came_by: IntArray
-    stack: IntArray
+    points: IntArray  # The vertex that each pebble points to, or :data:`FREE` or :data:`NONE`, shape (2 (B + N),)
+    covers: IntArray  # The review that each pebble covers, or :data:`UNKNOWN`
+    parent: IntArray  # Union-find over the bodies, shape (B,)
+    seen: IntArray  # The stamp of the last search that reached each vertex, shape (B + N,)
+    came_by: IntArray  # The pebble by which it came; its vertex is half of that
+    stack: IntArray  # Vertices that a search has reached and not left yet
 
 
 class Blocks(NamedTuple):
-    """What :func:`join_blocks` knows of the block it grows.
+    """The state of :func:`join_blocks`."""
 
-    Parameters
-    ----------
-    member_of
-        The body whose block each vertex was found in last, or -1, shape (B + N,).
-    loose
-        The body that each vertex was found not to be rigid with last, or -1.
-    next_part, last_part
-        The bodies that were joined to each body, as a list: its next member, or -1, and its last. Shape (B,).
-    queue
-        Vertices of the block that are still to be looked at.
-    """
-
-    member_of: IntArray
-    loose: IntArray
+    member_of: IntArray  # The body whose block each vertex was found in last, or -1, shape (B + N,)
+    loose: IntArray  # The body that each vertex was found not to be rigid with last, or -1
+    # The bodies that were joined to each body, as a list: its next member, or -1, and its last. Shape (B,).
     next_part: IntArray
     last_part: IntArray
-    queue: IntArray
+    queue: IntArray  # Vertices of the block that are still to be looked at
 
 
 def new_game(n_bodies: int, n_items: int) -> Game:
@@ -88,14 +61,14 @@ def new_game(n_bodies: int, n_items: int) -> Game:
 
 
 def new_blocks(n_bodies: int, n_items: int) -> Blocks:
-    """No block found yet."""
+    """No block is grown yet."""
     member_of, loose, queue = np.full((3, n_bodies + n_items), -1, np.int64)
     return Blocks(member_of, loose, np.full(n_bodies, -1, np.int64), np.arange(n_bodies), queue)
 
 
 @kernel
 def free_pebble(game: Game, vertex: int) -> int:
-    """Find a free pebble of a vertex, or -1."""
+    """Return a free pebble of a vertex, or -1."""
     if game.points[2 * vertex] == FREE:
         return 2 * vertex
     return 2 * vertex + 1 if game.points[2 * vertex + 1] == FREE else -1
@@ -109,9 +82,9 @@ def pebbles(game: Game, vertex: int) -> int:
 
 @kernel
 def search(game: Game, source: int, pinned: int, also_pinned: int, stamp: int) -> int:
-    """Nearest vertex in depth-first order with a free pebble that is not pinned, or -1.
+    """First vertex in depth-first order with a free pebble that is not pinned, or -1.
 
-    What was seen under this stamp is not entered again; what the search saw has no other free pebble.
+    Vertices seen under this stamp are not entered again; those seen have no other free pebble.
     """
     points, parent, seen, stack = game.points, game.parent, game.seen, game.stack
     n_bodies = len(parent)
@@ -142,8 +115,8 @@ def search(game: Game, source: int, pinned: int, also_pinned: int, stamp: int) -
 
 @kernel
 def reverse(game: Game, source: int, found: int) -> None:
-    """Turn the way from ``source`` to a vertex with a free pebble round, which frees a pebble of the source."""
-    # Each review on the way is taken over by a pebble of its other end; `pebble` is the one that is free now.
+    """Reverse the path from ``source`` to a vertex with a free pebble, which frees a pebble of the source."""
+    # Each review on the path is taken over by a pebble of its other end; `pebble` is the one that is free now.
     pebble, vertex = free_pebble(game, found), found
     while vertex != source:
         freed = game.came_by[vertex]
@@ -172,7 +145,7 @@ def gather(game: Game, body: int, thing: int, stamp: int) -> tuple[int, int]:
             found = search(game, thing, body, thing, stamp)
         if found < 0:
             break
-        # One more pebble is here, and directions have changed: what was seen counts no longer.
+        # One more pebble is gathered, and directions have changed: vertices seen before count no longer.
         reverse(game, source, found)
         held += 1
         stamp += 1
@@ -181,7 +154,7 @@ def gather(game: Game, body: int, thing: int, stamp: int) -> tuple[int, int]:
 
 @kernel
 def contract(game: Game, body: int, thing: int, stamp: int, redundant: BoolArray) -> None:
-    """Make one body of everything the failed searches from a body and an item have seen; mark its reviews."""
+    """Contract everything the failed searches from a body and an item have seen to one body; mark its reviews."""
     points, covers, parent, seen, stack = game.points, game.covers, game.parent, game.seen, game.stack
     n_bodies = len(parent)
     # Walk over the same vertices once more; the stack serves as a queue, which keeps them all.
@@ -276,7 +249,7 @@ def play_on(
 
 @kernel
 def is_rigid_with(game: Game, blocks: Blocks, vertex: int, body: int, stamp: int) -> bool:
-    """Whether no free pebble but those of ``body`` can be had from a vertex; remembers ways that end otherwise."""
+    """Whether a vertex reaches no free pebble but those of ``body``; marks paths that end otherwise as loose."""
     loose = blocks.loose
     if loose[vertex] == body:
         return False
@@ -286,7 +259,7 @@ def is_rigid_with(game: Game, blocks: Blocks, vertex: int, body: int, stamp: int
     found = search(game, vertex, body, body, stamp)
     if found < 0:
         return True
-    # Whatever lies on the way reaches the same pebble.
+    # All vertices on the path reach the same pebble.
     while found != vertex:
         loose[found] = body
         found = game.came_by[found] // 2
@@ -296,7 +269,7 @@ def is_rigid_with(game: Game, blocks: Blocks, vertex: int, body: int, stamp: int
 
 @kernel
 def enter(blocks: Blocks, vertex: int, body: int, count: int) -> int:
-    """Put a vertex in the block of a body, to be looked at; returns the length of the queue."""
+    """Put a vertex in the block of a body and in the queue; returns the length of the queue."""
     blocks.member_of[vertex] = body
     blocks.queue[count] = vertex
     return count + 1
@@ -307,10 +280,10 @@ def grow_block(
     game: Game, blocks: Blocks, body: int, stamp: int, start: IntArray, item: IntArray, item_start: IntArray,
     body_by_item: IntArray,
 ) -> tuple[int, int]:  # fmt: skip
-    """Find the block of a body with both its pebbles held; returns how long its queue is, and the last stamp.
+    """Grow the block of a body with both its pebbles held; returns the length of its queue, and the last stamp.
 
-    Bodies rigid with it are found through the items they share with it, save the one with most reviewers: no body
-    of a block hangs on the others by one item alone.
+    Bodies rigid with it are reached through the items they share with it, except the one with most reviewers: each body
+    of a block shares more than one item with the others.
     """
     n_bodies = len(game.parent)
     count, walked, hub = enter(blocks, body, body, 0), 0, -1
@@ -318,7 +291,7 @@ def grow_block(
         vertex = blocks.queue[walked]
         walked += 1
         if vertex < n_bodies:
-            # A body brings the items of all bodies that it is made of.
+            # A body adds the items of all bodies that it consists of.
             part = vertex
             while part >= 0:
                 for r in range(start[part], start[part + 1]):
@@ -326,7 +299,7 @@ def grow_block(
                         count = enter(blocks, n_bodies + item[r], body, count)
                 part = blocks.next_part[part]
             continue
-        # An item brings the bodies that review it; the item with most of them waits, until a larger one comes.
+        # An item adds the bodies that review it; the item with most of them, the hub, waits for a larger one.
         i = vertex - n_bodies
         if hub < 0 or item_start[i + 1] - item_start[i] > item_start[hub + 1] - item_start[hub]:
             i, hub = hub, i

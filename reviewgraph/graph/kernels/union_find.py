@@ -1,4 +1,8 @@
-"""Union-find on an array of parents."""
+"""Union-find on an array of parents, and the two kernels of doubly connected components on top of it.
+
+:func:`merge_pairs` joins reviewers with two items in common, :func:`merge_covers` then components whose covers share
+two items; :func:`grow_cover` and :func:`union_chunk` work on chunks of tables larger than memory.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,7 @@ def union_pairs(parent: IntArray, left: IntArray, right: IntArray) -> None:
     """Join the ends of every pair, all at once, and point every vertex at its root, the smallest vertex of its set.
 
     Every root with a smaller neighbour is put under the smallest, and paths are halved until each vertex points at its
-    root. What is a root still has no smaller neighbour, so that at most half of those that have neighbours are: takes
+    root. Vertices that remain roots have no smaller neighbour, so at most half of those with neighbours do: takes
     O(log n) rounds over the pairs that are apart. ``parent`` must point at roots. Source: Shiloach and Vishkin (1982).
 
     >>> parent = np.arange(5)
@@ -51,7 +55,7 @@ def union_pairs(parent: IntArray, left: IntArray, right: IntArray) -> None:
         np.minimum.at(parent, np.maximum(one, other), np.minimum(one, other))
         while not np.array_equal(above := parent[parent], parent):
             parent[:] = above
-        # From here on pairs of roots stand for the pairs; those that are joined are done with.
+        # Continue with the pairs of roots that are not joined yet.
         one, other = parent[one], parent[other]
         apart = np.flatnonzero(one != other)
         one, other = one[apart], other[apart]
@@ -74,8 +78,8 @@ def point_at_roots(parent: CodeArray) -> None:
 
 @kernel(element=0.5e-6)
 def grow_cover(joined: BoolArray, covered: BoolArray, first: int, start: IntArray, item: CodeArray) -> int:
-    """Join every reviewer of a chunk who shares two items with the cover, which grows by hers; return how many."""
-    found = 0
+    """Join every reviewer of a chunk who shares two items with the cover, and add their items; returns the number."""
+    count = 0
     for j in range(len(start) - 1):
         if joined[first + j]:
             continue
@@ -85,62 +89,39 @@ def grow_cover(joined: BoolArray, covered: BoolArray, first: int, start: IntArra
                 shared += 1
         if shared >= 2:
             joined[first + j] = True
-            found += 1
+            count += 1
             for r in range(start[j], start[j + 1]):
                 covered[item[r]] = True
-    return found
+    return count
 
 
-# Kernels that find all pairs of reviewers with two items in common: the 4-cycles of the bipartite graph.
+# Pairs of reviewers with two items in common: the 4-cycles of the bipartite graph.
 #
-# Every 4-cycle is found from its vertex of highest degree, by the order of Chiba and Nishizeki (1985). That costs
-# the sum over the reviews of the smaller degree at their ends, so that a hub item costs no more than its
-# reviewers' other items, and a reviewer of everything no more than those items' other reviewers.
+# Every 4-cycle is visited from its vertex of highest degree, in the order of Chiba and Nishizeki (1985). That costs the
+# sum over the reviews of the smaller degree at their ends, so that a hub item costs no more than its reviewers' other
+# items, and a reviewer of everything no more than those items' other reviewers.
 #
-# With scores, two items count if both reviewers have them on different levels; ``level[r]`` is the first review
-# of the same reviewer with the score of review r. An empty ``level`` says that all levels differ.
+# With scores, two items count if both reviewers have them on different levels; ``level[r]`` is the first review of the
+# same reviewer with the score of review r. An empty ``level`` means that all levels differ.
 
 
 class Ranked(NamedTuple):
-    """The bipartite graph with its vertices renamed by their rank in the order of (degree, index).
+    """The bipartite graph with its vertices renamed by their rank in the order of (degree, index)."""
 
-    Parameters
-    ----------
-    vertex
-        The reviewer (0..M-1) or item (M..M+N-1) of each rank, shape (M + N,).
-    first
-        The neighbours of rank p are ``neighbour[first[p]:first[p + 1]]``, shape (M + N + 1,).
-    neighbour
-        Ranks, ascending for each vertex, shape (2 E,).
-    level
-        The levels of the reviews between them, or empty.
-    """
-
-    vertex: IntArray
-    first: IntArray
-    neighbour: IntArray
-    level: IntArray
+    vertex: IntArray  # The reviewer (0..M-1) or item (M..M+N-1) of each rank, shape (M + N,)
+    first: IntArray  # The neighbours of rank p are ``neighbour[first[p]:first[p + 1]]``, shape (M + N + 1,)
+    neighbour: IntArray  # Ranks, ascending for each vertex, shape (2 E,)
+    level: IntArray  # The levels of the reviews between them, or empty
 
 
 class Reached(NamedTuple):
-    """What a top vertex has reached in two steps, by the rank of the end; all but the first two empty without scores.
+    """Ends that a top vertex has reached in two steps, by rank; all but the first two are empty without scores."""
 
-    Parameters
-    ----------
-    last_top
-        The top that reached the end last, or -1.
-    first_middle
-        The middle of its first way there.
-    top_level, end_level
-        The levels of that middle on the side of the top and of the end.
-    only_top, only_end
-        The last middle that only the top, or only the end, puts on another level than the first; -1 for none.
-    """
-
-    last_top: IntArray
-    first_middle: IntArray
-    top_level: IntArray
+    last_top: IntArray  # The top that reached the end last, or -1
+    first_middle: IntArray  # The middle of its first way there
+    top_level: IntArray  # The levels of that middle on the side of the top and of the end
     end_level: IntArray
+    # The last middle that only the top, or only the end, puts on another level than the first; -1 for none
     only_top: IntArray
     only_end: IntArray
 
@@ -174,7 +155,7 @@ def rank_neighbours(reviewer: IntArray, item: IntArray, n_reviewers: int, n_item
 
 
 def ranks_within(graph: Ranked, ways: int) -> int:
-    """Return the rank from which on vertices, as tops of cycles, have about so many ways of two steps in all."""
+    """Return the rank from which on vertices, as tops of cycles, have about ``ways`` paths of two steps in all."""
     degree = np.diff(graph.first)
     steps = np.concatenate([[0], np.cumsum(degree[graph.neighbour])])
     of_top = steps[graph.first[1:]] - steps[graph.first[:-1]]
@@ -183,13 +164,13 @@ def ranks_within(graph: Ranked, ways: int) -> int:
 
 
 def nothing_reached(size: int, *, scored: bool) -> Reached:
-    """No way found yet, for ``size`` vertices."""
+    """No path is searched yet, for ``size`` vertices."""
     last_top, first_middle = np.full((2, size), -1, np.int64)
     return Reached(last_top, first_middle, *np.full((4, size if scored else 0), -1, np.int64))
 
 
 def no_merges(n_reviewers: int) -> Merges:
-    """Room for the merges of so many reviewers."""
+    """Allocate the merges of this number of reviewers."""
     return Merges(*np.zeros((4, max(n_reviewers - 1, 0)), np.int64))
 
 
@@ -271,82 +252,48 @@ def merge_pairs(
     return count
 
 
-# Kernels that grow components by their covers, after all pairs of reviewers with two common items were joined.
+# Components grown by their covers, after all pairs of reviewers with two common items are joined.
 #
-# A component is compared, item by item, with the other components that hold the item; whoever shares two items of
-# different classes with it is joined, and the smaller cover moves into the larger one, where its new items wait to
-# be compared in turn. The dearest item of a component, its hub, need not be compared: whoever shares two items
-# with the component shares one that is not the hub. When an item dearer than all others together arrives, it
-# becomes the hub and the others are compared again.
+# A component is compared, item by item, with the other components that hold the item; those that share two items of
+# different classes with it are joined, and the smaller cover moves into the larger one, where its new items wait to be
+# compared in turn. The most expensive item of a component, its hub, need not be compared: every component that shares
+# two items shares one that is not the hub. When an item more expensive than all others together arrives, it becomes the
+# hub and the others are compared again.
 
-#: What an empty slot of the table holds; others hold component * N + item.
+#: The value of an empty slot of the table; others hold component * N + item.
 EMPTY = -1
-#: Place of the number of filled slots among the counters.
+#: Index of the number of filled slots among the counters.
 FILLED = 0
 
 
 class Covers(NamedTuple):
     """The state of the closure; a component goes by the name of its root, a reviewer.
 
-    Covers are lists of reviews, one review an item.
-
-    Parameters
-    ----------
-    start, item
-        Reviewer j reviews ``item[start[j]:start[j + 1]]``, ascending.
-    class_of
-        Tie class of each item.
-    parent
-        Union-find over the reviewers.
-    degree
-        Reviews of each item.
-    place, holders, holder
-        The components that hold item i are ``holder[place[i]:place[i] + holders[i]]``, possibly under the names of
-        absorbed reviewers.
-    members
-        Reviewers of each component.
-    cover
-        Length of its list.
-    weight
-        Sum of the degrees of the items in its list.
-    head, tail
-        First and last review of its list; -1 and anything where it is empty.
-    following
-        The next review in a list, or -1.
-    scanned
-        The last review of the list that was compared, or -1.
-    hub
-        The item of the component that is not compared, or -1.
-    table
-        Hash table of (component, item) for components of two or more reviewers, a power of two slots.
-    counters
-        Filled slots of the table, at :data:`FILLED`.
-    queue
-        Components of two or more reviewers to be compared.
-    seen
-        The last comparison that met each component.
+    Covers are lists of reviews, one per item.
     """
 
-    start: IntArray
+    start: IntArray  # Reviewer j reviews ``item[start[j]:start[j + 1]]``, ascending
     item: IntArray
-    class_of: IntArray
-    parent: IntArray
-    degree: IntArray
+    class_of: IntArray  # Tie class of each item
+    parent: IntArray  # Union-find over the reviewers
+    degree: IntArray  # Reviews of each item
+    # The components that hold item i are ``holder[place[i]:place[i] + holders[i]]``, possibly under the names of
+    # absorbed reviewers
     place: IntArray
     holders: IntArray
     holder: IntArray
-    members: IntArray
-    cover: IntArray
-    weight: IntArray
-    head: IntArray
+    members: IntArray  # Reviewers of each component
+    cover: IntArray  # Length of its list
+    weight: IntArray  # Sum of the degrees of the items in its list
+    head: IntArray  # First and last review of its list; -1 and anything where it is empty
     tail: IntArray
-    following: IntArray
-    scanned: IntArray
-    hub: IntArray
-    table: IntArray
-    counters: IntArray
-    queue: IntArray
-    seen: IntArray
+    following: IntArray  # The next review in a list, or -1
+    scanned: IntArray  # The last review of the list that was compared, or -1
+    hub: IntArray  # The item of the component that is not compared, or -1
+    table: IntArray  # Hash table of (component, item) for components of two or more reviewers, a power of two slots
+    counters: IntArray  # Filled slots of the table, at :data:`FILLED`
+    queue: IntArray  # Components of two or more reviewers to be compared
+    seen: IntArray  # The last comparison that met each component
 
 
 def single_covers(
@@ -448,7 +395,7 @@ def absorb(state: Covers, large: int, small: int) -> None:
     The shorter list is walked (small-to-large): its items move, or drop out for good because both lists had them.
     """
     make_room(state, state.cover[small] + state.cover[large])
-    # A reviewer alone has no entries in the table: her items are sorted and found by bisection.
+    # A single reviewer has no entries in the table: :func:`holds` searches their sorted items.
     if state.members[large] == 1:
         put_cover(state, large)
     # Items that both cover drop out of the lists; of two reviews of an item the large component's stays.
@@ -469,7 +416,7 @@ def absorb(state: Covers, large: int, small: int) -> None:
 
 @kernel
 def gather(state: Covers) -> int:
-    """Bring the covers of joined reviewers together; queues the components of two or more, returns how many."""
+    """Join the covers of joined reviewers; queues the components of two or more, and returns their number."""
     waiting = 0
     for j in range(len(state.parent)):
         root = find(state.parent, j)
@@ -508,34 +455,30 @@ def next_item(state: Covers, component: int) -> int:
             return -1
         state.scanned[component] = node
         thing = state.item[node]
-        # Whoever shares two items with the component shares one that is not the hub.
+        # Every component that shares two items shares one that is not the hub.
         if thing == state.hub[component]:
             continue
         if 2 * state.degree[thing] <= state.weight[component]:
             return thing
-        # Dearer than all others together: it becomes the hub, and the hub before it has to be compared after all.
+        # More expensive than all others together: it becomes the hub, and the previous hub must be compared.
         state.hub[component] = thing
         state.scanned[component] = -1
 
 
 @kernel
-def distinct_holders(state: Covers, thing: int, stamp: int) -> int:
-    """Shorten the list of components that hold an item to distinct ones; returns its end."""
-    write = state.place[thing]
-    for e in range(write, write + state.holders[thing]):
+def join_holders(state: Covers, component: int, thing: int, stamp: int, merges: Merges, count: int) -> int:
+    """Join a component with all that hold an item and share a second one with it; returns the merges so far."""
+    # Shorten the list of components that hold the item to distinct ones.
+    place = state.place[thing]
+    end = place
+    for e in range(place, place + state.holders[thing]):
         other = find(state.parent, state.holder[e])
         if state.seen[other] != stamp:
             state.seen[other] = stamp
-            state.holder[write] = other
-            write += 1
-    state.holders[thing] = write - state.place[thing]
-    return write
-
-
-@kernel
-def join_holders(state: Covers, component: int, thing: int, stamp: int, merges: Merges, count: int) -> int:
-    """Join a component with all that hold an item and share a second one with it; returns the merges so far."""
-    for e in range(state.place[thing], distinct_holders(state, thing, stamp)):
+            state.holder[end] = other
+            end += 1
+    state.holders[thing] = end - place
+    for e in range(place, end):
         # Either may have been absorbed since the list was made.
         mine, other = find(state.parent, component), find(state.parent, state.holder[e])
         if mine == other:
@@ -561,7 +504,7 @@ def merge_covers(state: Covers, merges: Merges, count: int) -> int:
     """
     parent, queue, stamp = state.parent, state.queue, 0
     waiting = gather(state)
-    # Reviewers alone were compared with each other by merge_pairs; of two components that could still be joined,
+    # Single reviewers were compared with each other by merge_pairs; of two components that could still be joined,
     # one waits in the queue with an item of both that it has not compared.
     while waiting > 0:
         waiting -= 1

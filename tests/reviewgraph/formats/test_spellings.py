@@ -27,7 +27,7 @@ from reviewgraph._base.labels import identity
 from reviewgraph.cli import main
 from reviewgraph.formats import side
 from reviewgraph.formats.spellings import Spellings
-from reviewgraph.graph.violations import violations_of
+from reviewgraph.graph.check import violations_of
 from reviewgraph.io.reading import read_reviews
 from reviewgraph.streams.table import stream_reviews
 from tests.respellings import WAYS, judged, notes_on_real_tables

@@ -106,7 +106,7 @@ def test_both_forms_and_a_table_of_slots_that_grows_agree(monkeypatch: pytest.Mo
     with POLICY.at_once():
         compiled = fragile(reviews)
     units = fragility.Units(reviews.reviewer_start, np.arange(reviews.n_reviews))
-    small = fragility._found(reviews, units, 64, Clock(None))
+    small = fragility._critical_within(reviews, units, 64, Clock(None))
     assert small is None
     assert compiled.reviewers.tolist() == as_written.reviewers.tolist()
     assert compiled.reviews.tolist() == as_written.reviews.tolist()

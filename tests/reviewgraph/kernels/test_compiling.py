@@ -12,7 +12,8 @@ import pytest
 from numba import types
 
 from reviewgraph.graph.kernels import compiling
-from reviewgraph.graph.kernels.compiling import Dispatcher, Kernel, Policy, kernel
+from reviewgraph.graph.kernels.compiling import Kernel, Policy, kernel
+from reviewgraph.graph.kernels.dispatching import Dispatcher
 
 ROOT = Path(__file__).parents[3]
 

@@ -6,12 +6,13 @@ import signal
 import numpy as np
 import pytest
 
-from reviewgraph.graph.kernels.compiling import heeded, kernel, whole
+from reviewgraph.graph.kernels.compiling import kernel, uninterrupted
+from reviewgraph.graph.kernels.dispatching import heeded
 
 
 def test_an_interrupt_waits_until_what_is_loaded_is_there() -> None:
     steps = []
-    with pytest.raises(KeyboardInterrupt), whole():  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), uninterrupted():  # noqa: PT012
         signal.raise_signal(signal.SIGINT)
         steps.append("loaded")
     assert steps == ["loaded"]
