@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsc._inference.beliefs import accounts_of
-from lsc._inference.inferring import middle_half
+from lsc._inference.inferring import interquartile_range
 from lsc.posteriors import PosteriorEstimate
 from lsc.words.calibration_page import best_by_group, paper_name
 from lsc.words.pages import MIDDLE, give_or_take, remarks, rounded, source_words
@@ -230,7 +230,7 @@ def reviewer_pictures(result: PosteriorEstimate) -> list[Part]:
 
 def stands_out(quantity: Quantity) -> BoolArray:
     """Return who lies outside the middle half of all reviewers with all of her interval."""
-    low, high = middle_half(quantity)
+    low, high = interquartile_range(quantity)
     found: BoolArray = (quantity.low > high) | (quantity.high < low)
     return found
 
@@ -483,7 +483,7 @@ def _words(result: PosteriorEstimate) -> list[str | None]:
         (found.stretch, "scores far apart", "scores close together"),
         (found.severity, "harsh", "lenient"),
     ):
-        low, high = middle_half(quantity)
+        low, high = interquartile_range(quantity)
         for outside, word in ((quantity.low > high, above), (quantity.high < low, below)):
             for reviewer in np.flatnonzero(outside).tolist():
                 words[reviewer] = word
