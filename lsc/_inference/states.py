@@ -410,7 +410,7 @@ def require_no_outlier(worst: float, place: int, median: float, usual: float, si
 
 
 def check_one_unit(reviewer: IntArray, score: FloatArray, n_reviewers: int) -> None:
-    """Raise if the ranges of reviewers differ so much that their units must differ."""
+    """Raise if the ranges of reviewers imply different units."""
     low, high = extremes(reviewer, score, n_reviewers)
     require_one_unit((high - low)[high > low])
 

@@ -56,11 +56,7 @@ class HeldOut(NamedTuple):
 
 
 def held_out_gain(
-    posterior: Posterior,
-    score: FloatArray,
-    *,
-    weight: FloatArray | None = None,
-    seed: int | np.random.Generator = 0,
+    posterior: Posterior, score: FloatArray, *, weight: FloatArray | None = None, seed: int | np.random.Generator = 0
 ) -> Gain:
     """Hold out reviewers in folds and compare how qualities and averages from the others predict their scores.
 

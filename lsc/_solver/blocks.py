@@ -254,13 +254,7 @@ def assemble(
 
 @kernel
 def multiply_heavy(
-    table: Table,
-    face: Face,
-    line_weight: float,
-    pattern: Pattern,
-    v: FloatArray,
-    out: FloatArray,
-    work: FloatArray,
+    table: Table, face: Face, line_weight: float, pattern: Pattern, v: FloatArray, out: FloatArray, work: FloatArray
 ) -> None:
     """Add the product of ``v`` with the matrices of reviewers with many reviews to ``out``.
 

@@ -528,12 +528,7 @@ def reviews_to_keep(
 
 @kernel(element=ELEMENT)
 def _mark_singles(
-    start: IntArray,
-    item: IntArray | ItemArray,
-    score: FloatArray,
-    degree: IntArray,
-    keep: BoolArray,
-    first: IntArray,
+    start: IntArray, item: IntArray | ItemArray, score: FloatArray, degree: IntArray, keep: BoolArray, first: IntArray
 ) -> None:
     """Write false for the reviews to remove, and where those of each reviewer begin without them."""
     for j in range(len(start) - 1):
