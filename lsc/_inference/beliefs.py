@@ -95,8 +95,7 @@ class Beliefs:
     """Posterior of items and reviewers.
 
     Internally qualities have mean 0 and mean square about 1; ``location + scale * mean`` is the score a typical
-    reviewer gives. ``slope``, ``offset``, ``noise_variance`` and ``slope_variance`` (M,) are on the internal scale:
-    posterior means of a, b and s^2, and the variance of a.
+    reviewer gives.
 
     Attributes
     ----------
@@ -113,6 +112,8 @@ class Beliefs:
         Prior precision of each item: ``1 - kappa``.
     kappa
         Assortment: 0 for random assignment, towards 1 where similar papers share reviewers.
+    slope, offset, noise_variance, slope_variance
+        Shape (M,), internal scale: posterior means of a, b and s^2, and variance of a.
     reviewers
         Posterior of the reviewers in points of the scores.
     hyperparameters, theta
