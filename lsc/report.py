@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsc._inference.beliefs import accounts_of
-from lsc._inference.inferring import middle_half
+from lsc._inference.inferring import interquartile_range
 from lsc.posteriors import PosteriorEstimate
 from lsc.words.calibration_page import best_by_group, paper_name
 from lsc.words.pages import MIDDLE, plus_minus, remarks, rounded, source_words
@@ -235,7 +235,7 @@ def reviewer_pictures(result: PosteriorEstimate) -> list[Part]:
 
 def stands_out(quantity: Quantity) -> BoolArray:
     """Whether the interval of each reviewer is outside the interquartile range of all reviewers."""
-    low, high = middle_half(quantity)
+    low, high = interquartile_range(quantity)
     outside: BoolArray = (quantity.low > high) | (quantity.high < low)
     return outside
 
@@ -489,7 +489,7 @@ def _words(result: PosteriorEstimate) -> list[str | None]:
         (result.reviewers.stretch, "scores far apart", "scores close together"),
         (result.reviewers.severity, "harsh", "lenient"),
     ):
-        low, high = middle_half(quantity)
+        low, high = interquartile_range(quantity)
         for outside, word in ((quantity.low > high, above), (quantity.high < low, below)):
             for reviewer in np.flatnonzero(outside).tolist():
                 words[reviewer] = word

@@ -1,4 +1,4 @@
-"""What is believed once the scores are known: qualities, reviewers and hyperparameters, as plain arrays."""
+"""The results of the inference as plain arrays, joint draws and differences of qualities, and their decomposition."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 
-#: Probability that the intervals of reviewers hold.
+#: Probability of the credible intervals of reviewers.
 LEVEL = 0.9
 
 
 class InferenceStatus(results.Status):
-    """How the inference ended; ``.text`` says it in words."""
+    """Outcome of the inference; ``.text`` describes it."""
 
-    CONVERGED = "converged", "messages and hyperparameters have settled"
+    CONVERGED = "converged", "messages and hyperparameters have converged"
     NO_SIGNAL = (
         "no_signal",
-        "the scores show no differences between reviewers: qualities are averages, drawn to the middle",
+        "the scores show no differences between reviewers: qualities are averages shrunk towards the mean",
     )
-    NO_SCORES = "no_scores", "there are no scores: nothing is known of any paper"
+    NO_SCORES = "no_scores", "there are no scores: no quality can be estimated"
     SWEEPS_EXHAUSTED = (
         "sweeps_exhausted",
-        "the last sweep still moved qualities; some may be off by more than their errors",
+        "qualities still changed in the last sweep; some may be off by more than their standard errors",
     )
 
 
 class Quantity(NamedTuple):
-    """A property of each reviewer, shapes (M,): posterior mean and the ends of the central 90 % interval."""
+    """A property of each reviewer, shapes (M,): posterior mean and ends of the central 90 % interval."""
 
     mean: FloatArray
     low: FloatArray
@@ -49,18 +49,18 @@ class Quantity(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Reviewers:
-    """What is believed of each reviewer; NaN for a reviewer without scores.
+    """Posterior of the reviewers; NaN without scores.
 
-    Parameters
+    Attributes
     ----------
     severity
-        How much *lower* she scores a middling paper than a typical reviewer, in points of the scores.
+        How much lower than a typical reviewer they score an average paper, in points of the scores.
     stretch
-        Her slope over that of a typical reviewer: 2 spreads papers twice as far apart.
+        Their slope relative to a typical reviewer: 2 spreads papers twice as far apart.
     noise
-        Standard deviation of her scores about what quality explains, in points of the scores, rounding included.
+        Standard deviation of the residual noise of one score, in points of the scores, rounding included.
     orders
-        Shape (M,): probability that her scores say only in which order she puts papers.
+        Shape (M,): probability that the reviewer is ordinal, their scores carrying only a ranking.
     """
 
     severity: Quantity
@@ -70,26 +70,18 @@ class Reviewers:
 
 
 class Hyperparameter(NamedTuple):
-    """A number that all reviewers share: its estimate and, where the curvature gives one, its standard error."""
+    """Estimate of a hyperparameter and its standard error, where the curvature gives one."""
 
     value: float
     standard_error: float = np.nan
 
 
 class Fitted(NamedTuple):
-    """Where the inference ended, so that whoever did not run it can see that nothing moves.
+    """Final state of the inference, from which a fixed point can be verified.
 
-    Without signal it is the state of the model that did not explain the scores better than averages.
-
-    Parameters
-    ----------
-    messages
-        Shape (4, E): precision and shift of each review, and those of likeness.
-    nodes
-        Shape (8, M): mean and standard deviation of each reviewer's log slope and of the log of their own noise, and
-        the same given fresh papers.
-    theta, extent
-        Hyperparameters, shape (P,), and what of the model was tried last.
+    ``messages`` (4, E): site precision and shift of each review, and those of the assortment prior. ``nodes`` (8, M):
+    mean and standard deviation of log slope and of log own noise of each reviewer, and the same given fresh papers.
+    ``theta`` (P,) and ``extent``: hyperparameters and extensions. Without signal, the state of the rejected full model.
     """
 
     messages: FloatArray
@@ -100,44 +92,38 @@ class Fitted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """What is believed of items, of reviewers, and of all of them.
+    """Posterior of items and reviewers.
 
-    Internally qualities have mean 0 and mean square about 1; ``location + scale * mean`` is the score that a typical
+    Internally qualities have mean 0 and mean square about 1; ``location + scale * mean`` is the score a typical
     reviewer gives.
 
-    Parameters
+    Attributes
     ----------
     mean, variance
-        Shape (N,), internal scale; NaN for an item of which no score or reference tells anything. The variance is that
-        of messages, one paper at a time.
+        Shape (N,), internal scale, marginal; NaN for an item without scores and references.
     loops
-        Shape (N,): factor, at least 1, by which doubt that papers share raises the variance
-        (:mod:`lsc._inference.beliefs`).
+        Shape (N,): factor, at least 1, that corrects the variance for loops in the graph of reviews.
     bend
-        Shape (N,), internal scale: added variance of a paper's place on the scale from a bend that all reviewers might
-        share, which no score can show. It moves all papers together and leaves their order alone: it belongs into the
-        interval of one paper, not into differences and probabilities of being among the best.
+        Shape (N,), internal scale: variance from a bend of the scale common to all reviewers, which no score can
+        reveal. It widens the interval of a single paper, but does not affect differences and ranks.
     location, scale
         From the internal scale to that of a typical reviewer.
     prior
-        Precision of the prior of each item: ``1 - kappa``.
+        Prior precision of each item: ``1 - kappa``.
     kappa
-        Assortment: 0 where papers fall to reviewers at random, towards 1 where like papers share reviewers.
+        Assortment: 0 for random assignment, towards 1 where similar papers share reviewers.
     slope, offset, noise_variance, slope_variance
-        Shape (M,), internal scale: posterior means of each reviewer's a, b and s^2, and variance of a; as
-        :mod:`lsc._inference.beliefs` needs them.
+        Shape (M,), internal scale: posterior means of a, b and s^2, and variance of a.
     reviewers
-        The same for people, with intervals.
-    hyperparameters
-        By name: see :mod:`lsc._inference.model`.
-    theta
-        The same as the vector that :mod:`lsc._inference.model` describes; empty without signal.
+        Posterior of the reviewers in points of the scores.
+    hyperparameters, theta
+        By name, and as the vector of :mod:`lsc._inference.model`; the latter is empty without signal.
     extent
-        What of the model was kept: own noise, reviewers who only order, assortment.
+        Extensions of the model in use: own noise, ordinal reviewers, assortment.
     evidence, null_evidence
-        Log probability of the (standardised) scores under the model and under the model without reviewer effects.
+        Log evidence of the standardised scores under the model and under that without reviewer effects.
     status, sweeps
-        How the inference ended, and passes over the reviews.
+        Outcome, and number of passes over the reviews.
     """
 
     mean: FloatArray
@@ -168,45 +154,44 @@ class Beliefs:
 
     @property
     def standard_error(self) -> FloatArray:
-        """Shape (N,): of a single paper's place on the scale of a typical reviewer, a common bend included."""
+        """Shape (N,): of one paper's quality on the scale of a typical reviewer, a common bend included."""
         return self.scale * np.sqrt(self.variance * self.loops + self.bend)
 
     @property
     def order_error(self) -> FloatArray:
-        """Shape (N,): standard error without a common bend, for what depends on the order of papers only."""
+        """Shape (N,): standard error without a common bend, for whatever depends on ranks only."""
         return self.scale * np.sqrt(self.variance * self.loops)
 
     @property
     def signal(self) -> bool:
-        """Whether the scores show that reviewers differ."""
+        """Whether the scores show differences between reviewers."""
         return self.status not in (InferenceStatus.NO_SIGNAL, InferenceStatus.NO_SCORES)
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior(Beliefs):
-    """Beliefs with the parts they are made of, from :func:`lsc._inference.inferring.infer`.
+    """Beliefs with their site parameters, from :func:`lsc._inference.inferring.infer`.
 
-    Every sum of parts is exact::
+    Sums over the reviews r and references q of item i are exact::
 
         variance_i = 1 / (prior_i + sum_r precision_r + sum_r likeness_precision_r + sum_q reference_precision_q)
         mean_i = variance_i * (sum_r shift_r + sum_r likeness_shift_r + sum_q reference_shift_q)
 
-    r over the reviews of item i, q over its references. So a review moves its item by ``variance_i * shift_r``, has
-    the weight ``variance_i * precision_r`` and by itself says ``shift_r / precision_r``.
+    So a review contributes ``variance_i * shift_r`` with weight ``variance_i * precision_r``; its own estimate is
+    ``shift_r / precision_r``.
 
-    Parameters
+    Attributes
     ----------
     reviewer, item
         Shape (E,): codes of the reviews, in the order of the input.
     precision, shift
-        Shape (E,): natural parameters of what each review says of its item.
+        Shape (E,): site parameters of each review.
     likeness_precision, likeness_shift
-        Shape (E,): what an item learns from the other items of each of its reviewers because like papers go to like
-        reviewers; 0 throughout where ``kappa`` is 0.
+        Shape (E,): those of the assortment prior; 0 where ``kappa`` is 0.
     reference_item, reference_value, reference_precision, reference_shift
-        Shape (R,): the same for references, and their values as given.
+        Shape (R,): the same for references, and their values as passed.
     fitted
-        Where the inference ended, before any reference was heard.
+        Final state, before references.
     """
 
     reviewer: IntArray
@@ -222,56 +207,36 @@ class Posterior(Beliefs):
     fitted: Fitted
 
 
-# Joint draws of qualities and differences of two: papers that share a reviewer move together.
+# Joint distribution: correlations of papers that share reviewers.
 #
-# Expectation propagation gives each paper's mean and variance. How papers move together is taken from the linear model
-# around it, whose precision is ``Q = D - W W'``, D diagonal and W sparse. Its correlations, with the standard errors of
-# the posterior, make the joint distribution.
+# Expectation propagation gives marginal means and variances. Correlations come from the model linearised around them:
+# reviewer j's scores y = b + a x + e give their papers the precision a^2 V^-1, V = s^2 I + U diag(omega^2, sigma_a^2)
+# U', U with columns 1 and x + g1. Summed over reviewers, with the prior: Q = D - W W', D diagonal, W sparse.
 #
-# With reviewer j's scores ``y = b + a x + e`` linearised in their slope, their papers have the precision ``a^2 V^-1``,
-# ``V = s^2 I + U diag(omega^2, sigma_a^2) U'``, U the columns 1 and ``x + g1``. Summed over reviewers and with the
-# prior
-# that is Q, the precision of all papers.
-#
-# Loops in the graph of reviews add to the variances of expectation propagation. Messages tell of one paper at a time.
-# Where a doubt is common to many papers (how one community stands to the next, which a single reviewer tells), each
-# takes the others' agreement for news of its own, and variances come out too small. In the linear model both are known:
-# the variances that messages settle at, and the exact ones. Their ratio is due to loops alone, since the model is
-# Gaussian (messages then find exact means, but variances that are off: Weiss and Freeman 2001), and by it the variances
-# of the posterior are raised.
+# Loops in the graph of reviews make marginal variances too small: where uncertainty is shared by many papers (the level
+# of one community relative to the next), each takes the agreement of the others for independent evidence. In the
+# linearised model both the fixed point of the messages and the exact variances are available; in a Gaussian model they
+# differ by loops alone (means are exact, Weiss and Freeman 2001), so their ratio inflates the posterior's variances.
 
-#: Up to so many items Q is factorised; above, systems are solved by conjugate gradients.
+#: Largest number of items for which Q is factorised; above, conjugate gradients.
 DENSE = 2500
-#: Relative accuracy of conjugate gradients for one difference and for draws, whose own noise is far above, and the
-#: most steps.
-ACCURACY, ROUGH, MOST_STEPS = 1e-6, 1e-3, 2000
-#: Columns solved at a time, which are also the probes for the variances of Q^-1.
+#: Relative tolerance of conjugate gradients for one difference, and for draws (sampling noise dominates); step limit.
+ACCURACY, ROUGH_ACCURACY, MAX_STEPS = 1e-6, 1e-3, 2000
+#: Columns solved together, also the number of probes for the diagonal of Q^-1.
 BATCH = 64
-#: Sweeps at most, and the part of its precision by which no paper's may still move.
-MOST_SWEEPS, STILL = 30, 1e-4
-#: Reviews up to which exact variances are sought: beyond, the probes that estimate them take longer than all else.
-UP_TO = 50_000
+#: Sweep limit, and tolerance on the relative change of precisions.
+MAX_SWEEPS, TOLERANCE = 30, 1e-4
+#: Largest number of reviews with loop factors: beyond, the probes dominate the running time.
+MAX_REVIEWS = 50_000
 
 
-class Parts(NamedTuple):
-    """The linear model, one row a review.
+class LinearModel(NamedTuple):
+    """The linearised model, one row per review.
 
-    Parameters
-    ----------
-    precision
-        a^2 / s^2 of reviewers who use the scale, by the probability that they do.
-    diagonal
-        Precision of what is only told of single papers: the message, by the probability that she only orders.
-    likeness
-        kappa / dbar.
-    load
-        Reviews of the reviewer.
-    design
-        U, shape (E, 2): columns 1 and x + g1, times their prior standard deviations omega and sigma_a.
-    half
-        Shape (E, 2): U C^(1/2), C = (s^2 I + U'U)^-1 with this U.
-    noise
-        s^2.
+    ``precision``: a^2 / s^2, times the probability that the reviewer is not ordinal; ``diagonal``: the site precision,
+    times the probability that they are. ``likeness``: kappa / dbar; ``load``: reviews of the reviewer; ``noise``: s^2.
+    ``design`` (E, 2): U, with columns 1 and x + g1 scaled by omega and sigma_a; ``half`` (E, 2): U C^(1/2), C = (s^2 I
+    + U'U)^-1.
     """
 
     precision: FloatArray
@@ -283,15 +248,15 @@ class Parts(NamedTuple):
     noise: FloatArray
 
 
-def heard_reviews(posterior: Posterior) -> tuple[IntArray, IntArray]:
-    """Return reviewers and items of the reviews that say something."""
-    heard = posterior.precision > 0
-    return posterior.reviewer[heard], posterior.item[heard]
+def used_reviews(posterior: Posterior) -> tuple[IntArray, IntArray]:
+    """Return reviewers and items of the reviews with a positive site precision."""
+    used = posterior.precision > 0
+    return posterior.reviewer[used], posterior.item[used]
 
 
-def parts_of(posterior: Posterior) -> Parts:
-    """Linearise the model around a posterior, in time linear in reviews."""
-    who, what = heard_reviews(posterior)
+def linearise(posterior: Posterior) -> LinearModel:
+    """Linearise the model around a posterior; O(E)."""
+    who, what = used_reviews(posterior)
     hyper, n_reviewers = posterior.hyperparameters, posterior.slope.size
     slope, noise = posterior.slope[who], posterior.noise_variance[who]
     uses = 1.0 - posterior.reviewers.orders[who]
@@ -306,14 +271,14 @@ def parts_of(posterior: Posterior) -> Parts:
     for first in range(2):
         for second in range(2):
             square[:, first, second] = np.bincount(who, design[:, first] * design[:, second], n_reviewers)
-    level = np.where(np.isfinite(posterior.noise_variance), posterior.noise_variance, 1.0)
-    value, vector = np.linalg.eigh(square + level[:, None, None] * np.eye(2))
+    noise_level = np.where(np.isfinite(posterior.noise_variance), posterior.noise_variance, 1.0)
+    value, vector = np.linalg.eigh(square + noise_level[:, None, None] * np.eye(2))
     root = vector / np.sqrt(value)[:, None, :]
     half = np.einsum("ep,epq->eq", design, root[who])
     pairs = np.bincount(what, 1.0 - 1.0 / load, posterior.mean.size)
-    seen = pairs[np.isfinite(posterior.mean)]
-    likeness = np.full(who.size, posterior.kappa / seen.mean() if posterior.kappa else 0.0)
-    return Parts(
+    degree = pairs[np.isfinite(posterior.mean)]
+    likeness = np.full(who.size, posterior.kappa / degree.mean() if posterior.kappa else 0.0)
+    return LinearModel(
         uses * slope**2 / noise,
         (1 - uses) * posterior.precision[posterior.precision > 0],
         likeness,
@@ -324,11 +289,11 @@ def parts_of(posterior: Posterior) -> Parts:
     )
 
 
-def perturbation(posterior: Posterior, item: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
-    """Draw from N(0, Q), shape (items, n), as a sum of independent parts with the precisions that make up Q."""
+def draw_perturbation(posterior: Posterior, item: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
+    """Draw from N(0, Q), shape (items, n), as a sum of independent terms, one per part of Q."""
     import scipy.sparse
 
-    parts, (who, what) = parts_of(posterior), heard_reviews(posterior)
+    parts, (who, what) = linearise(posterior), used_reviews(posterior)
     n_reviewers, n_reviews = posterior.slope.size, who.size
     place = np.full(posterior.mean.size, -1)
     place[item] = np.arange(item.size)
@@ -349,13 +314,13 @@ def perturbation(posterior: Posterior, item: IntArray, n: int, rng: np.random.Ge
         z = rng.standard_normal((n_reviews, n))
         z -= ((to_reviewer @ z) / np.maximum(to_reviewer.sum(axis=1), 1)[:, None])[who]
         inside += np.sqrt(parts.likeness)[:, None] * z
-    alone = np.bincount(posterior.reference_item, posterior.reference_precision, posterior.mean.size)[item]
-    prior = np.sqrt(posterior.prior + alone)[:, None] * rng.standard_normal((item.size, n))
+    references = np.bincount(posterior.reference_item, posterior.reference_precision, posterior.mean.size)[item]
+    prior = np.sqrt(posterior.prior + references)[:, None] * rng.standard_normal((item.size, n))
     return np.asarray(to_item @ inside + prior)
 
 
 class Difference(NamedTuple):
-    """Quality of one item less that of another, on the scale of a typical reviewer."""
+    """Difference of two qualities in points of a typical reviewer."""
 
     mean: float
     standard_error: float
@@ -363,16 +328,9 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """The joint distribution of the items with a score; build it once for many draws or differences.
+    """Joint distribution of the items with a score; build it once for many draws or differences.
 
-    Parameters
-    ----------
-    posterior
-        Means and variances.
-    item
-        Shape (n,): codes of the items that take part.
-    diagonal, factor
-        D, shape (n,), and W, shape (n, columns).
+    ``item`` (n,): their codes; ``diagonal`` (n,) and ``factor`` (n, columns): D and W of Q = D - W W'.
     """
 
     posterior: Posterior
@@ -389,24 +347,19 @@ class Joint:
     def variance(self) -> FloatArray:
         """Shape (n,): the diagonal of Q^-1, exact or from probes.
 
-        Of a draw from N(0, Q^-1) only the mean of a paper given all others is used: to its variance, which probes
-        estimate, ``1 / Q_ii`` is added exactly (Siden, Lindgren, Bolin and Villani 2018).
+        Each probe contributes the conditional mean of a paper given all others; ``1 / Q_ii`` is added exactly (Siden,
+        Lindgren, Bolin and Villani 2018).
         """
         if self.item.size <= DENSE:
             from scipy.linalg.lapack import dtrtri
 
             inverse, _ = dtrtri(self._cholesky, lower=1)
             return np.asarray((inverse**2).sum(axis=0))
-        rest = perturbation(self.posterior, self.item, BATCH, np.random.default_rng(0))
-        x = conjugate_gradients(self._product, rest, self.diagonal, ROUGH)
+        right = draw_perturbation(self.posterior, self.item, BATCH, np.random.default_rng(0))
+        x = conjugate_gradients(self._product, right, self.diagonal, ROUGH_ACCURACY)
         own = self.diagonal - np.asarray((self.factor**2).sum(axis=1)).ravel()
-        given_rest = x - self._product(x) / own[:, None]
-        return np.asarray(1 / own + (given_rest**2).mean(axis=1))
-
-    def _noise(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw from N(0, Q^-1), shape (n_items, n), by solving against a draw from N(0, Q)."""
-        right = perturbation(self.posterior, self.item, n, rng)
-        return conjugate_gradients(self._product, right, self.diagonal, ROUGH)
+        conditional_mean = x - self._product(x) / own[:, None]
+        return np.asarray(1 / own + (conditional_mean**2).mean(axis=1))
 
     @property
     def _sd(self) -> FloatArray:
@@ -416,8 +369,8 @@ class Joint:
         return np.asarray(self.diagonal[:, None] * x - self.factor @ (self.factor.T @ x))
 
     def draws(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw qualities jointly, shape (n, N); NaN for items that take no part."""
-        found, size = np.full((n, self.posterior.mean.size), np.nan), self.item.size
+        """Draw qualities jointly, shape (n, N); NaN for items without a score."""
+        quality, size = np.full((n, self.posterior.mean.size), np.nan), self.item.size
         mean, sd = self.posterior.mean[self.item], self._sd[self.item]
         for first in range(0, n, BATCH):
             count = min(BATCH, n - first)
@@ -425,27 +378,29 @@ class Joint:
                 from scipy.linalg import solve_triangular
 
                 normal = rng.standard_normal((size, count))
-                move = solve_triangular(self._cholesky, normal, lower=True, trans="T")
+                deviation = solve_triangular(self._cholesky, normal, lower=True, trans="T")
             else:
-                move = self._noise(count, rng)
-            inside = mean[:, None] + move * (sd / np.sqrt(self.variance))[:, None]
-            found[first : first + count, self.item] = inside.T
-        return self.posterior.location + self.posterior.scale * found
+                # Q^-1 times a draw from N(0, Q) is one from N(0, Q^-1).
+                right = draw_perturbation(self.posterior, self.item, count, rng)
+                deviation = conjugate_gradients(self._product, right, self.diagonal, ROUGH_ACCURACY)
+            standard = mean[:, None] + deviation * (sd / np.sqrt(self.variance))[:, None]
+            quality[first : first + count, self.item] = standard.T
+        return self.posterior.location + self.posterior.scale * quality
 
     def difference(self, first: int, second: int) -> Difference:
-        """Return the quality of the first item less that of the second, with its standard error."""
-        place = np.searchsorted(self.item, [first, second])
-        if first == second or np.any(self.item[np.minimum(place, self.item.size - 1)] != [first, second]):
+        """Return the first quality minus the second, with its standard error."""
+        position = np.searchsorted(self.item, [first, second])
+        if first == second or np.any(self.item[np.minimum(position, self.item.size - 1)] != [first, second]):
             message = f"first, second: expected two different items with scores, found {first} and {second}"
             raise InputError(message)
         unit = np.zeros((self.item.size, 2))
-        unit[place, [0, 1]] = 1.0
+        unit[position, [0, 1]] = 1.0
         if self.item.size <= DENSE:
             from scipy.linalg import cho_solve
 
-            covariance = cho_solve((self._cholesky, True), unit)[place]
+            covariance = cho_solve((self._cholesky, True), unit)[position]
         else:
-            covariance = conjugate_gradients(self._product, unit, self.diagonal)[place]
+            covariance = conjugate_gradients(self._product, unit, self.diagonal)[position]
         correlation = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
         mean, sd = self.posterior.mean[[first, second]], self._sd[[first, second]]
         variance = (sd**2).sum() - 2 * correlation * sd.prod()
@@ -454,15 +409,15 @@ class Joint:
 
 
 def joint(posterior: Posterior) -> Joint:
-    """Linearise the model around a posterior, in time linear in reviews."""
+    """Linearise the model around a posterior; O(E)."""
     import scipy.sparse
 
     item = np.flatnonzero(np.isfinite(posterior.mean))
     place = np.full(posterior.mean.size, -1)
     place[item] = np.arange(item.size)
-    parts = parts_of(posterior)
+    parts = linearise(posterior)
     n_reviewers = posterior.slope.size
-    who, what = heard_reviews(posterior)
+    who, what = used_reviews(posterior)
     row = place[what]
     own = np.asarray(np.bincount(row, parts.precision + parts.diagonal + parts.likeness, item.size), np.float64)
     # W: for each reviewer two columns a / s U C^(1/2), and one of the prior, sqrt(kappa / (dbar k)).
@@ -486,13 +441,8 @@ def joint(posterior: Posterior) -> Joint:
 def draws(posterior: Posterior, n: int, rng: np.random.Generator) -> FloatArray:
     """Draw qualities jointly, shape (n, N), on the scale of a typical reviewer; NaN where the mean is.
 
-    Notes
-    -----
-    Up to 2,500 items one Cholesky factorisation; above, conjugate gradients for 64 draws at a time, each step linear
-    in reviews.
+    Up to 2,500 items one Cholesky factorisation; above, conjugate gradients for 64 draws at a time, O(E) per step.
 
-    Examples
-    --------
     >>> from lsc._inference.inferring import infer
     >>> reviewer, item = np.divmod(np.arange(12), 4)
     >>> posterior = infer(reviewer, item, np.array([1.0, 2, 3, 4, 2, 3, 4, 4, 1, 1, 3, 5]), 3, 4)
@@ -503,17 +453,11 @@ def draws(posterior: Posterior, n: int, rng: np.random.Generator) -> FloatArray:
 
 
 def difference(posterior: Posterior, first: int, second: int) -> Difference:
-    """Return the difference of two items with its standard error; two items of one reviewer share her errors.
+    """Return the difference of two qualities with its standard error, correlations through shared reviewers included.
 
-    For several differences call :func:`joint` once and its ``difference``.
+    For several differences call :func:`joint` once and its ``difference``. Raises InputError if the items are the same,
+    or one of them has no score.
 
-    Raises
-    ------
-    InputError
-        If the items are the same, or one of them has no score.
-
-    Examples
-    --------
     >>> from lsc._inference.inferring import infer
     >>> reviewer, item = np.divmod(np.arange(12), 4)
     >>> posterior = infer(reviewer, item, np.array([1.0, 2, 3, 4, 2, 3, 4, 4, 1, 1, 3, 5]), 3, 4)
@@ -526,131 +470,105 @@ def difference(posterior: Posterior, first: int, second: int) -> Difference:
 def conjugate_gradients(
     product: Callable[[FloatArray], FloatArray], right: FloatArray, diagonal: FloatArray, accuracy: float = ACCURACY
 ) -> FloatArray:
-    """Solve Q x = right for several columns at once, with the diagonal as preconditioner.
+    """Solve Q x = right, shapes (n, columns), Q symmetric positive definite, with its diagonal as preconditioner.
 
-    Parameters
-    ----------
-    product
-        x -> Q x, Q symmetric and positive definite.
-    right
-        Shape (n, columns).
-    diagonal
-        Shape (n,): roughly that of Q.
-    accuracy
-        At which a column is done, relative to its start.
+    ``product`` maps x to Q x; a column has converged at ``accuracy`` relative to its start.
     """
     x, residual = np.zeros_like(right), right.copy()
     scaled = residual / diagonal[:, None]
     direction, inner = scaled.copy(), (residual * scaled).sum(axis=0)
-    goal = accuracy**2 * inner
-    for _ in range(MOST_STEPS):
-        if (inner <= goal).all():
+    target = accuracy**2 * inner
+    for _ in range(MAX_STEPS):
+        if (inner <= target).all():
             break
-        image = product(direction)
-        length = inner / np.maximum((direction * image).sum(axis=0), 1e-300)
-        x += length * direction
-        residual -= length * image
+        product_of_direction = product(direction)
+        step = inner / np.maximum((direction * product_of_direction).sum(axis=0), 1e-300)
+        x += step * direction
+        residual -= step * product_of_direction
         scaled = residual / diagonal[:, None]
-        before, inner = inner, (residual * scaled).sum(axis=0)
-        direction = scaled + inner / np.maximum(before, 1e-300) * direction
+        previous, inner = inner, (residual * scaled).sum(axis=0)
+        direction = scaled + inner / np.maximum(previous, 1e-300) * direction
     return x
 
 
 def loop_factors(posterior: Posterior) -> FloatArray:
-    """Return the factors, at least 1, by which loops raise the variances of the items, shape (N,).
+    """Return the factors, at least 1, by which loops inflate the variances of items, shape (N,).
 
-    All 1 where there are no reviewer effects, and in tables of more than 50,000 reviews.
-
-    Notes
-    -----
-    Up to 2,500 items the cube of their number; above, conjugate gradients for 64 probes, by which a factor is known to
-    a few hundredths.
+    All 1 without reviewer effects, and in tables of more than 50,000 reviews. O(N^3) up to 2,500 items; above,
+    conjugate gradients for 64 probes, accurate to a few hundredths.
     """
     factor = np.ones(posterior.mean.size)
-    if posterior.signal and posterior.item.size <= UP_TO:
-        told = joint(posterior)
-        factor[told.item] = np.maximum(told.variance / settled_variances(posterior)[told.item], 1.0)
+    if posterior.signal and posterior.item.size <= MAX_REVIEWS:
+        exact = joint(posterior)
+        factor[exact.item] = np.maximum(exact.variance / fixed_point_variances(posterior)[exact.item], 1.0)
     return factor
 
 
-@dataclass(frozen=True, eq=False)
-class _Factors:
-    """The linear model by reviews: who, of what, how much."""
+def fixed_point_variances(posterior: Posterior) -> FloatArray:
+    """Run expectation propagation in the linearised model to its fixed point; return the variances, shape (N,)."""
+    (who, what), parts, n_reviewers = used_reviews(posterior), linearise(posterior), posterior.slope.size
 
-    who: IntArray
-    what: IntArray
-    parts: Parts
-    n_reviewers: int
-
-    def told(self, variance: FloatArray) -> FloatArray:
-        """Precision of what each review says, shape (E,), given the variance of its cavity."""
-        parts = self.parts
+    def review_sites(variance: FloatArray) -> FloatArray:
+        """Site precisions of the reviews given the variances of their cavities, shapes (E,)."""
         part = 1 / (1 + parts.precision * variance)
         outer = parts.design[:, :, None] * parts.design[:, None, :] * (part / parts.noise)[:, None, None]
-        square = np.zeros((self.n_reviewers, 2, 2)) + np.eye(2)
-        np.add.at(square, self.who, outer)
-        inverse = np.linalg.inv(square)[self.who]
+        square = np.zeros((n_reviewers, 2, 2)) + np.eye(2)
+        np.add.at(square, who, outer)
+        inverse = np.linalg.inv(square)[who]
         shared = np.einsum("ep,epq,eq->e", parts.design, inverse, parts.design) / parts.noise
-        # [T^-1]_ii, T the covariance of what the reviewer's scores say of her papers, cavities included.
+        # [T^-1]_ii, T the covariance of a reviewer's scores, cavities included.
         precision = parts.precision * part * (1 - part * shared)
         return np.asarray(precision / (1 - variance * precision))
 
-    def alike(self, variance: FloatArray) -> FloatArray:
-        """Precision of what an item learns from the other items of its reviewer, shape (E,)."""
-        strength, load = self.parts.likeness, self.parts.load
-        total = 1 / variance + strength
-        sums = np.bincount(self.who, strength / load / total, self.n_reviewers)[self.who]
-        return np.asarray(1 / (1 / total + strength / load / total**2 / (1 - sums)) - 1 / variance)
+    def assortment_sites(variance: FloatArray) -> FloatArray:
+        """Those of the assortment prior."""
+        total = 1 / variance + parts.likeness
+        sums = np.bincount(who, parts.likeness / parts.load / total, n_reviewers)[who]
+        return np.asarray(1 / (1 / total + parts.likeness / parts.load / total**2 / (1 - sums)) - 1 / variance)
 
-
-def settled_variances(posterior: Posterior) -> FloatArray:
-    """Return the variances at which messages of the linear model settle, shape (N,), started from the posterior's."""
-    who, what = heard_reviews(posterior)
-    factors = _Factors(who, what, parts_of(posterior), posterior.slope.size)
-    size, heard = posterior.mean.size, posterior.precision > 0
-    base = posterior.prior + np.bincount(what, factors.parts.diagonal, size)
+    size, used = posterior.mean.size, posterior.precision > 0
+    base = posterior.prior + np.bincount(what, parts.diagonal, size)
     base += np.bincount(posterior.reference_item, posterior.reference_precision, size)
-    told, alike = posterior.precision[heard], posterior.likeness_precision[heard]
-    for _ in range(MOST_SWEEPS):
-        total = base + np.bincount(what, told + alike, size)
-        new = factors.told(1 / (total[what] - told))
+    site, assortment = posterior.precision[used], posterior.likeness_precision[used]
+    for _ in range(MAX_SWEEPS):
+        total = base + np.bincount(what, site + assortment, size)
+        new = review_sites(1 / (total[what] - site))
         if posterior.kappa:
-            alike = factors.alike(1 / (total[what] - alike))
-        still = (np.abs(new - told) <= STILL * total[what]).all()
-        told = new
-        if still:
+            assortment = assortment_sites(1 / (total[what] - assortment))
+        converged = (np.abs(new - site) <= TOLERANCE * total[what]).all()
+        site = new
+        if converged:
             break
-    return np.asarray(1 / (base + np.bincount(what, told + alike, size)))
+    return np.asarray(1 / (base + np.bincount(what, site + assortment, size)))
 
 
-# What a paper's quality is made of: parts that sum to it exactly.
+# Contributions to a paper's quality, which sum to it exactly.
 
-#: A source of less weight than this says nothing by itself.
-NOTHING = 1e-9
+#: Weight below which a source has no estimate of its own.
+NEGLIGIBLE = 1e-9
 
 
 @dataclass(frozen=True)
 class Part:
-    """What one source says of a paper.
+    """Contribution of one source to the quality of a paper.
 
-    Parameters
+    Attributes
     ----------
     source
-        ``"review"``, ``"likeness"`` (the other papers of its reviewers), ``"reference"``, or ``"middle"`` (what is
-        believed of any paper before its scores are seen).
+        ``"review"``, ``"likeness"`` (the other papers of its reviewers), ``"reference"``, or ``"middle"`` (the prior
+        mean).
     reviewer
         Label, for a review and for likeness.
     score
-        As given, that of a reference on its own scale; None but for reviews and references.
+        As passed, that of a reference on its own scale; None for the other sources.
     severity, stretch
-        What is added to the score for the reviewer's severity, and for how widely she spreads her scores and what
-        her other papers taught of her.
+        Corrections added to the score: for the reviewer's severity, and for their slope and other papers.
     says
-        The quality that the source speaks for by itself: for a review score + severity + stretch.
+        Estimate of the quality from this source alone: for a review score + severity + stretch.
     weight
-        Its share of the result; all weights sum to 1.
+        Its share in the result; weights sum to 1.
     moves
-        By how much it moves the quality away from the middle: weight x (says - middle).
+        Contribution to the quality relative to the prior mean: weight x (says - middle).
     """
 
     source: str
@@ -665,18 +583,18 @@ class Part:
 
 @dataclass(frozen=True)
 class Account:
-    """The account of one paper: ``middle + sum of moves = quality``, to rounding.
+    """Contributions to the quality of one paper: ``middle + sum of moves = quality``, to rounding.
 
-    Parameters
+    Attributes
     ----------
     item
         Label.
     quality, standard_error, average
-        As in the result, in the direction in which scores came.
+        As in the result, in the direction of the scores.
     middle
-        Where every paper starts.
+        The prior mean, common to all papers.
     parts
-        Reviews in the order of reviewers, then what comes from elsewhere.
+        Reviews in the order of reviewers, then the other sources.
     lower_is_better
         Whether 1 is the best score.
 
@@ -702,39 +620,35 @@ class Account:
         return self.middle + sum(part.moves for part in self.parts)
 
     def anonymous(self) -> Account:
-        """Return the same with "Reviewer 1", "Reviewer 2", ... for labels: by what they say, the highest score first.
+        """Return the same with labels "Reviewer 1", "Reviewer 2", ..., by descending score.
 
-        Nothing that is not in the account decides their order, so it gives nobody away.
+        The order depends on the contributions alone, so it identifies nobody.
 
-        Examples
-        --------
-        >>> given = [("ann", 3), ("bob", 7)]
-        >>> parts = tuple(Part("review", who, score, 0.0, 0.0, score, 0.5, 0.0) for who, score in given)
-        >>> told = Account("p1", 5.0, 0.3, 5.0, 5.0, parts).anonymous()
-        >>> [(part.reviewer, part.score) for part in told.parts]
+        >>> scores = [("ann", 3), ("bob", 7)]
+        >>> parts = tuple(Part("review", who, score, 0.0, 0.0, score, 0.5, 0.0) for who, score in scores)
+        >>> anonymous = Account("p1", 5.0, 0.3, 5.0, 5.0, parts).anonymous()
+        >>> [(part.reviewer, part.score) for part in anonymous.parts]
         [('Reviewer 1', 7), ('Reviewer 2', 3)]
         """
-        also = {part.reviewer: (part.weight, part.moves) for part in self.parts if part.source == "likeness"}
+        likeness = {part.reviewer: (part.weight, part.moves) for part in self.parts if part.source == "likeness"}
 
-        def says(part: Part) -> tuple[Any, ...]:
-            return -(part.score or 0.0), -part.says, -part.weight, also.get(part.reviewer, ())
+        def key(part: Part) -> tuple[Any, ...]:
+            return -(part.score or 0.0), -part.says, -part.weight, likeness.get(part.reviewer, ())
 
-        reviews = sorted((part for part in self.parts if part.source == "review"), key=says)
-        name = {part.reviewer: f"Reviewer {place}" for place, part in enumerate(reviews, 1)}
-        place = {reviewer: number for number, reviewer in enumerate(name)}
-        # Reviews come first, in the new order; what comes from elsewhere follows as it stood.
-        others = sorted(
-            (part for part in self.parts if part.source != "review"),
-            key=lambda part: place.get(part.reviewer, len(place)),
-        )
-        told = [
+        # Reviews first, in the new order; the other sources keep theirs.
+        reviews = sorted((part for part in self.parts if part.source == "review"), key=key)
+        name = {part.reviewer: f"Reviewer {rank}" for rank, part in enumerate(reviews, 1)}
+        rank = {reviewer: number for number, reviewer in enumerate(name)}
+        others = [part for part in self.parts if part.source != "review"]
+        others.sort(key=lambda part: rank.get(part.reviewer, len(rank)))
+        parts = [
             part if part.reviewer is None else replace(part, reviewer=name[part.reviewer])
             for part in [*reviews, *others]
         ]
-        return replace(self, parts=tuple(told))
+        return replace(self, parts=tuple(parts))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the account as the command's ``--json`` prints it."""
+        """Return the entries that the command's ``--json`` prints."""
         return {
             "item": self.item,
             "quality": self.quality,
@@ -746,12 +660,12 @@ class Account:
 
 
 def account_of(beliefs: Posterior, reviews: Reviews, item: int) -> Account:
-    """Return the account of an item, given by code, in the direction in which scores came."""
+    """Return the contributions to one item's quality, in the direction of the scores."""
     return next(accounts_of(beliefs, reviews, [item]))
 
 
 def accounts_of(beliefs: Posterior, reviews: Reviews, items: Iterable[int]) -> Iterator[Account]:
-    """Yield the accounts of items, given by code: one sort of the reviews serves all of them."""
+    """Yield those of several items, with one sort of the reviews."""
     order = np.lexsort((beliefs.reviewer, beliefs.item))
     sorted_items, score = beliefs.item[order], reviews.score[reviews.scored]
     for item in items:
@@ -759,12 +673,11 @@ def accounts_of(beliefs: Posterior, reviews: Reviews, items: Iterable[int]) -> I
         yield _account(beliefs, reviews, item, order[first:last], score)
 
 
-def _account(beliefs: Posterior, reviews: Reviews, item: int, mine: IntArray, score: FloatArray) -> Account:
-    """Return the account of an item from its rows, in the order of reviewers, of all scores.
+def _account(beliefs: Posterior, reviews: Reviews, item: int, rows: IntArray, score: FloatArray) -> Account:
+    """Return the contributions to an item's quality from its rows, in the order of reviewers.
 
-    With v the variance of the item, every source r has the weight v precision_r and moves the mean by v shift_r
-    (:class:`~lsc._inference.beliefs.Posterior`); the prior, of mean 0, has what is left of the weights and moves
-    nothing, so the moves sum to the quality less the middle.
+    With v the variance of the item, a source r has weight v precision_r and moves the mean by v shift_r; the prior, of
+    mean 0, has the remaining weight and moves nothing.
     """
     sign = float(reviews.printed([1.0])[0])
     middle, variance = beliefs.location, float(beliefs.variance[item])
@@ -773,29 +686,29 @@ def _account(beliefs: Posterior, reviews: Reviews, item: int, mine: IntArray, sc
         source: str, precision: float, shift: float, reviewer: int | None = None, score: float | None = None
     ) -> Part:
         weight, moves = variance * precision, beliefs.scale * variance * shift
-        says = middle + (moves / weight if weight > NOTHING else 0.0)
+        estimate = middle + (moves / weight if weight > NEGLIGIBLE else 0.0)
         severity = stretch = 0.0
         if score is not None and reviewer is not None:
             severity = float(beliefs.reviewers.severity.mean[reviewer])
-            stretch = says - score - severity
+            stretch = estimate - score - severity
         return Part(
             source,
             None if reviewer is None else reviews.reviewers[reviewer],
             None if score is None else sign * float(score),
             sign * severity,
             sign * stretch,
-            sign * says,
+            sign * estimate,
             weight,
             sign * moves,
         )
 
     parts = [
         part("review", beliefs.precision[r], beliefs.shift[r], int(beliefs.reviewer[r]), float(score[r]))
-        for r in mine.tolist()
+        for r in rows.tolist()
     ]
     parts += [
         part("likeness", beliefs.likeness_precision[r], beliefs.likeness_shift[r], int(beliefs.reviewer[r]))
-        for r in mine.tolist()
+        for r in rows.tolist()
         if beliefs.kappa > 0
     ]
     parts += [
@@ -807,7 +720,7 @@ def _account(beliefs: Posterior, reviews: Reviews, item: int, mine: IntArray, sc
         reviews.items[item],
         sign * float(beliefs.quality[item]),
         float(beliefs.standard_error[item]),
-        sign * float(score[mine].mean()) if mine.size else float("nan"),
+        sign * float(score[rows].mean()) if rows.size else float("nan"),
         sign * middle,
         tuple(parts),
         reviews.lower_is_better,

@@ -1,8 +1,7 @@
-"""A sweep over a part in two halves of its reviewers, a thread each; sums are added in a fixed order.
+"""Compiled steps for large tables: a sweep over a part in two threads, half of the reviewers each.
 
-The step of :mod:`lsc._inference.scale_users` is compiled here, for large tables: one reviewer after another. What
-whole-array steps read and write many times over stays in registers and the nearest cache here, and nothing has to
-wait for Python, so that two threads share the work. Both forms give the same answers but for rounding.
+The same step as in :mod:`lsc._inference.scale_users`, one reviewer after another, equal up to rounding: intermediate
+values stay in registers and cache, and no thread waits for Python. Sums are added in a fixed order.
 """
 
 from __future__ import annotations
@@ -30,29 +29,29 @@ from lsc._inference.model import (
     Layout,
 )
 from lsc._inference.scale_users import (
-    BEHIND,
-    FURTHEST,
-    LEAST_PRECISION,
-    LEAST_SQUARE,
-    NARROWER,
+    LAG,
+    MAX_SHIFT,
+    MIN_PRECISION,
+    MIN_SHRINKAGE,
+    MIN_VARIANCE,
     PRODUCT,
     REACH,
     SPACING,
 )
-from lsc._inference.states import Believed, Messages, State, is_nothing
+from lsc._inference.states import ItemPosterior, Messages, State, is_zeros_view
 from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray
 from reviewgraph.graph.kernels.compiling import kernel
 
-#: Nodes of the slope, and of own noise at each, beside the middle: sqrt 3 spreads off.
-LINE, OWN = round(2 * REACH / SPACING) + 1, 3
-ROOT = math.sqrt(3.0)
-#: What plain Python takes for a review.
+#: Numbers of nodes of the slope, and of own noise at each; distance of the outer ones, in spreads.
+SLOPE_NODES, OWN_NODES = round(2 * REACH / SPACING) + 1, 3
+SQRT_3 = math.sqrt(3.0)
+#: Seconds per review in plain Python.
 ELEMENT = 60e-6
 R = TypeVar("R")
 
 
-class Law(NamedTuple):
-    """Hyperparameters as kernels take them, and which: ``rows`` is 1, or 3 with a noise of her own."""
+class Hyperparameters(NamedTuple):
+    """Hyperparameters as kernels take them; ``rows`` is 1, or 3 with own noise."""
 
     mu: float
     left: float
@@ -67,169 +66,166 @@ class Law(NamedTuple):
     rows: int
 
 
-class Room(NamedTuple):
-    """Where one reviewer is worked on: by review, shapes (k,), by node, (G,), and by both, (G, k)."""
+class Workspace(NamedTuple):
+    """Workspace for one reviewer: by review, shapes (k,), by node, (G,), and by both, (G, k)."""
 
     score: FloatArray
     mean: FloatArray
     variance: FloatArray
-    moved: FloatArray
-    square: FloatArray
+    tilted_mean: FloatArray
+    tilted_square: FloatArray
     log_slope: FloatArray
     log_own: FloatArray
     slope: FloatArray
     noise: FloatArray
     share: FloatArray
     precision: FloatArray
-    middle: FloatArray
+    offset_mean: FloatArray
     weight: FloatArray
-    told: FloatArray
+    weighted: FloatArray
     gradient: FloatArray
 
 
-def law_of(theta: FloatArray, rounding: float, *, own: bool) -> Law:
-    """Return hyperparameters as kernels take them."""
-    left, right, omega_square = np.exp([theta[LOG_TAU_LEFT], theta[LOG_TAU_RIGHT], 2 * theta[LOG_OMEGA]]).tolist()
-    mu, g0, g1, nu, rho, log_own = theta[[MU, G0, G1, NU, RHO, LOG_OWN]].tolist()
-    return Law(mu, left, right, g0, g1, omega_square, nu, rho, log_own, rounding, OWN if own else 1)
-
-
-def room_for(load: int, rows: int) -> Room:
-    """Return room for reviewers of so many reviews at most."""
-    nodes = rows * LINE
+def workspace_for(load: int, rows: int) -> Workspace:
+    nodes = rows * SLOPE_NODES
     by_review, by_node, by_both = np.zeros((5, load)), np.zeros((7, nodes)), np.zeros((2, nodes, load))
-    rooms: list[FloatArray] = [*by_review, *by_node, *by_both, np.zeros(SIZE)]
-    return Room(*rooms)
+    arrays: list[FloatArray] = [*by_review, *by_node, *by_both, np.zeros(SIZE)]
+    return Workspace(*arrays)
 
 
 @kernel(element=ELEMENT)
-def place_nodes(room: Room, law: Law, nodes: FloatArray) -> None:
-    """Write log slopes, slopes, own noise and noise variances at the nodes, and the log densities into ``share``."""
+def place_nodes(work: Workspace, hyper: Hyperparameters, nodes: FloatArray) -> None:
+    """Write log slopes, own noise, slopes and noise variances at the nodes, and log densities into ``share``."""
     centre, spread = nodes[0], nodes[1]
-    ratio, noisier = math.exp(SPACING * spread), math.exp(2.0 * law.rho * SPACING * spread)
-    constant = math.log(2.0 * SPACING * spread / (math.sqrt(2.0 * math.pi) * (law.left + law.right)))
-    for row in range(law.rows):
-        level, c = constant, 0.0
-        if law.rows > 1:
+    ratio, noisier = math.exp(SPACING * spread), math.exp(2.0 * hyper.rho * SPACING * spread)
+    constant = math.log(2.0 * SPACING * spread / (math.sqrt(2.0 * math.pi) * (hyper.left + hyper.right)))
+    for row in range(hyper.rows):
+        level, log_own = constant, 0.0
+        if hyper.rows > 1:
             own_spread = nodes[3]
-            c = nodes[2] + (row - 1) * ROOT * own_spread
-            # Hermite's weights over the normal density, which the integrand holds itself.
-            part = 2.0 / 3.0 if row == 1 else math.exp(1.5) / 6.0
-            level += math.log(part * own_spread) - 0.5 * (c * math.exp(-law.log_own)) ** 2 - law.log_own
-        first = centre - REACH * spread
-        slope = math.exp(first)
-        noise = math.exp(2.0 * (law.nu + law.rho * (first - law.mu)) + c)
-        for t in range(LINE):
-            g, z = row * LINE + t, first + t * SPACING * spread
-            off = z - law.mu
-            off /= law.left if off < 0.0 else law.right
-            room.log_slope[g], room.log_own[g], room.slope[g], room.noise[g] = z, c, slope, noise
-            room.share[g] = level - 0.5 * off * off
+            log_own = nodes[2] + (row - 1) * SQRT_3 * own_spread
+            # Gauss-Hermite weights over the normal density, which the integrand includes.
+            rule = 2.0 / 3.0 if row == 1 else math.exp(1.5) / 6.0
+            level += math.log(rule * own_spread) - 0.5 * (log_own * math.exp(-hyper.log_own)) ** 2 - hyper.log_own
+        lowest = centre - REACH * spread
+        slope = math.exp(lowest)
+        noise = math.exp(2.0 * (hyper.nu + hyper.rho * (lowest - hyper.mu)) + log_own)
+        for t in range(SLOPE_NODES):
+            g, log_slope = row * SLOPE_NODES + t, lowest + t * SPACING * spread
+            deviation = log_slope - hyper.mu
+            deviation /= hyper.left if deviation < 0.0 else hyper.right
+            work.log_slope[g], work.log_own[g], work.slope[g], work.noise[g] = log_slope, log_own, slope, noise
+            work.share[g] = level - 0.5 * deviation * deviation
             slope *= ratio
             noise *= noisier
 
 
 @kernel(element=ELEMENT)
-def weigh_nodes(room: Room, law: Law, k: int) -> float:
-    """Integrate papers and offset out at each node, and turn log densities into shares; returns the log evidence."""
-    top, nodes = -math.inf, law.rows * LINE
+def weigh_nodes(work: Workspace, hyper: Hyperparameters, k: int) -> float:
+    """Integrate papers and offset out at each node; log densities become probabilities. Returns the log evidence."""
+    top, nodes = -math.inf, hyper.rows * SLOPE_NODES
     for g in range(nodes):
-        slope, noise, offset = room.slope[g], room.noise[g] + law.rounding, law.g0 + law.g1 * room.slope[g]
-        weight, told = room.weight[g], room.told[g]
-        steep, precision, drawn = slope * slope, 1.0 / law.omega_square, offset / law.omega_square
+        slope, noise, offset = work.slope[g], work.noise[g] + hyper.rounding, hyper.g0 + hyper.g1 * work.slope[g]
+        weight, weighted = work.weight[g], work.weighted[g]
+        slope_square, precision, pull = slope * slope, 1.0 / hyper.omega_square, offset / hyper.omega_square
         log_total, product = 0.0, 1.0
         for i in range(k):
-            total = steep * room.variance[i] + noise
-            apart = room.score[i] - slope * room.mean[i]
+            total = slope_square * work.variance[i] + noise
+            residual = work.score[i] - slope * work.mean[i]
             product *= total
             weight[i] = 1.0 / total
-            told[i] = apart
+            weighted[i] = residual
             precision += weight[i]
-            drawn += weight[i] * apart
+            pull += weight[i] * residual
             if i % PRODUCT == PRODUCT - 1:
                 log_total += math.log(product)
                 product = 1.0
-        middle = drawn / precision
-        squares = (middle - offset) ** 2 / law.omega_square
+        mean = pull / precision
+        squares = (mean - offset) ** 2 / hyper.omega_square
         for i in range(k):
-            apart = told[i] - middle
-            told[i] = weight[i] * apart
-            squares += told[i] * apart
-        log_total += math.log(product * law.omega_square * precision)
-        room.share[g] -= 0.5 * (log_total + squares)
-        room.precision[g], room.middle[g] = precision, middle
-        top = max(top, room.share[g])
-    whole = 0.0
+            residual = weighted[i] - mean
+            weighted[i] = weight[i] * residual
+            squares += weighted[i] * residual
+        log_total += math.log(product * hyper.omega_square * precision)
+        work.share[g] -= 0.5 * (log_total + squares)
+        work.precision[g], work.offset_mean[g] = precision, mean
+        top = max(top, work.share[g])
+    sum_of_shares = 0.0
     for g in range(nodes):
-        room.share[g] = math.exp(room.share[g] - top)
-        whole += room.share[g]
+        work.share[g] = math.exp(work.share[g] - top)
+        sum_of_shares += work.share[g]
     for g in range(nodes):
-        room.share[g] /= whole
-    return float(top + math.log(whole) - 0.5 * math.log(2.0 * math.pi) * k)
+        work.share[g] /= sum_of_shares
+    return float(top + math.log(sum_of_shares) - 0.5 * math.log(2.0 * math.pi) * k)
 
 
 @kernel(element=ELEMENT)
-def mix_papers(room: Room, law: Law, k: int) -> None:
-    """Write mean and mean square of papers less their cavity means, over these variances."""
+def tilted_moments(work: Workspace, hyper: Hyperparameters, k: int) -> None:
+    """Write tilted mean and mean square of papers minus cavity means, divided by cavity variances."""
     for i in range(k):
-        room.moved[i] = room.square[i] = 0.0
-    for g in range(law.rows * LINE):
-        share, weight, told = room.share[g], room.weight[g], room.told[g]
-        rising = share * room.slope[g]
-        steep, doubt = rising * room.slope[g], 1.0 / room.precision[g]
-        noise = share * (room.noise[g] + law.rounding)
+        work.tilted_mean[i] = work.tilted_square[i] = 0.0
+    for g in range(hyper.rows * SLOPE_NODES):
+        share, weight, weighted = work.share[g], work.weight[g], work.weighted[g]
+        share_slope = share * work.slope[g]
+        share_slope_square, offset_variance = share_slope * work.slope[g], 1.0 / work.precision[g]
+        noise = share * (work.noise[g] + hyper.rounding)
         for i in range(k):
-            room.moved[i] += rising * told[i]
-            square = weight[i] * weight[i] * doubt + told[i] * told[i]
-            room.square[i] += noise * weight[i] + steep * room.variance[i] * square
+            work.tilted_mean[i] += share_slope * weighted[i]
+            square = weight[i] * weight[i] * offset_variance + weighted[i] * weighted[i]
+            work.tilted_square[i] += noise * weight[i] + share_slope_square * work.variance[i] * square
 
 
 @kernel(element=ELEMENT)
-def moments(room: Room, value: FloatArray, nodes: int) -> tuple[float, float]:
-    """Return mean and variance of what stands at the nodes."""
+def node_moments(work: Workspace, value: FloatArray, nodes: int) -> tuple[float, float]:
+    """Return posterior mean and variance of a value given at the nodes."""
     mean, square = 0.0, 0.0
     for g in range(nodes):
-        mean += room.share[g] * value[g]
+        mean += work.share[g] * value[g]
     for g in range(nodes):
-        square += room.share[g] * (value[g] - mean) ** 2
+        square += work.share[g] * (value[g] - mean) ** 2
     return mean, square
 
 
 @kernel(element=ELEMENT)
-def differentiate(room: Room, law: Law, k: int) -> None:
-    """Write the derivatives of the log evidence by the hyperparameters, as expected derivatives of the log density."""
-    gradient, sides = room.gradient, law.left + law.right
+def differentiate(work: Workspace, hyper: Hyperparameters, k: int) -> None:
+    """Write the gradient of the log evidence, by Fisher's identity: expected derivatives of the log density."""
+    gradient, sides = work.gradient, hyper.left + hyper.right
     gradient[:] = 0.0
-    for g in range(law.rows * LINE):
-        share, slope, off = room.share[g], room.slope[g], room.log_slope[g] - law.mu
-        weight, told, doubt, pull = room.weight[g], room.told[g], 1.0 / room.precision[g], 0.0
+    for g in range(hyper.rows * SLOPE_NODES):
+        share, slope, deviation = work.share[g], work.slope[g], work.log_slope[g] - hyper.mu
+        weight, weighted, offset_variance, noise_gradient = (
+            work.weight[g],
+            work.weighted[g],
+            1.0 / work.precision[g],
+            0.0,
+        )
         for i in range(k):
-            pull += weight[i] * weight[i] * doubt + told[i] * told[i] - weight[i]
-        by_noise = 0.5 * share * room.noise[g] * pull
-        side = law.left if off < 0.0 else law.right
-        gradient[MU] += share * off / (side * side) - 2.0 * law.rho * by_noise
-        gradient[LOG_TAU_LEFT if off < 0.0 else LOG_TAU_RIGHT] += share * (off / side) ** 2
-        gap = room.middle[g] - law.g0 - law.g1 * slope
-        gradient[G0] += share * gap / law.omega_square
-        gradient[G1] += share * gap * slope / law.omega_square
-        gradient[LOG_OMEGA] += share * (doubt + gap * gap) / law.omega_square
+            noise_gradient += weight[i] * weight[i] * offset_variance + weighted[i] * weighted[i] - weight[i]
+        by_noise = 0.5 * share * work.noise[g] * noise_gradient
+        side = hyper.left if deviation < 0.0 else hyper.right
+        gradient[MU] += share * deviation / (side * side) - 2.0 * hyper.rho * by_noise
+        gradient[LOG_TAU_LEFT if deviation < 0.0 else LOG_TAU_RIGHT] += share * (deviation / side) ** 2
+        offset_deviation = work.offset_mean[g] - hyper.g0 - hyper.g1 * slope
+        gradient[G0] += share * offset_deviation / hyper.omega_square
+        gradient[G1] += share * offset_deviation * slope / hyper.omega_square
+        gradient[LOG_OMEGA] += share * (offset_variance + offset_deviation * offset_deviation) / hyper.omega_square
         gradient[NU] += 2.0 * by_noise
-        gradient[RHO] += 2.0 * by_noise * off
-        gradient[LOG_OWN] += share * room.log_own[g] ** 2
-    gradient[LOG_TAU_LEFT] -= law.left / sides
-    gradient[LOG_TAU_RIGHT] -= law.right / sides
+        gradient[RHO] += 2.0 * by_noise * deviation
+        gradient[LOG_OWN] += share * work.log_own[g] ** 2
+    gradient[LOG_TAU_LEFT] -= hyper.left / sides
+    gradient[LOG_TAU_RIGHT] -= hyper.right / sides
     gradient[LOG_OMEGA] -= 1.0
-    gradient[LOG_OWN] = gradient[LOG_OWN] * math.exp(-2.0 * law.log_own) - 1.0
+    gradient[LOG_OWN] = gradient[LOG_OWN] * math.exp(-2.0 * hyper.log_own) - 1.0
 
 
-class Heard(NamedTuple):
-    """What a half gets: beliefs, items that moved (all if empty), old messages and nodes; and what it writes."""
+class Buffers(NamedTuple):
+    """Arrays of a half: item posterior, mask of changed items (empty: all), old and new messages and nodes."""
 
     precision: FloatArray
     shift: FloatArray
-    moved: BoolArray
-    told_precision: FloatArray
-    told_shift: FloatArray
+    changed: BoolArray
+    old_precision: FloatArray
+    old_shift: FloatArray
     nodes: FloatArray
     new_precision: FloatArray
     new_shift: FloatArray
@@ -237,17 +233,17 @@ class Heard(NamedTuple):
 
 
 @kernel(element=ELEMENT)
-def look(room: Room, layout: Layout, heard: Heard, slot: int, step: int, k: int) -> float:
-    """Copy the scores and cavities of a reviewer; returns the sum of 1/2 log v + m^2 / 2 v over these."""
+def read_cavities(work: Workspace, layout: Layout, buffers: Buffers, slot: int, step: int, k: int) -> float:
+    """Copy scores and cavities of a reviewer; returns the sum of 1/2 log v + m^2 / 2 v over the cavities."""
     potential, product = 0.0, 1.0
     for i in range(k):
         at = slot + i * step
         item = layout.item[at]
-        left = heard.precision[item] - heard.told_precision[at]
-        mean = (heard.shift[item] - heard.told_shift[at]) / left
-        room.score[i], room.mean[i], room.variance[i] = layout.score[at], mean, 1.0 / left
-        potential += mean * mean * left
-        product *= left
+        precision = buffers.precision[item] - buffers.old_precision[at]
+        mean = (buffers.shift[item] - buffers.old_shift[at]) / precision
+        work.score[i], work.mean[i], work.variance[i] = layout.score[at], mean, 1.0 / precision
+        potential += mean * mean * precision
+        product *= precision
         if i % PRODUCT == PRODUCT - 1:
             potential -= math.log(product)
             product = 1.0
@@ -255,110 +251,121 @@ def look(room: Room, layout: Layout, heard: Heard, slot: int, step: int, k: int)
 
 
 @kernel(element=ELEMENT)
-def keep(layout: Layout, heard: Heard, slot: int, step: int, k: int) -> bool:
-    """Repeat the messages of a reviewer none of whose items moved; returns whether she is one."""
-    if len(heard.moved) == 0:
+def copy_unchanged(layout: Layout, buffers: Buffers, slot: int, step: int, k: int) -> bool:
+    """Copy the messages of a reviewer without changed items; returns whether there are none."""
+    if len(buffers.changed) == 0:
         return False
     for i in range(k):
-        if heard.moved[layout.item[slot + i * step]]:
+        if buffers.changed[layout.item[slot + i * step]]:
             return False
     for i in range(k):
         at = slot + i * step
-        heard.new_precision[at], heard.new_shift[at] = heard.told_precision[at], heard.told_shift[at]
+        buffers.new_precision[at], buffers.new_shift[at] = buffers.old_precision[at], buffers.old_shift[at]
     return True
 
 
 @kernel(element=ELEMENT)
-def tell(room: Room, heard: Heard, slot: int, step: int, k: int) -> None:
-    """Divide tilted moments by the cavities, as :func:`lsc._inference.sweeps.damped` does, and write the messages."""
+def write_messages(work: Workspace, buffers: Buffers, slot: int, step: int, k: int) -> None:
+    """Divide tilted moments by the cavities, with the damping of :func:`lsc._inference.sweeps.damped`."""
     for i in range(k):
-        at, v = slot + i * step, room.variance[i]
-        mean = v * room.moved[i]
-        variance = max(v * room.square[i] - mean * mean, 1e-12 * v)
-        precision = max(1.0 / variance - 1.0 / v, LEAST_PRECISION)
-        shift = mean / v + (room.mean[i] + mean) * precision
-        if precision <= LEAST_PRECISION:
-            shift = min(max(0.5 * (heard.told_shift[at] + shift), -FURTHEST), FURTHEST)
-        heard.new_precision[at], heard.new_shift[at] = precision, shift
+        at, v = slot + i * step, work.variance[i]
+        mean = v * work.tilted_mean[i]
+        variance = max(v * work.tilted_square[i] - mean * mean, 1e-12 * v)
+        precision = max(1.0 / variance - 1.0 / v, MIN_PRECISION)
+        shift = mean / v + (work.mean[i] + mean) * precision
+        if precision <= MIN_PRECISION:
+            shift = min(max(0.5 * (buffers.old_shift[at] + shift), -MAX_SHIFT), MAX_SHIFT)
+        buffers.new_precision[at], buffers.new_shift[at] = precision, shift
 
 
 @kernel(element=ELEMENT)
-def follow(heard: Heard, who: int, row: int, found: tuple[float, float]) -> None:
-    """Put nodes where the posterior is, given its mean and variance."""
-    mean, square = found
-    moved, before = BEHIND * (mean - heard.nodes[row, who]), NARROWER * heard.nodes[row + 1, who]
-    heard.new_nodes[row, who] = mean
-    heard.new_nodes[row + 1, who] = math.sqrt(max(square, moved * moved, before * before, LEAST_SQUARE))
+def recentre_nodes(buffers: Buffers, who: int, row: int, posterior: tuple[float, float]) -> None:
+    """Centre nodes on the posterior, given its mean and variance."""
+    mean, square = posterior
+    change, previous = LAG * (mean - buffers.nodes[row, who]), MIN_SHRINKAGE * buffers.nodes[row + 1, who]
+    buffers.new_nodes[row, who] = mean
+    buffers.new_nodes[row + 1, who] = math.sqrt(max(square, change * change, previous * previous, MIN_VARIANCE))
 
 
 @kernel(element=ELEMENT)
 def sweep_half(
-    layout: Layout, law: Law, room: Room, heard: Heard, sums: FloatArray, learn: bool, low: int, high: int
+    layout: Layout,
+    hyper: Hyperparameters,
+    work: Workspace,
+    buffers: Buffers,
+    sums: FloatArray,
+    learn: bool,
+    low: int,
+    high: int,
 ) -> None:
-    """Do the step of the reviewers of some blocks.
+    """Do the steps of the reviewers of blocks ``low`` to ``high - 1``.
 
-    ``sums`` has one row more than there are hyperparameters: sums of g g' above, of g and of evidence in the last.
+    ``sums`` (P + 1, P + 1): adds g g' of the gradients, g in the last row, and the evidence in the corner.
     """
     for block in range(low, high):
         begin, step = layout.start[block], layout.start[block + 1] - layout.start[block]
         for j in range(step):
             who, slot = layout.member[begin + j], layout.first[block] + j
-            k, nodes = layout.load[who], heard.nodes[:, who]
-            if keep(layout, heard, slot, step, k):
+            k, nodes = layout.load[who], buffers.nodes[:, who]
+            if copy_unchanged(layout, buffers, slot, step, k):
                 continue
-            evidence = look(room, layout, heard, slot, step, k)
-            place_nodes(room, law, nodes)
-            evidence += weigh_nodes(room, law, k)
-            mix_papers(room, law, k)
-            tell(room, heard, slot, step, k)
-            size = law.rows * LINE
-            follow(heard, who, 0, moments(room, room.log_slope, size))
-            if law.rows > 1:
-                follow(heard, who, 2, moments(room, room.log_own, size))
+            evidence = read_cavities(work, layout, buffers, slot, step, k)
+            place_nodes(work, hyper, nodes)
+            evidence += weigh_nodes(work, hyper, k)
+            tilted_moments(work, hyper, k)
+            write_messages(work, buffers, slot, step, k)
+            size = hyper.rows * SLOPE_NODES
+            recentre_nodes(buffers, who, 0, node_moments(work, work.log_slope, size))
+            if hyper.rows > 1:
+                recentre_nodes(buffers, who, 2, node_moments(work, work.log_own, size))
             if learn and k > 1:
-                differentiate(room, law, k)
+                differentiate(work, hyper, k)
                 for p in range(SIZE):
-                    sums[SIZE, p] += room.gradient[p]
+                    sums[SIZE, p] += work.gradient[p]
                     for q in range(SIZE):
-                        sums[p, q] += room.gradient[p] * room.gradient[q]
+                        sums[p, q] += work.gradient[p] * work.gradient[q]
             sums[SIZE, SIZE] += evidence
 
 
 @kernel(element=ELEMENT)
-def describe_half(layout: Layout, law: Law, room: Room, heard: Heard, found: FloatArray, low: int, high: int) -> None:
-    """Write what is known of the reviewers of some blocks, as rows of :class:`lsc._inference.inferring.People`."""
-    size = law.rows * LINE
+def describe_half(
+    layout: Layout, hyper: Hyperparameters, work: Workspace, buffers: Buffers, out: FloatArray, low: int, high: int
+) -> None:
+    """Write rows of :class:`lsc._inference.inferring.ReviewerMoments` for the reviewers of some blocks."""
+    size = hyper.rows * SLOPE_NODES
     for block in range(low, high):
         begin, step = layout.start[block], layout.start[block + 1] - layout.start[block]
         for j in range(step):
             who, slot = layout.member[begin + j], layout.first[block] + j
             k = layout.load[who]
-            look(room, layout, heard, slot, step, k)
-            place_nodes(room, law, heard.nodes[:, who])
-            weigh_nodes(room, law, k)
-            found[0, who], found[1, who] = moments(room, room.slope, size)
-            found[2, who], found[3, who] = moments(room, room.middle, size)
-            found[4, who], square = moments(room, room.log_slope, size)
-            found[5, who] = math.sqrt(square)
+            read_cavities(work, layout, buffers, slot, step, k)
+            place_nodes(work, hyper, buffers.nodes[:, who])
+            weigh_nodes(work, hyper, k)
+            out[0, who], out[1, who] = node_moments(work, work.slope, size)
+            out[2, who], out[3, who] = node_moments(work, work.offset_mean, size)
+            out[4, who], square = node_moments(work, work.log_slope, size)
+            out[5, who] = math.sqrt(square)
             for g in range(size):
-                found[3, who] += room.share[g] / room.precision[g]
-                room.noise[g] = math.log(room.noise[g] + law.rounding)
-            found[6, who], square = moments(room, room.noise, size)
-            found[7, who] = math.sqrt(square)
+                out[3, who] += work.share[g] / work.precision[g]
+                work.noise[g] = math.log(work.noise[g] + hyper.rounding)
+            out[6, who], square = node_moments(work, work.noise, size)
+            out[7, who] = math.sqrt(square)
 
 
 @kernel(element=ELEMENT)
-def add_half(item: CodeArray, told: tuple[FloatArray, ...], total: tuple[FloatArray, ...], low: int, high: int) -> None:
-    """Add two values a slot to the sums of the items from ``low`` to before ``high``, in the order of the slots."""
+def add_half(
+    item: CodeArray, values: tuple[FloatArray, ...], total: tuple[FloatArray, ...], low: int, high: int
+) -> None:
+    """Add two values per slot to the sums of items ``low`` to ``high - 1``, in the order of the slots."""
     for at in range(len(item)):
         i = item[at]
         if low <= i < high:
-            total[0][i] += told[0][at]
-            total[1][i] += told[1][at]
+            total[0][i] += values[0][at]
+            total[1][i] += values[1][at]
 
 
 class Threads:
-    """Two threads, within a ``with``, that are started when there is work for them."""
+    """Context with two threads, started on first use."""
 
     pool: ThreadPoolExecutor | None = None
 
@@ -369,91 +376,99 @@ class Threads:
         if self.pool is not None:
             self.pool.shutdown()
 
-    def both(self, work: Callable[[int, int], R], size: int, middle: int) -> list[R]:
-        """Do the work on both parts of a range that is cut in the middle."""
+    def map_halves(self, work: Callable[[int, int], R], size: int, cut: int) -> list[R]:
+        """Call ``work`` on both parts of a range that is split at ``cut``."""
         self.pool = self.pool or ThreadPoolExecutor(2)
-        return list(self.pool.map(work, (0, middle), (middle, size)))
+        return list(self.pool.map(work, (0, cut), (cut, size)))
 
 
 def step_halves(
     threads: Threads,
     layout: Layout,
-    told: Messages,
-    believed: Believed,
+    old: Messages,
+    items: ItemPosterior,
     state: State,
     new: State,
     fresh: Messages,
     rounding: float,
-    moved: BoolArray,
+    changed: BoolArray,
     *,
     learn: bool,
 ) -> tuple[float, Gradient]:
-    """Do the step of every reviewer of a part; returns the evidence and its derivatives."""
-    law, longest, cut = _given(layout, state, rounding)
-    heard = Heard(*believed, moved, *told[:2], state.nodes, *fresh[:2], new.nodes)
+    """Do the step of every reviewer of a part; returns the evidence and its gradient."""
+    hyper, longest, cut = _prepare(layout, state, rounding)
+    buffers = Buffers(*items, changed, *old[:2], state.nodes, *fresh[:2], new.nodes)
     work = sweep_half.form(ELEMENT * layout.item.size)
 
     def half(low: int, high: int) -> FloatArray:
         sums = np.zeros((SIZE + 1, SIZE + 1))
-        work(layout, law, room_for(longest, law.rows), heard, sums, learn, low, high)
+        work(layout, hyper, workspace_for(longest, hyper.rows), buffers, sums, learn, low, high)
         return sums
 
-    sums = np.sum(threads.both(half, *cut), axis=0)
+    sums = np.sum(threads.map_halves(half, *cut), axis=0)
     return float(sums[SIZE, SIZE]), Gradient(sums[SIZE, :SIZE], sums[:SIZE, :SIZE])
 
 
 def describe_halves(
     threads: Threads,
     layout: Layout,
-    told: Messages,
-    believed: Believed,
+    messages: Messages,
+    items: ItemPosterior,
     state: State,
     rounding: float,
-    found: FloatArray,
+    out: FloatArray,
 ) -> None:
-    """Write what is known of the reviewers of a part, as rows of :class:`lsc._inference.inferring.People`."""
-    law, longest, cut = _given(layout, state, rounding)
-    heard = Heard(*believed, np.empty(0, np.bool_), *told[:2], state.nodes, *told[:2], state.nodes)
+    """Write the rows of :class:`lsc._inference.inferring.ReviewerMoments` for the reviewers of a part."""
+    hyper, longest, cut = _prepare(layout, state, rounding)
+    buffers = Buffers(*items, np.empty(0, np.bool_), *messages[:2], state.nodes, *messages[:2], state.nodes)
     work = describe_half.form(ELEMENT * layout.item.size)
-    threads.both(lambda *half: work(layout, law, room_for(longest, law.rows), heard, found, *half), *cut)
+    threads.map_halves(lambda *half: work(layout, hyper, workspace_for(longest, hyper.rows), buffers, out, *half), *cut)
 
 
-def _given(layout: Layout, state: State, rounding: float) -> tuple[Law, int, tuple[int, int]]:
-    """Return the law, most reviews of a reviewer, and how many blocks there are and in the first half."""
+def _prepare(layout: Layout, state: State, rounding: float) -> tuple[Hyperparameters, int, tuple[int, int]]:
+    """Return hyperparameters, the largest load, and the number of blocks, of all and in the first half."""
+    theta = state.theta
+    left, right, omega_square = np.exp([theta[LOG_TAU_LEFT], theta[LOG_TAU_RIGHT], 2 * theta[LOG_OMEGA]]).tolist()
+    mu, g0, g1, nu, rho, log_own = theta[[MU, G0, G1, NU, RHO, LOG_OWN]].tolist()
+    hyper = Hyperparameters(
+        mu, left, right, g0, g1, omega_square, nu, rho, log_own, rounding, OWN_NODES if state.extent.own else 1
+    )
     longest = int(layout.load[layout.member].max(initial=0))
     cut = layout.first.size - 1, int(np.searchsorted(layout.first, layout.first[-1] // 2))
-    return law_of(state.theta, rounding, own=state.extent.own), longest, cut
+    return hyper, longest, cut
 
 
-def add_up(threads: Threads, item: CodeArray, told: Messages, total: Messages) -> None:
-    """Add slots to sums over items."""
+def add_messages(threads: Threads, item: CodeArray, messages: Messages, total: Messages) -> None:
+    """Add messages to their sums by item."""
     size, work = total.precision.size, add_half.form(ELEMENT * item.size)
-    for values, sums in ((told[:2], total[:2]), (told[2:], total[2:])):
-        if not is_nothing(sums[0]):
-            threads.both(partial(work, item, values, sums), size, size // 2)
+    for values, sums in ((messages[:2], total[:2]), (messages[2:], total[2:])):
+        if not is_zeros_view(sums[0]):
+            threads.map_halves(partial(work, item, values, sums), size, size // 2)
 
 
 @kernel(element=ELEMENT)
-def take_middle(layout: Layout, now: FloatArray, image: FloatArray, low: int, high: int) -> None:
-    """Take the mean of each column over the items of every reviewer away from each of these items."""
-    middle = np.empty(now.shape[1])
+def subtract_means(layout: Layout, vectors: FloatArray, image: FloatArray, low: int, high: int) -> None:
+    """Subtract the mean of each column over the items of a reviewer from each of these items."""
+    mean = np.empty(vectors.shape[1])
     for block in range(low, high):
         begin, step = layout.start[block], layout.start[block + 1] - layout.start[block]
         for j in range(step):
             k, slot = layout.load[layout.member[begin + j]], layout.first[block] + j
-            part, middle[:] = 1.0 / k, 0.0
+            part, mean[:] = 1.0 / k, 0.0
             for i in range(k):
                 item = layout.item[slot + i * step]
-                for p in range(len(middle)):
-                    middle[p] += now[item, p] * part
+                for p in range(len(mean)):
+                    mean[p] += vectors[item, p] * part
             for i in range(k):
                 item = layout.item[slot + i * step]
-                for p in range(len(middle)):
-                    image[item, p] -= middle[p]
+                for p in range(len(mean)):
+                    image[item, p] -= mean[p]
 
 
-def take_middles(threads: Threads, layout: Layout, now: FloatArray, images: tuple[FloatArray, FloatArray]) -> None:
-    """Do so for all reviewers of a part, of one half in each of two images that add up."""
-    work = take_middle.form(ELEMENT * layout.item.size)
+def subtract_means_by_halves(
+    threads: Threads, layout: Layout, vectors: FloatArray, images: tuple[FloatArray, FloatArray]
+) -> None:
+    """Do so for all reviewers of a part, half of them in each of two images, which are to be added."""
+    work = subtract_means.form(ELEMENT * layout.item.size)
     cut = layout.first.size - 1, int(np.searchsorted(layout.first, layout.first[-1] // 2))
-    threads.both(lambda low, high: work(layout, now, images[low > 0], low, high), *cut)
+    threads.map_halves(lambda low, high: work(layout, vectors, images[low > 0], low, high), *cut)

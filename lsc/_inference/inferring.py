@@ -1,4 +1,4 @@
-"""The inference from scores to qualities: wires checks, stages and results together."""
+"""The inference from scores to qualities: the null model, model selection, and the assembly of the result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from lsc._inference.model import (
 )
 from lsc._inference.scale_users import offsets_given, slopes_at
 from lsc._inference.states import (
-    NONE,
+    NO_REFERENCES,
     Messages,
     Problem,
     References,
@@ -41,36 +41,36 @@ from lsc._inference.states import (
     Scores,
     State,
     Unit,
-    beliefs,
     check,
+    constant_reviewers,
     counts,
-    idle,
-    part_of,
+    item_posterior,
+    parts_with_messages,
     prepare,
     read_references,
-    spoken,
+    subset_of,
 )
-from lsc._inference.sweeps import Climb, Inputs, inputs, run_stages, settled_with, sweep
+from lsc._inference.sweeps import BlockInputs, Fit, block_inputs, run_stages, sweep, with_references
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 
-# The model without reviewer effects, in which the posterior of a quality is an average drawn to the middle.
+#: Minimum gain in nats over the model without reviewer effects (null tables: at most 4.4 of 18).
+SIGNAL = 5.0
+
+# The null model, without reviewer effects: the posterior of a quality is an average shrunk towards the mean.
 #
 # ::
 #
 #     y_ij = g + a x_i + e_ij,   x_i ~ N(0, 1),  e_ij ~ N(0, s^2)
-#
-# Its evidence is what the full model has to beat, and its posterior is what comes out where it does not.
 
-#: Ratios of variances a^2 / s^2 that are tried, then refined around the best.
+#: Grid of ratios of variances a^2 / s^2, and number of refinements around the best.
 RATIOS = np.geomspace(1e-4, 1e4, 81)
 REFINEMENTS = 6
-#: Standard deviation of the log ratio beforehand. Only where no item has two scores does it matter: quality and noise
-#: then cannot be told apart, and count as equal.
+#: Prior standard deviation of the log ratio, relevant only if no item has two scores, where it is not identified.
 VAGUE = 2.0
 
 
 class Averages(NamedTuple):
-    """Mean g, slope a, noise variance s^2 and log evidence at their best."""
+    """Estimates of mean g, slope a, noise variance s^2, and the log evidence."""
 
     mean: float
     slope: float
@@ -79,15 +79,7 @@ class Averages(NamedTuple):
 
 
 def fit_averages(item: IntArray, score: FloatArray, least_noise: float) -> Averages:
-    """Maximise the evidence of the model without reviewer effects, which is exact and takes one pass.
-
-    Parameters
-    ----------
-    item, score
-        Shape (E,).
-    least_noise
-        Noise variance is at least this: that of rounding.
-    """
+    """Maximise the evidence of the null model, in closed form up to one ratio; ``least_noise`` bounds the variance."""
     _, code, count = np.unique(item, return_inverse=True, return_counts=True)
     average = np.bincount(code, score) / count
     within = float(((score - average[code]) ** 2).sum())
@@ -95,19 +87,13 @@ def fit_averages(item: IntArray, score: FloatArray, least_noise: float) -> Avera
 
 
 def best_averages(count: IntArray, average: FloatArray, within: float, least_noise: float) -> Averages:
-    """Do so from the number and the average of each item's scores, and all squares about these averages.
-
-    Parameters
-    ----------
-    count, average
-        Shape of the items with a score.
-    """
-    # Items with equally many scores enter only by number, sum and sum of squares of their averages.
+    """Maximise it from the number and average of each item's scores, and the sum of squares about the averages."""
+    # Sufficient statistics of items with the same number of scores: number, sum and sum of squares of averages.
     size, kind = np.unique(count, return_inverse=True)
     number, total = np.bincount(kind), np.bincount(kind, average)
     square, n_scores = np.bincount(kind, average**2), int(count.sum())
 
-    def at(ratio: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def profile(ratio: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         precision = size / (1 + size * ratio[:, None])
         mean = (precision * total).sum(axis=1) / (precision * number).sum(axis=1)
         spread = square - 2 * mean[:, None] * total + mean[:, None] ** 2 * number
@@ -118,22 +104,22 @@ def best_averages(count: IntArray, average: FloatArray, within: float, least_noi
 
     ratio = RATIOS
     for _ in range(REFINEMENTS):
-        best = int(np.argmax(at(ratio)[0] - 0.5 * (np.log(ratio) / VAGUE) ** 2))
+        best = int(np.argmax(profile(ratio)[0] - 0.5 * (np.log(ratio) / VAGUE) ** 2))
         ratio = np.geomspace(ratio[max(best - 1, 0)], ratio[min(best + 1, ratio.size - 1)], 9)
-    evidence, mean, noise = (float(value[4]) for value in at(ratio))
+    evidence, mean, noise = (float(value[4]) for value in profile(ratio))
     return Averages(mean, float(np.sqrt(ratio[4] * noise)), noise, evidence)
 
 
-# What the messages say of each reviewer: slope, offset and noise, with spreads.
+# Posterior of the reviewers: slope, offset and noise.
 
-#: Standard errors on either side in a central 90 % interval.
+#: Normal quantile .95: half the width of a central 90 % interval in standard deviations.
 WIDTH = 1.6448536269514722
-#: The normal quantiles .1, .3, .5, .7, .9: five equally likely values that stand for one reviewer's posterior.
+#: Normal quantiles .1, .3, .5, .7, .9: five equally likely values that represent the posterior of a reviewer.
 FIFTHS = np.array([-1.2815515655446004, -0.5244005127080407, 0.0, 0.5244005127080407, 1.2815515655446004])[:, None]
 
 
-class People(NamedTuple):
-    """Moments of each reviewer, shapes (M,), NaN without scores: slope a, offset b, logs of slope and of noise s^2."""
+class ReviewerMoments(NamedTuple):
+    """Posterior moments of each reviewer, shapes (M,), NaN without scores: a, b, logs of slope and of noise s^2."""
 
     slope: FloatArray
     slope_variance: FloatArray
@@ -145,35 +131,38 @@ class People(NamedTuple):
     log_noise_sd: FloatArray
 
 
-def people(problem: Problem, state: State) -> People:
-    """Integrate each reviewer's factor once more, for her own sake."""
-    found, believed = np.full((len(People._fields), problem.n_reviewers), np.nan), beliefs(problem, state)
+def reviewer_moments(problem: Problem, state: State) -> ReviewerMoments:
+    """Posterior moments of each reviewer's parameters, by one more quadrature."""
+    rows, posterior = (
+        np.full((len(ReviewerMoments._fields), problem.n_reviewers), np.nan),
+        item_posterior(problem, state),
+    )
     with Threads() as threads:
-        for part, told in spoken(problem, state):
+        for part, messages in parts_with_messages(problem, state):
             if problem.compiled:
-                describe_halves(threads, part.layout, told, believed, state, problem.rounding, found)
+                describe_halves(threads, part.layout, messages, posterior, state, problem.rounding, rows)
                 continue
-            for given in inputs(part, told, believed, state):
-                _describe(problem, state, given, People(*found))
-    return People(*found)
+            for given in block_inputs(part, messages, posterior, state):
+                _describe(problem, state, given, ReviewerMoments(*rows))
+    return ReviewerMoments(*rows)
 
 
-def _describe(problem: Problem, state: State, given: Inputs, found: People) -> None:
-    """Write what is known of the reviewers of a block."""
-    block, cavity, nodes, factor, _ = given
+def _describe(problem: Problem, state: State, block_inputs: BlockInputs, rows: ReviewerMoments) -> None:
+    """Write those of the reviewers of a block."""
+    block, cavity, nodes, factor, _ = block_inputs
     at = slopes_at(nodes, state.theta)
     variance = at.noise * factor[:, None] + problem.rounding
     offsets = offsets_given(block, cavity, at, variance, np.exp(2 * state.theta[LOG_OMEGA]))
     share = np.exp(offsets.log_weight - offsets.log_weight.max(axis=0))
     share /= share.sum(axis=0)
-    # Empty slots have no weight to be averaged.
+    # Average over the reviews, without empty slots.
     typical_factor = (factor * block.used).sum(axis=0) / block.load
-    who, level = block.reviewer, np.log(at.noise * typical_factor + problem.rounding)
-    found.slope[who], found.slope_variance[who] = _moments(share, at.slope)
-    found.log_slope[who], found.log_slope_sd[who] = _moments(share, at.log_slope, sd=True)
-    found.log_noise[who], found.log_noise_sd[who] = _moments(share, level, sd=True)
-    found.offset[who], between = _moments(share, offsets.mean)
-    found.offset_variance[who] = between + (share / offsets.precision).sum(axis=0)
+    reviewer, level = block.reviewer, np.log(at.noise * typical_factor + problem.rounding)
+    rows.slope[reviewer], rows.slope_variance[reviewer] = _moments(share, at.slope)
+    rows.log_slope[reviewer], rows.log_slope_sd[reviewer] = _moments(share, at.log_slope, sd=True)
+    rows.log_noise[reviewer], rows.log_noise_sd[reviewer] = _moments(share, level, sd=True)
+    rows.offset[reviewer], between = _moments(share, offsets.mean)
+    rows.offset_variance[reviewer] = between + (share / offsets.precision).sum(axis=0)
 
 
 def _moments(share: FloatArray, value: FloatArray, *, sd: bool = False) -> tuple[FloatArray, FloatArray]:
@@ -182,95 +171,82 @@ def _moments(share: FloatArray, value: FloatArray, *, sd: bool = False) -> tuple
     return mean, np.sqrt(variance) if sd else variance
 
 
-def typical(found: People, load: IntArray) -> tuple[float, float]:
-    """Offset and slope of a typical reviewer: averages over reviews."""
-    seen = load > 0
-    return float(np.average(found.offset[seen], weights=load[seen])), float(
-        np.average(found.slope[seen], weights=load[seen])
-    )
-
-
-def for_people(found: People, offset: float, slope: float, spread: float, orders: FloatArray) -> Reviewers:
-    """Say it in points of the scores, ``spread`` of which are one unit inside."""
-    severity = spread * (offset - found.offset)
-    error = spread * WIDTH * np.sqrt(found.offset_variance)
-    reach, range_ = WIDTH * found.log_slope_sd, WIDTH * found.log_noise_sd
+def in_score_units(
+    moments: ReviewerMoments, offset: float, slope: float, spread: float, orders: FloatArray
+) -> Reviewers:
+    """Return the posterior of reviewers in points of the scores, ``spread`` of which are one internal unit."""
+    severity = spread * (offset - moments.offset)
+    error = spread * WIDTH * np.sqrt(moments.offset_variance)
+    slope_width, noise_width = WIDTH * moments.log_slope_sd, WIDTH * moments.log_noise_sd
     return Reviewers(
         Quantity(severity, severity - error, severity + error),
         Quantity(
-            found.slope / slope,
-            np.exp(found.log_slope - reach) / slope,
-            np.exp(found.log_slope + reach) / slope,
+            moments.slope / slope,
+            np.exp(moments.log_slope - slope_width) / slope,
+            np.exp(moments.log_slope + slope_width) / slope,
         ),
         Quantity(
-            spread * np.exp(0.5 * found.log_noise),
-            spread * np.exp(0.5 * (found.log_noise - range_)),
-            spread * np.exp(0.5 * (found.log_noise + range_)),
+            spread * np.exp(0.5 * moments.log_noise),
+            spread * np.exp(0.5 * (moments.log_noise - noise_width)),
+            spread * np.exp(0.5 * (moments.log_noise + noise_width)),
         ),
         orders,
     )
 
 
-def middle_half(quantity: Quantity) -> tuple[float, float]:
-    """Return the quartiles of a property over all reviewers: where the crowd is.
+def interquartile_range(quantity: Quantity) -> tuple[float, float]:
+    """Return the quartiles of a property over reviewers.
 
-    Each reviewer stands there with all that she may be, not with her mean alone: means of reviewers with few scores are
-    drawn together, and among them anyone of whom more is known would look unusual.
+    Each reviewer enters with their posterior, not only its mean: means of reviewers with few scores are shrunk
+    together, and a reviewer with many would look unusual among them.
 
     Examples
     --------
     >>> exact = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
-    >>> middle_half(Quantity(exact, exact, exact))
+    >>> interquartile_range(Quantity(exact, exact, exact))
     (1.0, 3.0)
     """
     mean, low, high = (value[np.isfinite(value)] for value in quantity)
-    reach = np.where(FIFTHS > 0, high - mean, mean - low) / WIDTH
-    first, third = np.quantile(mean + FIFTHS * reach, [0.25, 0.75])
+    half_width = np.where(FIFTHS > 0, high - mean, mean - low) / WIDTH
+    first, third = np.quantile(mean + FIFTHS * half_width, [0.25, 0.75])
     return float(first), float(third)
 
 
-# From messages to the result, and the results where there is no signal or no score at all.
+# From messages to the result, with and without signal, and without scores.
 #
-# A bend of the scale that all reviewers share adds to the variances, see :func:`bend_variance`. If every reviewer
-# stretched the upper end alike, no score would show it: scores tell qualities up to one common increasing function.
-# What is known of that function is the prior, under which qualities are normal. So a second reading of the scores puts
-# each paper where its rank would stand among normal qualities; the misfit between the two shows in the shape of the
-# qualities, and an interval should reach both.
+# Variance of a common bend (:func:`bend_variance`): scores identify qualities only up to an increasing function common
+# to all reviewers. The prior says that qualities are normal; so an alternative estimate puts each paper at the normal
+# quantile of its rank. The distance of the two estimates measures the bend, and intervals should cover both.
 
-NOBODY = np.empty(0)
+EMPTY = np.empty(0)
 
 
 def bend_variance(mean: FloatArray) -> FloatArray:
-    """Return the variance that a common bend adds to the place of each item, shape (n,).
+    """Return the variance that a common bend adds to the quality of each item, shape (n,), from posterior means.
 
-    That is the squared distance of the two readings, times the part of all squared distances that the scatter of
-    normal order statistics (Mosteller 1946: ``p (1 - p) / n phi^2`` at the quantile of p) does not explain: nothing
-    where the qualities look normal, nearly all where they are bent.
-
-    Parameters
-    ----------
-    mean
-        Shape (n,): posterior means.
+    The squared distance of the two estimates, times the share of it that the sampling variance of normal order
+    statistics (Mosteller 1946: ``p (1 - p) / n phi^2`` at the quantile of p) leaves unexplained: 0 where qualities look
+    normal.
     """
     from scipy.special import ndtri
 
     size = mean.size
     if size < 3 or np.ptp(mean) <= 0:
         return np.zeros(size)
-    # Equal means share the middle of their ranks, whatever their order.
+    # Equal means share their average rank.
     ordered = np.sort(mean)
     rank = 0.5 * (np.searchsorted(ordered, mean, "left") + np.searchsorted(ordered, mean, "right") + 1)
-    level = (rank - 0.375) / (size + 0.25)
-    normal = ndtri(level)
+    probability = (rank - 0.375) / (size + 0.25)
+    normal = ndtri(probability)
     square = (mean - mean.mean() - mean.std() * normal) ** 2
-    scatter = mean.var() * level * (1 - level) / size * 2 * np.pi * np.exp(normal**2)
+    scatter = mean.var() * probability * (1 - probability) / size * 2 * np.pi * np.exp(normal**2)
     total = float(square.sum())
     unexplained = max(0.0, 1.0 - float(scatter.sum()) / total) if total > 0 else 0.0
     return np.asarray(unexplained * square)
 
 
-class Sums(NamedTuple):
-    """Mean, variance, loops (none yet) and bend of each item, shape (N,); NaN where nothing speaks of it."""
+class ItemMoments(NamedTuple):
+    """Mean, variance, loop factor (1) and bend variance of each item, shape (N,); NaN without data."""
 
     mean: FloatArray
     variance: FloatArray
@@ -278,123 +254,128 @@ class Sums(NamedTuple):
     bend: FloatArray
 
 
-def from_messages(
+def full_posterior(
     reviewer: IntArray,
     item: IntArray,
     scores: Scores,
     averages: Averages,
-    found: Climb,
-    references: References = NONE,
+    fit: Fit,
+    references: References = NO_REFERENCES,
 ) -> Posterior:
-    """Sum messages up, each review's in the order of the input."""
-    said, problem = _said(scores, found.state), references.heard_in(scores.problem)
-    sums = summed(1.0 - found.state.extent.kappa, problem, _per_item(said, problem, item), references)
-    beliefs = by_messages(problem, scores.unit, averages, found, sums)
-    return with_parts(beliefs, reviewer, item, said, fitted_of(found.state, said), references)
+    """Sum messages, in the order of the input."""
+    messages, problem = _messages(scores, fit.state), references.applied_to(scores.problem)
+    sums = item_moments(1.0 - fit.state.extent.kappa, problem, _per_item(messages, problem, item), references)
+    beliefs = full_beliefs(problem, scores.unit, averages, fit, sums)
+    return with_parts(beliefs, reviewer, item, messages, fitted_of(fit.state, messages), references)
 
 
-def from_averages(
+def null_posterior(
     reviewer: IntArray,
     item: IntArray,
     scores: Scores,
     averages: Averages,
-    found: Climb,
-    references: References = NONE,
+    fit: Fit,
+    references: References = NO_REFERENCES,
 ) -> Posterior:
-    """Give every review the same precision, so that a quality is its average drawn to the middle."""
+    """Posterior of the null model: all reviews have the same precision."""
     precision = np.full(item.size, averages.slope**2 / averages.noise)
     shift = averages.slope / averages.noise * (scores.standard - averages.mean)
-    said = Messages(precision, shift, np.zeros(item.size), np.zeros(item.size))
-    sums = summed(1.0, scores.problem, _per_item(said, scores.problem, item), references)
-    beliefs = by_averages(scores.problem, scores.unit, averages, found, sums)
-    fitted = fitted_of(found.state, _said(scores, found.state))
-    return with_parts(beliefs, reviewer, item, said, fitted, references)
+    messages = Messages(precision, shift, np.zeros(item.size), np.zeros(item.size))
+    sums = item_moments(1.0, scores.problem, _per_item(messages, scores.problem, item), references)
+    beliefs = null_beliefs(scores.problem, scores.unit, averages, fit, sums)
+    fitted = fitted_of(fit.state, _messages(scores, fit.state))
+    return with_parts(beliefs, reviewer, item, messages, fitted, references)
 
 
-def _said(scores: Scores, state: State) -> Messages:
+def _messages(scores: Scores, state: State) -> Messages:
     """Messages of the reviews, shapes (E,), in the order of the input."""
-    [(_, told)] = spoken(scores.problem, state)
-    return Messages(*(value[scores.slot] for value in told))
+    [(_, messages)] = parts_with_messages(scores.problem, state)
+    return Messages(*(value[scores.slot] for value in messages))
 
 
-def fitted_of(state: State, said: Messages) -> Fitted:
-    """Return the state in which the inference ended, messages in the order of the input."""
-    return Fitted(np.array(said), np.concatenate([state.nodes, state.fresh]), state.theta, state.extent)
+def fitted_of(state: State, messages: Messages) -> Fitted:
+    return Fitted(np.array(messages), np.concatenate([state.nodes, state.fresh]), state.theta, state.extent)
 
 
-def by_messages(problem: Problem, unit: Unit, averages: Averages, found: Climb, sums: Sums) -> Beliefs:
-    """Return what is believed where reviewers differ."""
-    state, who = found.state, people(problem, found.state)
-    # What the last sweep left is of the messages before it.
+def full_beliefs(problem: Problem, unit: Unit, averages: Averages, fit: Fit, sums: ItemMoments) -> Beliefs:
+    """Beliefs under the full model."""
+    state, moments = fit.state, reviewer_moments(problem, fit.state)
+    # Probabilities of the last sweep belong to the messages before it.
     orders = sweep(problem, state, learn=False).state.orders if state.extent.orders else state.orders
-    offset, slope = typical(who, problem.load)
-    noise = np.exp(who.log_noise)
+    # Offset and slope of a typical reviewer: averages over reviews.
+    scored = problem.load > 0
+    offset, slope = (
+        float(np.average(value[scored], weights=problem.load[scored])) for value in (moments.offset, moments.slope)
+    )
+    noise = np.exp(moments.log_noise)
     return Beliefs(
         *sums,
         location=unit.location + unit.spread * offset,
         scale=unit.spread * slope,
         prior=1.0 - state.extent.kappa,
         kappa=state.extent.kappa,
-        slope=who.slope,
-        offset=who.offset,
+        slope=moments.slope,
+        offset=moments.offset,
         noise_variance=noise,
-        slope_variance=who.slope_variance,
-        reviewers=for_people(who, offset, slope, unit.spread, np.where(np.isnan(noise), np.nan, orders)),
-        hyperparameters=_hyperparameters(found),
+        slope_variance=moments.slope_variance,
+        reviewers=in_score_units(moments, offset, slope, unit.spread, np.where(np.isnan(noise), np.nan, orders)),
+        hyperparameters=_hyperparameters(fit),
         theta=state.theta,
         extent=state.extent,
-        evidence=found.evidence,
+        evidence=fit.evidence,
         null_evidence=averages.evidence,
-        status=InferenceStatus.CONVERGED if found.converged else InferenceStatus.SWEEPS_EXHAUSTED,
-        sweeps=found.sweeps,
+        status=InferenceStatus.CONVERGED if fit.converged else InferenceStatus.SWEEPS_EXHAUSTED,
+        sweeps=fit.sweeps,
     )
 
 
-def by_averages(problem: Problem, unit: Unit, averages: Averages, found: Climb, sums: Sums) -> Beliefs:
-    """Return what is believed where they do not."""
-    alike = np.where(problem.load > 0, 1.0, np.nan)
-    noise = unit.spread * np.sqrt(averages.noise) * alike
-    same, one, equal = (Quantity(value, value, value) for value in (0 * alike, alike, noise))
+def null_beliefs(problem: Problem, unit: Unit, averages: Averages, fit: Fit, sums: ItemMoments) -> Beliefs:
+    """Beliefs under the null model."""
+    ones = np.where(problem.load > 0, 1.0, np.nan)
+    noise = unit.spread * np.sqrt(averages.noise) * ones
+    severity, stretch, noise_quantity = (Quantity(value, value, value) for value in (0 * ones, ones, noise))
     return Beliefs(
         *sums,
         location=unit.location + unit.spread * averages.mean,
         scale=unit.spread * averages.slope,
         prior=1.0,
         kappa=0.0,
-        slope=averages.slope * alike,
-        offset=averages.mean * alike,
-        noise_variance=averages.noise * alike,
-        slope_variance=0 * alike,
-        reviewers=Reviewers(same, one, equal, 0 * alike),
+        slope=averages.slope * ones,
+        offset=averages.mean * ones,
+        noise_variance=averages.noise * ones,
+        slope_variance=0 * ones,
+        reviewers=Reviewers(severity, stretch, noise_quantity, 0 * ones),
         hyperparameters={
             "slope": Hyperparameter(averages.slope),
             "g0": Hyperparameter(averages.mean),
             "noise": Hyperparameter(float(np.sqrt(averages.noise))),
         },
-        theta=NOBODY,
+        theta=EMPTY,
         extent=Extent(),
-        evidence=found.evidence,
+        evidence=fit.evidence,
         null_evidence=averages.evidence,
         status=InferenceStatus.NO_SIGNAL,
-        sweeps=found.sweeps,
+        sweeps=fit.sweeps,
     )
 
 
-def summed(prior: float, problem: Problem, told: tuple[FloatArray, FloatArray], references: References = NONE) -> Sums:
-    """Join prior, what reviews say of the items (sums of precisions and shifts, shapes (N,)), and references."""
-    said, drawn = references.per_item(problem.n_items)
-    known = problem.known | (said > 0)
-    total = prior + told[0] + said
-    mean = np.where(known, (told[1] + drawn) / total, np.nan)
+def item_moments(
+    prior: float, problem: Problem, sums: tuple[FloatArray, FloatArray], references: References = NO_REFERENCES
+) -> ItemMoments:
+    """Sum prior, messages (``sums`` of precisions and shifts, shapes (N,)), and references."""
+    reference_precision, reference_shift = references.per_item(problem.n_items)
+    known = problem.known | (reference_precision > 0)
+    total = prior + sums[0] + reference_precision
+    mean = np.where(known, (sums[1] + reference_shift) / total, np.nan)
     bend = np.full(problem.n_items, np.nan)
     bend[known] = bend_variance(mean[known])
-    return Sums(mean, np.where(known, 1 / total, np.nan), np.ones(problem.n_items), bend)
+    return ItemMoments(mean, np.where(known, 1 / total, np.nan), np.ones(problem.n_items), bend)
 
 
-def _per_item(said: Messages, problem: Problem, item: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Sum messages over items, in the order that the account of an item has too."""
-    told = said.precision + said.likeness_precision, said.shift + said.likeness_shift
-    precision, shift = (np.asarray(np.bincount(item, value, problem.n_items), np.float64) for value in told)
+def _per_item(messages: Messages, problem: Problem, item: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Sum messages by item, in the order in which contributions to an item are summed."""
+    sums = messages.precision + messages.likeness_precision, messages.shift + messages.likeness_shift
+    precision, shift = (np.asarray(np.bincount(item, value, problem.n_items), np.float64) for value in sums)
     return precision, shift
 
 
@@ -402,14 +383,14 @@ def with_parts(
     beliefs: Beliefs,
     reviewer: IntArray,
     item: IntArray,
-    said: Messages,
+    messages: Messages,
     fitted: Fitted,
-    references: References = NONE,
+    references: References = NO_REFERENCES,
 ) -> Posterior:
-    """Put the parts beside the beliefs, shapes (E,)."""
+    """Add the site parameters, shapes (E,), to the beliefs."""
     return Posterior(
         **vars(beliefs),
-        **said._asdict(),
+        **messages._asdict(),
         reviewer=reviewer,
         item=item,
         reference_item=references.item,
@@ -420,30 +401,30 @@ def with_parts(
     )
 
 
-def with_unheard(found: Posterior, reviewer: IntArray, item: IntArray, heard: BoolArray) -> Posterior:
-    """Put back the reviews of those who were not heard; they say nothing."""
+def with_unused(posterior: Posterior, reviewer: IntArray, item: IntArray, used: BoolArray) -> Posterior:
+    """Insert the ignored reviews with zero messages."""
 
-    def back(value: FloatArray) -> FloatArray:
-        full = np.zeros((*value.shape[:-1], heard.size))
-        full[..., heard] = value
+    def expand(value: FloatArray) -> FloatArray:
+        full = np.zeros((*value.shape[:-1], used.size))
+        full[..., used] = value
         return full
 
     return replace(
-        found,
+        posterior,
         reviewer=reviewer,
         item=item,
-        precision=back(found.precision),
-        shift=back(found.shift),
-        likeness_precision=back(found.likeness_precision),
-        likeness_shift=back(found.likeness_shift),
-        fitted=found.fitted._replace(messages=back(found.fitted.messages)),
+        precision=expand(posterior.precision),
+        shift=expand(posterior.shift),
+        likeness_precision=expand(posterior.likeness_precision),
+        likeness_shift=expand(posterior.likeness_shift),
+        fitted=posterior.fitted._replace(messages=expand(posterior.fitted.messages)),
     )
 
 
 def without_scores(n_reviewers: int, n_items: int) -> Posterior:
-    """Return the result that says nothing."""
-    unknown, nobody = np.full(n_items, np.nan), np.full(n_reviewers, np.nan)
-    nothing, none = Quantity(nobody, nobody, nobody), NOBODY.astype(np.int64)
+    """Return the result without any data."""
+    unknown, no_reviewer = np.full(n_items, np.nan), np.full(n_reviewers, np.nan)
+    quantity, none = Quantity(no_reviewer, no_reviewer, no_reviewer), EMPTY.astype(np.int64)
     return Posterior(
         mean=unknown,
         variance=unknown,
@@ -453,24 +434,24 @@ def without_scores(n_reviewers: int, n_items: int) -> Posterior:
         scale=1.0,
         reviewer=none,
         item=none,
-        precision=NOBODY,
-        shift=NOBODY,
-        likeness_precision=NOBODY,
-        likeness_shift=NOBODY,
+        precision=EMPTY,
+        shift=EMPTY,
+        likeness_precision=EMPTY,
+        likeness_shift=EMPTY,
         reference_item=none,
-        reference_value=NOBODY,
-        reference_precision=NOBODY,
-        reference_shift=NOBODY,
-        fitted=Fitted(np.empty((4, 0)), np.full((8, n_reviewers), np.nan), NOBODY, Extent()),
+        reference_value=EMPTY,
+        reference_precision=EMPTY,
+        reference_shift=EMPTY,
+        fitted=Fitted(np.empty((4, 0)), np.full((8, n_reviewers), np.nan), EMPTY, Extent()),
         prior=1.0,
         kappa=0.0,
-        slope=nobody,
-        offset=nobody,
-        noise_variance=nobody,
-        slope_variance=nobody,
-        reviewers=Reviewers(nothing, nothing, nothing, nobody),
+        slope=no_reviewer,
+        offset=no_reviewer,
+        noise_variance=no_reviewer,
+        slope_variance=no_reviewer,
+        reviewers=Reviewers(quantity, quantity, quantity, no_reviewer),
         hyperparameters={},
-        theta=NOBODY,
+        theta=EMPTY,
         extent=Extent(),
         evidence=0.0,
         null_evidence=0.0,
@@ -479,32 +460,27 @@ def without_scores(n_reviewers: int, n_items: int) -> Posterior:
     )
 
 
-def _hyperparameters(found: Climb) -> Mapping[str, Hyperparameter]:
-    """Hyperparameters by name; scales and slope as themselves, their errors by the delta method."""
-    theta = found.state.theta
-    error = np.sqrt(np.diag(np.linalg.inv(found.information)))
+def _hyperparameters(fit: Fit) -> Mapping[str, Hyperparameter]:
+    """Hyperparameters by name; scales and slope exponentiated, with errors by the delta method."""
+    theta = fit.state.theta
+    error = np.sqrt(np.diag(np.linalg.inv(fit.information)))
     names = {MU: "slope", NU: "noise", LOG_TAU_LEFT: "tau_left", LOG_TAU_RIGHT: "tau_right"}
     names |= {LOG_OMEGA: "omega", LOG_OWN: "own", LOG_S_R: "perception"}
     values = {}
-    for place, name in enumerate(NAMES):
-        if place in names:
-            value = float(np.exp(theta[place]))
-            values[names[place]] = Hyperparameter(value, float(value * error[place]))
-        elif place != LOGIT_W:
-            values[name] = Hyperparameter(float(theta[place]), float(error[place]))
+    for entry, name in enumerate(NAMES):
+        if entry in names:
+            value = float(np.exp(theta[entry]))
+            values[names[entry]] = Hyperparameter(value, float(value * error[entry]))
+        elif entry != LOGIT_W:
+            values[name] = Hyperparameter(float(theta[entry]), float(error[entry]))
     share = 1 / (1 + np.exp(-theta[LOGIT_W]))
     values["orders"] = Hyperparameter(float(share), float(share * (1 - share) * error[LOGIT_W]))
-    extent = found.state.extent
+    extent = fit.state.extent
     if not extent.orders:
         values["orders"], values["perception"] = Hyperparameter(0.0), Hyperparameter(np.nan)
     if not extent.own:
         values["own"] = Hyperparameter(0.0)
     return values | {"kappa": Hyperparameter(extent.kappa)}
-
-
-#: Reviewers differ where that explains the scores better by so many nats than no differences (18 tables without any
-#: reached 4.4 at most).
-SIGNAL = 5.0
 
 
 def infer(
@@ -522,10 +498,10 @@ def infer(
 ) -> Posterior:
     """Infer qualities of items from scores.
 
-    The model is that of :mod:`lsc._inference.model`; qualities, slopes and offsets are integrated out by expectation
-    propagation (Minka 2001), a reviewer a factor, and the hyperparameters maximise its evidence times weak priors.
-    Assortment, a noise of her own for each reviewer, or reviewers who only order are kept where the evidence asks for
-    them. Reviewers who give everyone the same score, and not by chance, are not heard.
+    The model is that of :mod:`lsc._inference.model`. Qualities, slopes and offsets are integrated out by expectation
+    propagation (Minka 2001) with one factor per reviewer; the hyperparameters maximise its evidence times weak priors.
+    Assortment, own noise of each reviewer and ordinal reviewers are added if they increase the evidence. Reviewers with
+    constant scores are ignored, unless equal scores are likely by chance.
 
     Parameters
     ----------
@@ -534,26 +510,25 @@ def infer(
     score
         Shape (E,), higher is better, finite.
     n_reviewers, n_items
-        M and N; codes run below them.
+        M and N; codes are below them.
     weight
-        Shape (E,): positive numbers that may say how sure a review is (a confidence or expertise); how much they
-        say is learned. None by default.
+        Shape (E,): positive reliability weights (confidence, expertise); their effect is learned. None by default.
     reference_item, reference_value
-        Shape (R,): items with a value known from elsewhere, on a scale of its own, taken as measurements with noise.
+        Shape (R,): items with an external value, on a scale of its own, taken as a noisy measurement.
     seed
-        Of the random probes by which traces are estimated.
+        Seed of the stochastic trace estimator.
     progress
-        Called with a line of words at each stage.
+        Called with one line of text per stage.
 
     Raises
     ------
     InputError
-        If shapes differ, codes lie outside their range, a score, weight or reference is not finite, a weight is not
-        positive, or a score lies so far off all others that it must be a slip.
+        If shapes differ, codes are out of range, a score, weight or reference is not finite, a weight is not positive,
+        or a score lies so far from all others that it is a likely data-entry error.
 
     Notes
     -----
-    A sweep is linear in reviews; sweeps number some tens whatever the size.
+    A sweep is O(E); the number of sweeps is some tens whatever the size.
 
     Examples
     --------
@@ -567,11 +542,11 @@ def infer(
     check(reviewer, item, score, n_reviewers, n_items, weight, reference_item, reference_value)
     if not score.size:
         return without_scores(n_reviewers, n_items)
-    heard = ~idle(reviewer, score, n_reviewers)[reviewer]
-    rows = Rows(reviewer[heard], item[heard], score[heard], None if weight is None else weight[heard])
-    found = _infer(rows, n_reviewers, n_items, reference_item, reference_value, seed, progress or (lambda _: None))
-    found = replace(found, loops=loop_factors(found))
-    return found if heard.all() else with_unheard(found, reviewer, item, heard)
+    used = ~constant_reviewers(reviewer, score, n_reviewers)[reviewer]
+    rows = Rows(reviewer, item, score, weight).only(used)
+    posterior = _infer(rows, n_reviewers, n_items, reference_item, reference_value, seed, progress or (lambda _: None))
+    posterior = replace(posterior, loops=loop_factors(posterior))
+    return posterior if used.all() else with_unused(posterior, reviewer, item, used)
 
 
 def _infer(
@@ -583,24 +558,23 @@ def _infer(
     seed: int | np.random.Generator,
     tell: Callable[[str], None],
 ) -> Posterior:
-    """Infer from reviews that all are heard."""
+    """Infer from the reviews that are used."""
     scores = prepare(rows, n_reviewers, n_items)
     averages = fit_averages(rows.item, scores.standard, scores.problem.rounding)
     rng = np.random.default_rng(seed)
-    some = part_of([rows], n_reviewers, n_items, rng)
-    # The unit of the scores stays that of all of them.
-    part = (
-        None
-        if some is None
-        else prepare(some, *counts(some), unit=scores.unit, compiled=scores.problem.compiled).problem
-    )
-    found = run_stages(scores.problem, rng, tell, part)
-    signal = found.evidence >= averages.evidence + SIGNAL
-    assemble = from_messages if signal else from_averages
-    alone = assemble(rows.reviewer, rows.item, scores, averages, found)
+    subset, part = subset_of([rows], n_reviewers, n_items, rng), None
+    # The subset is standardised with the unit of the whole table.
+    if subset is not None:
+        part = prepare(subset, *counts(subset), unit=scores.unit, compiled=scores.problem.compiled).problem
+    fit = run_stages(scores.problem, rng, tell, part)
+    signal = fit.evidence >= averages.evidence + SIGNAL
+    assemble = full_posterior if signal else null_posterior
+    posterior = assemble(rows.reviewer, rows.item, scores, averages, fit)
     if reference_item is None or reference_value is None or not reference_item.size:
-        return alone
-    read = read_references(alone.mean, alone.variance, reference_item, reference_value, alone.location, alone.scale)
+        return posterior
+    references = read_references(
+        posterior.mean, posterior.variance, reference_item, reference_value, posterior.location, posterior.scale
+    )
     if signal:
-        found = settled_with(scores.problem, found, read)
-    return replace(assemble(rows.reviewer, rows.item, scores, averages, found, read), fitted=alone.fitted)
+        fit = with_references(scores.problem, fit, references)
+    return replace(assemble(rows.reviewer, rows.item, scores, averages, fit, references), fitted=posterior.fitted)

@@ -1,16 +1,16 @@
-"""The model's hyperparameters, their weak priors and bounds, and what a change of the quality scale does to them.
+"""The model, the priors and bounds of its hyperparameters, the layout of the reviews, and steps on the log evidence.
 
 ::
 
     x      ~ N(0, K^-1),  K = (1 - kappa) I + kappa L / dbar              papers
     log a  ~ two-piece normal, mode mu, scales tau_left and tau_right     slope of a reviewer
-    b | a  ~ N(g0 + g1 a, omega^2)                                        her offset
+    b | a  ~ N(g0 + g1 a, omega^2)                                        offset of a reviewer
     y_ij   = b_j + a_j x_i + e_ij
     e_ij   ~ N(0, c_j u_ij^-gamma exp 2 (nu + rho (log a_j - mu)) + r^2)  noise, u the weight of the review
-    log c_j ~ N(0, own^2)                                                 noise of her own
+    log c_j ~ N(0, own^2)                                                 own noise of a reviewer
 
-With probability w her scores only order: p(y_j) = p(y_j | fresh papers) k! / prod t! P(order of x_i + s_R eps_i).
-rho = 1 is noise in the quality that she perceives, 0 noise in the score; r^2 is the variance of rounding.
+With probability w a reviewer is ordinal: p(y_j) = p(y_j | fresh papers) k! / prod t! P(order of x_i + s_R eps_i). rho =
+1 is noise in the perceived quality, 0 noise in the score; r^2 is the variance of rounding.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ NAMES = (
 MU, LOG_TAU_LEFT, LOG_TAU_RIGHT, G0, G1, LOG_OMEGA, NU, RHO, GAMMA, LOG_OWN, LOGIT_W, LOG_S_R = range(12)
 SIZE = len(NAMES)
 
-#: Where learning starts (half the variance of scores is quality, reviewers differ a little), and bounds. Slopes that
-#: differ by 4 % and offsets by .05 are the same to any purpose, and below nodes could not follow the mode.
+#: Lower bounds, initial values (half the variance of scores is quality, reviewers differ a little) and upper bounds.
+#: Slopes that differ by 4 % and offsets by .05 are practically equal; below, nodes could not follow the mode.
 _RANGE = np.array(
     [
         (-6.0, np.log(0.7), 4.0),
@@ -51,32 +51,21 @@ _RANGE = np.array(
 )
 LOWEST, START, HIGHEST = _RANGE.T.copy()
 
-#: Scales of the half-normal priors of tau and omega, of the normal ones of g1 and rho, and of log tau_l^2 / tau_r^2.
+#: Scales of the priors: half-normal of tau and omega; normal of g1, rho, log tau_l^2 / tau_r^2 and gamma.
 TAU_SCALE, OMEGA_SCALE, G1_SCALE, RHO_CENTRE, RHO_SCALE, SKEW_SCALE, GAMMA_SCALE = 1.0, 2.0, 5.0, 0.5, 0.5, 1.0, 1.0
 
-#: Log of the spread of own noise: log c then spreads as a chi^2 with 6 degrees of freedom does, give or take.
+#: Normal priors (mean, standard deviation) of the log standard deviation of own noise, about that of the log of a chi^2
+#: with 6 degrees of freedom; of the logit of w, the share of ordinal reviewers; of the log of s_R, their noise.
 OWN = (float(np.log(0.63)), 0.5)
-#: Of the logit of w, the share of reviewers who only order, and of the log of s_R, how finely they perceive.
 W, S_R = (-2.0, 2.0), (float(np.log(0.5)), 1.0)
 
 
 class Extent(NamedTuple):
-    """How far the model goes beyond reviewers who use the scale.
+    """Extensions of the model in use.
 
-    Parameters
-    ----------
-    own
-        Whether reviewers have a noise of their own.
-    orders
-        Whether some only put papers in order.
-    kappa
-        Assortment.
-    strength
-        kappa / dbar, the weight of the Laplacian in K.
-    half_log_determinant
-        log det K / 2.
-    mean_square
-        Of qualities, which goes with it.
+    ``own``: own noise of each reviewer; ``orders``: ordinal reviewers; ``kappa``: assortment, with ``strength`` = kappa
+    / dbar, the weight of the Laplacian in K, ``half_log_determinant`` = log det K / 2, and the ``mean_square`` of
+    qualities it implies.
     """
 
     own: bool = False
@@ -99,19 +88,19 @@ def log_prior(theta: FloatArray) -> Prior:
     """Return the log prior density of hyperparameters, up to a constant."""
     gradient, curvature = np.zeros(SIZE), np.zeros((SIZE, SIZE))
     value = 0.0
-    # Half-normal in the scale itself, so that a scale may go to 0: with u = log tau, -tau^2 / 2 s^2.
+    # Half-normal in the scale itself, so that a scale can vanish: with u = log tau, -tau^2 / 2 s^2.
     scales = {LOG_TAU_LEFT: TAU_SCALE, LOG_TAU_RIGHT: TAU_SCALE, LOG_OMEGA: OMEGA_SCALE}
-    for place, scale in scales.items():
-        square = np.exp(2 * theta[place]) / scale**2
+    for entry, scale in scales.items():
+        square = np.exp(2 * theta[entry]) / scale**2
         value -= square / 2
-        gradient[place] -= square
-        curvature[place, place] += 2 * square
+        gradient[entry] -= square
+        curvature[entry, entry] += 2 * square
     normal = {G1: (0.0, G1_SCALE), RHO: (RHO_CENTRE, RHO_SCALE), GAMMA: (0.0, GAMMA_SCALE)}
     normal |= {LOG_OWN: OWN, LOGIT_W: W, LOG_S_R: S_R}
-    for place, (centre, scale) in normal.items():
-        value -= ((theta[place] - centre) / scale) ** 2 / 2
-        gradient[place] -= (theta[place] - centre) / scale**2
-        curvature[place, place] += scale**-2
+    for entry, (centre, scale) in normal.items():
+        value -= ((theta[entry] - centre) / scale) ** 2 / 2
+        gradient[entry] -= (theta[entry] - centre) / scale**2
+        curvature[entry, entry] += scale**-2
     # log tau_left^2 / tau_right^2 ~ N(0, SKEW_SCALE^2)
     skew = 2 * (theta[LOG_TAU_LEFT] - theta[LOG_TAU_RIGHT]) / SKEW_SCALE
     direction = np.zeros(SIZE)
@@ -123,47 +112,38 @@ def log_prior(theta: FloatArray) -> Prior:
 
 
 def rescaled(theta: FloatArray, centre: float, spread: float) -> FloatArray:
-    """Hyperparameters when qualities become ``(x - centre) / spread``: slopes grow by spread, b by a centre."""
-    moved = theta.copy()
-    moved[MU] += np.log(spread)
-    moved[LOG_S_R] -= np.log(spread)
-    moved[G1] = (theta[G1] + centre) / spread
-    return moved
+    """Hyperparameters when qualities become ``(x - centre) / spread``: slopes are multiplied by spread."""
+    new = theta.copy()
+    new[MU] += np.log(spread)
+    new[LOG_S_R] -= np.log(spread)
+    new[G1] = (theta[G1] + centre) / spread
+    return new
 
 
-def scale_moves(theta: FloatArray) -> FloatArray:
+def scale_directions(theta: FloatArray) -> FloatArray:
     """Return the derivatives of :func:`rescaled` by log spread and centre at 1 and 0, shape (P, 2)."""
-    moves = np.zeros((SIZE, 2))
-    moves[[MU, LOG_S_R, G1], 0] = 1.0, -1.0, -theta[G1]
-    moves[G1, 1] = 1.0
-    return moves
+    directions = np.zeros((SIZE, 2))
+    directions[[MU, LOG_S_R, G1], 0] = 1.0, -1.0, -theta[G1]
+    directions[G1, 1] = 1.0
+    return directions
 
 
-# Reviews laid out for whole-array steps: reviewers of about the same number of reviews side by side.
+# Layout of the reviews for vectorised steps: blocks of reviewers of about equal load.
 
-#: Loads up to this one have blocks of their own; above, a block holds loads that differ by at most a sixth.
+#: Largest load with blocks of its own; above, loads in a block differ by at most a sixth.
 EXACT_LOADS = 8
 WASTE = 7 / 6
-#: Reviews in a block: its arrays over 15 nodes then stay in the processor's cache.
+#: Reviews per block: its arrays over 15 nodes fit in the processor's cache.
 BLOCK = 1024
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Reviewers of nearly equal load; a slot is a place for a review, of which some are empty.
+    """Reviewers of nearly equal load; a slot holds a review or is empty.
 
-    Parameters
-    ----------
-    reviewer
-        Shape (m,): their codes.
-    first, last
-        The slots of the block, those of one reviewer ``m`` apart: ``slots[first:last].reshape(k, m)``.
-    score
-        Shape (k, m), 0 in empty slots.
-    used
-        Shape (k, m): 1 where a slot holds a review, 0 where it is empty.
-    load
-        Shape (m,): reviews of each.
+    ``reviewer`` (m,): their codes; ``load`` (m,): their numbers of reviews. Slots ``first`` to ``last``, those of one
+    reviewer ``m`` apart: ``slots[first:last].reshape(k, m)``. ``score`` and ``used`` (k, m): score, or 0; 1 or, if
+    empty, 0.
     """
 
     reviewer: IntArray
@@ -175,7 +155,7 @@ class Block:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Slots a reviewer and reviewers."""
+        """Slots per reviewer and number of reviewers."""
         return self.score.shape[0], self.score.shape[1]
 
     @property
@@ -187,16 +167,8 @@ class Block:
 class Layout(NamedTuple):
     """Some of the reviewers, in blocks in order of load; flat, as kernels take it.
 
-    Parameters
-    ----------
-    first, start
-        Shape (B + 1,): where the slots and the members of each block begin, and where the last end.
-    member
-        Codes of reviewers, block by block.
-    load
-        Shape (M,): reviews of each reviewer.
-    item, score
-        Shape (S,): of each slot; N and 0 in an empty one.
+    ``first``, ``start`` (B + 1,): where slots and members of each block begin, and where the last end; ``member``:
+    codes of reviewers, block by block; ``load`` (M,); ``item``, ``score`` (S,): of each slot, N and 0 if empty.
     """
 
     first: IntArray
@@ -214,7 +186,6 @@ class Layout(NamedTuple):
 
     @property
     def blocks(self) -> Iterator[Block]:
-        """Each block."""
         for number in range(self.first.size - 1):
             reviewer = self.member[self.start[number] : self.start[number + 1]].astype(np.int64)
             first, last = self.first[number : number + 2].tolist()
@@ -227,12 +198,9 @@ class Layout(NamedTuple):
 def lay_out(
     reviewer: IntArray, item: IntArray, score: FloatArray, n_reviewers: int, n_items: int
 ) -> tuple[Layout, IntArray]:
-    """Group reviewers by load, in time linear in reviews but for a sort; returns the slot of each review, too.
+    """Group reviewers by load; returns the slot of each review, too. One sort, otherwise O(E).
 
-    Parameters
-    ----------
-    reviewer, item, score
-        Shape (E,), in any order.
+    ``reviewer``, ``item``, ``score`` have shape (E,), in any order.
     """
     order = np.lexsort((item, reviewer))
     load = np.bincount(reviewer, minlength=n_reviewers)
@@ -240,17 +208,17 @@ def lay_out(
     first, start, member = blocks_of(load)
     slot, size = np.empty(item.size, np.int64), int(first[-1])
     item_of, score_of = np.full(size, n_items, np.uint32), np.zeros(size)
-    for low, high, hers in zip(first[:-1], first[1:], np.split(member, start[1:-1]), strict=False):
-        place = np.arange((high - low) // max(hers.size, 1))[:, None]
-        used: BoolArray = place < load[hers]
-        row = order[(begin[hers] + place)[used]]
+    for low, high, members in zip(first[:-1], first[1:], np.split(member, start[1:-1]), strict=False):
+        place = np.arange((high - low) // max(members.size, 1))[:, None]
+        used: BoolArray = place < load[members]
+        row = order[(begin[members] + place)[used]]
         slot[row] = low + np.flatnonzero(used.ravel())
     item_of[slot], score_of[slot] = item, score
     return Layout(first, start, member, load, item_of, score_of), slot
 
 
 def blocks_of(load: IntArray) -> tuple[IntArray, IntArray, CodeArray]:
-    """Return where the slots and the members of each block begin, and where the last end, and all members."""
+    """Return the first slot and the first member of each block, with the ends, and all members."""
     width = _widths(load)
     by_width = np.argsort(width, kind="stable")
     by_width = by_width[width[by_width] > 0]
@@ -262,14 +230,14 @@ def blocks_of(load: IntArray) -> tuple[IntArray, IntArray, CodeArray]:
 
 
 def _widths(load: IntArray) -> IntArray:
-    """Slots given to each reviewer: her load, rounded up to one of few sizes above ``EXACT_LOADS``."""
+    """Slots of each reviewer: the load, rounded up to one of few sizes above ``EXACT_LOADS``."""
     sizes = [*range(EXACT_LOADS + 1)]
     while sizes[-1] < load.max(initial=0):
         sizes.append(int(np.ceil(sizes[-1] * WASTE)))
-    known = np.array(sizes)
-    width = known[np.searchsorted(known, load)]
-    # No wider than the widest reviewer of the same size needs.
-    widest = np.zeros(known[-1] + 1, np.int64)
+    allowed = np.array(sizes)
+    width = allowed[np.searchsorted(allowed, load)]
+    # At most the largest load of the same rounded size.
+    widest = np.zeros(allowed[-1] + 1, np.int64)
     np.maximum.at(widest, width, load)
     return np.asarray(widest[width], np.int64)
 
@@ -285,40 +253,31 @@ def _pieces(members: IntArray, width: IntArray) -> list[IntArray]:
     return pieces
 
 
-# Steps of the hyperparameters towards the highest evidence, taken between sweeps.
+# Steps of the hyperparameters, taken between sweeps: damped scoring on the log evidence.
 
-#: Part of the squared mean gradient that is taken out of the empirical information.
+#: Share of the squared mean gradient subtracted from the empirical information.
 CENTRED = 0.9
-#: Part of its diagonal by which the information is raised, and the least diagonal.
-RIDGE, LEAST = 0.02, 1e-3
-#: Directions that do not change noise may be as sure as the gradients say, so many times over.
+#: Relative ridge on the diagonal of the information, and its minimum.
+RIDGE, MIN_DIAGONAL = 0.02, 1e-3
+#: Factor that leaves the information practically unbounded in directions that do not change noise.
 UNBOUNDED = 1e6
-#: No hyperparameter moves further in one step.
-LONGEST = 0.4
-#: A step that turns back may go half as far the next time, one that goes on so much further.
-GROWTH = 2.0
-#: Steps whose cosine (in the metric of the information) is below the first turn back, above the second they agree.
-TURNED, AGREED = -0.2, 0.5
-SLOWER, FASTER, SLOWEST = 0.6, 1.2, 0.05
+#: Maximum step of a hyperparameter, and the growth of its trust radius after a step that did not reverse.
+MAX_STEP = 0.4
+RADIUS_GROWTH = 2.0
+#: Cosine (in the metric of the information) below which two steps count as reversed, above which as aligned.
+REVERSED, ALIGNED = -0.2, 0.5
+#: Factors on the damping after either, and its minimum.
+SHRINK, GROW, MIN_DAMPING = 0.6, 1.2, 0.05
 
 
 class Gradient(NamedTuple):
-    """Derivatives of reviewers' log evidences by the hyperparameters, summed up.
-
-    Parameters
-    ----------
-    total
-        Shape (P,): their sum.
-    square
-        Shape (P, P): the sum of outer products g g'.
-    """
+    """Derivatives of reviewers' log evidences by the hyperparameters: sum g, (P,), and sum g g', (P, P)."""
 
     total: FloatArray
     square: FloatArray
 
     @staticmethod
     def none() -> Gradient:
-        """Return that of nobody."""
         return Gradient(np.zeros(SIZE), np.zeros((SIZE, SIZE)))
 
     @staticmethod
@@ -327,118 +286,98 @@ class Gradient(NamedTuple):
         return Gradient(each.sum(axis=1), each @ each.T)
 
     def plus(self, other: Gradient) -> Gradient:
-        """Add others."""
         return Gradient(self.total + other.total, self.square + other.square)
 
 
 class Ascent(NamedTuple):
     """A step of the hyperparameters.
 
-    Parameters
-    ----------
-    theta
-        Shape (P,): where it leads.
-    gain
-        The gain in log probability that a full step predicts, but for that of the scale of qualities.
-    reach
-        Shape (P,): how far each hyperparameter may move in the next step.
-    move
-        Shape (P,): the step, but for the scale of qualities.
-    pace, limit
-        Part of the full step that was gone, and the most that may be.
-    information
-        Shape (P, P): curvature used.
+    ``theta`` (P,): the new values; ``gain``: predicted gain in log probability of a full step, and ``move`` (P,): the
+    step, both without the scale of qualities; ``radius`` (P,): trust radius of each hyperparameter for the next step;
+    ``damping``, ``max_damping``: damping factor, and its maximum; ``information`` (P, P): curvature used.
     """
 
     theta: FloatArray
     gain: float
-    reach: FloatArray
+    radius: FloatArray
     move: FloatArray
-    pace: float
-    limit: float
+    damping: float
+    max_damping: float
     information: FloatArray
 
 
-def at_rest(theta: FloatArray, limit: float = 1.0) -> Ascent:
-    """Return the state of a climb before its first step."""
-    return Ascent(theta, np.inf, np.full(SIZE, limit * LONGEST), np.zeros(SIZE), limit, limit, np.eye(SIZE))
+def initial_step(theta: FloatArray, max_damping: float = 1.0) -> Ascent:
+    return Ascent(
+        theta, np.inf, np.full(SIZE, max_damping * MAX_STEP), np.zeros(SIZE), max_damping, max_damping, np.eye(SIZE)
+    )
 
 
 def ascend(
-    theta: FloatArray, gradient: Gradient, n_reviewers: int, n_reviews: int, free: BoolArray, last: Ascent
+    theta: FloatArray, gradient: Gradient, n_reviewers: int, n_reviews: int, free: BoolArray, previous: Ascent
 ) -> Ascent:
-    """Take a step of scoring with the empirical information.
+    """Take a damped step of scoring with the empirical information.
 
-    Messages lag behind, and full steps can circle. So a step that turns back on the last one is followed by shorter
-    ones, and steps that agree by longer ones, up to the full one; and a single hyperparameter that turns back may go
-    half as far from then on, one that goes on a little further.
-
-    Parameters
-    ----------
-    theta
-        Hyperparameters, shape (P,).
-    gradient
-        Derivatives of the reviewers' log evidences.
-    n_reviewers, n_reviews
-        M and E.
-    free
-        Shape (P,): which hyperparameters may move.
-    last
-        The step before.
+    Messages lag behind hyperparameters, and full steps can cycle. So the damping shrinks after a step that reverses the
+    previous one, and grows up to the maximum after one aligned with it; likewise the trust radius of each
+    hyperparameter. ``free`` (P,) selects those to learn, ``previous`` is the previous step.
     """
     prior = log_prior(theta)
     total = gradient.total
     information = gradient.square - CENTRED * np.outer(total, total) / max(n_reviewers, 1)
-    information = _bounded(information, theta, n_reviewers, n_reviews)
+    information = _bounded_information(information, theta, n_reviewers, n_reviews)
     information += prior.curvature
-    information += np.diag(RIDGE * np.diag(information) + LEAST)
-    slope = total + prior.gradient
-    # At a bound, pushing outwards: the entry does not take part.
-    part = free & ~((theta <= LOWEST) & (slope < 0)) & ~((theta >= HIGHEST) & (slope > 0))
+    information += np.diag(RIDGE * np.diag(information) + MIN_DIAGONAL)
+    ascent = total + prior.gradient
+    # Active set: an entry at a bound whose gradient points outwards stays there.
+    active = free & ~((theta <= LOWEST) & (ascent < 0)) & ~((theta >= HIGHEST) & (ascent > 0))
     move = np.zeros(SIZE)
-    move[part] = np.linalg.solve(information[np.ix_(part, part)], slope[part])
-    # Standardising after each sweep takes a change of the scale of qualities back, in part: the step along it never
-    # ends and says nothing of the pace of the rest. What lies at a bound takes no part, and may leave no such step.
-    along = scale_moves(theta) * part[:, None]
-    scale = along @ (np.linalg.pinv(along.T @ information @ along, hermitian=True) @ (along.T @ slope))
+    move[active] = np.linalg.solve(information[np.ix_(active, active)], ascent[active])
+    # Standardising after each sweep partly reverts a change of the scale of qualities, so the component along it never
+    # vanishes: it is split off, and neither gain nor damping depend on it.
+    along = scale_directions(theta) * active[:, None]
+    scale = along @ (np.linalg.pinv(along.T @ information @ along, hermitian=True) @ (along.T @ ascent))
     move -= scale
-    gain = float(0.5 * move @ slope)
-    pace = _pace(move, last, information)
-    turned = move * last.move < 0
-    reach = np.where(turned, 0.5 * np.minimum(last.reach, np.abs(last.move)), np.minimum(GROWTH * last.reach, LONGEST))
-    move = np.clip(pace * move, -reach, reach)
-    moved = np.clip(theta + move + np.clip(pace * scale, -LONGEST, LONGEST), LOWEST, HIGHEST)
-    return Ascent(moved, gain, reach, move, pace, last.limit, information)
+    gain = float(0.5 * move @ ascent)
+    damping = _damping(move, previous, information)
+    reverses = move * previous.move < 0
+    radius = np.where(
+        reverses,
+        0.5 * np.minimum(previous.radius, np.abs(previous.move)),
+        np.minimum(RADIUS_GROWTH * previous.radius, MAX_STEP),
+    )
+    move = np.clip(damping * move, -radius, radius)
+    new = np.clip(theta + move + np.clip(damping * scale, -MAX_STEP, MAX_STEP), LOWEST, HIGHEST)
+    return Ascent(new, gain, radius, move, damping, previous.max_damping, information)
 
 
-def _bounded(information: FloatArray, theta: FloatArray, n_reviewers: int, n_reviews: int) -> FloatArray:
-    """Take out of the information what says more of noise than could be known if papers, slopes and offsets were.
+def _bounded_information(information: FloatArray, theta: FloatArray, n_reviewers: int, n_reviews: int) -> FloatArray:
+    """Bound the information about noise by what complete data (papers, slopes, offsets) would give.
 
-    Where the noise is misjudged, the squared gradient of a reviewer of k papers grows with k^2, what she tells with k
-    only: steps would be too short to arrive. In the metric of what could be known no eigenvalue is above 1.
+    Where the noise is misjudged, the squared gradient of a reviewer of k papers grows with k^2 but the information only
+    with k: steps would be too short to converge. In the metric of the bound no eigenvalue exceeds 1.
     """
     left, right = np.exp(theta[[LOG_TAU_LEFT, LOG_TAU_RIGHT]])
-    # Mean and mean square of log a - mu, and by them E v v' of the derivatives v of a log noise by mu, nu and rho.
-    off, square = np.sqrt(2 / np.pi) * (right - left), (left**3 + right**3) / (left + right)
+    # Mean and mean square of log a - mu give E v v' of the derivatives v of log noise by mu, nu and rho.
+    mean, square = np.sqrt(2 / np.pi) * (right - left), (left**3 + right**3) / (left + right)
     rho, noise = theta[RHO], [MU, NU, RHO]
-    known = np.diag(UNBOUNDED * np.diag(information) + LEAST)
-    known[np.ix_(noise, noise)] = (2.0 * n_reviews) * np.array(
-        [[rho**2, -rho, -rho * off], [-rho, 1.0, off], [-rho * off, off, square]]
+    bound = np.diag(UNBOUNDED * np.diag(information) + MIN_DIAGONAL)
+    bound[np.ix_(noise, noise)] = (2.0 * n_reviews) * np.array(
+        [[rho**2, -rho, -rho * mean], [-rho, 1.0, mean], [-rho * mean, mean, square]]
     )
-    known[MU, MU] += n_reviewers / (left * right)
-    known += np.diag(LEAST * np.diag(known) + LEAST)
-    root = np.linalg.cholesky(known)
-    inner = np.linalg.solve(root, np.linalg.solve(root, information).T)
+    bound[MU, MU] += n_reviewers / (left * right)
+    bound += np.diag(MIN_DIAGONAL * np.diag(bound) + MIN_DIAGONAL)
+    lower = np.linalg.cholesky(bound)
+    inner = np.linalg.solve(lower, np.linalg.solve(lower, information).T)
     value, vector = np.linalg.eigh(0.5 * (inner + inner.T))
-    beyond = root @ (vector * np.sqrt(np.maximum(value - 1.0, 0.0)))
-    return np.asarray(information - beyond @ beyond.T)
+    excess = lower @ (vector * np.sqrt(np.maximum(value - 1.0, 0.0)))
+    return np.asarray(information - excess @ excess.T)
 
 
-def _pace(move: FloatArray, last: Ascent, information: FloatArray) -> float:
-    """Part of the full step to go, from the angle between this step and the last."""
-    along = move @ information @ last.move
-    length = np.sqrt((move @ information @ move) * (last.move @ information @ last.move))
-    agreement = along / length if length > 0 else 1.0
-    if agreement < TURNED:
-        return max(last.pace * SLOWER, SLOWEST)
-    return min(last.pace * FASTER, last.limit) if agreement > AGREED else last.pace
+def _damping(move: FloatArray, previous: Ascent, information: FloatArray) -> float:
+    """Return the damping factor from the angle between this step and the previous one."""
+    inner = move @ information @ previous.move
+    length = np.sqrt((move @ information @ move) * (previous.move @ information @ previous.move))
+    agreement = inner / length if length > 0 else 1.0
+    if agreement < REVERSED:
+        return max(previous.damping * SHRINK, MIN_DAMPING)
+    return min(previous.damping * GROW, previous.max_damping) if agreement > ALIGNED else previous.damping

@@ -1,9 +1,7 @@
-"""What is inferred from, part by part, and what is believed so far: reviews, messages, nodes, hyperparameters.
+"""The data and the state of the inference: reviews in parts, messages, nodes, hyperparameters; and their preparation.
 
-A part is as many reviewers as are looked at together, with all their reviews. A table in memory is one part, held in a
-tuple, and its messages stand in a list; of a larger one both lie on disk (:mod:`lsc._inference.streaming`). Nobody
-holds
-a part, or its messages, longer than for a step.
+A part is a set of reviewers processed together, with all their reviews. A table in memory is one part; parts and
+messages of a larger one are on disk (:mod:`lsc._inference.streaming`), and no reference to them outlives a step.
 """
 
 from __future__ import annotations
@@ -18,35 +16,23 @@ from lsc._inference.model import LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, Exten
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
 
-#: Reviews from which on steps run compiled: below, loading them takes longer. Of reviewers of hundreds of papers whole
-#: arrays leave the cache, and the climb is long: fewer are enough where a typical review is one of so many of hers.
-MANY, ENOUGH, LONG = 200_000, 60_000, 200
+#: Number of reviews from which steps run compiled; below, loading the kernels takes longer. The second number applies
+#: where a typical review belongs to a reviewer of more than ``LONG_LOAD`` papers: whole arrays then leave the cache.
+COMPILE_FROM, COMPILE_LONG_FROM, LONG_LOAD = 200_000, 60_000, 200
 
 
 class Part(NamedTuple):
-    """Some of the reviewers.
-
-    Parameters
-    ----------
-    layout
-        Their reviews.
-    log_weight
-        Shape (S,): centred logarithms of the weights of reviews, where there are any.
-    """
+    """Some of the reviewers; ``log_weight`` (S,): centred logarithms of the weights of reviews, or None."""
 
     layout: Layout
     log_weight: FloatArray | None = None
 
 
 class Messages(NamedTuple):
-    """What is said in a part, shapes (S,); or, summed up, of the items, shapes (N,).
+    """Site parameters of the reviews of a part, shapes (S,), or their sums by item, shapes (N,).
 
-    Parameters
-    ----------
-    precision, shift
-        The message of each review.
-    likeness_precision, likeness_shift
-        What each item learns from the other items of the reviewer.
+    ``precision``, ``shift``: of the factors of reviewers; ``likeness_precision``, ``likeness_shift``: of the assortment
+    prior.
     """
 
     precision: FloatArray
@@ -55,44 +41,41 @@ class Messages(NamedTuple):
     likeness_shift: FloatArray
 
     @staticmethod
-    def silent(size: int) -> Messages:
-        """Return messages, or sums, that are all :func:`nothing`."""
-        return Messages(*[nothing(size)] * len(Messages._fields))
+    def none(size: int) -> Messages:
+        """Messages, or sums, that are all zero and cannot be written to."""
+        return Messages(*[zeros_view(size)] * len(Messages._fields))
 
     @staticmethod
-    def room(size: int, *, alike: bool) -> Messages:
-        """Return zeros to be written to; those of likeness only if they are asked for."""
-        return Messages(*np.zeros((size, 2)).T, *(np.zeros((size, 2)).T if alike else [nothing(size)] * 2))
+    def zeros(size: int, *, assortment: bool) -> Messages:
+        """Writable zeros; those of the assortment prior only on request."""
+        return Messages(*np.zeros((size, 2)).T, *(np.zeros((size, 2)).T if assortment else [zeros_view(size)] * 2))
 
-    def moved(self, gauge: Gauge) -> Messages:
-        """Return what is said when qualities become ``(x - centre) / spread``.
-
-        What papers learn from each other has the precision of the prior, which does not change.
-        """
+    def rescaled(self, gauge: Gauge) -> Messages:
+        """Messages when qualities become ``(x - centre) / spread``; the assortment prior keeps its precision."""
         if gauge == Gauge():
             return self
         centre, spread = gauge
-        precision, shift, alike, drawn = self
-        if not is_nothing(precision):
+        precision, shift, likeness_precision, likeness_shift = self
+        if not is_zeros_view(precision):
             precision, shift = precision * spread**2, (shift - precision * centre) * spread
-        if not is_nothing(alike):
-            drawn = (drawn - alike * centre) / spread
-        return Messages(precision, shift, alike, drawn)
+        if not is_zeros_view(likeness_precision):
+            likeness_shift = (likeness_shift - likeness_precision * centre) / spread
+        return Messages(precision, shift, likeness_precision, likeness_shift)
 
 
 def run_compiled(load: IntArray) -> bool:
-    """Whether steps should run compiled, by the reviews of each reviewer."""
+    """Whether steps should run compiled, given the loads of reviewers."""
     size = int(load.sum())
-    return size >= MANY or (size >= ENOUGH and int((load**2).sum()) > LONG * size)
+    return size >= COMPILE_FROM or (size >= COMPILE_LONG_FROM and int((load**2).sum()) > LONG_LOAD * size)
 
 
-def nothing(size: int) -> FloatArray:
-    """Return zeros that take no room and cannot be written to."""
+def zeros_view(size: int) -> FloatArray:
+    """Return zeros that take no memory and cannot be written to."""
     return np.broadcast_to(0.0, size)
 
 
-def is_nothing(values: FloatArray) -> bool:
-    """Whether an array is made by :func:`nothing`."""
+def is_zeros_view(values: FloatArray) -> bool:
+    """Whether an array was made by :func:`zeros_view`."""
     return values.strides[0] == 0
 
 
@@ -103,42 +86,25 @@ class Gauge(NamedTuple):
     spread: float = 1.0
 
     def then(self, other: Gauge) -> Gauge:
-        """Return this change followed by another."""
         return Gauge(self.centre + self.spread * other.centre, self.spread * other.spread)
 
 
 class Store(Protocol):
-    """The messages of all parts in their order: appended one after another, then read as often as is wanted."""
+    """The messages of all parts in order: appended one by one, then read any number of times."""
 
-    def append(self, told: Messages, /) -> None:
-        """Add those of the next part."""
-        ...
+    def append(self, messages: Messages, /) -> None: ...
 
-    def __iter__(self) -> Iterator[Messages]:
-        """Pass over all of them."""
-        ...
+    def __iter__(self) -> Iterator[Messages]: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What does not change while messages do.
+    """The data, fixed during the inference.
 
-    Parameters
-    ----------
-    parts
-        All reviews; passed over again and again.
-    load, count
-        Shapes (M,) and (N,): reviews of each reviewer and of each item.
-    rounding
-        Variance r^2 of rounding.
-    weighted
-        Whether reviews have weights.
-    reference_precision, reference_shift
-        Shape (N,): what references say of the items.
-    compiled
-        Whether steps run compiled, as they should where there are many reviews.
-    store
-        Makes an empty store for messages.
+    ``parts``: all reviews, iterated over repeatedly; ``load`` (M,), ``count`` (N,): reviews of each reviewer and item;
+    ``rounding``: variance r^2 of rounding; ``weighted``: whether reviews have weights; ``reference_precision`` and
+    ``reference_shift`` (N,): site parameters of references, summed by item; ``compiled``: whether steps run compiled;
+    ``store`` makes an empty store for messages.
     """
 
     parts: Iterable[Part]
@@ -153,22 +119,19 @@ class Problem:
 
     @property
     def known(self) -> BoolArray:
-        """Shape (N,): items that a score speaks of."""
+        """Shape (N,): items with a score."""
         return self.count > 0
 
     @property
     def n_reviewers(self) -> int:
-        """M."""
         return self.load.size
 
     @property
     def n_items(self) -> int:
-        """N."""
         return self.count.size
 
     @property
     def n_reviews(self) -> int:
-        """E."""
         return int(self.load.sum())
 
 
@@ -176,23 +139,10 @@ class Problem:
 class State:
     """Messages, nodes and hyperparameters.
 
-    Parameters
-    ----------
-    messages
-        Of all parts, as they were before the scale of qualities changed.
-    sums
-        The same, summed up, shapes (N + 1,); entry N belongs to empty slots.
-    gauge
-        How the scale changed since.
-    nodes, fresh
-        Shape (4, M): mean and standard deviation of each reviewer's log slope and of the log of her own noise, given
-        the papers as they are believed to be, and as if they were fresh.
-    orders
-        Shape (M,): probability that a reviewer only orders.
-    theta
-        Shape (P,): hyperparameters.
-    extent
-        What the model includes.
+    ``messages``: of all parts, on the scale before ``gauge``; ``sums``: the same summed by item, shapes (N + 1,), entry
+    N for empty slots; ``nodes``, ``fresh`` (4, M): mean and standard deviation of each reviewer's log slope and of the
+    log of own noise, given the current cavities, and given fresh papers; ``orders`` (M,): probability that a reviewer
+    is ordinal; ``theta`` (P,): hyperparameters; ``extent``: extensions of the model.
     """
 
     messages: Store
@@ -205,76 +155,73 @@ class State:
     extent: Extent
 
 
-class Believed(NamedTuple):
+class ItemPosterior(NamedTuple):
     """Posterior precision and shift of the items, shapes (N + 1,); entry N belongs to empty slots."""
 
     precision: FloatArray
     shift: FloatArray
 
 
-def start(problem: Problem, theta: FloatArray, extent: Extent) -> State:
-    """Return the state in which no review has spoken."""
+def initial_state(problem: Problem, theta: FloatArray, extent: Extent) -> State:
+    """Return the state with zero messages and nodes at the prior."""
     tau = np.exp(0.5 * (theta[LOG_TAU_LEFT] + theta[LOG_TAU_RIGHT]))
     nodes = np.array([theta[MU], tau, 0.0, np.exp(theta[LOG_OWN])])[:, None] * np.ones(problem.n_reviewers)
     messages = problem.store()
     for part in problem.parts:
-        messages.append(Messages.silent(part.layout.item.size))
-    silent = Messages.silent(problem.n_items + 1)
-    return State(messages, silent, Gauge(), nodes, nodes, np.zeros(problem.n_reviewers), theta, extent)
+        messages.append(Messages.none(part.layout.item.size))
+    none = Messages.none(problem.n_items + 1)
+    return State(messages, none, Gauge(), nodes, nodes, np.zeros(problem.n_reviewers), theta, extent)
 
 
-def spoken(problem: Problem, state: State) -> Iterator[tuple[Part, Messages]]:
-    """Pass over all parts with their messages."""
-    for part, told in zip(problem.parts, state.messages, strict=True):
-        yield part, told.moved(state.gauge)
+def parts_with_messages(problem: Problem, state: State) -> Iterator[tuple[Part, Messages]]:
+    for part, messages in zip(problem.parts, state.messages, strict=True):
+        yield part, messages.rescaled(state.gauge)
 
 
-def beliefs(problem: Problem, state: State) -> Believed:
-    """Join prior, references, and what is said of the items."""
-    # One behind the other, for whoever looks an item up needs both.
+def item_posterior(problem: Problem, state: State) -> ItemPosterior:
+    """Sum prior, references and messages."""
+    # Interleaved: both numbers of an item are always read together.
     precision, shift = np.zeros((problem.n_items + 1, 2)).T
-    told = state.sums.moved(state.gauge)
-    precision += 1.0 - state.extent.kappa + told.precision + told.likeness_precision
-    shift += told.shift + told.likeness_shift
+    total = state.sums.rescaled(state.gauge)
+    precision += 1.0 - state.extent.kappa + total.precision + total.likeness_precision
+    shift += total.shift + total.likeness_shift
     precision[:-1] += problem.reference_precision
     shift[:-1] += problem.reference_shift
-    return Believed(precision, shift)
+    return ItemPosterior(precision, shift)
 
 
-# Scores checked, brought to mean 0 and standard deviation 1, and laid out.
+# Validation, standardisation and layout of the scores.
 
-#: Noise of the standardised scores is at least .01: nobody's scores say more, and messages keep their digits.
-LEAST_NOISE = 1e-4
-#: Equal scores of a reviewer are taken for chance above this probability; and as reviewers who do not look unless
-#: more than this part of all are so.
-BY_CHANCE, FEW = 0.01, 0.1
+#: Minimum noise variance of the standardised scores: keeps messages well-conditioned.
+MIN_NOISE = 1e-4
+#: A reviewer with constant scores is ignored if such scores have a lower probability than this by chance, unless more
+#: than this share of the reviewers is of that kind.
+CHANCE, MAX_SHARE = 0.01, 0.1
 
-#: Passes over scores, piece by piece: each call begins one.
+#: Function that begins a pass over the scores, piece by piece.
 Passes: TypeAlias = Callable[[], Iterable[FloatArray]]
-#: A score is refused as a slip when it lies so many times farther from the median than all but the farthest hundredth.
-#: In small tables, where one score may well stand apart, ``FAR * (1 + SMALL_TABLE / E)`` times.
-FAR, SMALL_TABLE = 30.0, 10.0
-HUNDREDTH = 0.01
-#: Of fewer scores none stands apart.
-LEAST = 3
-#: Scores are not of one unit where the ranges of reviewers differ so many times, the widest and least twentieth aside.
-UNITS, TWENTIETH = 1e5, 0.05
+#: Outlier: a score ``FAR * (1 + SMALL_TABLE / E)`` times farther from the median than all but the farthest hundredth.
+OUTLIER_RATIO, SMALL_TABLE = 30.0, 10.0
+EXTREME_SHARE = 0.01
+#: Minimum number of scores for which outliers are looked for.
+MIN_SCORES = 3
+#: Maximum ratio of the 95 % and 5 % quantiles of the ranges of reviewers for which scores have one unit.
+MAX_RANGE_RATIO, TAIL = 1e5, 0.05
 
 
 class Unit(NamedTuple):
-    """Mean and standard deviation of the scores, and the variance of rounding in units of the latter, squared."""
+    """Mean and standard deviation of the scores, and rounding variance relative to the square of the latter."""
 
     location: float
     spread: float
     rounding: float
 
     def standardised(self, score: FloatArray) -> FloatArray:
-        """Return scores in this unit."""
         return (score - self.location) / self.spread
 
 
 class Scores(NamedTuple):
-    """Standardised scores and their slots, shapes (E,), the problem made of them, and the way back."""
+    """Standardised scores and their slots, shapes (E,), the problem built from them, and the unit."""
 
     standard: FloatArray
     slot: IntArray
@@ -297,7 +244,6 @@ class Rows(NamedTuple):
 
 
 def joined(pieces: Iterable[Rows]) -> Rows:
-    """Return the reviews of all pieces."""
     reviewer, item, score, weight = zip(*pieces, strict=True)
     weights = [each for each in weight if each is not None]
     return Rows(
@@ -313,8 +259,7 @@ def prepare(
 ) -> Scores:
     """Standardise scores and lay them out; weights become centred logarithms.
 
-    With ``unit``, scores are standardised as those were, of which they are a part; steps are ``compiled`` where there
-    are many reviews, by default.
+    ``unit``: that of the whole table, for a subset; ``compiled``: by default as :func:`run_compiled` decides.
     """
     reviewer, item, score, weight = rows
     unit = unit or unit_of(lambda: [score], equal_scores(score))
@@ -326,26 +271,21 @@ def prepare(
         log_weight = np.zeros(layout.item.size)
         log_weight[slot] = (logs - logs.mean()) / logs.std()
     count = np.bincount(item, minlength=n_items)
-    silent = np.zeros(n_items)
+    zeros = np.zeros(n_items)
     weighted = log_weight is not None
     compiled = (run_compiled(layout.load) if compiled is None else compiled) and not weighted
     parts = (Part(layout, log_weight),)
-    problem = Problem(parts, layout.load, count, unit.rounding, weighted, silent, silent, compiled)
+    problem = Problem(parts, layout.load, count, unit.rounding, weighted, zeros, zeros, compiled)
     return Scores(standard, slot, problem, unit)
 
 
 def unit_of(scores: Passes, equal: float) -> Unit:
     """Return the unit of scores.
 
-    Parameters
-    ----------
-    scores
-        Passes over them.
-    equal
-        Probability p that two of them are equal. Normal scores rounded to a grid of width d are equal with probability
-        d / (2 sqrt(pi) sigma), and rounding adds d^2 / 12 = (pi / 3) p^2 sigma^2.
+    ``equal`` is the probability p that two of them are equal. Normal scores rounded to a grid of width d are equal with
+    probability d / (2 sqrt(pi) sigma), and rounding adds d^2 / 12 = (pi / 3) p^2 sigma^2.
     """
-    # Extended precision, where there is any, makes the sums the same in whatever pieces scores come.
+    # Extended precision, where available, makes the sums independent of the pieces.
     size, largest, total, squares = 0, 0.0, np.longdouble(0.0), np.longdouble(0.0)
     for score in scores():
         size, largest = size + score.size, max(largest, float(np.abs(score).max(initial=0.0)))
@@ -354,19 +294,19 @@ def unit_of(scores: Passes, equal: float) -> Unit:
     for score in scores():
         squares += ((score - mean) ** 2).sum(dtype=np.longdouble)
     deviation = float(np.sqrt(squares / size))
-    # All scores equal, but for rounding in their mean: there is no unit.
+    # All scores equal, but for rounding of their mean: there is no unit.
     spread = 1.0 if deviation <= 1e-12 * largest else deviation
-    return Unit(mean, spread, float(np.pi / 3 * equal**2) + LEAST_NOISE)
+    return Unit(mean, spread, float(np.pi / 3 * equal**2) + MIN_NOISE)
 
 
-def idle(reviewer: IntArray, score: FloatArray, n_reviewers: int) -> BoolArray:
-    """Return the reviewers, shape (M,), who give everyone the same score, and not by chance.
+def constant_reviewers(reviewer: IntArray, score: FloatArray, n_reviewers: int) -> BoolArray:
+    """Return the reviewers, shape (M,), with constant scores, unless by chance: they are ignored.
 
-    k scores are equal by chance with probability p^(k - 1), p that of two scores of the table. Such a reviewer does not
-    look; she says nothing of any paper. Where many are like that it is the table that is so, and all are heard.
+    k scores are equal by chance with probability p^(k - 1), p that of two scores of the table. Where many reviewers are
+    constant it is a property of the table, and nobody is ignored.
     """
     low, high = extremes(reviewer, score, n_reviewers)
-    return never_look(np.bincount(reviewer, minlength=n_reviewers), low == high, equal_scores(score))
+    return uninformative(np.bincount(reviewer, minlength=n_reviewers), low == high, equal_scores(score))
 
 
 def extremes(reviewer: IntArray, score: FloatArray, n_reviewers: int) -> tuple[FloatArray, FloatArray]:
@@ -377,10 +317,10 @@ def extremes(reviewer: IntArray, score: FloatArray, n_reviewers: int) -> tuple[F
     return low, high
 
 
-def never_look(load: IntArray, constant: BoolArray, equal: float) -> BoolArray:
-    """Return :func:`idle` by loads, whose scores are all the same, and the probability that two of the table are."""
-    found: BoolArray = (load > 1) & constant & (equal ** np.maximum(load - 1.0, 0.0) < BY_CHANCE)
-    return found if found.sum() <= FEW * (load > 0).sum() else np.zeros(load.size, bool)
+def uninformative(load: IntArray, constant: BoolArray, equal: float) -> BoolArray:
+    """Do so from loads, a mask of constant reviewers, and the probability of equal scores."""
+    constant_by_design: BoolArray = (load > 1) & constant & (equal ** np.maximum(load - 1.0, 0.0) < CHANCE)
+    return constant_by_design if constant_by_design.sum() <= MAX_SHARE * (load > 0).sum() else np.zeros(load.size, bool)
 
 
 def equal_scores(score: FloatArray) -> float:
@@ -401,7 +341,7 @@ def check(
     reference_item: IntArray | None,
     reference_value: FloatArray | None,
 ) -> None:
-    """Raise unless the arguments of :func:`lsc._inference.inferring.infer` fit together."""
+    """Raise InputError unless the arguments of :func:`lsc._inference.inferring.infer` are consistent."""
     check_numbers("score", score, score.size)
     check_codes("reviewer", reviewer, n_reviewers, score.size)
     check_codes("item", item, n_items, score.size)
@@ -413,7 +353,7 @@ def check(
     if reference_item is not None and reference_value is not None:
         check_codes("reference_item", reference_item, n_items, reference_item.size)
         check_numbers("reference_value", reference_value, reference_item.size)
-    check_no_slip(score)
+    check_no_outlier(score)
     check_one_unit(reviewer, score, n_reviewers)
 
 
@@ -429,7 +369,7 @@ def check_codes(name: str, code: IntArray, size: int, expected: int) -> None:
 
 
 def check_numbers(name: str, value: FloatArray, expected: int, *, positive: bool = False) -> None:
-    """Raise unless values have the shape (expected,), are finite and, where that is asked, positive."""
+    """Raise unless values have the shape (expected,), are finite and, on request, positive."""
     if value.shape != (expected,):
         message = f"{name}: expected shape ({expected},), found {value.shape}"
         raise InputError(message)
@@ -440,54 +380,47 @@ def check_numbers(name: str, value: FloatArray, expected: int, *, positive: bool
         raise InputError(message)
 
 
-def check_no_slip(score: FloatArray) -> None:
-    """Raise if a score lies so far from all others that it must be a slip, such as a lost decimal point."""
-    if score.size < LEAST:
+def check_no_outlier(score: FloatArray) -> None:
+    """Raise if a score lies so far from all others that it is a likely data-entry error."""
+    if score.size < MIN_SCORES:
         return
-    middle = float(np.median(score))
-    far = np.abs(score - middle)
-    rest, worst = np.sort(far)[: score.size - farthest(score.size)], int(np.argmax(far))
-    expect_no_slip(float(score[worst]), worst, middle, float(rest[-1]), score.size)
+    median = float(np.median(score))
+    distance = np.abs(score - median)
+    usual, worst = np.sort(distance)[: score.size - n_extreme(score.size)], int(np.argmax(distance))
+    require_no_outlier(float(score[worst]), worst, median, float(usual[-1]), score.size)
 
 
-def farthest(size: int) -> int:
-    """Return how many of so many scores do not say how far from the median is usual."""
-    return max(1, int(HUNDREDTH * size))
+def n_extreme(size: int) -> int:
+    """Count the scores left aside when the usual distance from the median is determined."""
+    return max(1, int(EXTREME_SHARE * size))
 
 
-def expect_no_slip(worst: float, place: int, median: float, usual: float, size: int) -> None:
-    """Raise if the score farthest from the median lies too far from it.
+def require_no_outlier(worst: float, place: int, median: float, usual: float, size: int) -> None:
+    """Raise if the ``worst`` score, at review ``place``, lies too far from the median.
 
-    Parameters
-    ----------
-    worst, place
-        This score, and the number of its review.
-    usual
-        The distance that the others but for the farthest hundredth keep.
-    size
-        How many scores there are.
+    ``usual`` is the largest distance of the other scores but for the farthest hundredth.
     """
-    far = abs(worst - median)
-    if usual > 0 and far > FAR * (1 + SMALL_TABLE / size) * usual:
+    distance = abs(worst - median)
+    if usual > 0 and distance > OUTLIER_RATIO * (1 + SMALL_TABLE / size) * usual:
         message = (
-            f"score: expected scores on one scale, found {worst:g} at review {place}, {far / usual:.0f} times farther "
-            f"from the median {median:g} than nearly all others; correct it or leave it out"
+            f"score: expected scores on one scale, found {worst:g} at review {place}, {distance / usual:.0f} times "
+            f"farther from the median {median:g} than nearly all others; correct it or leave it out"
         )
         raise InputError(message)
 
 
 def check_one_unit(reviewer: IntArray, score: FloatArray, n_reviewers: int) -> None:
-    """Raise if a twentieth of the reviewers spread their scores so much wider than another that units must differ."""
+    """Raise if the ranges of reviewers imply different units."""
     low, high = extremes(reviewer, score, n_reviewers)
-    expect_one_unit((high - low)[high > low])
+    require_one_unit((high - low)[high > low])
 
 
-def expect_one_unit(width: FloatArray) -> None:
-    """Do so by the ranges of the scores of those who did not give the same score throughout."""
+def require_one_unit(width: FloatArray) -> None:
+    """Do so from the ranges of the reviewers whose scores are not constant."""
     if not width.size:
         return
-    narrow, wide = np.quantile(width, [TWENTIETH, 1.0 - TWENTIETH])
-    if wide > UNITS * narrow:
+    narrow, wide = np.quantile(width, [TAIL, 1.0 - TAIL])
+    if wide > MAX_RANGE_RATIO * narrow:
         message = (
             f"score: expected scores on one scale, found reviewers whose scores lie within {narrow:g} and others whose "
             f"scores spread over {wide:g}; give tables of different units one by one"
@@ -495,130 +428,110 @@ def expect_one_unit(width: FloatArray) -> None:
         raise InputError(message)
 
 
-# A part of a large table from which its hyperparameters can be learned.
+# Subset of a large table for the first estimate of the hyperparameters.
 #
-# What all reviewers share is known to a few percent from some thousand of them, so learning begins there. The scores
-# have
-# no say in who is taken, so the part is no different in kind; it only says less. It says most where its reviewers share
-# their papers, so those who do are taken.
+# A few thousand reviewers determine the hyperparameters to a few percent. The choice does not depend on the scores, so
+# the subset is not biased; reviewers who share papers are preferred, because their scores are the most informative.
 
-#: Tables of more reviews than the first are begun with a part of about as many as the second.
-LARGE, PART = 40_000, 20_000
-#: Reviews of a typical review's reviewer, above which papers are left out too: else few reviewers were many reviews.
-HEAVY = 50
-#: The part of the part that is drawn blindly, all over the table; and by how much it grows at a time.
-SEEDS, GROWTH = 0.02, 1.5
+#: Number of reviews from which a subset is used, and its size in reviews.
+LARGE, SUBSET = 40_000, 20_000
+#: Load of a typical review's reviewer above which papers are sampled, too, lest the subset has few reviewers.
+HEAVY_LOAD = 50
+#: Share of the subset sampled uniformly, and the factor by which it grows per round.
+UNIFORM_SHARE, GROWTH = 0.02, 1.5
 
 
-def part_of(pieces: Iterable[Rows], n_reviewers: int, n_items: int, rng: np.random.Generator) -> Rows | None:
+def subset_of(pieces: Iterable[Rows], n_reviewers: int, n_items: int, rng: np.random.Generator) -> Rows | None:
     """Return the reviews of some reviewers who share papers, codes renumbered; None where the table is not large.
 
-    Parameters
-    ----------
-    pieces
-        All reviews, reviewers whole; passed over about twenty times.
+    ``pieces`` are all reviews, with all those of a reviewer in one piece; about twenty passes.
     """
     load = _per_reviewer(pieces, n_reviewers)
     size = int(load.sum())
     if size <= LARGE:
         return None
     typical = float((load**2).sum()) / size
-    kept = Kept(pieces, rng.random(n_items) < max(HEAVY / typical, PART / size))
-    taken = _close(kept, n_reviewers, n_items, rng)
-    part = joined(rows.only(taken[rows.reviewer]) for rows in kept)
+    sampled = ReviewsOfItems(pieces, rng.random(n_items) < max(HEAVY_LOAD / typical, SUBSET / size))
+    chosen = _connected_reviewers(sampled, n_reviewers, n_items, rng)
+    part = joined(rows.only(chosen[rows.reviewer]) for rows in sampled)
     reviewer, item = (np.unique(code, return_inverse=True)[1] for code in (part.reviewer, part.item))
     return part._replace(reviewer=reviewer, item=item)
 
 
 def counts(rows: Rows) -> tuple[int, int]:
-    """Reviewers and items of rows whose codes have no gaps."""
+    """Count the reviewers and items of rows whose codes have no gaps."""
     return int(rows.reviewer.max()) + 1, int(rows.item.max()) + 1
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
-    """The reviews of some items.
-
-    Parameters
-    ----------
-    pieces
-        All reviews.
-    there
-        Shape (N,): which items.
-    """
+class ReviewsOfItems:
+    """The reviews of some items, given by a mask, shape (N,)."""
 
     pieces: Iterable[Rows]
-    there: BoolArray
+    items: BoolArray
 
     def __iter__(self) -> Iterator[Rows]:
-        """Pass over them."""
-        every = bool(self.there.all())
+        all_items = bool(self.items.all())
         for rows in self.pieces:
-            yield rows if every else rows.only(self.there[rows.item])
+            yield rows if all_items else rows.only(self.items[rows.item])
 
 
 def _per_reviewer(pieces: Iterable[Rows], n_reviewers: int, of_item: FloatArray | None = None) -> FloatArray:
-    """Sum what there is of items, or ones, over the reviews of each reviewer, shape (M,)."""
-    found = np.zeros(n_reviewers)
+    """Sum values of items, or ones, over the reviews of each reviewer, shape (M,)."""
+    total = np.zeros(n_reviewers)
     for rows in pieces:
-        found += np.bincount(rows.reviewer, None if of_item is None else of_item[rows.item], n_reviewers)
-    return found
+        total += np.bincount(rows.reviewer, None if of_item is None else of_item[rows.item], n_reviewers)
+    return total
 
 
-def _close(pieces: Iterable[Rows], n_reviewers: int, n_items: int, rng: np.random.Generator) -> BoolArray:
-    """Take reviewers one after another whose papers the others have, until they have ``PART`` reviews; shape (M,)."""
+def _connected_reviewers(pieces: Iterable[Rows], n_reviewers: int, n_items: int, rng: np.random.Generator) -> BoolArray:
+    """Add reviewers with the largest share of papers in the subset until it has ``SUBSET`` reviews; shape (M,)."""
     load = _per_reviewer(pieces, n_reviewers)
-    lot = rng.random(n_reviewers)
-    taken, covered = np.zeros(n_reviewers, bool), np.zeros(n_items)
-    goal = min(PART, int(load.sum()))
-    most = SEEDS * goal
-    while load[taken].sum() < goal:
-        # Share of her papers that the part has; one more counts as missing, since who has few papers tells little.
-        shared = _per_reviewer(pieces, n_reviewers, covered) / (load + 1)
-        order = _first(np.flatnonzero(~taken & (load > 0)), shared, lot, goal)
-        before = load[taken].sum() + np.cumsum(load[order]) - load[order]
-        taken[order[before < min(most, goal)]] = True
+    priority = rng.random(n_reviewers)
+    chosen, in_subset = np.zeros(n_reviewers, bool), np.zeros(n_items)
+    target = min(SUBSET, int(load.sum()))
+    size = UNIFORM_SHARE * target
+    while load[chosen].sum() < target:
+        # Share of their papers in the subset; one more counts as missing, since few papers carry little information.
+        shared = _per_reviewer(pieces, n_reviewers, in_subset) / (load + 1)
+        order = _top(np.flatnonzero(~chosen & (load > 0)), shared, priority, target)
+        before = load[chosen].sum() + np.cumsum(load[order]) - load[order]
+        chosen[order[before < min(size, target)]] = True
         for rows in pieces:
-            covered[rows.item[taken[rows.reviewer]]] = 1.0
-        most *= GROWTH
-    return taken
+            in_subset[rows.item[chosen[rows.reviewer]]] = 1.0
+        size *= GROWTH
+    return chosen
 
 
-def _first(who: IntArray, shared: FloatArray, lot: FloatArray, number: int) -> IntArray:
-    """Return the first of some reviewers in descending order of what they share, then by lot, without sorting all."""
-    if who.size > number:
-        least = np.partition(shared[who], who.size - number)[who.size - number]
-        above, equal = who[shared[who] > least], who[shared[who] == least]
-        equal = equal[np.argpartition(lot[equal], number - above.size - 1)[: number - above.size]]
-        who = np.concatenate([above, equal])
-    return who[np.lexsort((lot[who], -shared[who]))]
+def _top(candidates: IntArray, shared: FloatArray, priority: FloatArray, number: int) -> IntArray:
+    """Return the first candidates in descending order of share, ties by priority, without sorting all."""
+    if candidates.size > number:
+        threshold = np.partition(shared[candidates], candidates.size - number)[candidates.size - number]
+        above, equal = candidates[shared[candidates] > threshold], candidates[shared[candidates] == threshold]
+        equal = equal[np.argpartition(priority[equal], number - above.size - 1)[: number - above.size]]
+        candidates = np.concatenate([above, equal])
+    return candidates[np.lexsort((priority[candidates], -shared[candidates]))]
 
 
-# References: qualities known from elsewhere, as measurements with noise and on a scale of their own.
+# References: external values of some qualities, as noisy measurements on a scale of their own.
 #
 # ::
 #
 #     value_q = alpha + beta x_i + e_q,  e ~ N(0, s^2)
 #
-# Given the scores, ``E value = alpha + beta E x``: a regression on posterior means is unbiased, and its residuals have
-# the variance ``beta^2 Var x + s^2``.
+# Given the scores, ``E value = alpha + beta E x``: regression on posterior means is unbiased, with residual variance
+# ``beta^2 Var x + s^2``.
 
-#: From so many references on different values they have a scale of their own; fewer are read as scores.
-ENOUGH_REFERENCES = 3
-#: Standard deviation of a reference's error, in units of quality: at least this, and for fewer than ENOUGH exactly.
-LEAST_ERROR, ASSUMED_ERROR = 0.1, 0.3
+#: Minimum number of references, of different values, for a scale of their own; fewer are read as scores.
+MIN_REFERENCES = 3
+#: Standard deviation of a reference's error, in units of quality: its minimum, and its value without such a scale.
+MIN_ERROR, ASSUMED_ERROR = 0.1, 0.3
+#: Maximum distance from the mean, in standard deviations of quality, of a reference read as a score.
+MAX_DISTANCE = 10.0
 
 
 class References(NamedTuple):
-    """References read as messages.
-
-    Parameters
-    ----------
-    item, value
-        Shape (R,): which item, and its value as it was given.
-    precision, shift
-        Shape (R,): what each says of its item, on the internal scale.
-    """
+    """References as site parameters, shapes (R,): item, value as passed, precision and shift on the internal scale."""
 
     item: IntArray
     value: FloatArray
@@ -626,59 +539,44 @@ class References(NamedTuple):
     shift: FloatArray
 
     def per_item(self, n_items: int) -> tuple[FloatArray, FloatArray]:
-        """Return sums of precisions and shifts over items, shapes (N,)."""
+        """Return sums of precisions and shifts by item, shapes (N,)."""
         precision = np.bincount(self.item, self.precision, n_items)
         return np.asarray(precision), np.asarray(np.bincount(self.item, self.shift, n_items))
 
-    def heard_in(self, problem: Problem) -> Problem:
-        """Return a problem in which they are heard."""
+    def applied_to(self, problem: Problem) -> Problem:
         precision, shift = self.per_item(problem.n_items)
         return replace(problem, reference_precision=precision, reference_shift=shift)
 
 
-NONE = References(np.empty(0, np.int64), *np.empty((3, 0)))
-
-
-#: A reference read as a score, this many standard deviations of quality off the middle, is on another scale.
-FAR_REFERENCES = 10.0
+NO_REFERENCES = References(np.empty(0, np.int64), *np.empty((3, 0)))
 
 
 def read_references(
     mean: FloatArray, variance: FloatArray, item: IntArray, value: FloatArray, location: float, scale: float
 ) -> References:
-    """Learn the scale and the error of references from what the scores say of the same items.
+    """Estimate scale and error of references from the posterior of the same items, and return their site parameters.
 
-    The scale only serves to read them: qualities stay on that of a typical reviewer.
-
-    Parameters
-    ----------
-    mean, variance
-        Shape (N,): posterior of qualities without references, NaN where there is no score.
-    location, scale
-        Of a typical reviewer: the scale of references that are too few or too much alike to have their own.
-
-    Raises
-    ------
-    InputError
-        If references have no scale of their own, and are no scores either.
+    ``mean``, ``variance`` (N,): posterior without references, NaN without a score; ``location``, ``scale``: of a
+    typical reviewer, the scale of references too few or too similar for their own. Qualities stay on that of a typical
+    reviewer. Raises InputError if references are neither.
     """
-    seen = np.isfinite(mean[item])
-    x, v, y = mean[item][seen], variance[item][seen], value[seen]
+    scored = np.isfinite(mean[item])
+    x, v, y = mean[item][scored], variance[item][scored], value[scored]
     error = ASSUMED_ERROR
-    if x.size >= ENOUGH_REFERENCES and np.ptp(y) > 0 and np.ptp(x) > 0:
+    if x.size >= MIN_REFERENCES and np.ptp(y) > 0 and np.ptp(x) > 0:
         slope = float(np.cov(x, y)[0, 1] / x.var(ddof=1))
         if slope > 0:
             location, scale = float(y.mean() - slope * x.mean()), slope
             residual = (y - location) / scale - x
-            left = float((residual**2).sum()) / (x.size - 2) - float(v.mean())
-            error = max(LEAST_ERROR, np.sqrt(max(left, 0.0)))
-    said = (value - location) / scale
-    if np.abs(said).max(initial=0.0) > FAR_REFERENCES:
+            excess = float((residual**2).sum()) / (x.size - 2) - float(v.mean())
+            error = max(MIN_ERROR, np.sqrt(max(excess, 0.0)))
+    standard = (value - location) / scale
+    if np.abs(standard).max(initial=0.0) > MAX_DISTANCE:
         message = (
-            f"references: expected {ENOUGH_REFERENCES} or more whose values rise with their scores, or "
-            f"values on the scale of the "
-            f"scores; found {value.size} that are neither; give more, or values as a typical reviewer would score"
+            f"references: expected {MIN_REFERENCES} or more whose values rise with their scores, or values on the "
+            f"scale of the scores; found {value.size} that are neither; pass more, or values as a typical reviewer "
+            f"would score"
         )
         raise InputError(message)
     precision = np.full(item.size, error**-2)
-    return References(item, value, precision, said * precision)
+    return References(item, value, precision, standard * precision)

@@ -1,4 +1,4 @@
-"""From reviews, hypotheses and references to the programme that solvers take, and to units that suit them."""
+"""The programme of Least Square Calibration: from reviews to arrays, constraint matrices, and well-scaled units."""
 
 from __future__ import annotations
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 
-# The programme of Least Square Calibration as arrays: what every solver takes and gives.
-
-
 @dataclass(frozen=True, eq=False)
 class Programme:
     """Minimise the sum of squared perception errors over qualities and perceived qualities.
@@ -30,16 +27,16 @@ class Programme:
     ::
 
         minimise    sum_r (perceived_r - x[item_r])^2
-        subject to  for every reviewer j, her reviews r = 1, 2, ... in ascending order of score:
+        subject to  for every reviewer j, reviews r = 1, 2, ... in ascending order of score:
                     lower_j dy_r <= perceived_r - perceived_(r-1) <= upper_j dy_r,  dy_r = score_r - score_(r-1)
                     linear, offset   the slopes (perceived_r - perceived_(r-1)) / dy_r are all equal
                     convex           they decrease in r (f convex, so its inverse is concave)
                     concave          they increase in r
                     x[i] = reference_i  where i is a reference
 
-    With ``ties_equal``, reviews of one reviewer with equal scores have equal perceived qualities; otherwise a
-    monotone reviewer's tied reviews are free within their level: the largest perceived quality of a level plus
-    ``lower_j dy`` is at most the smallest of the next. A reviewer with constant scores and free ties is unconstrained.
+    With ``ties_equal``, reviews of one reviewer with equal scores have equal perceived qualities; otherwise a monotone
+    reviewer's tied reviews are free within their level: the largest perceived quality of a level plus ``lower_j dy`` is
+    at most the smallest of the next. A reviewer with constant scores and free ties is unconstrained.
 
     Parameters
     ----------
@@ -50,13 +47,13 @@ class Programme:
     item, score
         Shape (E,).
     kind
-        Shape (M,): the hypothesis class of each reviewer, int64 places in :func:`~lsc._model.hypotheses.classes`.
+        Shape (M,): hypothesis class of each reviewer, as index into :func:`~lsc._model.hypotheses.classes`.
     lower, upper
         Shape (M,): bounds on the slope of the inverse, 1 / C > 0 and 1 / c (infinite by default).
     ties_equal
         Whether tied scores mean equal perceived qualities.
     is_reference, reference
-        Shape (N,): which qualities are known, and their values.
+        Shape (N,): which qualities are given, and their values.
     """
 
     n_items: int
@@ -72,12 +69,12 @@ class Programme:
 
     @property
     def shape(self) -> IntArray:
-        """Shape (M,): codes of :class:`~lsc._model.hypotheses.Shape`, the form of set that each reviewer has."""
+        """Shape (M,): codes of :class:`~lsc._model.hypotheses.Shape`, the form of each reviewer's set."""
         return np.asarray(np.array([kind.shape for kind in classes()], np.int64)[self.kind])
 
 
 class Minimiser(NamedTuple):
-    """What a solver returns: qualities (N,), perceived qualities (E,), and how it went."""
+    """A solver's result: qualities (N,), perceived qualities (E,), and the outcome."""
 
     quality: FloatArray
     perceived: FloatArray
@@ -87,10 +84,10 @@ class Minimiser(NamedTuple):
     message: str
 
 
-#: Reviewers are sorted as rows of one matrix while it has at most this many entries a score.
-MOST_PADDING = 4
+#: Maximum number of entries per score of the padded matrix in which reviewers are sorted as rows.
+MAX_PADDING = 4
 
-#: Scores of one reviewer this many units in the last place of the largest score apart, or fewer, are tied.
+#: Maximum difference of tied scores of a reviewer, in units in the last place of the largest score.
 ROUNDING = 8
 
 Ties: TypeAlias = Literal["equal", "free"]
@@ -98,7 +95,7 @@ References: TypeAlias = Valued
 
 
 class Formulation(NamedTuple):
-    """A programme, and which row of the reviews each of its reviews is."""
+    """A programme, and the row of each of its reviews in the table."""
 
     programme: Programme
     row: IntArray
@@ -119,21 +116,21 @@ def formulate(
     reviews
         With scores.
     hypothesis
-        A name, a :class:`~lsc._model.hypotheses.Hypothesis`, or a mapping from
-        the label of every reviewer with a score to either.
+        A name, a :class:`~lsc._model.hypotheses.Hypothesis`, or a mapping from the label of every reviewer with a score
+        to either.
     max_slope
-        C, for hypotheses given by name (10 by default); refused where none is.
+        C, for hypotheses passed by name (10 by default); an error otherwise.
     references
-        Known qualities by item label, on the scale and in the direction the scores came in; none by default.
+        Given qualities by item label, on the scale and in the direction of the scores; none by default.
     ties
-        What equal scores of one reviewer mean: the same perceived quality (``"equal"``, the default), or for monotone
-        reviewers, and for reviewers with constant scores, nothing (``"free"``).
+        Equal scores of one reviewer mean the same perceived quality (``"equal"``, the default), or, for monotone
+        reviewers and those with constant scores, nothing (``"free"``).
 
     Raises
     ------
     InputError
-        If no review has a score, the mapping misses a reviewer or names one that does not exist, a reference is not
-        an item or not finite, ``ties`` is neither, or ties are free where slopes are bounded from below.
+        If no review has a score, the mapping misses a reviewer or names an unknown one, a reference is not an item or
+        not finite, ``ties`` is neither, or ties are free where slopes are bounded from below.
 
     Examples
     --------
@@ -145,7 +142,7 @@ def formulate(
     if ties not in ("equal", "free"):
         message = f"ties: expected 'equal' or 'free', found {ties!r}"
         raise InputError(message)
-    # Rows of a reviewer by score: her constraints are then between neighbours.
+    # By score, so that the constraints of a reviewer are between neighbours.
     row, start = _rows_by_score(reviews)
     if not row.size:
         message = "reviews: expected scores, found none; calibrate after the scores have arrived"
@@ -177,44 +174,44 @@ def formulate(
 def _rows_by_score(reviews: Reviews) -> tuple[IntArray, IntArray]:
     """Return the scored rows by reviewer, ascending in score, ties by item, and where each reviewer's begin.
 
-    Rows come sorted by reviewer and item: only each reviewer's own are to be sorted.
+    Rows are sorted by reviewer and item: only those of each reviewer need sorting.
     """
     rows = np.flatnonzero(reviews.scored)
-    whole = rows.size == reviews.n_reviews
-    size = np.bincount(reviews.reviewer if whole else reviews.reviewer[rows], minlength=reviews.n_reviewers)
+    all_scored = rows.size == reviews.n_reviews
+    size = np.bincount(reviews.reviewer if all_scored else reviews.reviewer[rows], minlength=reviews.n_reviewers)
     start = np.zeros(size.size + 1, np.int64)
     np.cumsum(size, out=start[1:])
-    score = reviews.score if whole else reviews.score[rows]
+    score = reviews.score if all_scored else reviews.score[rows]
     order = order_by_score(start, score)
-    return (order if whole else rows[order]).astype(np.int64, copy=False), start
+    return (order if all_scored else rows[order]).astype(np.int64, copy=False), start
 
 
 def order_by_score(start: IntArray, score: FloatArray) -> IntArray:
-    """Return the stable order of scores that come reviewer by reviewer, ascending within each."""
+    """Return the stable order of scores that are grouped by reviewer, ascending within each."""
     size = np.diff(start)
     widest = int(size.max(initial=0))
-    if 0 < widest * size.size <= MOST_PADDING * score.size:
+    if 0 < widest * size.size <= MAX_PADDING * score.size:
         return _sort_padded(start, size, widest, score)
     return np.lexsort((score, np.repeat(np.arange(size.size), size)))
 
 
 def _sort_padded(start: IntArray, size: IntArray, widest: int, score: FloatArray) -> IntArray:
-    """Return the stable order of the scores of each reviewer: rows of one length, filled up where she has fewer."""
+    """Return it by sorting the rows of one matrix, padded for reviewers with fewer scores."""
     if widest * size.size == score.size:
         return np.asarray((np.argsort(score.reshape(-1, widest), kind="stable") + start[:-1, None]).ravel())
-    filled = np.arange(widest) < size[:, None]
-    table = np.full(filled.shape, np.inf)
-    table[filled] = score
+    used = np.arange(widest) < size[:, None]
+    table = np.full(used.shape, np.inf)
+    table[used] = score
     order = np.argsort(table, kind="stable")
     order += start[:-1, None]
-    return np.asarray(order[filled])
+    return np.asarray(order[used])
 
 
 def tied_up_to_rounding(score: FloatArray, reviewer: IntArray, largest: float | None = None) -> FloatArray:
     """Return the scores with those of one reviewer that differ by rounding only made equal.
 
-    They come reviewer by reviewer, ascending; the ``largest`` in size is among them, unless they are part of a table.
-    Tables hold means and sums: 33.2 and 33.2 + 7e-15 are one score, and a slope between them would mean nothing.
+    They are sorted by reviewer and score; ``largest`` is the largest absolute score, for parts of a table. Tables
+    contain means and sums: 33.2 and 33.2 + 7e-15 are one score, and a slope between them would be meaningless.
     """
     if largest is None:
         largest = float(np.abs(score).max(initial=0.0))
@@ -243,9 +240,9 @@ def _classes(
         where = f"no reviewer {unknown[0]!r} in the reviews" if unknown else f"none for reviewer {missing[0]!r}"
         message = f"hypothesis: expected one for every reviewer with a score and for nobody else, found {where}"
         raise InputError(message)
-    lower, upper = hypothesis_of("linear").bounds  # for reviewers without scores, whom nothing constrains
+    lower, upper = hypothesis_of("linear").bounds  # for reviewers without scores, who are unconstrained
     kind, low, high = np.zeros(size, np.int64), np.full(size, lower), np.full(size, upper)
-    # Many reviewers share a few hypotheses: each is made once.
+    # Many reviewers share few hypotheses: each is constructed once.
     made: dict[str | int, tuple[int, float, float]] = {}
     for label, given in hypothesis.items():
         key = given if isinstance(given, str) else id(given)
@@ -270,47 +267,45 @@ class LevelRows(NamedTuple):
 
 
 def equalities(programme: Programme) -> list[Rows]:
-    """Return ties, and what classes state as equalities."""
+    """Return ties, and the equalities of classes."""
     links = Links.of(programme)
-    found = []
+    constraints = []
     tied = links.tied & ~links.free
     if tied.any():
-        found.append(Rows("ties", differences(links, tied, programme.item.size), np.zeros(int(tied.sum()))))
+        constraints.append(Rows("ties", differences(links, tied, programme.item.size), np.zeros(int(tied.sum()))))
     for code, kind in enumerate(classes()):
-        found += kind.equalities(Risen(links, programme, code))
-    return [rows for rows in found if rows.low.size]
+        constraints += kind.equalities(ClassSteps(links, programme, code))
+    return [rows for rows in constraints if rows.low.size]
 
 
 def inequalities(programme: Programme) -> list[Rows]:
-    """Return bounds on slopes, and what classes state as inequalities."""
+    """Return bounds on slopes, and the inequalities of classes."""
     links = Links.of(programme)
-    found = []
-    # Of a class that fixes the unit, bounds on slopes say nothing more.
+    constraints = []
+    # Bounds on slopes are redundant for a class that fixes the unit.
     bounded = np.array([not kind.fixes_unit for kind in classes()])[programme.kind]
     rising = ~links.tied & ~links.free & bounded[links.reviewer]
     for name, bound, sign in (("max_slope", programme.lower, 1.0), ("min_slope", programme.upper, -1.0)):
         chosen = rising & np.isfinite(bound[links.reviewer])
         step = bound[links.reviewer[chosen]] * links.rise[chosen]
-        found.append(Rows(name, sign * differences(links, chosen, programme.item.size), sign * step))
+        constraints.append(Rows(name, sign * differences(links, chosen, programme.item.size), sign * step))
     for code, kind in enumerate(classes()):
-        found += kind.inequalities(Risen(links, programme, code))
-    return [rows for rows in found if rows.low.size]
+        constraints += kind.inequalities(ClassSteps(links, programme, code))
+    return [rows for rows in constraints if rows.low.size]
 
 
-class Risen(NamedTuple):
-    """The links between different scores of the reviewers of one class: its :class:`~lsc._model.hypotheses.Steps`."""
+class ClassSteps(NamedTuple):
+    """The links between different scores of the reviewers of a class: :class:`~lsc._model.hypotheses.Steps`."""
 
     links: Links
     programme: Programme
     code: int
 
     def bends(self, name: str, sign: float = 1.0) -> Rows:
-        """Slope of the inverse before each bend less the slope after it."""
         matrix = self.links.bends(self.programme, self.programme.kind == self.code)
         return Rows(name, sign * matrix, np.zeros(matrix.shape[0]))
 
     def rises(self, name: str) -> Rows:
-        """Differences of neighbouring perceived qualities, the lower bound times the rise of scores beside them."""
         links, programme = self.links, self.programme
         chosen = ~links.tied & ~links.free & (programme.kind[links.reviewer] == self.code)
         step = programme.lower[links.reviewer[chosen]] * links.rise[chosen]
@@ -318,7 +313,7 @@ class Risen(NamedTuple):
 
 
 def free_ties(programme: Programme) -> list[LevelRows]:
-    """Return, between two levels of score, a threshold: the lower level below it, the upper one ``dy / C`` above it."""
+    """Return a threshold between adjacent levels of score: the lower level below it, the upper ``dy / C`` above."""
     links = Links.of(programme)
     steps = np.flatnonzero(links.free & ~links.tied)
     if not steps.size:
@@ -337,20 +332,20 @@ def free_ties(programme: Programme) -> list[LevelRows]:
 
 
 def pick(columns: IntArray, size: int) -> sp.csr_array:
-    """Return the matrix that picks these of ``size`` entries of a vector."""
+    """Return the matrix that selects these of ``size`` entries of a vector."""
     return combine([columns], [np.ones(columns.size)], size)
 
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Pairs of reviews of one reviewer that stand next to each other in the order of scores.
+    """Pairs of consecutive reviews of one reviewer in the order of scores.
 
-    Where ties are free the lowest level (convex) or the highest (concave) may be tied to nothing (``loose_ties``):
-    the function may be flat there. Each of their reviews is linked to the next level instead of to the one beside it.
+    With free ties the lowest level (convex) or the highest (concave) may be loose (``loose_ties``), as the function may
+    be flat there: each of its reviews is linked to the next level instead of to its neighbour.
 
-    ``earlier``, ``later`` (L,) are the reviews, ``reviewer`` (L,) whose they are, ``rise`` (L,) the difference of their
-    scores, ``tied`` (L,) whether it is zero, ``free`` (L,) whether only order between levels binds the reviewer, or
-    nothing does; ``level`` (E',) numbers the levels of score.
+    ``earlier``, ``later`` (L,): the reviews; ``reviewer`` (L,); ``rise`` (L,): difference of their scores; ``tied``
+    (L,): whether it is zero; ``free`` (L,): whether the reviewer is constrained by the order of levels only, or not at
+    all; ``level`` (E',): number of the level of score.
     """
 
     earlier: IntArray
@@ -363,7 +358,6 @@ class Links:
 
     @classmethod
     def of(cls, programme: Programme) -> Links:
-        """Link the reviews of a programme."""
         reviewers = programme.shape.size
         owner = np.repeat(np.arange(reviewers), np.diff(programme.start))
         later = np.flatnonzero(owner[1:] == owner[:-1]) + 1
@@ -375,7 +369,7 @@ class Links:
         free = np.zeros(later.size, np.bool_)
         if not programme.ties_equal:
             constant = np.bincount(reviewer, weights=~tied, minlength=reviewers) == 0
-            # Of each reviewer: whether the lowest, the highest, or all levels of tied scores are loose.
+            # Whether the lowest, the highest, or all levels of tied scores of a reviewer are loose.
             loose = np.array([kind.loose_ties for kind in classes()])[programme.kind]
             free = (constant | (loose == "all"))[reviewer]
             first = np.flatnonzero(new_level)  # the first review of each level
@@ -389,11 +383,10 @@ class Links:
         return cls(earlier, later, reviewer, rise, tied, free, level)
 
     def bends(self, programme: Programme, reviewers: BoolArray) -> sp.csr_array:
-        """Slope of the inverse before each bend less the slope after it, times a positive number, shape (., E').
+        """Slope of the inverse before each bend minus the slope after it, times a positive number, shape (., E').
 
-        For the chosen reviewers, (M,).
-
-        Slopes are multiplied by the product of the rises over their sum, so that no coefficient exceeds one.
+        For the chosen reviewers, (M,). Multiplied by the product of the rises over their sum: no coefficient exceeds
+        one.
         """
         before, after = self._successive(reviewers[self.reviewer])
         share = self.rise[after] / (self.rise[before] + self.rise[after])
@@ -434,11 +427,11 @@ def combine(columns: list[IntArray], values: list[FloatArray], size: int) -> sp.
     return sp.csr_array((np.concatenate(values), (rows, np.concatenate(columns))), shape=(count, size))
 
 
-# Units in which scores and qualities are of the order of one: of a whole programme, or of each of its groups.
+# Units in which scores and qualities are of order one: of a programme, or of each of its groups.
 
-#: Groups are solved in units of their own where spreads of scores differ so many times, or lie so many of the smaller
-#: one apart: below, double precision has digits to spare.
-APART = 2.0**10
+#: Ratio of the range of all scores to the smallest range of a group from which groups have units of their own; below,
+#: double precision is sufficient.
+UNITS_FROM = 2.0**10
 
 
 class Units(NamedTuple):
@@ -449,17 +442,17 @@ class Units(NamedTuple):
 
 
 def in_units(programme: Programme) -> tuple[Programme, Units]:
-    """Return the programme in units in which scores and qualities are of the order of one, and these units.
+    """Return the programme in units in which scores and qualities are of order one, and these units.
 
-    The programme does not change when all scores are shifted together, nor, with references moved along, when scores
-    and qualities are multiplied by positive numbers; the factors are powers of two, so that multiplying is exact.
+    The programme is invariant to a common shift of all scores and, with references transformed alike, to positive
+    factors of scores and qualities; the factors are powers of two, so that multiplication is exact.
     """
     spread = float(np.ptp(programme.score))
     score_unit = _power_of_two(spread)
     slope_unit = _power_of_two(float(np.median(programme.lower)))
     unit = score_unit * slope_unit
-    known = programme.reference[programme.is_reference]
-    origin = float(known.min()) if known.size else 0.0
+    references = programme.reference[programme.is_reference]
+    origin = float(references.min()) if references.size else 0.0
     scaled = replace(
         programme,
         score=(programme.score - programme.score.min()) / score_unit,
@@ -477,7 +470,7 @@ def _power_of_two(size: float) -> float:
 class Balance(NamedTuple):
     """Units of each item's group: ``quality = origin + unit * quality of the balanced programme``, shapes (N,).
 
-    Scores are counted from ``low``.
+    Scores are relative to ``low``.
     """
 
     low: FloatArray
@@ -485,56 +478,49 @@ class Balance(NamedTuple):
     unit: FloatArray
 
     def into(self, programme: Programme) -> Programme:
-        """Return the programme with every group in its own units."""
         score = (programme.score - self.low[programme.item]) / self.unit[programme.item]
         reference = np.where(programme.is_reference, programme.reference - self.origin, 0.0) / self.unit
         return replace(programme, score=score, reference=reference)
 
     def point(self, programme: Programme, quality: FloatArray, perceived: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return qualities and perceived qualities of the programme as written in the units of the groups."""
-        place = programme.item
-        return (quality - self.origin) / self.unit, (perceived - self.origin[place]) / self.unit[place]
+        item = programme.item
+        return (quality - self.origin) / self.unit, (perceived - self.origin[item]) / self.unit[item]
 
     def out_of(self, programme: Programme, found: Minimiser) -> Minimiser:
         """Return a minimiser of the balanced programme as one of the programme as written."""
-        place = programme.item
-        noise = self.unit[place] * (found.perceived - found.quality[place])
+        item = programme.item
+        noise = self.unit[item] * (found.perceived - found.quality[item])
         return found._replace(
             quality=self.origin + self.unit * found.quality,
-            perceived=self.origin[place] + self.unit[place] * found.perceived,
+            perceived=self.origin[item] + self.unit[item] * found.perceived,
             objective=float(noise @ noise),
         )
 
 
 def balance_of(programme: Programme, group: IntArray) -> Balance | None:
-    """Return units that suit each group of its own; None where one unit suits all.
+    """Return units for each group of items; None where one unit suits all.
 
-    What no review connects shares no term of the objective, so each group may be multiplied by a positive number of its
-    own. Without this a solver ends where the largest group is accurate, and calls the smallest solved.
-
-    Parameters
-    ----------
-    programme
-        As written.
-    group
-        The connected component of each item, shape (N,), from 1.
+    Groups that no review connects share no term of the objective, so each may be scaled by a positive number. Without
+    this a solver stops when the largest group is accurate, before the smallest is solved. ``group`` (N,): connected
+    component of each item, from 1.
     """
     groups = int(group.max(initial=0))
     if groups < 2:
         return None
-    home = group[programme.item] - 1
+    group_of_review = group[programme.item] - 1
     low, high, origin = np.full(groups, np.inf), np.full(groups, -np.inf), np.full(groups, np.inf)
-    np.minimum.at(low, home, programme.score)
-    np.maximum.at(high, home, programme.score)
+    np.minimum.at(low, group_of_review, programme.score)
+    np.maximum.at(high, group_of_review, programme.score)
     spread = np.where(high > low, high - low, 0.0)
-    differ = spread[spread > 0.0]
-    if not differ.size or np.ptp(programme.score) <= APART * float(differ.min()):
+    positive = spread[spread > 0.0]
+    if not positive.size or np.ptp(programme.score) <= UNITS_FROM * float(positive.min()):
         return None
     known = programme.is_reference
     np.minimum.at(origin, group[known] - 1, programme.reference[known])
     unit = np.array([_power_of_two(size) for size in spread.tolist()])
-    own = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(origin), origin, 0.0), unit
-    return Balance(*(of_group[group - 1] for of_group in own))
+    by_group = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(origin), origin, 0.0), unit
+    return Balance(*(values[group - 1] for values in by_group))
 
 
 def out_of_units(found: Minimiser, units: Units) -> Minimiser:

@@ -1,7 +1,7 @@
-"""Hypothesis classes of LSC: what one is willing to assume about a reviewer's scoring function.
+"""Hypothesis classes of LSC: assumptions about a reviewer's scoring function.
 
-A class is one object, listed once in :data:`HYPOTHESES`. Importing this loads no numpy: the command's choices and its
-help come from here.
+A class is one object, listed once in :data:`HYPOTHESES`. Importing this module loads no numpy: the choices and the help
+of the command come from here.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import FloatArray, IntArray
 
 
-#: C, the steepest slope of a scoring function by default: the paper's choice.
+#: Default C, the largest slope of a scoring function: that of the paper.
 MAX_SLOPE = 10.0
-#: The largest C, and one over the smallest: squares of what is beyond leave double precision.
+#: The largest C, and the reciprocal of the smallest: squares beyond overflow double precision.
 STEEPEST = 1e50
 
 #: Exponents of the powers whose mixtures are the paper's convex and concave functions, in simulations.
@@ -36,15 +36,15 @@ CONCAVE_POWERS = (1 / 2, 1 / 3, 1 / 4)
 #: Range of a simulated monotone function.
 SCORE_RANGE = (0.0, 10.0)
 
-#: Which tied scores of a reviewer need not mean one perceived quality where ties are free.
+#: Tied scores of a reviewer that may have different perceived qualities where ties are free.
 LooseTies: TypeAlias = Literal["none", "lowest", "highest", "all"]
 
 
 class Shape(IntEnum):
-    """The form of the set that a reviewer's perceived qualities lie in, beyond bounds on slopes: a code for kernels.
+    """Form of the set of a reviewer's perceived qualities, up to bounds on slopes: a code for kernels.
 
-    Several classes may share a shape: an offset alone is a line whose slope is given. For each shape there is a
-    projection in :mod:`lsc.solver` and a formula of its multipliers in :mod:`lsc.evidence.optimality`.
+    Classes may share a shape: an offset is a line with a given slope. For each shape there is a projection in
+    :mod:`lsc._solver.faces` and a formula of its multipliers in :mod:`lsc.evidence.optimality`.
     """
 
     LINEAR = 0
@@ -53,13 +53,13 @@ class Shape(IntEnum):
     CONCAVE = 3
 
 
-#: The codes as plain integers, which kernels take as constants, and one for an unconstrained reviewer.
+#: The codes as plain integers, constants for kernels, and one for an unconstrained reviewer.
 LINEAR, MONOTONE, CONVEX, CONCAVE = map(int, Shape)
 IDLE = len(Shape)
 
 
 class Rows(NamedTuple):
-    """Constraints ``matrix @ perceived >= low`` (or ``== low``) that have a name."""
+    """Named constraints ``matrix @ perceived >= low`` (or ``== low``)."""
 
     name: str
     matrix: sp.csr_array
@@ -67,10 +67,10 @@ class Rows(NamedTuple):
 
 
 class Steps(Protocol):
-    """The steps d from one score of a reviewer to their next higher one, of all reviewers of one class."""
+    """The steps d between consecutive scores of a reviewer, for all reviewers of one class."""
 
     def bends(self, name: str, sign: float = 1.0) -> Rows:
-        """Rows ``sign * (slope before - slope after)`` at each score with one below and one above, slopes ``d / dy``.
+        """Rows ``sign * (slope before - slope after)`` at each interior score, slopes ``d / dy``.
 
         Each is multiplied by a positive number; the right-hand side is 0.
         """
@@ -80,29 +80,29 @@ class Steps(Protocol):
 
 
 class Hypothesis(ABC):
-    """A class of scoring functions f, from quality to score: all that the package knows of it.
+    """A class of scoring functions f, from quality to score: its properties, constraints and simulation.
 
-    A class that leaves out one of the attributes cannot be defined.
+    A class without one of the attributes cannot be defined.
 
     Attributes
     ----------
     name
-        What arguments, files and JSON call it.
+        In arguments, files and JSON.
     words
-        Its line in ``--help`` and in messages: what a scoring function may look like.
+        Its line in ``--help`` and in messages: the form of a scoring function.
     shape
-        The form of the set that a reviewer's perceived qualities lie in: what kernels project on.
+        The form of the set of a reviewer's perceived qualities, for projections.
     level
-        What the graph must give for items to compare.
+        Level of the graph at which items are comparable.
     parameters
-        How many numbers determine one reviewer's function: standard errors count them. None where no fixed number
-        does; then there are no standard errors.
+        Number of parameters of one reviewer's function, for standard errors; None if not finite, without standard
+        errors.
     straight
         Whether every scoring function is one straight line.
     fixes_unit
-        Whether a point of quality is a point of score: then qualities are reported as they come, and only shifted.
+        Whether a point of quality is a point of score; qualities are then only shifted.
     loose_ties
-        Which tied scores mean nothing where ties are free.
+        Tied scores without meaning where ties are free.
     """
 
     name: ClassVar[str]
@@ -118,7 +118,7 @@ class Hypothesis(ABC):
         super().__init_subclass__(**options)
         missing = [part for part in PARTS if not hasattr(cls, part)]
         if missing and not abstract:
-            message = f"{cls.__name__}: a hypothesis class has to say its {', '.join(missing)}"
+            message = f"{cls.__name__}: a hypothesis class has to define its {', '.join(missing)}"
             raise TypeError(message)
 
     @property
@@ -129,16 +129,16 @@ class Hypothesis(ABC):
     @classmethod
     @abstractmethod
     def up_to(cls, max_slope: float) -> Self:
-        """Return the class with slopes of at most ``max_slope``, where it leaves that open."""
+        """Return the class with slopes of at most ``max_slope``, if it does not fix them."""
 
     @staticmethod
     def equalities(steps: Steps) -> Iterable[Rows]:
-        """Rows that vanish, or equal their right-hand side: none by default."""
+        """Rows equal to their right-hand side: none by default."""
         return ()
 
     @staticmethod
     def inequalities(steps: Steps) -> Iterable[Rows]:
-        """Rows of at least their right-hand side, bounds on slopes left aside: none by default."""
+        """Rows of at least their right-hand side, apart from bounds on slopes: none by default."""
         return ()
 
     @staticmethod
@@ -151,7 +151,7 @@ class Hypothesis(ABC):
         raise NotImplementedError
 
 
-#: What every class has to say.
+#: Required attributes of a class.
 PARTS = ("name", "words", "shape", "level", "parameters", "straight", "fixes_unit", "loose_ties")
 
 
@@ -216,7 +216,7 @@ class Linear(Sloped):
 
     @staticmethod
     def equalities(steps: Steps) -> Iterable[Rows]:
-        """Let all slopes be equal."""
+        """Require equal slopes."""
         yield steps.bends("linear")
 
     @staticmethod
@@ -235,7 +235,7 @@ class Linear(Sloped):
 
 @dataclass(frozen=True)
 class Monotone(Sloped):
-    """A better paper gets no lower score, and that is all.
+    """A better paper gets no lower score; no further assumption.
 
     >>> Monotone(max_slope=4.0, min_slope=0.5).bounds
     (0.25, 2.0)
@@ -269,7 +269,7 @@ class Monotone(Sloped):
 
 @dataclass(frozen=True)
 class Convex(Sloped):
-    """Monotone, and the steeper the better the paper: the best papers are told apart most finely.
+    """Monotone, and steeper for better papers: the best papers are distinguished most finely.
 
     >>> Convex().name
     'convex'
@@ -286,7 +286,7 @@ class Convex(Sloped):
 
     @staticmethod
     def inequalities(steps: Steps) -> Iterable[Rows]:
-        """Let the slopes of the inverse decrease: that of a convex function is concave."""
+        """Require decreasing slopes of the inverse: that of a convex function is concave."""
         yield steps.bends("convex")
 
     @staticmethod
@@ -305,7 +305,7 @@ class Convex(Sloped):
 
 @dataclass(frozen=True)
 class Concave(Sloped):
-    """Monotone, and the flatter the better the paper: the weakest papers are told apart most finely.
+    """Monotone, and flatter for better papers: the weakest papers are distinguished most finely.
 
     >>> Concave().name
     'concave'
@@ -322,7 +322,7 @@ class Concave(Sloped):
 
     @staticmethod
     def inequalities(steps: Steps) -> Iterable[Rows]:
-        """Let the slopes of the inverse increase: that of a concave function is convex."""
+        """Require increasing slopes of the inverse: that of a concave function is convex."""
         yield steps.bends("concave", -1.0)
 
     @staticmethod
@@ -344,7 +344,7 @@ class Concave(Sloped):
 
 @dataclass(frozen=True)
 class Offset(Hypothesis):
-    """Score = quality + offset: a line of slope one. Where everybody is such, one chain of reviews joins two items.
+    """Score = quality + offset: a line of slope one. If all reviewers are such, one chain of reviews links two items.
 
     >>> Offset().bounds
     (1.0, 1.0)
@@ -366,12 +366,12 @@ class Offset(Hypothesis):
 
     @classmethod
     def up_to(cls, max_slope: float) -> Self:
-        """Return the class as it is: it leaves no slope open."""
+        """Return the class unchanged: its slope is fixed."""
         return cls()
 
     @staticmethod
     def equalities(steps: Steps) -> Iterable[Rows]:
-        """Let perceived qualities differ by what scores differ by."""
+        """Require perceived qualities to differ by as much as scores."""
         yield steps.rises("offset")
 
 
@@ -393,34 +393,30 @@ def _powers(reviewer: IntArray, perceived: FloatArray, powers: Sequence[float], 
     return score
 
 
-#: All classes by name, in the order in which help lists them.
+#: All classes by name, in the order of the help.
 HYPOTHESES: dict[str, type[Hypothesis]] = {kind.name: kind for kind in (Linear, Monotone, Convex, Concave, Offset)}
 
-#: What ``hypothesis=`` takes: one for everybody, or one per reviewer's label.
+#: Argument ``hypothesis=``: one for all, or one per reviewer's label.
 HypothesisLike: TypeAlias = str | Hypothesis | Mapping[Any, str | Hypothesis]
 
 
 def classes() -> tuple[type[Hypothesis], ...]:
-    """Return all classes in their order; the place of a class is its code in arrays."""
+    """Return all classes in order; the index of a class is its code in arrays."""
     return tuple(HYPOTHESES.values())
 
 
 def simulated() -> list[type[Hypothesis]]:
-    """Return the classes that can be simulated, in the order in which random numbers are drawn: monotone ones last."""
-    found = [kind for kind in classes() if kind.draw_scores is not Hypothesis.draw_scores]
-    return sorted(found, key=lambda kind: kind.shape is Shape.MONOTONE)
+    """Return the classes with a simulation, in the order of random draws: monotone ones last."""
+    kinds = [kind for kind in classes() if kind.draw_scores is not Hypothesis.draw_scores]
+    return sorted(kinds, key=lambda kind: kind.shape is Shape.MONOTONE)
 
 
 def hypothesis_of(given: str | Hypothesis, *, max_slope: float | None = None) -> Hypothesis:
-    """Return the hypothesis of that name, its slopes at most ``max_slope`` (10 by default); an object has its own.
+    """Return the hypothesis of this name, with slopes of at most ``max_slope`` (10 by default); an object is returned.
 
-    Raises
-    ------
-    InputError
-        If no class bears the name, the object is of a class that is not listed, or ``max_slope`` is passed beside it.
+    Raises InputError if no class has the name, the object's class is not listed, or ``max_slope`` is passed with an
+    object.
 
-    Examples
-    --------
     >>> hypothesis_of("convex", max_slope=5)
     Convex(max_slope=5, min_slope=0.0)
     """
@@ -436,9 +432,9 @@ def hypothesis_of(given: str | Hypothesis, *, max_slope: float | None = None) ->
 
 
 def level_of(kinds: Iterable[type[Hypothesis]]) -> Level:
-    """Return what the graph must give for reviewers of these classes: the strongest of their levels.
+    """Return the level of the graph that reviewers of these classes require: the strongest of theirs.
 
-    A mixture is judged by the class that asks for most, as if everybody were of it. Without any class: the weakest.
+    Without any class: the weakest.
 
     >>> level_of([Offset]).name, level_of([Offset, Linear]).name
     ('connected', 'recoverable')

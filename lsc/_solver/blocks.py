@@ -1,8 +1,9 @@
-"""The Newton system of reviewers who need not be linear: conjugate gradients on clusters of closely tied items.
+"""The Newton system of reviewers who need not be linear, solved by preconditioned conjugate gradients.
 
-The eigenvectors of small eigenvalues live on a few items each, tied to each other and hardly to the rest. So items
-are gathered into clusters along their strongest ties, and the blocks of the matrix on clusters, inverted, precondition
-it: what is left has eigenvalues of the order of one. Numbers of products fall by five to ten against the diagonal.
+The matrix is the sum over reviewers of identity minus the projector on the face of their projection. Its sparsity
+pattern is fixed; reviewers with many reviews are multiplied by their faces instead. Eigenvectors of small eigenvalues
+are concentrated on few items with strong ties, so items are clustered along these, and the inverted diagonal blocks of
+the clusters are the preconditioner: five to ten times fewer products than with the diagonal.
 """
 
 from __future__ import annotations
@@ -17,18 +18,14 @@ from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph.graph.kernels.compiling import Kernel, kernel
 from reviewgraph.graph.kernels.union_find import find
 
-# The Newton matrix of reviewers who need not be linear, as a sparse matrix over items.
-#
-# It is the sum over reviewers of identity minus the projector on the face that holds her projection. Which items meet
-# does not change, so the pattern is laid out once; reviewers with many reviews are multiplied by their faces instead.
-
 
 class Pattern(NamedTuple):
-    """Which items meet in the reviews of a reviewer with few: the rows of a symmetric matrix over items.
+    """Sparsity pattern of a symmetric matrix over items: which items share a reviewer with few reviews.
 
-    Row i has its entries, the diagonal first, at ``first[i]`` to ``first[i + 1] - 1``, with the items ``column``. The
-    entry of her reviews a and b is at ``slot[begin[j] + a * size + b]``; a reviewer who is not in it has no slots.
-    ``left``, ``right`` and ``tie`` list the pairs of items that meet, the smaller one first, and their entries.
+    Row i has its entries, the diagonal first, at ``first[i]`` to ``first[i + 1] - 1``, in the columns ``column``. The
+    entry of reviews a and b of reviewer j is at ``slot[begin[j] + a * size + b]``; a reviewer outside the matrix has no
+    slots. ``left``, ``right`` and ``tie`` list the pairs of items that share a reviewer, the smaller one first, and
+    their entries.
     """
 
     first: ItemArray
@@ -41,7 +38,7 @@ class Pattern(NamedTuple):
 
 
 def pattern_of(table: Table, n_items: int) -> Pattern:
-    """Lay out the matrix over items: room first, then the entries."""
+    """Allocate and compute the pattern."""
     begin = pairs_of(table, table.kind != IDLE)
     slot = np.zeros(int(begin[-1]), dtype=np.uint32)
     column = np.zeros(n_items + len(slot), dtype=np.uint32)
@@ -54,10 +51,10 @@ def pattern_of(table: Table, n_items: int) -> Pattern:
 
 
 def _lay_out(table: Table, begin: IntArray, first: ItemArray, column: ItemArray, slot: ItemArray) -> int:
-    """Write the pattern; returns the number of entries. O(sum of squares of the small reviewers' sizes)."""
+    """Write the pattern; returns the number of entries. O(sum of squares of the small reviewers' loads)."""
     starts, item = table.start, table.item
     n = len(first) - 1
-    # Reviews by item (counting sort): stop[i] ends up where those of the next item begin.
+    # Reviews by item (counting sort): stop[i] becomes the first review of the next item.
     stop = np.zeros(n + 1, np.int64)
     for r in range(len(item)):
         stop[item[r] + 1] += 1
@@ -68,9 +65,9 @@ def _lay_out(table: Table, begin: IntArray, first: ItemArray, column: ItemArray,
         for r in range(starts[j], starts[j + 1]):
             i = item[r]
             review[stop[i]], owner[stop[i]] = r, j
-            stop[i] += 1  # ends up where the reviews of the next item begin
-    # Row by row: every item that shares a small reviewer with item i gets one entry, however often they meet.
-    where = np.full(n, -1, np.int64)  # the entry of this column in the present row, if not before the row
+            stop[i] += 1
+    # Row by row: one entry for every item that shares a small reviewer with item i.
+    where = np.full(n, -1, np.int64)  # the entry of this column, valid if it is in the present row
     entries, left = 0, 0
     for i in range(n):
         first[i] = entries
@@ -113,11 +110,11 @@ def _multiply_reviewer(
     out: FloatArray,
     value: FloatArray,
 ) -> None:
-    """Multiply one reviewer's part, identity minus the projector on her face, and the distance from lines, by ``v``.
+    """Multiply ``v`` by one reviewer's matrix: identity minus the projector on the face, and the distance from lines.
 
-    ``v`` and ``out`` are her reviews alone, in the order of the face.
+    ``v`` and ``out`` have the reviewer's reviews only, in the order of the face.
     """
-    # Her distance from lines, with its weight.
+    # Weighted distance from lines.
     mean, slope = 0.0, 0.0
     for r in range(size):
         mean += v[r]
@@ -125,7 +122,7 @@ def _multiply_reviewer(
     mean /= size
     for r in range(size):
         out[r] = line_weight * (v[r] - mean - slope * unit[start + r])
-    # A chain projects on blocks: subtract the mean of each.
+    # Monotone: subtract the mean of each block.
     if kind == MONOTONE:
         left = 0
         while left < size:
@@ -138,7 +135,7 @@ def _multiply_reviewer(
                 out[r] += v[r] - mean
             left = right
         return
-    # A broken line: bring v to the nodes, solve the factored normal equations, and come back.
+    # Convex or concave: map v to the nodes, solve the factored normal equations, and map back.
     for k in range(nodes + 1):
         value[k] = 0.0
     for r in range(size):
@@ -160,7 +157,7 @@ def _multiply_reviewer(
 
 @kernel
 def _write_line(start: int, size: int, weight: float, slope: float, unit: FloatArray, block: FloatArray) -> None:
-    """Write a weight times identity minus the projector on lines; ``slope`` is 0 if slopes are not free."""
+    """Write weight times identity minus the projector on lines; ``slope`` is 0 if slopes are not free."""
     share = weight / size
     for a in range(size):
         steep = weight * slope * unit[start + a]
@@ -171,7 +168,7 @@ def _write_line(start: int, size: int, weight: float, slope: float, unit: FloatA
 
 @kernel
 def _add_chain(start: int, size: int, end: IntArray, place: IntArray, block: FloatArray) -> None:
-    """Add the blocks of a monotone reviewer: the Laplacian of a clique each."""
+    """Add the blocks of a monotone reviewer: the normalised Laplacian of a clique each."""
     left = start
     while left < start + size:
         right = end[left]
@@ -186,8 +183,8 @@ def _add_chain(start: int, size: int, end: IntArray, place: IntArray, block: Flo
 
 
 @kernel
-def _heavy_diagonal(j: int, table: Table, face: Face, line_weight: float, extra: FloatArray) -> None:
-    """Add about the diagonal of the matrix of a reviewer with many reviews to ``extra``."""
+def _add_heavy_diagonal(j: int, table: Table, face: Face, line_weight: float, extra: FloatArray) -> None:
+    """Add an approximate diagonal of the matrix of a reviewer with many reviews to ``extra``."""
     start, size = table.start[j], table.start[j + 1] - table.start[j]
     dimension = float(face.nodes[j])
     if table.kind[j] == MONOTONE:
@@ -196,7 +193,7 @@ def _heavy_diagonal(j: int, table: Table, face: Face, line_weight: float, extra:
             left, dimension = face.end[left], dimension + 1.0
     for r in range(start, start + size):
         if table.kind[j] == LINEAR:
-            slope = table.unit[r] if face.sloped[j] else 0.0
+            slope = table.unit[r] if face.slope_free[j] else 0.0
             extra[face.item[r]] += 1.0 - 1.0 / size - slope * slope
         else:
             extra[face.item[r]] += max(0.0, 1.0 - dimension / size) + line_weight * (1.0 - 2.0 / size)
@@ -210,20 +207,20 @@ def assemble(
     line_weight: float,
     common_weight: float,
     pattern: Pattern,
-    anew: bool,
+    rebuild: bool,
     value: FloatArray,
     written: FloatArray,
     extra: FloatArray,
 ) -> None:
     """Write the matrix of reviewers with few reviews, and the diagonal of common distances, into ``value``.
 
-    Unless ``anew``, only of those whose faces have moved. ``written`` is what each has in it, by slot. ``extra`` (N,)
-    receives about the diagonal of the others.
+    Without ``rebuild``, only of those whose faces have changed. ``written`` is the current matrix of each, by slot;
+    ``extra`` (N,) receives the approximate diagonal of the others.
     """
     starts, _, _, unit, _, kinds, _, _, _ = table
     first, _, slot, begin, _, _, _ = pattern
     block = np.empty(SMALL * SMALL)
-    if anew:
+    if rebuild:
         value[:] = 0.0
         written[:] = 0.0
         for i in range(len(extra)):
@@ -234,12 +231,12 @@ def assemble(
         if kind == IDLE:
             continue
         if begin[j + 1] == at:
-            _heavy_diagonal(j, table, face, line_weight, extra)
+            _add_heavy_diagonal(j, table, face, line_weight, extra)
             continue
-        if not (anew or face.moved[j]):
+        if not (rebuild or face.changed[j]):
             continue
         linear = kind == LINEAR
-        slope = 0.0 if linear and not face.sloped[j] else 1.0
+        slope = 0.0 if linear and not face.slope_free[j] else 1.0
         _write_line(start, size, 1.0 if linear else line_weight, slope, unit, block)
         if kind == MONOTONE:
             _add_chain(start, size, face.end, face.place, block)
@@ -252,69 +249,63 @@ def assemble(
             if change != 0.0:
                 value[slot[at + k]] += change
                 written[at + k] = block[k]
-    face.moved[:] = False
+    face.changed[:] = False
 
 
 @kernel
 def multiply_heavy(
-    table: Table,
-    face: Face,
-    line_weight: float,
-    pattern: Pattern,
-    v: FloatArray,
-    out: FloatArray,
-    room: FloatArray,
+    table: Table, face: Face, line_weight: float, pattern: Pattern, v: FloatArray, out: FloatArray, work: FloatArray
 ) -> None:
     """Add the product of ``v`` with the matrices of reviewers with many reviews to ``out``.
 
-    ``room`` has three rows of the longest such reviewer.
+    ``work`` has three rows of the largest load.
     """
     starts, _, _, unit, _, kinds, _, _, _ = table
-    order, _, sloped, ends, _, node, share, count, pivot, link, _, _, _, _, _ = face
-    mine, image, value = room[0], room[1], room[2]
+    order, _, slope_free, ends, _, node, share, count, pivot, link, _, _, _, _, _ = face
+    local, image, value = work[0], work[1], work[2]
     for j in range(len(kinds)):
         kind, start, size = kinds[j], starts[j], starts[j + 1] - starts[j]
-        # Reviewers with few reviews stand in the matrix already.
+        # Reviewers with few reviews are in the matrix already.
         if kind == IDLE or pattern.begin[j + 1] > pattern.begin[j] or size == 0:
             continue
         for r in range(size):
-            mine[r] = v[order[start + r]]
+            local[r] = v[order[start + r]]
         if kind == LINEAR:
-            # Identity minus the projector on the span of one and her unit scores.
+            # Identity minus the projector on the span of ones and unit scores.
             mean, slope = 0.0, 0.0
             for r in range(size):
-                mean += mine[r]
-                slope += unit[start + r] * mine[r]
+                mean += local[r]
+                slope += unit[start + r] * local[r]
             mean /= size
-            if not sloped[j]:
+            if not slope_free[j]:
                 slope = 0.0
             for r in range(size):
-                image[r] = mine[r] - mean - slope * unit[start + r]
+                image[r] = local[r] - mean - slope * unit[start + r]
         else:
             _multiply_reviewer(
-                kind, start, size, line_weight, unit, ends, node, share, count[j], pivot, link, mine, image, value
+                kind, start, size, line_weight, unit, ends, node, share, count[j], pivot, link, local, image, value
             )
         for r in range(size):
             out[order[start + r]] += image[r]
 
 
-#: Ties weaker than this part of the diagonal do not make clusters, and clusters have at most this many items.
-WEAK, LARGEST = 0.1, 16
-#: Clusters are made once the diagonal alone would take more than so many steps, and from then on.
-FEW = 20
-#: Ties are sorted into this many classes of strength.
+#: Minimum strength of a tie relative to the diagonal, and maximum number of items of a cluster.
+WEAK_TIE, MAX_CLUSTER = 0.1, 16
+#: Number of conjugate gradient steps with the diagonal after which clusters are used, from then on.
+DIAGONAL_STEPS = 20
+#: Number of classes of strength that ties are sorted into.
 CLASSES = 64
-#: A pivot below this part of the diagonal is rounding: the item is left to the diagonal.
+#: Relative size of a pivot below which it is rounding and is replaced by the diagonal.
 ROUNDING = 1e-13
 
 
 class System(NamedTuple):
-    """Room for a Newton system over N items, made once.
+    """Workspace of a Newton system over N items, allocated once.
 
-    ``value``, the entries of the pattern, and what of them is ``written`` for each reviewer; the ``inverse`` blocks on
-    clusters; the items cluster by cluster, ``order``, and the place of each there, ``position``; the forest of
-    clusters, ``parent``; where clusters ``stop``; ``vectors`` (5, N); room for ``sorting`` ties; and a ``memory`` of
-    both weights that the entries are written with, and of whether clusters are needed.
+    ``value``: entries of the pattern, ``written``: the share of each reviewer in them; ``inverse``: inverted blocks of
+    clusters; ``order``: items cluster by cluster, ``position``: their places there; ``parent``: forest of clusters;
+    ``stop``: ends of clusters; ``vectors`` (5, N); ``sorting``: for ties; ``memory``: the two weights of the current
+    entries, and whether clusters are in use.
     """
 
     value: FloatArray
@@ -330,12 +321,11 @@ class System(NamedTuple):
 
 
 def system_of(pattern: Pattern) -> System:
-    """Make room for systems of a pattern."""
     n = len(pattern.first) - 1
     return System(
         value=np.zeros(len(pattern.column)),
         written=np.zeros(len(pattern.slot)),
-        inverse=np.zeros(LARGEST * n),
+        inverse=np.zeros(MAX_CLUSTER * n),
         order=np.zeros(n, dtype=np.int64),
         position=np.zeros(n, dtype=np.int64),
         parent=np.zeros(n, dtype=np.int64),
@@ -347,21 +337,21 @@ def system_of(pattern: Pattern) -> System:
 
 
 @kernel
-def _gather(pattern: Pattern, value: FloatArray, inverse: FloatArray, parent: IntArray, room: ItemArray) -> None:
-    """Join items along their ties, the strongest first, while clusters stay small: ``parent`` is a forest.
+def _cluster_items(pattern: Pattern, value: FloatArray, inverse: FloatArray, parent: IntArray, work: ItemArray) -> None:
+    """Cluster items along their ties, the strongest first, up to a size (Kruskal's order): ``parent`` is a forest.
 
-    ``inverse`` holds one through the diagonal, 0 for items to be left alone. Ties are compared by the square of their
-    entry over the product of both diagonals, in classes; those of one class come in the order of items.
+    ``inverse`` is the reciprocal of the diagonal, 0 for items to be excluded. The strength of a tie is the square of
+    its entry over the product of both diagonals, in classes; within a class ties keep the order of items.
     """
     n, ties = len(parent), 0
     count = np.zeros(CLASSES + 1, np.int64)
     left, right, tie = pattern.left, pattern.right, pattern.tie
-    grade, chosen, ordered = room[0], room[1], room[2]
+    grade, chosen, ordered = work[0], work[1], work[2]
     # Strength of each tie, weak ones left out; count how many fall into each class.
     for e in range(len(tie)):
         entry = value[tie[e]]
         part = entry * entry * inverse[left[e]] * inverse[right[e]]
-        if part >= WEAK * WEAK:
+        if part >= WEAK_TIE * WEAK_TIE:
             c = max(0, CLASSES - 1 - int(CLASSES * part))
             grade[ties], chosen[ties] = c, e
             count[c + 1] += 1
@@ -380,14 +370,14 @@ def _gather(pattern: Pattern, value: FloatArray, inverse: FloatArray, parent: In
     for k in range(ties):
         e = ordered[k]
         a, b = find(parent, left[e]), find(parent, right[e])
-        if a != b and size[a] + size[b] <= LARGEST:
+        if a != b and size[a] + size[b] <= MAX_CLUSTER:
             parent[b] = a
             size[a] += size[b]
 
 
 @kernel
-def _line_up(parent: IntArray, order: IntArray, place: IntArray, stop: IntArray) -> int:
-    """Give items rows, cluster by cluster; write where each cluster ends and return how many there are."""
+def _number_clusters(parent: IntArray, order: IntArray, place: IntArray, stop: IntArray) -> int:
+    """Order items by cluster; write the ends of clusters and return their number."""
     n = len(parent)
     # Number the roots; count the items of each cluster, and lay the clusters out one after the other.
     number = np.empty(n, np.int64)
@@ -414,23 +404,23 @@ def _invert_blocks(
     clusters: int,
     pattern: Pattern,
     value: FloatArray,
-    whole: FloatArray,
-    loose: FloatArray,
+    diagonal: FloatArray,
+    inverse_diagonal: FloatArray,
     order: IntArray,
     position: IntArray,
     stop: IntArray,
     inverse: FloatArray,
 ) -> None:
-    """Write the inverses of the diagonal blocks, one after the other, by eliminating in place (Gauss and Jordan)."""
+    """Write the inverses of the diagonal blocks by in-place Gauss-Jordan elimination."""
     first, column = pattern.first, pattern.column
-    block, across = np.empty((LARGEST, LARGEST)), np.empty(LARGEST)
+    block, row_of_pivot = np.empty((MAX_CLUSTER, MAX_CLUSTER)), np.empty(MAX_CLUSTER)
     at, left = 0, 0
     for c in range(clusters):
         right = stop[c]
-        # Most clusters are single items.
+        # Most clusters have a single item.
         size = right - left
         if size == 1:
-            inverse[at] = loose[order[left]]
+            inverse[at] = inverse_diagonal[order[left]]
             at, left = at + 1, right
             continue
         # Copy the block out of the sparse matrix.
@@ -442,23 +432,23 @@ def _invert_blocks(
                 other = position[column[k]]
                 if left <= other < right:
                     block[row, other - left] = value[k]
-            block[row, row] = whole[i]
+            block[row, row] = diagonal[i]
         # Gauss and Jordan without exchanges: the matrix is positive semidefinite, and tiny pivots are replaced.
         for p in range(size):
-            pivot, least = block[p, p], whole[order[left + p]]
-            if pivot < ROUNDING * least:
-                pivot = least
+            pivot, entry = block[p, p], diagonal[order[left + p]]
+            if pivot < ROUNDING * entry:
+                pivot = entry
             block[p, p] = 1.0
             for k in range(size):
-                across[k] = block[p, k] / pivot
+                row_of_pivot[k] = block[p, k] / pivot
             for row in range(size):
                 factor = block[row, p]
                 if factor != 0.0:
                     block[row, p] = 0.0
                     for k in range(size):
-                        block[row, k] -= factor * across[k]
+                        block[row, k] -= factor * row_of_pivot[k]
             for k in range(size):
-                block[p, k] = across[k]
+                block[p, k] = row_of_pivot[k]
         for row in range(size):
             for k in range(size):
                 inverse[at + row * size + k] = block[row, k]
@@ -474,7 +464,7 @@ def _precondition(
     inverse: FloatArray,
     residual: FloatArray,
     out: FloatArray,
-    room: FloatArray,
+    work: FloatArray,
 ) -> float:
     """Multiply the residual by the inverted blocks; returns the inner product of both."""
     at, left, rho = 0, 0, 0.0
@@ -488,26 +478,16 @@ def _precondition(
             at += 1
         else:
             for k in range(size):
-                room[k] = residual[order[left + k]]
+                work[k] = residual[order[left + k]]
             for row in range(size):
                 total = 0.0
                 for k in range(size):
-                    total += inverse[at + k] * room[k]
+                    total += inverse[at + k] * work[k]
                 out[order[left + row]] = total
-                rho += room[row] * total
+                rho += work[row] * total
                 at += size
         left = right
     return rho
-
-
-@kernel
-def _heavy_size(table: Table, pattern: Pattern) -> int:
-    """Most reviews of a reviewer who is not in the sparse matrix; 0 where all are."""
-    longest = 0
-    for j in range(len(table.kind)):
-        if table.kind[j] != IDLE and pattern.begin[j + 1] == pattern.begin[j]:
-            longest = max(longest, table.start[j + 1] - table.start[j])
-    return longest
 
 
 @kernel
@@ -521,30 +501,30 @@ def _set_up(
     system: System,
     fixed: BoolArray,
 ) -> None:
-    """Write the matrix and its diagonal, and the inverse of this, which is 0 at fixed items."""
-    value, memory, whole, loose = system.value, system.memory, system.vectors[3], system.vectors[4]
-    anew = memory[0] != line_weight or memory[1] != common_weight
+    """Write the matrix, its diagonal, and the reciprocal of this, which is 0 at fixed items."""
+    value, memory, diagonal, inverse_diagonal = system.value, system.memory, system.vectors[3], system.vectors[4]
+    rebuild = memory[0] != line_weight or memory[1] != common_weight
     memory[0], memory[1] = line_weight, common_weight
-    assemble(table, face, common, line_weight, common_weight, pattern, anew, value, system.written, whole)
+    assemble(table, face, common, line_weight, common_weight, pattern, rebuild, value, system.written, diagonal)
     for i in range(len(fixed)):
-        whole[i] += value[pattern.first[i]]
-        if whole[i] <= 0.0:
-            whole[i] = 1.0
-        loose[i] = 0.0 if fixed[i] else 1.0 / whole[i]
+        diagonal[i] += value[pattern.first[i]]
+        if diagonal[i] <= 0.0:
+            diagonal[i] = 1.0
+        inverse_diagonal[i] = 0.0 if fixed[i] else 1.0 / diagonal[i]
 
 
 @kernel
-def _make_clusters(pattern: Pattern, system: System, alone: bool) -> int:
-    """Gather items into clusters, or leave each ``alone``, and invert their blocks; returns how many there are."""
+def _make_clusters(pattern: Pattern, system: System, singletons: bool) -> int:
+    """Cluster items, or leave them as ``singletons``, and invert the blocks; returns the number of clusters."""
     value, _, inverse, order, position, parent, stop, vectors, sorting, _ = system
-    whole, loose = vectors[3], vectors[4]
-    if alone:
+    diagonal, inverse_diagonal = vectors[3], vectors[4]
+    if singletons:
         for i in range(len(parent)):
             parent[i] = i
     else:
-        _gather(pattern, value, loose, parent, sorting)
-    clusters = _line_up(parent, order, position, stop)
-    _invert_blocks(clusters, pattern, value, whole, loose, order, position, stop, inverse)
+        _cluster_items(pattern, value, inverse_diagonal, parent, sorting)
+    clusters = _number_clusters(parent, order, position, stop)
+    _invert_blocks(clusters, pattern, value, diagonal, inverse_diagonal, order, position, stop, inverse)
     return clusters
 
 
@@ -562,7 +542,7 @@ def _add_product(first: ItemArray, column: ItemArray, value: FloatArray, p: Floa
 
 
 @kernel
-def _descend(
+def _conjugate_gradients(
     table: Table,
     face: Face,
     common: Common,
@@ -577,44 +557,44 @@ def _descend(
     max_steps: int,
     direction: FloatArray,
 ) -> tuple[int, float]:
-    """Take steps of conjugate gradients from where the direction and its residual are, with one preconditioner."""
+    """Take steps of conjugate gradients from the current direction and residual, with one preconditioner."""
     order, stop, inverse, vectors = system.order, system.stop, system.inverse, system.vectors
-    p, image, residual, loose = vectors[0], vectors[1], vectors[2], vectors[4]
+    search, image, residual, inverse_diagonal = vectors[0], vectors[1], vectors[2], vectors[4]
     degree, tilt, n = common.degree, common.tilt, len(direction)
-    room, few = np.empty((3, longest + 2)), np.empty(LARGEST)
-    rho = _precondition(clusters, stop, order, inverse, residual, p, few)
-    size, mean, slope = 0.0, 0.0, 0.0
+    work, block_work = np.empty((3, longest + 2)), np.empty(MAX_CLUSTER)
+    rho = _precondition(clusters, stop, order, inverse, residual, search, block_work)
+    squares, mean, slope = 0.0, 0.0, 0.0
     for i in range(n):
-        size += residual[i] * residual[i] * loose[i]
-        mean += degree[i] * p[i]
-        slope += tilt[i] * p[i]
+        squares += residual[i] * residual[i] * inverse_diagonal[i]
+        mean += degree[i] * search[i]
+        slope += tilt[i] * search[i]
     step = 0
-    while step < max_steps and size > tolerance * tolerance and rho > 0.0:
-        # The common line is a part of rank two, reviewers with many reviews multiply by their faces.
+    while step < max_steps and squares > tolerance * tolerance and rho > 0.0:
+        # The common line is a term of rank two; reviewers with many reviews are multiplied by their faces.
         a, b = common_weight * mean / common.reviews, slope_weight * slope
         for i in range(n):
             image[i] = -a * degree[i] - b * tilt[i]
         if longest > 0:
-            multiply_heavy(table, face, line_weight, pattern, p, image, room)
-        curvature = _add_product(pattern.first, pattern.column, system.value, p, image)
+            multiply_heavy(table, face, line_weight, pattern, search, image, work)
+        curvature = _add_product(pattern.first, pattern.column, system.value, search, image)
         if curvature <= 0.0:
             break
-        # Step, precondition what is left, and turn the direction.
+        # Step, precondition the residual, and conjugate the direction.
         alpha = rho / curvature
-        size = 0.0
+        squares = 0.0
         for i in range(n):
-            direction[i] += alpha * p[i]
+            direction[i] += alpha * search[i]
             residual[i] -= alpha * image[i]
-            size += residual[i] * residual[i] * loose[i]
-        fresh = _precondition(clusters, stop, order, inverse, residual, image, few)
-        beta, mean, slope = fresh / rho, 0.0, 0.0
-        rho = fresh
+            squares += residual[i] * residual[i] * inverse_diagonal[i]
+        new_rho = _precondition(clusters, stop, order, inverse, residual, image, block_work)
+        beta, mean, slope = new_rho / rho, 0.0, 0.0
+        rho = new_rho
         for i in range(n):
-            p[i] = image[i] + beta * p[i]
-            mean += degree[i] * p[i]
-            slope += tilt[i] * p[i]
+            search[i] = image[i] + beta * search[i]
+            mean += degree[i] * search[i]
+            slope += tilt[i] * search[i]
         step += 1
-    return step, np.sqrt(size)
+    return step, np.sqrt(squares)
 
 
 def _clustered_direction(
@@ -632,32 +612,36 @@ def _clustered_direction(
     max_steps: int,
     direction: FloatArray,
 ) -> tuple[int, float]:
-    """Solve the Newton system by conjugate gradients, preconditioned with clusters of items where that is needed.
+    """Solve the Newton system by conjugate gradients, preconditioned with clusters of items where needed.
 
     ::
 
         H direction = -gradient,   until  |H direction + gradient| <= tolerance  in the norm of the inverse diagonal
 
     Returns the number of steps and the norm reached. A step costs O(E) for reviewers with few reviews each. Fixed items
-    have no part in it: preconditioned, their residual is 0.
+    do not take part: their preconditioned residual is 0.
     """
     _set_up(table, face, common, line_weight, common_weight, pattern, system, fixed)
     slope_weight = common_weight / common.spread if common_free else 0.0
-    residual, memory, longest = system.vectors[2], system.memory, _heavy_size(table, pattern)
+    residual, memory, longest = system.vectors[2], system.memory, 0
+    for j in range(len(table.kind)):
+        # The largest load among the reviewers who are not in the sparse matrix.
+        if table.kind[j] != IDLE and pattern.begin[j + 1] == pattern.begin[j]:
+            longest = max(longest, table.start[j + 1] - table.start[j])
     for i in range(len(gradient)):
         residual[i], direction[i] = -gradient[i], 0.0
-    # The diagonal alone does where the matrix is well-conditioned, as it is in the first stages; clusters go on then.
+    # The diagonal is enough while the matrix is well-conditioned, as in the first stages; clusters continue from there.
     step, size = 0, np.inf
     if memory[2] == 0.0:
         clusters = _make_clusters(pattern, system, True)
-        step, size = _descend(
+        step, size = _conjugate_gradients(
             table, face, common, line_weight, common_weight, slope_weight, pattern, system, clusters, longest,
-            tolerance, min(FEW, max_steps), direction,
+            tolerance, min(DIAGONAL_STEPS, max_steps), direction,
         )  # fmt: skip
     if size > tolerance and step < max_steps:
         memory[2] = 1.0
         clusters = _make_clusters(pattern, system, False)
-        more, size = _descend(
+        more, size = _conjugate_gradients(
             table, face, common, line_weight, common_weight, slope_weight, pattern, system, clusters, longest,
             tolerance, max_steps - step, direction,
         )  # fmt: skip

@@ -1,7 +1,7 @@
-"""Which of several best fits is returned: the one nearest to straight lines, and then to one common line.
+"""Choice among several minimisers: nearest to straight lines, then to one common line; and the reference solver.
 
-The noise of all minimisers is the same, so they are a polyhedron of qualities. Two quadratic programmes over it choose
-one of its points by the scores alone, whatever reviewers and items are called and however a solver came there.
+All minimisers have the same noise, so their qualities form a polyhedron. Two quadratic programmes over it select one
+point, independent of labels and of the solver's path.
 """
 
 from __future__ import annotations
@@ -35,56 +35,51 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 
-#: Accuracies to ask for, one after the other where rounding forbids the tighter.
+#: Tolerances, tried in turn where rounding prevents the tighter.
 TOLERANCES = (1e-13, 1e-11, 1e-9)
 MAX_ITERATIONS = 300
 
 
 class Face(NamedTuple):
-    """``equal @ v == right``, ``rising @ v >= low`` over v: qualities first, and more variables after them."""
+    """Polyhedron ``equal @ v == right``, ``inequality @ v >= least``; v are the qualities and further variables."""
 
     equal: sp.csr_array
     right: FloatArray
-    rising: sp.csr_array
-    low: FloatArray
+    inequality: sp.csr_array
+    least: FloatArray
 
-    def widened(self, more: int) -> Face:
-        """Return the face over so many more variables, which are free."""
+    def extended(self, more: int) -> Face:
+        """Return the face over ``more`` further variables, which are free."""
         import scipy.sparse as sp
 
-        equal, rising = (
-            sp.hstack([rows, sp.csr_array((rows.shape[0], more))], format="csr") for rows in (self.equal, self.rising)
+        equal, inequality = (
+            sp.hstack([rows, sp.csr_array((rows.shape[0], more))], format="csr")
+            for rows in (self.equal, self.inequality)
         )
-        return self._replace(equal=equal, rising=rising)
+        return self._replace(equal=equal, inequality=inequality)
 
     def with_equal(self, matrix: sp.csr_array, right: FloatArray) -> Face:
-        """Return the face with more equations."""
         import scipy.sparse as sp
 
         return self._replace(
             equal=sp.vstack([self.equal, matrix], format="csr"), right=np.concatenate([self.right, right])
         )
 
-    def with_rising(self, matrix: sp.csr_array, low: FloatArray) -> Face:
-        """Return the face with more inequalities."""
+    def with_inequality(self, matrix: sp.csr_array, least: FloatArray) -> Face:
         import scipy.sparse as sp
 
-        return self._replace(rising=sp.vstack([self.rising, matrix], format="csr"), low=np.concatenate([self.low, low]))
+        return self._replace(
+            inequality=sp.vstack([self.inequality, matrix], format="csr"), least=np.concatenate([self.least, least])
+        )
 
 
 def nearest_to_lines(programme: Programme, found: Minimiser) -> Minimiser:
     """Return, among the minimisers of a programme, the one nearest to lines, then to one common line.
 
-    First the least sum, over reviewers who are not linear, of the squared distances of her qualities from a line in her
-    scores; then the least squared distance of all reviews from one common line in the scores.
+    First minimise the sum, over reviewers who are not linear, of the squared distances of their qualities from a line
+    in their scores; then the squared distance of all reviews from one common line. ``found`` is any minimiser; it is
+    returned where Clarabel ends without a solution.
 
-    Parameters
-    ----------
-    programme, found
-        The programme, and any of its minimisers: it stays as it is where Clarabel ends without a solution.
-
-    Examples
-    --------
     >>> from reviewgraph import Reviews
     >>> from lsc._model.formulation import formulate
     >>> programme, _ = formulate(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0), ("bob", "p3", 1.0)]))
@@ -94,90 +89,93 @@ def nearest_to_lines(programme: Programme, found: Minimiser) -> Minimiser:
     True
     """
     scaled, units = in_units(programme)
-    quality, perceived = ((place - units.origin) / units.unit for place in (found.quality, found.perceived))
+    quality, perceived = ((value - units.origin) / units.unit for value in (found.quality, found.perceived))
     chosen = _nearest(scaled, quality, perceived)
     if chosen is None:
         return found
     noise = found.perceived - found.quality[programme.item]
-    moved = units.origin + units.unit * chosen
-    moved[programme.is_reference] = programme.reference[programme.is_reference]
-    return found._replace(quality=moved, perceived=moved[programme.item] + noise)
+    quality_chosen = units.origin + units.unit * chosen
+    quality_chosen[programme.is_reference] = programme.reference[programme.is_reference]
+    return found._replace(quality=quality_chosen, perceived=quality_chosen[programme.item] + noise)
 
 
 def _nearest(programme: Programme, quality: FloatArray, perceived: FloatArray) -> FloatArray | None:
-    """Return the qualities, in units in which scores are of the order of one."""
+    """Return the qualities, in units in which scores are of order one."""
     import scipy.sparse as sp
 
     size, face, start = programme.n_items, _face(programme, quality, perceived), quality
     item = pick(programme.item, size)
     lines = _own_lines(programme, item)
     if lines is not None:
-        lines, face = _beside(lines, face, size)
-        moved = _least(lines, face, start)
-        if moved is None:
+        lines, face = _extend(lines, face, size)
+        straight = _minimise_over(lines, face, start)
+        if straight is None:
             return None
-        start, face = moved, face.with_equal(lines, lines @ moved)
+        start, face = straight, face.with_equal(lines, lines @ straight)
     line = sp.csr_array(np.column_stack([-programme.score, -np.ones(programme.item.size)]))
-    common, face = _beside(sp.hstack([item, line], format="csr"), face, size)
-    chosen = _least(common, _bounded(face, programme), start)
+    common, face = _extend(sp.hstack([item, line], format="csr"), face, size)
+    chosen = _minimise_over(common, _with_slope_bounds(face, programme), start)
     return None if chosen is None else chosen[:size]
 
 
-def _beside(distance: sp.csr_array, face: Face, size: int) -> tuple[sp.csr_array, Face]:
+def _extend(distance: sp.csr_array, face: Face, size: int) -> tuple[sp.csr_array, Face]:
     """Return distances over qualities and variables of their own, and a face, over the variables of both."""
     import scipy.sparse as sp
 
-    between = sp.csr_array((distance.shape[0], face.equal.shape[1] - size))
-    wide = sp.hstack([distance[:, :size], between, distance[:, size:]], format="csr")
-    return wide, face.widened(distance.shape[1] - size)
+    padding = sp.csr_array((distance.shape[0], face.equal.shape[1] - size))
+    wide = sp.hstack([distance[:, :size], padding, distance[:, size:]], format="csr")
+    return wide, face.extended(distance.shape[1] - size)
 
 
-def _bounded(face: Face, programme: Programme) -> Face:
-    """Return a face whose last variable but one, the slope of the common line, lies within the bounds of all."""
-    low, high, width = float(programme.lower.min()), float(programme.upper.max()), face.equal.shape[1]
+def _with_slope_bounds(face: Face, programme: Programme) -> Face:
+    """Bound the slope of the common line, the last variable but one, by the bounds of all reviewers."""
+    least, high, width = float(programme.lower.min()), float(programme.upper.max()), face.equal.shape[1]
     slope = pick(np.array([width - 2]), width)
-    if low == high:
-        return face.with_equal(slope, np.array([low]))
-    face = face.with_rising(slope, np.array([low]))
-    return face.with_rising(-slope, np.array([-high])) if high < np.inf else face
+    if least == high:
+        return face.with_equal(slope, np.array([least]))
+    face = face.with_inequality(slope, np.array([least]))
+    return face.with_inequality(-slope, np.array([-high])) if high < np.inf else face
 
 
 def _face(programme: Programme, quality: FloatArray, perceived: FloatArray) -> Face:
-    """Return the constraints with the noise given, loosened by as much as the solution at hand violates them."""
+    """Return the constraints given the noise, relaxed by as much as the solution violates them."""
     import scipy.sparse as sp
 
     item = pick(programme.item, programme.n_items)
     noise = perceived - quality[programme.item]
-    loose = free_ties(programme)
-    levels = loose[0].on_level.shape[1] if loose else 0
-    none = sp.csr_array((0, programme.n_items + levels))
+    free = free_ties(programme)
+    levels = free[0].on_level.shape[1] if free else 0
+    empty = sp.csr_array((0, programme.n_items + levels))
 
-    def widen(matrix: sp.csr_array, on_level: sp.csr_array | None = None) -> sp.csr_array:
-        beside = sp.csr_array((matrix.shape[0], levels)) if on_level is None else on_level
-        return sp.hstack([matrix @ item, beside], format="csr")
+    def over_all(matrix: sp.csr_array, on_level: sp.csr_array | None = None) -> sp.csr_array:
+        level_part = sp.csr_array((matrix.shape[0], levels)) if on_level is None else on_level
+        return sp.hstack([matrix @ item, level_part], format="csr")
 
-    equal, right, rising, low = [none], [np.empty(0)], [none], [np.empty(0)]
+    equal, right, inequality, least = [empty], [np.empty(0)], [empty], [np.empty(0)]
     for rows in equalities(programme):
-        equal.append(widen(rows.matrix))
+        equal.append(over_all(rows.matrix))
         right.append(rows.matrix @ quality[programme.item])
     for rows in inequalities(programme):
-        rising.append(widen(rows.matrix))
-        low.append(np.minimum(rows.low, rows.matrix @ perceived) - rows.matrix @ noise)
-    middle = middle_levels(loose, perceived)
-    for above in loose:
-        rising.append(widen(above.matrix, above.on_level))
-        met = above.matrix @ perceived + above.on_level @ middle
-        low.append(np.minimum(above.low, met) - above.matrix @ noise)
+        inequality.append(over_all(rows.matrix))
+        least.append(np.minimum(rows.low, rows.matrix @ perceived) - rows.matrix @ noise)
+    middle = middle_levels(free, perceived)
+    for above in free:
+        inequality.append(over_all(above.matrix, above.on_level))
+        reached = above.matrix @ perceived + above.on_level @ middle
+        least.append(np.minimum(above.low, reached) - above.matrix @ noise)
     known = np.flatnonzero(programme.is_reference)
     equal.append(pick(known, programme.n_items + levels))
     right.append(programme.reference[known])
     return Face(
-        sp.vstack(equal, format="csr"), np.concatenate(right), sp.vstack(rising, format="csr"), np.concatenate(low)
+        sp.vstack(equal, format="csr"),
+        np.concatenate(right),
+        sp.vstack(inequality, format="csr"),
+        np.concatenate(least),
     )
 
 
 def _own_lines(programme: Programme, item: sp.csr_array) -> sp.csr_array | None:
-    """Return how far the qualities of reviewers who need not be linear are from a line in their scores.
+    """Return the distances of the qualities of reviewers who need not be linear from a line in their scores.
 
     Over qualities, slopes and offsets, (N + 2M,); None without such reviewers.
     """
@@ -186,30 +184,30 @@ def _own_lines(programme: Programme, item: sp.csr_array) -> sp.csr_array | None:
     loads = np.diff(programme.start)
     owner = np.repeat(np.arange(loads.size), loads)
     highest = np.full(loads.size, -np.inf)
-    highest[owner] = programme.score  # ascending, so the last one stays
-    bent = ~np.array([kind.straight for kind in classes()])[programme.kind] & (loads > 0)
-    bent[bent] &= highest[bent] > programme.score[programme.start[:-1][bent]]
-    review = np.flatnonzero(bent[owner])
+    highest[owner] = programme.score  # ascending: the last assignment is the largest
+    not_straight = ~np.array([kind.straight for kind in classes()])[programme.kind] & (loads > 0)
+    not_straight[not_straight] &= highest[not_straight] > programme.score[programme.start[:-1][not_straight]]
+    review = np.flatnonzero(not_straight[owner])
     if not review.size:
         return None
-    whose = pick(np.searchsorted(np.flatnonzero(bent), owner[review]), int(bent.sum()))
-    height = programme.score[review] - programme.score[programme.start[owner[review]]]
-    return sp.hstack([item[review], -sp.diags_array(height) @ whose, -whose], format="csr")
+    reviewer_of = pick(np.searchsorted(np.flatnonzero(not_straight), owner[review]), int(not_straight.sum()))
+    rise = programme.score[review] - programme.score[programme.start[owner[review]]]
+    return sp.hstack([item[review], -sp.diags_array(rise) @ reviewer_of, -reviewer_of], format="csr")
 
 
-def _least(distance: sp.csr_array, face: Face, start: FloatArray) -> FloatArray | None:
-    """Minimise squared distances over a face, from a point on, zeros for those that lack; None if that fails."""
+def _minimise_over(distance: sp.csr_array, face: Face, start: FloatArray) -> FloatArray | None:
+    """Minimise squared distances over a face, from a point padded with zeros; None if that fails."""
     import clarabel
     import scipy.sparse as sp
 
-    # Moves from a solution rather than places: what is zero stays zero to the last digit.
-    zero = np.zeros(distance.shape[1])
-    zero[: start.size] = start
-    far = sp.csc_array(distance)
-    square, linear = sp.csc_matrix(sp.triu(far.T @ far)), far.T @ (far @ zero)
-    matrix = sp.csc_matrix(sp.vstack([face.equal, -face.rising]))
-    values = np.concatenate([face.right - face.equal @ zero, face.rising @ zero - face.low])
-    cones = [clarabel.ZeroConeT(face.right.size), clarabel.NonnegativeConeT(face.low.size)]
+    # In differences from a solution: zeros stay exactly zero.
+    origin = np.zeros(distance.shape[1])
+    origin[: start.size] = start
+    sparse = sp.csc_array(distance)
+    square, linear = sp.csc_matrix(sp.triu(sparse.T @ sparse)), sparse.T @ (sparse @ origin)
+    matrix = sp.csc_matrix(sp.vstack([face.equal, -face.inequality]))
+    values = np.concatenate([face.right - face.equal @ origin, face.inequality @ origin - face.least])
+    cones = [clarabel.ZeroConeT(face.right.size), clarabel.NonnegativeConeT(face.least.size)]
     for tolerance in TOLERANCES:
         settings = clarabel.DefaultSettings()
         settings.verbose = False
@@ -220,10 +218,10 @@ def _least(distance: sp.csr_array, face: Face, start: FloatArray) -> FloatArray 
             break
     if str(found.status) not in ("Solved", "AlmostSolved"):
         return None
-    return zero + np.asarray(found.x, np.float64)
+    return origin + np.asarray(found.x, np.float64)
 
 
-# The programmes solved as they are written, by a general solver through CVXPY: slow, and the reference.
+# The reference solver: the programme as written, by CVXPY and Clarabel.
 
 
 def minimise(
@@ -233,26 +231,11 @@ def minimise(
     max_iterations: int = 200,
     progress: Callable[[Progress], object] | None = None,
 ) -> Minimiser:
-    """Solve a programme with CVXPY and Clarabel; where the minimiser is not unique, any of them is returned.
+    """Solve a programme with CVXPY and Clarabel; if the minimiser is not unique, any of them is returned.
 
-    Parameters
-    ----------
-    programme
-        What to minimise.
-    tolerance
-        Of feasibility and duality gap, relative.
-    max_iterations
-        Of the solver.
-    progress
-        Called once the programme is solved; the words hold the number of steps and the largest residual.
+    ``tolerance`` is relative, of feasibility and duality gap. ``progress`` is called once the programme is solved, with
+    the number of steps and the largest residual. Raises SolverFailed if the solver ends without a solution.
 
-    Raises
-    ------
-    SolverFailed
-        If the solver ends without a solution.
-
-    Examples
-    --------
     >>> from reviewgraph import Reviews
     >>> from lsc._model.formulation import formulate
     >>> programme, _ = formulate(Reviews.from_pairs([(0, 0, 1.0), (0, 1, 2.0), (1, 0, 4.0), (1, 1, 3.0)]))
@@ -282,7 +265,7 @@ def minimise(
 
 
 def _solve(problem: cp.Problem, tolerance: float, max_iterations: int) -> None:
-    """Solve to this tolerance or, where rounding forbids it, to the tightest of three that it allows."""
+    """Solve to this tolerance or, where rounding prevents it, to 10 or 100 times it."""
     import warnings
 
     import cvxpy as cp

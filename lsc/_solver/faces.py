@@ -1,4 +1,4 @@
-"""Projections of all reviewers at once: perceived qualities, the faces they lie on, distances and gradients."""
+"""Projections of all reviewers, their faces, squared distances and gradients; the Newton system of linear reviewers."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from lsc._solver.projections import (
     ELEMENT,
     FIRST,
     FIT,
+    IWORK_ROWS,
     LEVEL,
     LINK,
     LOWEST,
     NODE,
     PIVOT,
     RANK,
-    ROOM_ROWS,
     ROUNDING,
     SHARE,
     SMALL,
     SPARE,
-    WHOLE_ROWS,
+    WORK_ROWS,
     Common,
     Face,
     ItemArray,
@@ -49,80 +49,81 @@ def _sort_levels(
     x: FloatArray,
     order: ItemArray,
     place: IntArray,
-    room: FloatArray,
-    whole: IntArray,
+    work: FloatArray,
+    iwork: IntArray,
 ) -> None:
-    """Order tied reviews by the present quality: then the partial order of levels is a chain (Kruskal 1964).
+    """Order tied reviews by current quality: the partial order of levels becomes a chain.
 
-    The primary approach to ties of "Nonmetric multidimensional scaling: a numerical method", Psychometrika 29.
+    The primary approach to ties of Kruskal (1964), "Nonmetric multidimensional scaling: a numerical method",
+    Psychometrika 29.
     """
-    # The order of the last time is a good beginning: few qualities change places from step to step.
+    # Start from the previous order: few qualities change places between steps.
     for r in range(start, end):
-        room[LOWEST, r - start] = x[item[r]]
-        whole[RANK, r - start] = place[r] - start
+        work[LOWEST, r - start] = x[item[r]]
+        iwork[RANK, r - start] = place[r] - start
     left = start
     while left < end:
         right = left + 1
         while right < end and score[right] == score[left]:
             right += 1
-        sort_ranks(left - start, right - start, room, whole)
+        sort_ranks(left - start, right - start, work, iwork)
         left = right
     for r in range(start, end):
-        place[r] = start + whole[RANK, r - start]
+        place[r] = start + iwork[RANK, r - start]
         order[r] = item[place[r]]
 
 
 def _project_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArray) -> None:
-    """Project monotone reviewers on sequences whose steps are bounded, levels in place of reviews where tied."""
+    """Project monotone reviewers on sequences with bounded steps; where ties are equal, levels replace reviews."""
     starts, item, scores, _, _, kinds, lowers, uppers, ties = table
     order, place, ends = face.item, face.place, face.end
     longest = np.max(starts[1:] - starts[:-1])
-    room, whole = np.empty((ROOM_ROWS, longest + 2)), np.empty((WHOLE_ROWS, longest + 2), np.int64)
+    work, iwork = np.empty((WORK_ROWS, longest + 2)), np.empty((IWORK_ROWS, longest + 2), np.int64)
     for j in range(len(kinds)):
         if kinds[j] != MONOTONE:
             continue
         start, end, lower, upper, tied = starts[j], starts[j + 1], lowers[j], uppers[j], ties[j]
         # With free ties the partial order of levels becomes a chain of reviews.
         if not tied:
-            _sort_levels(start, end, item, scores, x, order, place, room, whole)
-        # Levels take out the lower bound on the slope; where tied, a level is the mean of its reviews.
-        n, before = 0, np.inf
+            _sort_levels(start, end, item, scores, x, order, place, work, iwork)
+        # Levels without the lower bound on the slope; where ties are equal, a level is the mean of its reviews.
+        n, previous = 0, np.inf
         for r in range(start, end):
             score = scores[r]
             value = x[order[r]] - lower * score
-            if tied and score == before:
-                room[W, n - 1] += 1.0
-                room[Z, n - 1] += (value - room[Z, n - 1]) / room[W, n - 1]
+            if tied and score == previous:
+                work[W, n - 1] += 1.0
+                work[Z, n - 1] += (value - work[Z, n - 1]) / work[W, n - 1]
             else:
-                room[Z, n], room[W, n], whole[BEGIN, n] = value, 1.0, r
+                work[Z, n], work[W, n], iwork[BEGIN, n] = value, 1.0, r
                 if n > 0 and upper < np.inf:
-                    room[CAP, n] = (upper - lower) * (score - before)
+                    work[CAP, n] = (upper - lower) * (score - previous)
                 n += 1
-            before = score
-        # Project, write the blocks as the face, and put the lower bound back.
-        whole[BEGIN, n] = end
-        blocks = isotonic(n, room, whole) if upper == np.inf else bounded_isotonic(n, room, whole)
-        whole[FIRST, blocks] = n
-        moved = not tied
+            previous = score
+        # Project, write the blocks as the face, and add the lower bound again.
+        iwork[BEGIN, n] = end
+        blocks = isotonic(n, work, iwork) if upper == np.inf else bounded_isotonic(n, work, iwork)
+        iwork[FIRST, blocks] = n
+        changed = not tied
         for block in range(blocks):
-            r, end = whole[BEGIN, whole[FIRST, block]], whole[BEGIN, whole[FIRST, block + 1]]
-            moved = moved or ends[r] != end
+            r, end = iwork[BEGIN, iwork[FIRST, block]], iwork[BEGIN, iwork[FIRST, block + 1]]
+            changed = changed or ends[r] != end
             ends[r] = end
-        if moved:
-            face.moved[j] = True
+        if changed:
+            face.changed[j] = True
         for level in range(n):
-            for r in range(whole[BEGIN, level], whole[BEGIN, level + 1]):
-                perceived[place[r]] = room[FIT, level] + lower * scores[r]
+            for r in range(iwork[BEGIN, level], iwork[BEGIN, level + 1]):
+                perceived[place[r]] = work[FIT, level] + lower * scores[r]
 
 
 project_chains = Kernel(_project_chains, element=ELEMENT)
 
 
 @kernel
-def _read_bent(
-    j: int, table: Table, bends: IntArray, x: FloatArray, room: FloatArray, whole: IntArray
+def _read_levels(
+    j: int, table: Table, bent: IntArray, x: FloatArray, work: FloatArray, iwork: IntArray
 ) -> tuple[int, int]:
-    """Fill the levels of a reviewer, and the free values of the lowest; return how many there are of both."""
+    """Read the levels of a reviewer, and the free values of the lowest; return the numbers of both."""
     starts, item, score, _, _, kinds, lowers, _, ties = table
     start, size, lower, tied = starts[j], starts[j + 1] - starts[j], lowers[j], ties[j]
     sign, begin, step = (1.0, start, 1) if kinds[j] == CONVEX else (-1.0, start + size - 1, -1)
@@ -131,84 +132,84 @@ def _read_bent(
         r = begin + step * i
         height = sign * score[r]
         quality = sign * x[item[r]] - lower * height
-        if n == 0 or height != room[Y, n - 1]:
-            room[Y, n], room[Z, n], room[W, n] = height, quality, 1.0
-            whole[BENT, n] = bends[start + n] if tied else 0
+        if n == 0 or height != work[Y, n - 1]:
+            work[Y, n], work[Z, n], work[W, n] = height, quality, 1.0
+            iwork[BENT, n] = bent[start + n] if tied else 0
             n += 1
         else:
-            room[W, n - 1] += 1.0
-            room[Z, n - 1] += (quality - room[Z, n - 1]) / room[W, n - 1]
-        whole[LEVEL, i] = n - 1
+            work[W, n - 1] += 1.0
+            work[Z, n - 1] += (quality - work[Z, n - 1]) / work[W, n - 1]
+        iwork[LEVEL, i] = n - 1
         if n == 1 and not tied:
-            room[LOWEST, free], whole[RANK, free] = quality, free
+            work[LOWEST, free], iwork[RANK, free] = quality, free
             free += 1
     return n, free
 
 
 @kernel
-def _fit_free(n: int, free: int, rise: float, room: FloatArray, whole: IntArray) -> int:
+def _fit_free(n: int, free: int, rise: float, work: FloatArray, iwork: IntArray) -> int:
     """Fit a broken line to a chain whose lowest level is free; return the number of nodes.
 
-    The highest values of the lowest level join the line one after the other until the rest lie below it.
+    The largest values of the lowest level join the line one by one until the others lie below it.
     """
-    sort_ranks(0, free, room, whole)
+    sort_ranks(0, free, work, iwork)
     nodes, total = 0, 0.0
     for above in range(free + 1):
         base = 1 if above == 0 else 0
         if above > 0:
-            total += room[LOWEST, whole[RANK, free - above]]
-            room[Z, 0], room[W, 0] = total / above, float(above)
-        nodes = concave_fit(base, n, 2, rise, room, whole)
+            total += work[LOWEST, iwork[RANK, free - above]]
+            work[Z, 0], work[W, 0] = total / above, float(above)
+        nodes = concave_fit(base, n, 2, rise, work, iwork)
         if base > 0:
-            slope = (room[FIT, 2] - room[FIT, 1]) / (room[Y, 2] - room[Y, 1]) if n > 2 else 0.0
-            room[FIT, 0] = room[FIT, 1] - slope * (room[Y, 1] - room[Y, 0])
-        if above == free or room[LOWEST, whole[RANK, free - 1 - above]] <= room[FIT, 0]:
+            slope = (work[FIT, 2] - work[FIT, 1]) / (work[Y, 2] - work[Y, 1]) if n > 2 else 0.0
+            work[FIT, 0] = work[FIT, 1] - slope * (work[Y, 1] - work[Y, 0])
+        if above == free or work[LOWEST, iwork[RANK, free - 1 - above]] <= work[FIT, 0]:
             break
     return nodes
 
 
 @kernel
 def _write_block(
-    start: int, size: int, count: int, node: IntArray, share: FloatArray, room: FloatArray, at: int, block: FloatArray
+    start: int, size: int, count: int, node: IntArray, share: FloatArray, work: FloatArray, at: int, block: FloatArray
 ) -> None:
     """Write identity minus the projector on the broken lines of one reviewer as a matrix."""
-    # Identity, but for reviews that are free and so move nothing.
+    # Identity, but 0 for free reviews.
     for k in range(at, at + size * size):
         block[k] = 0.0
     for r in range(size):
         block[at + r * (size + 1)] = 0.0 if node[start + r] < 0 else 1.0
-        room[SPARE, r] = 0.0
+        work[SPARE, r] = 0.0
     # The projector is W (L D L')^-1 W', W the weights on the nodes: subtract it node by node.
     for k in range(count):  # row k of the inverse of L times the weights on the nodes
-        before = room[LINK, k - 1] if k > 0 else 0.0
-        scale = 1.0 / room[PIVOT, k]
+        before = work[LINK, k - 1] if k > 0 else 0.0
+        scale = 1.0 / work[PIVOT, k]
         for r in range(size):
             mine, s = node[start + r], share[start + r]
-            part = -before * room[SPARE, r]
+            part = -before * work[SPARE, r]
             if mine == k:
                 part += 1.0 - s
             elif mine == k - 1 and k > 0:
                 part += s
-            room[SPARE, r] = part
+            work[SPARE, r] = part
         for r in range(size):
-            part = scale * room[SPARE, r]
+            part = scale * work[SPARE, r]
             if part != 0.0:
                 for c in range(size):
-                    block[at + r * size + c] -= part * room[SPARE, c]
+                    block[at + r * size + c] -= part * work[SPARE, c]
 
 
 @kernel
-def _stay(table: Table, face: Face, x: FloatArray, perceived: FloatArray) -> None:
-    """Project reviewers on the faces of the last time; ``stays`` says of whom this is the projection.
+def _project_unchanged(table: Table, face: Face, x: FloatArray, perceived: FloatArray) -> None:
+    """Project reviewers on their previous faces; ``unchanged`` marks those for whom this is the projection.
 
-    It is where the line bends the right way at its bends and no other bend is asked for: what :func:`concave_fit` ends
-    with. One product with a small matrix, where most faces stay what they were from point to point.
+    Optimality: the line bends the right way at its bends, and no other bend has a wrong multiplier, the conditions that
+    :func:`concave_fit` ends with. One product with a small matrix; most faces do not change between points.
     """
     starts, item, score, _, _, kinds, lowers, _, _ = table
     bends, block = face.bent, face.block
     value, gap = np.empty(SMALL), np.empty(SMALL)
     for j in range(len(kinds)):
-        face.stays[j] = False
+        face.unchanged[j] = False
         if not face.known[j]:
             continue
         start, size, at = starts[j], starts[j + 1] - starts[j], face.begin[j]
@@ -222,91 +223,97 @@ def _stay(table: Table, face: Face, x: FloatArray, perceived: FloatArray) -> Non
             at += size
             gap[r] = total
             scale += abs(total)
-        # Levels by rising score for convex reviewers, turned round for concave ones.
+        # Levels by ascending score for convex reviewers, descending with both axes negated for concave ones.
         sign, q, step = (1, 0, 1) if kinds[j] == CONVEX else (-1, size - 1, -1)
         last = size - 1 - q
         width = abs(score[start + last] - score[start + q])
         rounding = ROUNDING * (scale + abs(value[last] - value[q])) * width
-        level, bent, height, before, moment, below = start, False, 1.0, np.inf, 0.0, 0.0
-        stays = True
+        level, bent, height, before, multiplier, below = start, False, 1.0, np.inf, 0.0, 0.0
+        unchanged = True
         for _ in range(1, size):
             r = q + step
             below += gap[q]
             dy = score[start + r] - score[start + q]
             if dy != 0.0:
                 # The multiplier where the line does not bend, the change of slope where it does.
-                moment -= below * dy
+                multiplier -= below * dy
                 rise = sign * (value[r] - gap[r] - value[q] + gap[q])
                 dy *= sign
-                stays = stays and not (bent and before * dy <= rise * height)
+                unchanged = unchanged and not (bent and before * dy <= rise * height)
                 level += 1
                 bent, before, height = bends[level] > 0, rise, dy
-                stays = stays and (bent or moment <= rounding)
+                unchanged = unchanged and (bent or multiplier <= rounding)
             q = r
-        face.stays[j] = stays and not (bent and before <= 0.0)
+        face.unchanged[j] = unchanged and not (bent and before <= 0.0)
         for r in range(size):
             perceived[start + r] = x[item[start + r]] - gap[r]
 
 
-def _project_bents(table: Table, face: Face, x: FloatArray, perceived: FloatArray) -> None:
+def _project_bent(table: Table, face: Face, x: FloatArray, perceived: FloatArray) -> None:
     """Project convex and concave reviewers on broken lines.
 
-    Slopes fall; rising ones fall when both axes are turned round (``sign`` -1). Free reviews of the lowest level
-    stay where they are if they lie below the beginning of the line.
+    Concave reviewers are treated as convex ones with both axes negated (``sign`` -1). Free reviews of the lowest level
+    keep their values if they lie below the beginning of the line.
     """
     starts, item, _, _, _, kinds, lowers, uppers, ties = table
-    bends, nodes, shares = face.bent, face.node, face.share
+    bent, nodes, shares = face.bent, face.node, face.share
     longest = np.max(starts[1:] - starts[:-1])
-    room, whole = np.empty((ROOM_ROWS, longest + 2)), np.empty((WHOLE_ROWS, longest + 2), np.int64)
-    _stay(table, face, x, perceived)
+    work, iwork = np.empty((WORK_ROWS, longest + 2)), np.empty((IWORK_ROWS, longest + 2), np.int64)
+    _project_unchanged(table, face, x, perceived)
     for j in range(len(kinds)):
         if kinds[j] != CONVEX and kinds[j] != CONCAVE:
             continue
-        if face.stays[j]:
+        if face.unchanged[j]:
             continue
         start, size, lower, rise, tied = starts[j], starts[j + 1] - starts[j], lowers[j], uppers[j] - lowers[j], ties[j]
         sign, begin, step = (1.0, start, 1) if kinds[j] == CONVEX else (-1.0, start + size - 1, -1)
-        # Levels by rising score for convex reviewers, turned round for concave ones: slopes fall in both.
-        n, free = _read_bent(j, table, bends, x, room, whole)
-        found = concave_fit(0, n, 1, rise, room, whole) if tied else _fit_free(n, free, rise, room, whole)
-        # Write the face: bends, nodes and factors; free reviews below the line are no part of it.
-        bound = np.inf if tied else room[FIT, 0]
-        face.nodes[j], face.moved[j] = found, True
+        # Levels by ascending score for convex reviewers, both axes negated for concave ones: slopes decrease in both.
+        n, free = _read_levels(j, table, bent, x, work, iwork)
+        found = concave_fit(0, n, 1, rise, work, iwork) if tied else _fit_free(n, free, rise, work, iwork)
+        # Write the face: bends, nodes and factors; free reviews below the line are not part of it.
+        bound = np.inf if tied else work[FIT, 0]
+        face.nodes[j], face.changed[j] = found, True
         for k in range(found):
-            face.pivot[start + k], face.link[start + k] = room[PIVOT, k], room[LINK, k]
+            face.pivot[start + k], face.link[start + k] = work[PIVOT, k], work[LINK, k]
         for level in range(n):
-            bends[start + level] = whole[BENT, level]
+            bent[start + level] = iwork[BENT, level]
         for i in range(size):
-            r, level = begin + step * i, whole[LEVEL, i]
-            height = lower * room[Y, level]
+            r, level = begin + step * i, iwork[LEVEL, i]
+            height = lower * work[Y, level]
             if level == 0 and not tied and sign * x[item[r]] - height <= bound:
                 nodes[r] = -1
                 perceived[r] = x[item[r]]
             else:
-                nodes[r], shares[r] = whole[NODE, level], room[SHARE, level]
-                perceived[r] = sign * (room[FIT, level] + height)
+                nodes[r], shares[r] = iwork[NODE, level], work[SHARE, level]
+                perceived[r] = sign * (work[FIT, level] + height)
         if face.begin[j + 1] > face.begin[j]:
-            _write_block(start, size, found, nodes, shares, room, face.begin[j], face.block)
+            _write_block(start, size, found, nodes, shares, work, face.begin[j], face.block)
             face.known[j] = tied and rise == np.inf
 
 
-project_bents = Kernel(_project_bents, element=ELEMENT)
+project_bent = Kernel(_project_bent, element=ELEMENT)
 
 
 def _distances(
-    table: Table, face: Face, straighten: bool, x: FloatArray, perceived: FloatArray, pull: FloatArray, bend: FloatArray
+    table: Table,
+    face: Face,
+    with_lines: bool,
+    x: FloatArray,
+    perceived: FloatArray,
+    fit_gradient: FloatArray,
+    line_gradient: FloatArray,
 ) -> tuple[float, float]:
-    """Project linear reviewers, and add up distances and gradients of all.
+    """Project linear reviewers, and sum distances and gradients of all; O(E).
 
     ::
 
         F(x) = sum_j dist^2(x[I_j], K_j),    G(x) = sum_j dist^2(x[I_j], lines in the scores of j)
 
-    The others have been projected to ``perceived`` (E,). Adds half the gradients of F and, where ``straighten``, of G
-    (over reviewers who need not be linear) to ``pull`` and ``bend`` (N,); returns F and G. O(E).
+    The other reviewers have been projected to ``perceived`` (E,). Adds half the gradients of F and, ``with_lines``, of
+    G (over reviewers who need not be linear) to ``fit_gradient`` and ``line_gradient`` (N,); returns F and G.
     """
     starts, item, _, unit, norms, kinds, lowers, uppers, _ = table
-    sloped, moved = face.sloped, face.moved
+    slope_free, changed = face.slope_free, face.changed
     fit, line = 0.0, 0.0
     for j in range(len(kinds)):
         start, end = starts[j], starts[j + 1]
@@ -314,56 +321,56 @@ def _distances(
             for r in range(start, end):
                 perceived[r] = x[item[r]]
             continue
-        # Mean and slope of the best line in her scores: the projection of a linear reviewer, but for the bounds.
+        # Mean and slope of the regression line: the projection of a linear reviewer, up to the bounds.
         linear = kinds[j] == LINEAR
         mean, slope = 0.0, 0.0
-        if linear or straighten:
+        if linear or with_lines:
             for r in range(start, end):
                 value = x[item[r]]
                 mean += value
                 slope += unit[r] * value
             mean /= end - start
-        # The slope is clipped; where it is clipped, or given, the face has no slope.
+        # Clip the slope; a clipped or fixed slope is not free in the face.
         if linear:
-            steep = 0.0
+            clipped = 0.0
             if norms[j] > 0.0:
-                steep = min(max(slope, lowers[j] * norms[j]), uppers[j] * norms[j])
-            free = norms[j] > 0.0 and steep == slope and lowers[j] < uppers[j]
-            if sloped[j] != free:
-                sloped[j], moved[j] = free, True
+                clipped = min(max(slope, lowers[j] * norms[j]), uppers[j] * norms[j])
+            free = norms[j] > 0.0 and clipped == slope and lowers[j] < uppers[j]
+            if slope_free[j] != free:
+                slope_free[j], changed[j] = free, True
             for r in range(start, end):
-                perceived[r] = mean + steep * unit[r]
-        # Residuals are the gradient; sums over all reviews would wait for each addition.
-        squares, bent = 0.0, 0.0
+                perceived[r] = mean + clipped * unit[r]
+        # Residuals are the gradient; separate sums per reviewer avoid one long chain of additions.
+        squares, line_squares = 0.0, 0.0
         for r in range(start, end):
             gap = x[item[r]] - perceived[r]
-            pull[item[r]] += gap
+            fit_gradient[item[r]] += gap
             squares += gap * gap
-            if straighten and not linear:
+            if with_lines and not linear:
                 gap = x[item[r]] - mean - slope * unit[r]
-                bend[item[r]] += gap
-                bent += gap * gap
+                line_gradient[item[r]] += gap
+                line_squares += gap * gap
         fit += squares
-        line += bent
+        line += line_squares
     return fit, line
 
 
 distances = Kernel(_distances, element=ELEMENT)
 
 
-# The Newton system where all reviewers are linear: conjugate gradients by passes over the reviews.
+# The Newton system of linear reviewers: conjugate gradients by passes over the reviews.
 
 
 def _common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[float, bool]:
-    """Squared distance of all qualities from one line in the raw scores, and whether its slope is free.
+    """Squared distance of all qualities from one line in the raw scores, and whether its slope is free; O(N).
 
     ::
 
         T(x) = min over a, b of sum_r (x[item_r] - a score_r - b)^2,   lower <= a <= upper
 
-    Writes half the gradient. O(N).
+    Writes half the gradient.
     """
-    # The best line, its slope clipped; scores are centred, so mean and slope do not mix.
+    # The regression line, its slope clipped; scores are centred, so mean and slope are orthogonal.
     mean, slope = 0.0, 0.0
     for i in range(len(x)):
         mean += common.degree[i] * x[i]
@@ -373,7 +380,7 @@ def _common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[f
     slope = slope / common.spread if common.spread > 0.0 else common.lower
     free = common.spread > 0.0 and common.lower < slope < common.upper
     slope = min(max(slope, common.lower), common.upper)
-    # Squares and gradient: sum of squares about the mean less what the slope explains.
+    # Squared distance and gradient: squares about the mean minus the part the slope explains.
     distance = slope * (slope * common.spread - 2.0 * moment)
     for i in range(len(x)):
         distance += common.degree[i] * (x[i] - mean) * (x[i] - mean)
@@ -386,7 +393,7 @@ common_line = Kernel(_common_line, element=ELEMENT)
 
 @kernel
 def common_diagonal(common: Common, common_free: bool, common_weight: float, diagonal: FloatArray) -> None:
-    """Write the diagonal of the common line's part: identity minus a projector of rank one or two."""
+    """Write the diagonal of the common line's term: identity minus a projector of rank one or two."""
     for i in range(len(diagonal)):
         diagonal[i] = common.degree[i] - common.degree[i] * common.degree[i] / common.reviews
         if common_free:
@@ -395,22 +402,22 @@ def common_diagonal(common: Common, common_free: bool, common_weight: float, dia
 
 
 @kernel
-def add_diagonal(table: Table, sloped: BoolArray, diagonal: FloatArray) -> None:
-    """Add that of each reviewer: 1 - 1 / k_j, less the square of the unit score where her slope is free."""
+def add_diagonal(table: Table, slope_free: BoolArray, diagonal: FloatArray) -> None:
+    """Add that of each reviewer: 1 - 1 / k_j, minus the square of the unit score if the slope is free."""
     starts, item, _, unit, _, kinds, _, _, _ = table
     for j in range(len(kinds)):
         if kinds[j] != LINEAR:
             continue
-        share, bent = 1.0 - 1.0 / (starts[j + 1] - starts[j]), 1.0 if sloped[j] else 0.0
+        share, bent = 1.0 - 1.0 / (starts[j + 1] - starts[j]), 1.0 if slope_free[j] else 0.0
         for r in range(starts[j], starts[j + 1]):
             diagonal[item[r]] += share - bent * unit[r] * unit[r]
 
 
 @kernel
-def multiply_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> float:
+def multiply_lines(table: Table, slope_free: BoolArray, pair: FloatArray) -> float:
     """Add the product of ``pair[:, 0]`` with identity minus the projectors on lines to ``pair[:, 1]``.
 
-    Returns the inner product of both. One vector beside the other: an item's two numbers are in one cache line.
+    Returns the inner product of both. The vectors are interleaved: the two numbers of an item share a cache line.
     """
     starts, item, _, unit, _, kinds, _, _, _ = table
     total = 0.0
@@ -424,9 +431,9 @@ def multiply_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> float:
             mean += value
             slope += unit[r] * value
         mean /= end - start
-        if not sloped[j]:
+        if not slope_free[j]:
             slope = 0.0
-        squares = 0.0  # summed up by reviewer: one sum over all reviews would wait for each addition
+        squares = 0.0  # per reviewer: one sum over all reviews would be a long chain of additions
         for r in range(start, end):
             i = item[r]
             gap = pair[i, 0] - mean - slope * unit[r]
@@ -437,51 +444,51 @@ def multiply_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> float:
 
 
 @kernel
-def begin_descent(
+def start_descent(
     fixed: BoolArray,
     gradient: FloatArray,
     inverse: FloatArray,
     residual: FloatArray,
-    heading: FloatArray,
+    search: FloatArray,
     direction: FloatArray,
     first: int,
     last: int,
 ) -> float:
-    """Begin conjugate gradients at 0 with the diagonal in ``inverse``; returns the square of the residual's norm.
+    """Initialise conjugate gradients at 0 with the diagonal in ``inverse``; returns the squared residual norm.
 
-    The residual is the gradient turned round, entries of fixed items stay 0; a diagonal that vanishes counts as 1. This
-    kernel, :func:`aim` and :func:`advance` see to the items ``first`` to ``last - 1``.
+    The residual is the negative gradient, 0 at fixed items; a zero diagonal counts as 1. Like :func:`update_search` and
+    :func:`take_step`, for items ``first`` to ``last - 1``.
     """
     rho = 0.0
     for i in range(first, last):
         inverse[i] = 0.0 if fixed[i] else (1.0 / inverse[i] if inverse[i] > 0.0 else 1.0)
         residual[i] = 0.0 if fixed[i] else -gradient[i]
-        direction[i], heading[i] = 0.0, 0.0
+        direction[i], search[i] = 0.0, 0.0
         rho += residual[i] * inverse[i] * residual[i]
     return rho
 
 
 @kernel
-def aim(
+def update_search(
     common: Common,
     common_weight: float,
     beta: float,
     inverse: FloatArray,
     residual: FloatArray,
-    heading: FloatArray,
+    search: FloatArray,
     image: FloatArray,
     first: int,
     last: int,
 ) -> tuple[float, float, float]:
-    """Write the next step's heading, and the diagonal part of its image under the common line's part.
+    """Update the search direction, and write the diagonal part of its image under the common line's term.
 
     Returns the sums that :func:`common_image` takes.
     """
     squares, mean, slope = 0.0, 0.0, 0.0
     for i in range(first, last):
-        value = inverse[i] * residual[i] + beta * heading[i]
+        value = inverse[i] * residual[i] + beta * search[i]
         part = common.degree[i] * value
-        heading[i], image[i] = value, common_weight * part
+        search[i], image[i] = value, common_weight * part
         mean += part
         slope += common.tilt[i] * value
         squares += part * value
@@ -492,7 +499,7 @@ def aim(
 def common_image(
     common: Common, common_free: bool, common_weight: float, squares: float, mean: float, slope: float
 ) -> tuple[float, float, float]:
-    """Return the curvature of the common line's part, and what its part of rank two multiplies degrees and tilts by."""
+    """Return the curvature of the common line's term, and the coefficients of degrees and tilts in its image."""
     mean /= common.reviews
     slope_weight = common_weight / common.spread if common_free else 0.0
     curvature = common_weight * (squares - mean * mean * common.reviews) - slope_weight * slope * slope
@@ -500,32 +507,32 @@ def common_image(
 
 
 @kernel
-def advance(
+def take_step(
     common: Common,
     alpha: float,
     mean: float,
     slope: float,
     inverse: FloatArray,
     residual: FloatArray,
-    heading: FloatArray,
+    search: FloatArray,
     image: FloatArray,
     direction: FloatArray,
     first: int,
     last: int,
 ) -> float:
-    """Step to the minimum along the direction; returns the square of the new residual's norm."""
-    fresh = 0.0
+    """Step to the minimum along the search direction; returns the squared norm of the new residual."""
+    new_rho = 0.0
     for i in range(first, last):
-        direction[i] += alpha * heading[i]
-        left = residual[i] - alpha * (image[i] - mean * common.degree[i] - slope * common.tilt[i])
-        residual[i] = left
-        fresh += left * left * inverse[i]
-    return fresh
+        direction[i] += alpha * search[i]
+        new = residual[i] - alpha * (image[i] - mean * common.degree[i] - slope * common.tilt[i])
+        residual[i] = new
+        new_rho += new * new * inverse[i]
+    return new_rho
 
 
 def _lines_direction(
     table: Table,
-    sloped: BoolArray,
+    slope_free: BoolArray,
     common: Common,
     common_free: bool,
     common_weight: float,
@@ -542,22 +549,22 @@ def _lines_direction(
 
         H direction = -gradient,   until  |H direction + gradient| <= tolerance  in the norm of the inverse diagonal
 
-    Returns the number of steps and the norm reached. A step costs O(E). ``vectors`` is room, of shape (4N,).
+    Returns the number of steps and the norm reached. A step costs O(E). ``vectors`` is workspace of shape (4N,).
     """
     n = len(gradient)
     pair, inverse, residual = vectors[: 2 * n].reshape((n, 2)), vectors[2 * n : 3 * n], vectors[3 * n :]
-    heading, image = pair[:, 0], pair[:, 1]
+    search, image = pair[:, 0], pair[:, 1]
     common_diagonal(common, common_free, common_weight, inverse)
-    add_diagonal(table, sloped, inverse)
-    rho, beta, step = begin_descent(fixed, gradient, inverse, residual, heading, direction, 0, n), 0.0, 0
+    add_diagonal(table, slope_free, inverse)
+    rho, beta, step = start_descent(fixed, gradient, inverse, residual, search, direction, 0, n), 0.0, 0
     while step < max_steps and rho > tolerance * tolerance:
-        squares, mean, slope = aim(common, common_weight, beta, inverse, residual, heading, image, 0, n)
+        squares, mean, slope = update_search(common, common_weight, beta, inverse, residual, search, image, 0, n)
         curvature, mean, slope = common_image(common, common_free, common_weight, squares, mean, slope)
-        curvature += multiply_lines(table, sloped, pair)
+        curvature += multiply_lines(table, slope_free, pair)
         if curvature <= 0.0:
             break
-        fresh = advance(common, rho / curvature, mean, slope, inverse, residual, heading, image, direction, 0, n)
-        beta, rho = fresh / rho, fresh
+        new_rho = take_step(common, rho / curvature, mean, slope, inverse, residual, search, image, direction, 0, n)
+        beta, rho = new_rho / rho, new_rho
         step += 1
     return step, np.sqrt(rho)
 

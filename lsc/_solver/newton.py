@@ -1,9 +1,9 @@
-"""The fast solver of Least Square Calibration: semismooth Newton on the qualities alone.
+"""Semismooth Newton solver of Least Square Calibration, in the qualities alone.
 
-For fixed qualities the best perceived qualities are projections, so the programme is the unconstrained minimisation
-of ``F(x) = sum_j dist^2(x restricted to the items of j, K_j)`` with K_j what reviewer j's class allows. Half of F is
-convex, its gradient ``sum_j (x - P_j x)`` is Lipschitz and piecewise linear, and its second derivative where it exists
-is the sum over reviewers of identity minus the projector on the face that holds her projection.
+For fixed qualities the optimal perceived qualities are projections, so the programme is the unconstrained minimisation
+of ``F(x) = sum_j dist^2(x restricted to the items of j, K_j)``, K_j the set that the class of reviewer j allows. F / 2
+is convex with the Lipschitz, piecewise linear gradient ``sum_j (x - P_j x)``; its generalised second derivative is the
+sum over reviewers of identity minus the projector on the face of their projection.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from lsc._solver.passes import (
     Objective,
     Part,
     Passes,
-    held,
+    extrapolate_singles,
+    in_memory,
     inner,
-    kept,
-    laid_out,
-    perceived_by,
-    put_back,
-    slopes,
+    lay_out,
+    perceived_of_lines,
+    reviews_to_keep,
+    unit_slopes,
     with_singles,
     without_singles,
 )
@@ -45,55 +45,56 @@ if TYPE_CHECKING:
     from reviewgraph.streams.table import Chunk, Stream
 
 
-#: Weights of the distances from lines in each reviewer's scores and from one line in all raw scores, and the gradient
-#: to reach, stage after stage: from a well-conditioned problem to one whose bias the proximal steps remove.
+#: Stages: weights of the distances from lines in each reviewer's scores and from one line in all raw scores, and the
+#: gradient tolerance; from a well-conditioned problem to one whose bias the proximal steps remove.
 PATH = ((1e-1, 1e-3, 1e-2), (3e-3, 1e-6, 1e-3), (1e-5, 1e-11, 0.0))
 LINEAR_PATH = ((0.0, 1e-6, 0.0),)
-#: Linear reviewers usually need no path: about seven Newton steps settle which slopes are free. Where many reviewers
-#: have two scores or so, and the data determine little, hundreds would; after so many steps the long way is taken, with
-#: directions of this accuracy. Measured with 800 reviewers of 3 scores, a fifth of them left out: 2 to 11 s became 0.3.
-QUICK, LONG_FORCING, LONG_SHARE = 30, 1e-3, 1e-6
+#: Linear reviewers usually need a single stage: about seven Newton steps identify the active set of slopes. Where the
+#: data determine little (many reviewers of two scores) hundreds are needed; after ``DIRECT_STEPS`` steps a longer path
+#: is taken, with directions of accuracy ``LONG_FORCING``. 800 reviewers of 3 scores, a fifth missing: 0.3 s instead of
+#: 2 to 11 s.
+DIRECT_STEPS, LONG_FORCING, LONG_SHARE = 30, 1e-3, 1e-6
 LONG_PATH = (*((0.0, 10.0**-e, 10.0 ** -(e + 1)) for e in range(6)), *LINEAR_PATH)
-#: How many proximal steps, the weight of the first one's distance and what it is multiplied by from step to step, and
-#: the part of the gradient of F that its inner gradient may keep. Below the least weight rounding would decide.
+#: Number of proximal steps, initial weight of the distance, its factor per step, tolerance of the inner gradient
+#: relative to that of F; and the minimum weight, below which rounding dominates.
 PROXIMAL_STEPS, PROXIMAL_WEIGHT, SHRINK, SHARE = 30, 1e-8, 0.02, 0.8
-LEAST = 1e-12
-#: The last proximal step may change the objective by this part: where data leave F nearly flat, a small gradient alone
-#: is found too early.
-SETTLED = 1e-9
-#: Relative accuracy of the first Newton directions, later ones follow the gradient: linear reviewers make a
-#: well-conditioned matrix and faces that settle at once, others take the fewer steps the better the directions.
+MIN_WEIGHT = 1e-12
+#: Maximum relative change of the objective in the last proximal step: where F is nearly flat, a small gradient alone
+#: is no sign of convergence.
+OBJECTIVE_TOLERANCE = 1e-9
+#: Relative accuracy of the first Newton directions; later ones follow the gradient. Linear reviewers have a
+#: well-conditioned matrix and few changes of faces; for others, accurate directions save steps.
 LINEAR_FORCING, FORCING = 0.1, 1e-5
-#: A gradient so small that does not halve in so many steps is what rounding leaves.
-ROUNDING, VAIN = 1e-11, 10
-#: What is left of the derivative along a direction where a search may end.
-FLATTER = 0.5
-#: Points to try along a direction, the relative width of a bracket that will do, and what keeps quotients finite.
-MOST_TRIALS, NARROW, TINY = 60, 1e-4, 1e-300
-#: Differences of f below this part of it are rounding; the gradient then decides.
-FLAT = 1e-11
+#: A gradient below ``ROUNDING`` that does not halve in ``STALLED`` steps has reached its rounding error.
+ROUNDING, STALLED = 1e-11, 10
+#: Curvature condition of the line search: maximum ratio of the derivatives at its end and at its start.
+CURVATURE = 0.5
+#: Maximum number of trial steps, relative width of a bracket that ends the search, and a bound on denominators.
+MAX_TRIALS, BRACKET_WIDTH, TINY = 60, 1e-4, 1e-300
+#: Relative differences of f below this are rounding; the derivative then decides.
+VALUE_ROUNDING = 1e-11
 
-#: The gradient to reach, and Newton steps to take at most, unless told otherwise.
+#: Default gradient tolerance and maximum number of Newton steps.
 TOLERANCE, MAX_ITERATIONS = 1e-9, 1000
 
-#: Items from which reviews of linear reviewers are laid out to be read in order, and single items left out.
-FAR = 200_000
+#: Number of items from which reviews of linear reviewers are laid out for sequential access, and single items removed.
+MANY_ITEMS = 200_000
 
-#: Who listens to progress.
+#: Callback for progress.
 Listener: TypeAlias = Callable[[Progress], object]
 
 
-class Walk:
-    """Where the solver is: the point, and what is left of the iterations allowed."""
+class NewtonRun:
+    """State of the solver: the point, and the iterations spent."""
 
     def __init__(self, merit: Objective, x: FloatArray, max_iterations: int, progress: Listener | None) -> None:
         self.merit, self.x = merit, x
         self.iterations, self.max_iterations, self.progress = 0, max_iterations, progress
-        self.stuck, self.began = False, time.monotonic()
+        self.stalled, self.began = False, time.monotonic()
         self.forcing = FORCING if merit.bends else LINEAR_FORCING
 
-    def ending(self, tolerance: float) -> tuple[bool, str]:
-        """Return whether the walk has come close enough to a minimum, and what to say of it."""
+    def outcome(self, tolerance: float) -> tuple[bool, str]:
+        """Return whether the gradient tolerance was met, and the message."""
         residual = self.merit.stationarity
         if residual <= 10.0 * tolerance:
             return True, f"optimal: gradient {residual:.1e} of the data after {self.iterations} Newton steps"
@@ -103,86 +104,88 @@ class Walk:
         )
 
     def descend(self, tolerance: float, share: float = 0.0, steps: int | None = None) -> bool:
-        """Newton's method with inexact directions until the gradient is at most ``tolerance``.
+        """Inexact Newton steps until the gradient is at most ``tolerance``, or ``share`` of that of F.
 
-        Or ``share`` of what the gradient of F leaves to do, or until so many ``steps``; returns whether it got there.
+        Returns false if ``steps`` steps were not enough.
         """
         merit, first = self.merit, self.iterations
         eta = forcing = self.forcing
         value, gradient = merit(self.x)
-        length = merit.length
-        least, last = math.inf, first
-        while length > max(tolerance, share * merit.stationarity) and self.iterations < self.max_iterations:
+        norm = merit.norm
+        best_norm, last_halving = math.inf, first
+        while norm > max(tolerance, share * merit.stationarity) and self.iterations < self.max_iterations:
             if self.iterations - first == steps:
                 return False
-            # The gradient at its rounding, and no smaller by half for a while: further steps are in vain.
-            if length < 0.5 * least:
-                least, last = length, self.iterations
-            if least <= ROUNDING and self.iterations - last >= VAIN:
+            # Stop if the gradient has reached its rounding error.
+            if norm < 0.5 * best_norm:
+                best_norm, last_halving = norm, self.iterations
+            if best_norm <= ROUNDING and self.iterations - last_halving >= STALLED:
                 break
-            # Inexact directions (Eisenstat and Walker): solve no further than the model is right,
-            goal = max(eta * length, 0.3 * tolerance) * np.sqrt(merit.common.reviews)
+            # Forcing terms of Eisenstat and Walker: the linear solve is as accurate as the model,
+            goal = max(eta * norm, 0.3 * tolerance) * np.sqrt(merit.common.reviews)
             direction = merit.newton(gradient, goal, 50 + 2 * len(self.x))
-            self.x, value, gradient, step = search(merit, self.x, value, gradient, direction)
-            before, length = length, merit.length
-            # closer as the gradient falls superlinearly.
-            eta = min(forcing, max(0.1 * forcing, (length / before) ** 1.5))
+            self.x, value, gradient, step = line_search(merit, self.x, value, gradient, direction)
+            before, norm = norm, merit.norm
+            # and more so as the gradient decreases superlinearly.
+            eta = min(forcing, max(0.1 * forcing, (norm / before) ** 1.5))
             self.iterations += 1
             if self.progress is not None:
                 words = f"step {self.iterations}, {merit.stationarity:.1e} from the optimum"
                 self.progress(Progress(time.monotonic() - self.began, words))
-            self.stuck = step == 0.0
-            if self.stuck:
+            self.stalled = step == 0.0
+            if self.stalled:
                 break
         return True
 
 
-def search(
+def line_search(
     merit: Objective, x: FloatArray, value: float, gradient: FloatArray, direction: FloatArray
 ) -> tuple[FloatArray, float, FloatArray, float]:
-    """Step along a direction to where f has fallen and its derivative has lost part of its size.
+    """Line search to a point of sufficient decrease of f where the derivative has lost part of its size.
 
-    The derivative rises with the step, in straight pieces: so the whole step is taken if it falls there, and otherwise
-    a zero is bracketed. A step that stopped short of the bend that ends the descent would leave the face, and so the
-    next direction, what they were; hence the condition on the derivative. Returns the new point, f and gradient there,
-    and the step (0 where none decreases f).
+    The derivative is increasing and piecewise linear in the step: the whole step is taken if it is negative there,
+    otherwise its zero is bracketed. A step that ended before the next breakpoint would leave the face, and the next
+    direction, unchanged; hence the curvature condition. Returns the new point, f and gradient there, and the step (0 if
+    none decreases f).
     """
-    start = inner(gradient, direction)
-    if start >= 0.0:
+    derivative = inner(gradient, direction)
+    if derivative >= 0.0:
         return x, value, gradient, 0.0
-    bracket = _Bracket(start)
-    for _ in range(MOST_TRIALS):
+    bracket = _Bracket(derivative)
+    for _ in range(MAX_TRIALS):
         point = x + bracket.step * direction
-        found, fresh = merit(point)
-        slope = inner(fresh, direction)
-        falls = found <= value + 1e-4 * bracket.step * start or abs(found - value) <= FLAT * abs(value)
-        flat = abs(slope) <= FLATTER * abs(start) or (slope <= 0.0 and bracket.step == 1.0) or bracket.tight
-        if falls and flat:
-            return point, found, fresh, bracket.step
+        new_value, new_gradient = merit(point)
+        slope = inner(new_gradient, direction)
+        falls = new_value <= value + 1e-4 * bracket.step * derivative or abs(new_value - value) <= VALUE_ROUNDING * abs(
+            value
+        )
+        flattened = abs(slope) <= CURVATURE * abs(derivative) or (slope <= 0.0 and bracket.step == 1.0) or bracket.tight
+        if falls and flattened:
+            return point, new_value, new_gradient, bracket.step
         bracket.narrow(slope)
-    found, fresh = merit(x)
-    return x, found, fresh, 0.0
+    new_value, new_gradient = merit(x)
+    return x, new_value, new_gradient, 0.0
 
 
 class _Bracket:
-    """Steps between which an increasing, piecewise linear function has its zero, and the step to try next."""
+    """Bracket of the zero of an increasing, piecewise linear function, and the next trial step."""
 
-    def __init__(self, start: float) -> None:
-        self.low, self.low_slope = 0.0, start
+    def __init__(self, derivative: float) -> None:
+        self.low, self.low_slope = 0.0, derivative
         self.high, self.high_slope = math.inf, math.inf
         self.step, self.width = 1.0, math.inf
 
     @property
     def tight(self) -> bool:
-        """Whether the bracket is as narrow as rounding lets it be."""
-        return self.high < math.inf and self.high - self.low <= NARROW * self.high
+        """Whether the bracket is as narrow as rounding allows."""
+        return self.high < math.inf and self.high - self.low <= BRACKET_WIDTH * self.high
 
     def narrow(self, slope: float) -> None:
-        """Take the function's value at ``step`` into account."""
-        guess = -1.0
+        """Update the bracket with the function's value at ``step``."""
+        trial = -1.0
         if slope > 0.0:
-            if self.high < math.inf:  # the zero if the last two points above it lie on one piece
-                guess = self.step - slope * (self.high - self.step) / max(self.high_slope - slope, TINY)
+            if self.high < math.inf:  # secant through the last two points above the zero
+                trial = self.step - slope * (self.high - self.step) / max(self.high_slope - slope, TINY)
             self.high, self.high_slope = self.step, slope
         else:
             self.low, self.low_slope = self.step, slope
@@ -191,12 +194,12 @@ class _Bracket:
             return
         width, before = self.high - self.low, self.width
         self.width = width
-        if not self.low < guess < 0.99 * self.high:
-            guess = self.low + width * self.low_slope / (self.low_slope - self.high_slope)
-            guess = min(max(guess, self.low + 0.02 * width), self.high - 0.05 * width)
-        if width > 0.5 * before:  # both guesses fail on two very different pieces: halve the digits, or go down in tens
-            guess = math.sqrt(self.low * self.high) if self.low > 0.0 else 0.1 * self.high
-        self.step = guess
+        if not self.low < trial < 0.99 * self.high:
+            trial = self.low + width * self.low_slope / (self.low_slope - self.high_slope)
+            trial = min(max(trial, self.low + 0.02 * width), self.high - 0.05 * width)
+        if width > 0.5 * before:  # neither guess halves the bracket: bisect geometrically
+            trial = math.sqrt(self.low * self.high) if self.low > 0.0 else 0.1 * self.high
+        self.step = trial
 
 
 def minimise(
@@ -214,21 +217,20 @@ def minimise(
     programme
         See :class:`~lsc._model.formulation.Programme`.
     tolerance
-        The gradient of half the objective to reach, a root mean square over reviews, relative to the spread of the
-        scores within reviewers times the lower bound on the slope.
+        On the gradient of half the objective, a root mean square over reviews, relative to the spread of the scores
+        within reviewers times the lower bound on the slope.
     max_iterations
         Newton steps, over all stages.
     progress
-        Called after every Newton step; the words hold the number of steps and the gradient reached.
-
+        Called after every Newton step, with the number of steps and the gradient norm.
     start
-        Qualities to begin at, shape (N,), such as those of a less accurate solution: only the last stage is gone
-        through. By default the beginning is the average of centred scores.
+        Initial qualities, shape (N,), such as a less accurate solution: only the last stage is run. By default the
+        average of centred scores.
 
     Returns
     -------
     Minimiser
-        Perceived qualities satisfy the constraints to rounding. Where qualities are not unique: near the one nearest
+        Perceived qualities satisfy the constraints to rounding. If qualities are not unique: close to the ones nearest
         to linear scoring functions, then to one common line of the raw scores.
 
     Raises
@@ -238,9 +240,9 @@ def minimise(
 
     Notes
     -----
-    A Newton step costs O(E) for each of its products. Qi and Sun (1993), "A nonsmooth version of Newton's method",
-    Mathematical Programming 58, for the method; Rockafellar (1976), "Monotone operators and the proximal point
-    algorithm", SIAM J. Control Optim. 14, for the last steps.
+    A Newton step costs O(E) per product. Qi and Sun (1993), "A nonsmooth version of Newton's method", Mathematical
+    Programming 58; Rockafellar (1976), "Monotone operators and the proximal point algorithm", SIAM J. Control Optim.
+    14, for the last steps.
 
     Examples
     --------
@@ -255,14 +257,18 @@ def minimise(
     >>> found.quality.round(6).tolist(), found.converged
     ([0.0, 1.0, 3.0], True)
     """
-    _refuse(programme)
+    bounded = np.isfinite(programme.upper) & (programme.shape != LINEAR)
+    if not programme.ties_equal and np.any(bounded):
+        problem = "free ties are defined without an upper bound on the slopes of the inverse: use ties='equal'"
+        raise InputError(problem)
     if len(programme.item) == 0:
         quality = np.where(programme.is_reference, programme.reference, 0.0)
         return Minimiser(quality, np.zeros(0), 0.0, 0, True, "no reviews: nothing to solve")
-    if not _is_far(programme):
-        return _minimise(programme, tolerance, max_iterations, progress, start, far=False)
+    # Passes in memory order pay off where all reviewers are linear and their items exceed the cache.
+    if programme.n_items < MANY_ITEMS or not programme.ties_equal or not bool(np.all(programme.shape == LINEAR)):
+        return _minimise(programme, tolerance, max_iterations, progress, start, by_passes=False)
     lean, keep = without_singles(programme)
-    found = _minimise(lean, tolerance, max_iterations, progress, start, far=True)
+    found = _minimise(lean, tolerance, max_iterations, progress, start, by_passes=True)
     return found if keep is None else with_singles(programme, keep, found)
 
 
@@ -273,24 +279,24 @@ def _minimise(
     progress: Listener | None,
     start: FloatArray | None,
     *,
-    far: bool,
+    by_passes: bool,
 ) -> Minimiser:
-    """Do what :func:`minimise` does, by passes over reviews that are laid out for it where items are ``far``."""
+    """Do what :func:`minimise` does, optionally by passes over reviews laid out for sequential access."""
     table, common, units = tabulate(programme)
-    known = np.where(programme.is_reference, (programme.reference - units.origin) / units.scale, 0.0)
+    reference = np.where(programme.is_reference, (programme.reference - units.origin) / units.scale, 0.0)
     centred = np.bincount(table.item, table.score, programme.n_items) / np.maximum(common.degree, 1.0)
     begin = centred if start is None else (start - units.origin) / units.scale
-    begin = np.where(programme.is_reference, known, begin)
+    begin = np.where(programme.is_reference, reference, begin)
     fixed = np.ascontiguousarray(programme.is_reference, dtype=np.bool_)
     merit: Merit | Passes
-    if far:
-        table = table._replace(score=table.unit)  # no kernel for lines reads scores beside the unit ones
-        merit = Passes(held(table, programme.n_items), common, fixed)
+    if by_passes:
+        table = table._replace(score=table.unit)  # kernels for lines read unit scores only
+        merit = Passes(in_memory(table, programme.n_items), common, fixed)
     else:
         merit = Merit(table, common, fixed)
-    walk = descend(merit, begin, tolerance, max_iterations, progress, near=start is not None)
-    perceived = merit.perceived if isinstance(merit, Merit) else perceived_by(table, walk.x)
-    return _finish(programme, perceived, walk, tolerance, units)
+    run = descend(merit, begin, tolerance, max_iterations, progress, last_stage_only=start is not None)
+    perceived = merit.perceived if isinstance(merit, Merit) else perceived_of_lines(table, run.x)
+    return _finish(programme, perceived, run, tolerance, units)
 
 
 def descend(
@@ -300,90 +306,70 @@ def descend(
     max_iterations: int = MAX_ITERATIONS,
     progress: Listener | None = None,
     *,
-    near: bool = False,
-) -> Walk:
-    """Minimise an objective from a point on, in the solver's units; ``near`` goes through the last stage only."""
-    walk = Walk(merit, begin, max_iterations, progress)
-    _follow(walk, tolerance, near=near)
-    return walk
+    last_stage_only: bool = False,
+) -> NewtonRun:
+    """Minimise an objective from a point on, in the solver's units."""
+    run = NewtonRun(merit, begin, max_iterations, progress)
+    _run_stages(run, tolerance, last_stage_only=last_stage_only)
+    return run
 
 
-def _is_far(programme: Programme) -> bool:
-    """Whether all reviewers are linear, and their items more than a processor's cache holds."""
-    return programme.n_items >= FAR and programme.ties_equal and bool(np.all(programme.shape == LINEAR))
-
-
-def _refuse(programme: Programme) -> None:
-    bounded = np.isfinite(programme.upper) & (programme.shape != LINEAR)
-    if not programme.ties_equal and np.any(bounded):
-        problem = "free ties are defined without an upper bound on the slopes of the inverse: use ties='equal'"
-        raise InputError(problem)
-
-
-def _follow(walk: Walk, tolerance: float, *, near: bool = False) -> None:
-    """Go down the path of weights, or only its last stage if near; then take proximal steps until F is stationary."""
-    merit = walk.merit
+def _run_stages(run: NewtonRun, tolerance: float, *, last_stage_only: bool = False) -> None:
+    """Follow the path of weights, or only its last stage; then take proximal steps until F is stationary."""
+    merit = run.merit
     size = max(1.0, merit.common.spread / merit.common.reviews)
-    path, start, steps = (PATH, walk.x, None) if merit.bends else (LINEAR_PATH, walk.x, QUICK)
-    if not _go(walk, path[-1:] if near else path, size, tolerance, steps):
-        walk.x, walk.forcing = start, LONG_FORCING
-        _go(walk, LONG_PATH, size, tolerance, None)
+    path, start, steps = (PATH, run.x, None) if merit.bends else (LINEAR_PATH, run.x, DIRECT_STEPS)
+    if not _run_path(run, path[-1:] if last_stage_only else path, size, tolerance, steps):
+        run.x, run.forcing = start, LONG_FORCING
+        _run_path(run, LONG_PATH, size, tolerance, None)
     before, weight = math.inf, PROXIMAL_WEIGHT if merit.bends else LINEAR_PATH[-1][1]
     for _ in range(PROXIMAL_STEPS):
-        settled = before - merit.squares <= SETTLED * merit.squares + tolerance**2 * merit.common.reviews
-        if (merit.stationarity <= tolerance and settled) or walk.stuck or walk.iterations >= walk.max_iterations:
+        settled = before - merit.squares <= OBJECTIVE_TOLERANCE * merit.squares + tolerance**2 * merit.common.reviews
+        if (merit.stationarity <= tolerance and settled) or run.stalled or run.iterations >= run.max_iterations:
             break
         before = merit.squares
-        merit.stay(weight)
-        walk.descend(0.1 * tolerance, SHARE)
-        weight = max(SHRINK * weight, LEAST)
+        merit.anchor_here(weight)
+        run.descend(0.1 * tolerance, SHARE)
+        weight = max(SHRINK * weight, MIN_WEIGHT)
 
 
-def _go(
-    walk: Walk, path: Sequence[tuple[float, float, float]], size: float, tolerance: float, steps: int | None
+def _run_path(
+    run: NewtonRun, path: Sequence[tuple[float, float, float]], size: float, tolerance: float, steps: int | None
 ) -> bool:
-    """Minimise with one pair of weights after the other, each from where the last one led; false if out of steps."""
+    """Minimise for one pair of weights after the other, warm-started; false if out of steps."""
     for line, common, goal in path:
-        walk.merit.line_weight, walk.merit.common_weight = line, common / size
-        if not walk.descend(max(goal, 0.1 * tolerance), SHARE if goal == 0.0 else 0.0, steps):
+        run.merit.line_weight, run.merit.common_weight = line, common / size
+        if not run.descend(max(goal, 0.1 * tolerance), SHARE if goal == 0.0 else 0.0, steps):
             return False
     if steps is None and path is LONG_PATH:
-        walk.descend(0.0, LONG_SHARE, QUICK)  # so flat that a stage may end early: go on for a few steps
+        run.descend(0.0, LONG_SHARE, DIRECT_STEPS)  # the objective is so flat that a stage may end early
     return True
 
 
-def _finish(programme: Programme, perceived: FloatArray, walk: Walk, tolerance: float, units: Units) -> Minimiser:
-    """Bring the point the walk has reached, and perceived qualities there, back to the units of the programme."""
-    reviewed = walk.merit.common.degree > 0.0
-    shift = 0.0 if np.any(programme.is_reference) else -float(walk.x[reviewed].mean())
-    quality = units.origin + units.scale * (walk.x + shift)
+def _finish(programme: Programme, perceived: FloatArray, run: NewtonRun, tolerance: float, units: Units) -> Minimiser:
+    """Convert the point and its perceived qualities to the units of the programme."""
+    reviewed = run.merit.common.degree > 0.0
+    shift = 0.0 if np.any(programme.is_reference) else -float(run.x[reviewed].mean())
+    quality = units.origin + units.scale * (run.x + shift)
     quality[~reviewed] = 0.0
     quality[programme.is_reference] = programme.reference[programme.is_reference]
     perceived *= units.scale
     perceived += units.origin + units.scale * shift
-    converged, message = walk.ending(tolerance)
-    objective = units.scale * units.scale * walk.merit.squares
-    return Minimiser(quality, perceived, objective, walk.iterations, converged, message)
+    converged, message = run.outcome(tolerance)
+    objective = units.scale * units.scale * run.merit.squares
+    return Minimiser(quality, perceived, objective, run.iterations, converged, message)
 
 
-# Linear reviewers whose reviews lie on disk: the same objective and directions, one pass over a file a product.
+# Linear reviewers with reviews on disk: the same objective and directions, one pass over a file per product.
 
 
-class Lines:
-    """The scored reviews of linear reviewers as the solver wants them, on disk, in parts that are held one at a time.
+class SpilledLines:
+    """The scored reviews of linear reviewers on disk, in parts that are in memory one at a time.
 
-    Parameters
-    ----------
-    start
-        Shape (M + 1,): where the reviews of each reviewer begin, ascending in score.
-    unit
-        The centred scores divided by their length over each reviewer's reviews, reviewer by reviewer.
-    floor, ceiling
-        Shape (M,): bounds on slopes for unit scores, 0 where scores are constant.
-    blocks, places
-        Where items of reviews are, as :class:`lsc._solver.passes.Part` has them; empty, and written here.
-    longest
-        Reviews of a part, unless one reviewer has more.
+    ``start`` (M + 1,): first review of each reviewer, ascending in score; ``unit``: centred scores divided by their
+    length; ``floor``, ``ceiling`` (M,): bounds on slopes for unit scores, 0 if constant; ``blocks``, ``places``:
+    positions of items as in :class:`lsc._solver.passes.Part`, empty, and written here; ``longest``: reviews of the
+    largest part.
     """
 
     def __init__(
@@ -392,21 +378,20 @@ class Lines:
         self.start, self.unit, self.floor, self.ceiling = start, unit, floor, ceiling
         self.blocks, self.places, self.longest = blocks, places, 0
         self._layouts: list[tuple[slice, Layout]] = []
-        # Room for one part, used again and again, and the reviewers of the part in it.
-        self._rooms: list[npt.NDArray[Any]] = []
-        self._held = slice(0)
+        # Reusable buffers for one part, and the reviewers of the part in them.
+        self._buffers: list[npt.NDArray[Any]] = []
+        self._loaded = slice(0)
 
     @property
     def n_reviewers(self) -> int:
-        """How many reviewers there are."""
         return len(self.floor)
 
     def lay_out(self, item: Spill, n_items: int, rows: int) -> Iterator[tuple[slice, ItemArray, FloatArray]]:
-        """Cut the reviews into parts, and write where their items are; returns reviewers, items and unit scores."""
+        """Cut the reviews into parts and write the positions of items; yields reviewers, items and unit scores."""
         for first, last in ranges(self.start, rows):
             low, high = int(self.start[first]), int(self.start[last])
             items = item.read(low, high)
-            layout, block, place = laid_out(self.start[first : last + 1] - low, items, n_items)
+            layout, block, place = lay_out(self.start[first : last + 1] - low, items, n_items)
             self.blocks.append(block)
             self.places.append(place)
             self._layouts.append((slice(first, last), layout))
@@ -416,21 +401,21 @@ class Lines:
     def parts(self) -> Iterator[tuple[slice, Part]]:
         """Pass over the reviews once: reviewers, and their reviews."""
         spills = self.blocks, self.unit, self.places
-        if not self._rooms:
-            self._rooms = [np.empty(self.longest, spill.dtype) for spill in spills]
-        for hers, layout in self._layouts:
-            low, high = int(self.start[hers.start]), int(self.start[hers.stop])
-            if self._held != hers:  # a table in one part is read once
-                for spill, room in zip(spills, self._rooms, strict=True):
-                    spill.read(low, high, room)
-                self._held = hers
-            block, unit, place = (room[: high - low] for room in self._rooms)
-            start = self.start[hers.start : hers.stop + 1] - low
-            yield hers, Part(start, block, unit, place, self.floor[hers], self.ceiling[hers], *layout)
+        if not self._buffers:
+            self._buffers = [np.empty(self.longest, spill.dtype) for spill in spills]
+        for reviewers, layout in self._layouts:
+            low, high = int(self.start[reviewers.start]), int(self.start[reviewers.stop])
+            if self._loaded != reviewers:  # a table in one part is read once
+                for spill, buffer in zip(spills, self._buffers, strict=True):
+                    spill.read(low, high, buffer)
+                self._loaded = reviewers
+            block, unit, place = (buffer[: high - low] for buffer in self._buffers)
+            start = self.start[reviewers.start : reviewers.stop + 1] - low
+            yield reviewers, Part(start, block, unit, place, self.floor[reviewers], self.ceiling[reviewers], *layout)
 
 
 class Overview(NamedTuple):
-    """The largest score in size, the mean score, and the scored reviews of each item, shape (N,)."""
+    """The largest absolute score, the mean score, and the number of scored reviews of each item, shape (N,)."""
 
     largest: float
     mean: float
@@ -438,7 +423,7 @@ class Overview(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """Qualities (N,) in the units of the programme, 0 without a score, the objective, and how it went."""
+    """Qualities (N,) in the units of the programme, 0 without a score, the objective, and the outcome."""
 
     quality: FloatArray
     objective: float
@@ -456,92 +441,82 @@ def minimise_streamed(
     max_iterations: int = MAX_ITERATIONS,
     progress: Listener | None = None,
 ) -> Solved:
-    """Solve the programme of linear reviewers without references, tied scores being equal, by passes over the reviews.
+    """Solve the programme of linear reviewers without references, with equal ties, by passes over the reviews.
 
-    Parameters
-    ----------
-    stream
-        The table, open; some review has a score.
-    hypothesis
-        A class of lines.
-    exact
-        Asked of the mean square noise and the qualities whether there may be no noise at all.
-    sharp
-        The gradient to reach then; by default that of :func:`lsc._solver.newton.minimise`.
-    max_iterations, progress
-        As :func:`lsc._solver.newton.minimise` takes them.
+    ``stream`` is open and has scores; ``hypothesis`` is a class of lines. ``exact`` decides from the mean square noise
+    and the qualities whether the noise may be zero; then the gradient tolerance is ``sharp``. Other arguments as in
+    :func:`lsc._solver.newton.minimise`.
     """
     overview, tolerance = _overview(stream), TOLERANCE
     reviewed = overview.degree > 0
     with Spill("<f8") as unit, Spill("<u2") as blocks, Spill("<u2") as places:
         lines, common, scale, begin = _tabulate(stream, overview, hypothesis.bounds, unit, blocks, places)
-        for near in (False, True):
+        for last_stage_only in (False, True):
             merit = Passes(lines, common, np.zeros(common.degree.size, np.bool_))
-            walk = descend(merit, begin, tolerance, max_iterations, progress, near=near)
-            converged, message = walk.ending(tolerance)
-            if near and not converged:  # the first solution stands
+            run = descend(merit, begin, tolerance, max_iterations, progress, last_stage_only=last_stage_only)
+            converged, message = run.outcome(tolerance)
+            if last_stage_only and not converged:  # the first solution stands
                 break
-            quality = np.where(common.degree > 0.0, scale * walk.x, 0.0)
-            _put_back(stream, overview, hypothesis.bounds, quality)
+            quality = np.where(common.degree > 0.0, scale * run.x, 0.0)
+            _extrapolate_singles(stream, overview, hypothesis.bounds, quality)
             quality = np.where(reviewed, quality - float(quality[reviewed].mean()), 0.0)
-            found = Solved(quality, scale * scale * merit.squares, walk.iterations, converged, message)
-            if not converged or not exact(found.objective / int(overview.degree.sum()), quality):
+            solution = Solved(quality, scale * scale * merit.squares, run.iterations, converged, message)
+            if not converged or not exact(solution.objective / int(overview.degree.sum()), quality):
                 break
             begin, tolerance = quality / scale, sharp
-            del merit, walk
-        return found
+            del merit, run
+        return solution
 
 
 def _tabulate(
     stream: Stream, overview: Overview, bounds: tuple[float, float], unit: Spill, blocks: Spill, places: Spill
-) -> tuple[Lines, Common, float, FloatArray]:
-    """Write the reviews in the solver's units.
-
-    Returns them, the common line, the scale of qualities, and to begin with the average of items' centred scores.
-    """
+) -> tuple[SpilledLines, Common, float, FloatArray]:
+    """Write the reviews in the solver's units; returns them, the common line, the scale of qualities, and the start."""
     lower = bounds[0] or 1.0
     with Spill("<u4") as item:
         size, norm, common = _write(stream, overview, item, unit)
-        # Scores are divided by what makes their spread 1 and the lower slope 1.
+        # Units: scores of spread 1, lower slope 1.
         scale = lower * float(np.sqrt(np.sum(norm * norm) / common.reviews)) or 1.0
         factor, least, most = scale / lower, bounds[0] / lower, bounds[1] / lower
         norm /= factor
         start = np.concatenate([[0], np.cumsum(size)])
-        lines, total = Lines(start, unit, *slopes(norm, least, most), blocks, places), np.zeros(stream.n_items)
-        # A part as long as there are items looks a block's entries up often enough to repay reading them.
-        for hers, items, units in lines.lay_out(item, stream.n_items, max(stream.batch, stream.n_items)):
-            np.add.at(total, items, units * np.repeat(norm[hers], size[hers]))
+        lines, total = (
+            SpilledLines(start, unit, *unit_slopes(norm, least, most), blocks, places),
+            np.zeros(stream.n_items),
+        )
+        # With at least as many reviews as items per part, every block is used often enough to be worth reading.
+        for reviewers, items, units in lines.lay_out(item, stream.n_items, max(stream.batch, stream.n_items)):
+            np.add.at(total, items, units * np.repeat(norm[reviewers], size[reviewers]))
     total /= np.maximum(common.degree, 1.0)
     tilt, spread = common.tilt / factor, common.spread / factor**2
     return lines, common._replace(tilt=tilt, spread=spread, lower=least, upper=most), scale, total
 
 
 def _write(stream: Stream, overview: Overview, item: Spill, unit: Spill) -> tuple[IntArray, FloatArray, Common]:
-    """Write items and unit scores; return numbers of reviews and lengths of scores by reviewer, and the common line.
+    """Write items and unit scores; return loads and score lengths by reviewer, and the common line.
 
     Single items are left out, see :mod:`lsc._solver.passes`.
     """
     M, N, count = stream.n_reviewers, stream.n_items, 0
     size, norm = np.zeros(M, np.int64), np.zeros(M)
-    many, tilt, total, spread = np.zeros(N), np.zeros(N), 0.0, 0.0
+    degree, tilt, total, spread = np.zeros(N), np.zeros(N), 0.0, 0.0
     for first, _, items, score, keep, start in _chunks(stream, overview):
-        items, score, hers = items[keep], score[keep], np.diff(start)
-        mine, reviewer = slice(first, first + hers.size), np.repeat(np.arange(hers.size), hers)
-        middle = centred(score, start, reviewer)
-        size[mine], norm[mine] = hers, np.sqrt(np.bincount(reviewer, middle * middle, hers.size))
+        items, score, load = items[keep], score[keep], np.diff(start)
+        own, reviewer = slice(first, first + load.size), np.repeat(np.arange(load.size), load)
+        deviation = centred(score, start, reviewer)
+        size[own], norm[own] = load, np.sqrt(np.bincount(reviewer, deviation * deviation, load.size))
         raw = score - overview.mean
-        np.add.at(many, items, 1.0)
+        np.add.at(degree, items, 1.0)
         np.add.at(tilt, items, raw)
         count, total, spread = count + raw.size, total + float(raw.sum()), spread + float(np.sum(raw * raw))
         item.append(items)
-        unit.append(middle / np.where(norm[mine] > 0.0, norm[mine], 1.0)[reviewer])
-    # Single items counted in the mean: the common line goes through the scores that were kept.
-    off = total / count
-    return size, norm, Common(many, tilt - off * many, spread - off * total, float(count), 0.0, np.inf)
+        unit.append(deviation / np.where(norm[own] > 0.0, norm[own], 1.0)[reviewer])
+    # The mean includes single items; the common line uses the scores that were kept.
+    shift = total / count
+    return size, norm, Common(degree, tilt - shift * degree, spread - shift * total, float(count), 0.0, np.inf)
 
 
 def _overview(stream: Stream) -> Overview:
-    """Look at all scores once."""
     largest, total, degree = 0.0, 0.0, np.zeros(stream.n_items, np.int64)
     for chunk in stream.chunks():
         _, _, item, score = chunk.only_scored()
@@ -550,22 +525,22 @@ def _overview(stream: Stream) -> Overview:
     return Overview(largest, total / int(degree.sum()), degree)
 
 
-def _put_back(stream: Stream, overview: Overview, bounds: tuple[float, float], quality: FloatArray) -> None:
+def _extrapolate_singles(stream: Stream, overview: Overview, bounds: tuple[float, float], quality: FloatArray) -> None:
     """Write the qualities of single items."""
     for _, start, item, score, keep, _ in _chunks(stream, overview):
         if not keep.all():
             lower, upper = (np.full(start.size - 1, bound) for bound in bounds)
-            put_back(start, item, score, keep, lower, upper, quality)
+            extrapolate_singles(start, item, score, keep, lower, upper, quality)
 
 
 def _chunks(
     stream: Stream, overview: Overview
 ) -> Iterator[tuple[int, IntArray, ItemArray, FloatArray, BoolArray, IntArray]]:
-    """Return, chunk by chunk, its first reviewer, the scored reviews, which are kept, and where each begins then."""
+    """Yield by chunk: first reviewer, scored reviews, the mask of those kept, and where each reviewer begins then."""
     for chunk in stream.chunks():
         start, item, score = by_score(chunk, overview.largest)
         all_stay = np.ones(item.size, np.bool_), start
-        keep = kept(start, item, score, overview.degree) if stream.n_items >= FAR else all_stay
+        keep = reviews_to_keep(start, item, score, overview.degree) if stream.n_items >= MANY_ITEMS else all_stay
         yield chunk.first, start, item, score, *keep
 
 

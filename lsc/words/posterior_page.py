@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsc._inference.beliefs import InferenceStatus as Ending
-from lsc._inference.inferring import middle_half
+from lsc._inference.inferring import interquartile_range
 from lsc.calibration import Status
 from lsc.selection import Selection
 from lsc.streams import StreamedCalibration, StreamedEstimate, StreamedPosterior, scores_given
@@ -278,7 +278,7 @@ def standing_out(beliefs: Beliefs, labels: Sequence[Label], loads: IntArray) -> 
         kinds.append((reviewers.noise, "erratic", "steady"))
     lines = []
     for quantity, above, below in kinds:
-        low, high = middle_half(quantity)
+        low, high = interquartile_range(quantity)
         lines += _named(labels, above, quantity.low > high, -quantity.mean)
         lines += _named(labels, below, quantity.high < low, quantity.mean)
     judged = counted(int(np.isfinite(reviewers.severity.mean).sum()), "reviewer")

@@ -291,5 +291,5 @@ def compiled() -> None:
         plan_extra_reviews(reviews, time_limit=5)
         assign(np.random.default_rng(0).random((40, 40)), demand=3, load=4)
         doubly_connected_components(power_law(2_000))
-        newton.FAR = support.MANY = 1
+        newton.MANY_ITEMS = support.MANY = 1
         lsc.calibrate(reviews)

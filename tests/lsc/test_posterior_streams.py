@@ -110,11 +110,11 @@ def test_one_review_at_a_time_and_lower_scores_better(tmp_path: Path) -> None:
 
 def test_a_large_table_is_begun_with_the_same_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(states, "LARGE", 300)
-    monkeypatch.setattr(states, "PART", 150)
-    monkeypatch.setattr(states, "HEAVY", 3)
-    monkeypatch.setattr("lsc._inference.sweeps.EXACT", 10)
-    monkeypatch.setattr("lsc._inference.streaming.UP_TO", 0)
-    monkeypatch.setattr("lsc._inference.beliefs.UP_TO", 0)
+    monkeypatch.setattr(states, "SUBSET", 150)
+    monkeypatch.setattr(states, "HEAVY_LOAD", 3)
+    monkeypatch.setattr("lsc._inference.sweeps.MAX_EXACT", 10)
+    monkeypatch.setattr("lsc._inference.streaming.MAX_REVIEWS", 0)
+    monkeypatch.setattr("lsc._inference.beliefs.MAX_REVIEWS", 0)
     monkeypatch.setattr(streaming, "PIECE", 200)
     path, words = written(tmp_path, rows(table(3, 100, 80, 6))), []
     whole = lsc.posterior(read_reviews(path))
@@ -134,7 +134,7 @@ def test_what_is_known_of_scores_by_passes_is_what_sorting_tells(monkeypatch: py
         count = np.unique(score, return_counts=True)[1]
         equal = (count * (count - 1)).sum() / (score.size * (score.size - 1))
         for room in (1 << 20, 3):
-            monkeypatch.setattr(streaming, "ROOM", room)
+            monkeypatch.setattr(streaming, "MAX_DISTINCT", room)
             found = streaming.equal_scores_by_passes(lambda pieces=pieces: pieces, score.size)
             assert found == pytest.approx(equal, rel=1e-12)
 
@@ -203,7 +203,8 @@ def test_sweeps_within_a_limit_on_memory_that_the_messages_alone_would_break(tmp
         "from lsc._inference import model, states, streaming, sweeps\n"
         "from reviewgraph import stream_reviews\n"
         "def few(problem, rng, tell, part):\n"
-        "    return sweeps.settle(problem, states.start(problem, model.START, model.Extent()), 1, gauge=True)\n"
+        "    return sweeps.run_sweeps(problem, states.initial_state(problem,"
+        " model.START, model.Extent()), 1, gauge=True)\n"
         "streaming.run_stages = few\n"
         "from reviewgraph.graph.kernels.compiling import POLICY\n"
         "with stream_reviews(sys.argv[2], batch=10_000) as s, POLICY.at_once():\n    posterior_stream(s)\n"

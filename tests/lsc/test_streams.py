@@ -71,7 +71,7 @@ def test_qualities_are_those_in_memory(tmp_path: Path, hypothesis: str, noise: f
 def test_the_long_way_is_the_same_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, conference(5, n_reviewers=9, load=2))
     whole = lsc.calibrate(read_reviews(path))
-    monkeypatch.setattr(newton, "QUICK", 1)
+    monkeypatch.setattr(newton, "DIRECT_STEPS", 1)
     again = lsc.calibrate(read_reviews(path))
     with stream_reviews(path, batch=7) as stream:
         found = lsc.calibrate_stream(stream)
@@ -92,8 +92,8 @@ def test_items_with_one_review_are_where_all_reviews_put_them(
     path = written(tmp_path, rows)
     monkeypatch.setattr("lsc.calibration.CHOSEN", 0)  # the solver alone, without a choice among several best fits
     whole = lsc.calibrate(read_reviews(path), hypothesis)
-    monkeypatch.setattr(newton, "FAR", 1)
-    monkeypatch.setattr("lsc._solver.newton.FAR", 1)
+    monkeypatch.setattr(newton, "MANY_ITEMS", 1)
+    monkeypatch.setattr("lsc._solver.newton.MANY_ITEMS", 1)
     far = lsc.calibrate(read_reviews(path), hypothesis)
     with stream_reviews(path, batch=7) as stream:
         found = lsc.calibrate_stream(stream, hypothesis)

@@ -8,7 +8,7 @@ import pytest
 import lsc
 from lsc._inference.beliefs import InferenceStatus
 from lsc._inference.inferring import infer
-from lsc._inference.validation import ALARM, Heard, Population, compared, misfit_of
+from lsc._inference.validation import SIGNIFICANCE, Population, UsedReviews, compute_statistics, misfit_of
 from reviewgraph import Reviews
 from tests.lsc.inference.simulated_tables import table
 
@@ -16,17 +16,19 @@ PANEL = {"n_items": 60, "n_reviewers": 25, "load": 14}
 PEOPLE = Population(np.array([0.25, 0.5, 0.25]), np.array([0.5, 1.0, 1.8]), np.array([0.3, 0.5, 0.9]), 1.1, 0.5, 0.02)
 
 
-def rows_of(count: list[int], seed: int = 0) -> Heard:
+def rows_of(count: list[int], seed: int = 0) -> UsedReviews:
     """Reviewers of so many papers each, of which others say this and that; scores are to be drawn."""
     rng = np.random.default_rng(seed)
     who = np.repeat(np.arange(len(count)), count)
     size = who.size
-    return Heard(who, np.zeros(size), rng.normal(size=size), rng.uniform(0.05, 0.6, size), rng.uniform(0.5, 2.0, size))
+    return UsedReviews(
+        who, np.zeros(size), rng.normal(size=size), rng.uniform(0.05, 0.6, size), rng.uniform(0.5, 2.0, size)
+    )
 
 
 def test_statistics_are_those_of_a_loop_over_reviewers() -> None:
     rows = rows_of([1, 2, 5, 9])._replace(score=np.random.default_rng(1).normal(size=17))
-    found = compared(rows, PEOPLE, 5)
+    found = compute_statistics(rows, PEOPLE, 5)
     for reviewer, load in enumerate([1, 2, 5, 9, 0]):
         mine = np.flatnonzero(rows.reviewer == reviewer)
         if load < 2:
@@ -51,7 +53,7 @@ def test_probabilities_hold_for_scores_drawn_from_the_model() -> None:
         noise = np.sqrt(PEOPLE.noise[kind] * rows.factor + PEOPLE.rounding)
         level = rng.normal(0, 5, len(loads))[rows.reviewer]
         score = level + PEOPLE.slope[kind] * paper + noise * rng.normal(size=paper.size)
-        found = compared(rows._replace(score=score), PEOPLE, len(loads))
+        found = compute_statistics(rows._replace(score=score), PEOPLE, len(loads))
         large.append(found.too_large)
         low.append(found.too_low)
     for chance in (np.array(large), np.array(low)):
@@ -70,7 +72,7 @@ def test_tables_without_misfits_seldom_name_anybody(kind: dict[str, float]) -> N
         who, what, score, _ = table(seed, **{**PANEL, **kind})
         named += bool(misfit_of(infer(who, what, score, 25, 60), score).contradicts.any())
     # Of 40 tables with a chance of 1 in 20 each, more than 7 are named with a probability below 1/500.
-    assert ALARM == 0.02
+    assert SIGNIFICANCE == 0.02
     assert named <= 7
 
 

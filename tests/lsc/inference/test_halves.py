@@ -9,10 +9,19 @@ import pytest
 import lsc
 from lsc._inference import states, sweeps
 from lsc._inference.halves import Threads
-from lsc._inference.inferring import people
+from lsc._inference.inferring import reviewer_moments
 from lsc._inference.model import LOG_OWN, START, Extent
-from lsc._inference.states import Gauge, Messages, Rows, beliefs, is_nothing, nothing, prepare, start
-from lsc._inference.sweeps import PATIENCE, learned, spectrum, standardised, sweep
+from lsc._inference.states import (
+    Gauge,
+    Messages,
+    Rows,
+    initial_state,
+    is_zeros_view,
+    item_posterior,
+    prepare,
+    zeros_view,
+)
+from lsc._inference.sweeps import DAMP_AFTER, spectrum, standardised, sweep, with_hyperparameters
 from reviewgraph import read_reviews, stream_reviews
 from reviewgraph.graph.kernels.compiling import Policy
 from tests.lsc.inference.simulated_tables import table
@@ -31,7 +40,7 @@ def expect_equal(one, other, tolerance=1e-10) -> None:
 
 
 def problem_of_all_loads():
-    """Reviewers of none, one, few and many papers; one papers' scores say nothing of their slopes."""
+    """Reviewers of none, one, few and many papers; a single score carries no information about slopes."""
     who, what, score, _ = table(0, 30, 24, 12, own=0.5)
     kept = np.arange(who.size) % 12 < np.array([1, 2, 5, 9, 12, 11])[who % 6]
     return prepare(Rows(who[kept], what[kept], score[kept]), 25, 30).problem
@@ -43,7 +52,7 @@ def test_compiled_steps_are_those_of_whole_arrays(own: bool, kappa: float) -> No
     compiled = replace(plain, compiled=True)
     theta = START.copy()
     theta[LOG_OWN] = np.log(0.4)
-    state = start(plain, theta, Extent(own=own, kappa=kappa, strength=kappa / 3))
+    state = initial_state(plain, theta, Extent(own=own, kappa=kappa, strength=kappa / 3))
     for _ in range(4):
         found, expected = sweep(compiled, state), sweep(plain, state)
         expect_equal(found.evidence, expected.evidence)
@@ -54,13 +63,13 @@ def test_compiled_steps_are_those_of_whole_arrays(own: bool, kappa: float) -> No
         for one, other in zip(found.state.sums, expected.state.sums, strict=True):
             expect_equal(one, other)
         theta = state.theta + 0.05 * np.sin(np.arange(theta.size))
-        state = standardised(plain, learned(expected.state, theta))
-    for one, other in zip(people(compiled, state), people(plain, state), strict=True):
+        state = standardised(plain, with_hyperparameters(expected.state, theta))
+    for one, other in zip(reviewer_moments(compiled, state), reviewer_moments(plain, state), strict=True):
         expect_equal(one, other)
 
 
 def test_likeness_is_found_by_passes_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweeps, "EXACT", 0)
+    monkeypatch.setattr(sweeps, "MAX_EXACT", 0)
     plain = problem_of_all_loads()
     found, expected = (
         spectrum(problem, np.random.default_rng(0), 8) for problem in (replace(plain, compiled=True), plain)
@@ -72,19 +81,19 @@ def test_likeness_is_found_by_passes_too(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_changes_of_scale_add_up() -> None:
     told = Messages(*np.random.default_rng(0).standard_normal((4, 7)))
     one, two = Gauge(0.3, 1.5), Gauge(-0.2, 0.8)
-    for found, expected in zip(told.moved(one.then(two)), told.moved(one).moved(two), strict=True):
+    for found, expected in zip(told.rescaled(one.then(two)), told.rescaled(one).rescaled(two), strict=True):
         expect_equal(found, expected)
-    assert is_nothing(told._replace(likeness_precision=nothing(7)).moved(one).likeness_precision)
+    assert is_zeros_view(told._replace(likeness_precision=zeros_view(7)).rescaled(one).likeness_precision)
 
 
 def test_the_halves_of_a_range_come_in_order() -> None:
     with Threads() as threads:
-        assert threads.both(lambda low, high: (low, high), 5, 2) == [(0, 2), (2, 5)]
+        assert threads.map_halves(lambda low, high: (low, high), 5, 2) == [(0, 2), (2, 5)]
 
 
 def test_sweeps_over_papers_that_move_end_where_all_sweeps_end(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = problem_of_all_loads()
-    state, hurries = start(plain, START, Extent()), []
+    state, sizes = initial_state(plain, START, Extent()), []
     for _ in range(8):
         found = sweep(plain, state)
         state = standardised(plain, found.state)
@@ -92,25 +101,25 @@ def test_sweeps_over_papers_that_move_end_where_all_sweeps_end(monkeypatch: pyte
     for _ in range(60):
         settled = standardised(plain, sweep(plain, settled).state)
 
-    def counted(*given, moved, **options):
-        hurries.append(int(moved.sum()))
-        return sweep(*given, moved=moved, **options)
+    def counted(*given, changed, **options):
+        sizes.append(int(changed.sum()))
+        return sweep(*given, changed=changed, **options)
 
     monkeypatch.setattr(sweeps, "sweep", counted)
     compiled = replace(plain, compiled=True)
-    _, quick, n_sweeps = sweeps._hurried(compiled, state, found.mean, sweeps.STILL, rested=1)
-    assert n_sweeps == len(hurries) < sweeps.MOST_HURRIED
-    assert hurries[0] > hurries[-1] > 0
-    one, other = beliefs(plain, quick), beliefs(plain, settled)
+    _, quick, n_sweeps = sweeps._partial_sweeps(compiled, state, found.mean, sweeps.TOLERANCE, n_converged=1)
+    assert n_sweeps == len(sizes) < sweeps.MAX_PARTIAL_SWEEPS
+    assert sizes[0] > sizes[-1] > 0
+    one, other = item_posterior(plain, quick), item_posterior(plain, settled)
     apart = np.abs(one.shift / one.precision - other.shift / other.precision) * np.sqrt(other.precision)
-    assert apart.max() < 10 * sweeps.STILL
+    assert apart.max() < 10 * sweeps.TOLERANCE
 
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_messages_that_will_not_settle_go_half_of_the_way_and_nodes_less_and_less(compiled: bool) -> None:
     problem = replace(problem_of_all_loads(), compiled=compiled)
-    state = sweep(problem, start(problem, START, Extent(own=True))).state
-    plain, early, calm = (sweep(problem, state, rested=count).state for count in (0, 3, PATIENCE + 1))
+    state = sweep(problem, initial_state(problem, START, Extent(own=True))).state
+    plain, early, calm = (sweep(problem, state, n_converged=count).state for count in (0, 3, DAMP_AFTER + 1))
     [old], [new], [half] = state.messages, plain.messages, calm.messages
     expect_equal(half.precision, 0.5 * (old.precision + new.precision))
     expect_equal(half.shift, 0.5 * (old.shift + new.shift))
@@ -120,8 +129,8 @@ def test_messages_that_will_not_settle_go_half_of_the_way_and_nodes_less_and_les
 
 
 def test_large_tables_are_the_same_by_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(states, "MANY", 0)
-    for limit in ("MOST_SWEEPS", "MOST_ROUGH_SWEEPS", "MOST_HURRIED"):
+    monkeypatch.setattr(states, "COMPILE_FROM", 0)
+    for limit in ("MAX_SWEEPS", "MAX_ROUGH_SWEEPS", "MAX_PARTIAL_SWEEPS"):
         monkeypatch.setattr(sweeps, limit, 3)
     path = written(tmp_path, conference(1, n_reviewers=6))
     whole = lsc.posterior(read_reviews(path))

@@ -5,22 +5,22 @@ import pytest
 
 from lsc._inference import states
 from lsc._inference.inferring import infer
-from lsc._inference.model import LOG_OWN, START, Extent, rescaled, scale_moves
-from lsc._inference.states import Rows, prepare, start
-from lsc._inference.sweeps import learned
+from lsc._inference.model import LOG_OWN, START, Extent, rescaled, scale_directions
+from lsc._inference.states import Rows, initial_state, prepare
+from lsc._inference.sweeps import with_hyperparameters
 from tests.lsc.inference.simulated_tables import table
 
 
 def test_only_large_tables_are_begun_with_a_part() -> None:
     who, what, score, _ = table()
-    assert states.part_of([Rows(who, what, score, None)], 200, 200, np.random.default_rng(0)) is None
+    assert states.subset_of([Rows(who, what, score, None)], 200, 200, np.random.default_rng(0)) is None
 
 
 def test_a_part_keeps_reviewers_whole_and_shares_papers(monkeypatch) -> None:
     monkeypatch.setattr(states, "LARGE", 5_000)
-    monkeypatch.setattr(states, "PART", 1_000)
+    monkeypatch.setattr(states, "SUBSET", 1_000)
     who, what, score, _ = table(n_items=2000, n_reviewers=2000)
-    part = states.part_of([Rows(who, what, score, score)], 2000, 2000, np.random.default_rng(0))
+    part = states.subset_of([Rows(who, what, score, score)], 2000, 2000, np.random.default_rng(0))
     assert part is not None
     assert 1_000 <= part.score.size < 1_005
     assert (np.bincount(part.reviewer) == 5).all()
@@ -28,15 +28,15 @@ def test_a_part_keeps_reviewers_whole_and_shares_papers(monkeypatch) -> None:
     assert part.item.size / np.unique(part.item).size > 1.5
     assert np.isin(part.score, score).all()
     assert (part.weight == part.score).all()
-    other = states.part_of([Rows(who, what, -score, None)], 2000, 2000, np.random.default_rng(0))
+    other = states.subset_of([Rows(who, what, -score, None)], 2000, 2000, np.random.default_rng(0))
     assert (other.score == -part.score).all()
 
 
 def test_few_reviewers_of_many_papers_lose_papers_instead(monkeypatch) -> None:
     monkeypatch.setattr(states, "LARGE", 5_000)
-    monkeypatch.setattr(states, "PART", 1_000)
+    monkeypatch.setattr(states, "SUBSET", 1_000)
     who, what = np.divmod(np.arange(10_000), 1000)
-    part = states.part_of([Rows(who, what, 1.0 * what, None)], 10, 1000, np.random.default_rng(0))
+    part = states.subset_of([Rows(who, what, 1.0 * what, None)], 10, 1000, np.random.default_rng(0))
     assert part is not None
     assert np.unique(part.reviewer).size == 10
     assert np.bincount(part.item).min() == 10
@@ -46,7 +46,7 @@ def test_the_whole_is_the_same_by_way_of_a_part(monkeypatch) -> None:
     who, what, score, _ = table(3, 400, 400, 6, own=0.6)
     direct = infer(who, what, score, 400, 400)
     monkeypatch.setattr(states, "LARGE", 2_000)
-    monkeypatch.setattr(states, "PART", 1_200)
+    monkeypatch.setattr(states, "SUBSET", 1_200)
     by_part = infer(who, what, score, 400, 400)
     assert direct.extent.own
     assert by_part.extent.own
@@ -57,7 +57,7 @@ def test_the_whole_is_the_same_by_way_of_a_part(monkeypatch) -> None:
 
 def test_moves_of_the_scale_are_the_derivatives_of_rescaling() -> None:
     theta = START + 0.1
-    moves = scale_moves(theta)
+    moves = scale_directions(theta)
     for column, (centre, spread) in enumerate([(0.0, np.exp(1e-6)), (1e-6, 1.0)]):
         np.testing.assert_allclose(moves[:, column], (rescaled(theta, centre, spread) - theta) / 1e-6, atol=1e-5)
 
@@ -65,11 +65,11 @@ def test_moves_of_the_scale_are_the_derivatives_of_rescaling() -> None:
 def test_nodes_follow_the_spread_of_own_noise() -> None:
     who, what, score, _ = table()
     problem = prepare(Rows(who, what, score, None), 200, 200).problem
-    state = start(problem, START, Extent(own=True))
+    state = initial_state(problem, START, Extent(own=True))
     theta = START.copy()
     theta[LOG_OWN] += 0.3
     # Nothing is known of anybody: the nodes lie as the prior does.
-    np.testing.assert_allclose(learned(state, theta).nodes[3], np.exp(theta[LOG_OWN]))
+    np.testing.assert_allclose(with_hyperparameters(state, theta).nodes[3], np.exp(theta[LOG_OWN]))
 
 
 @pytest.mark.parametrize("number", [1, 3, 9, 10, 40])
@@ -77,4 +77,4 @@ def test_the_first_by_what_they_share_are_those_of_sorting_all(number: int) -> N
     rng = np.random.default_rng(number)
     who, shared, lot = np.arange(40)[::-1][:30], rng.integers(0, 4, 40) / 4, rng.random(40)
     expected = who[np.lexsort((lot[who], -shared[who]))][:number]
-    assert states._first(who, shared, lot, number)[:number].tolist() == expected.tolist()
+    assert states._top(who, shared, lot, number)[:number].tolist() == expected.tolist()

@@ -21,11 +21,20 @@ from lsc._inference.model import (
     Extent,
     Gradient,
     ascend,
-    at_rest,
+    initial_step,
     lay_out,
 )
-from lsc._inference.scale_users import FURTHEST, LEAST_PRECISION, LONGEST, Cavity, Message, Nodes, order_step, step
-from lsc._inference.states import Part, Rows, prepare, start
+from lsc._inference.scale_users import (
+    MAX_ORDINAL_LOAD,
+    MAX_SHIFT,
+    MIN_PRECISION,
+    Cavity,
+    Message,
+    Nodes,
+    ordinal_step,
+    step,
+)
+from lsc._inference.states import Part, Rows, initial_state, prepare
 from lsc._inference.sweeps import damped, likeness_step, spectrum, sweep
 from reviewgraph._base.arrays import FloatArray
 from tests.lsc.inference.simulated_tables import table
@@ -120,21 +129,21 @@ def test_empty_slots_say_nothing() -> None:
     mean[both.used == 0], variance[both.used == 0] = 0.0, 1.0
     nodes = Nodes(np.full(2, -0.4), np.full(2, 0.3), np.zeros(2), None)
     together = step(both, Cavity(mean, variance), nodes, START, np.ones((1, 2)), None, 0.02)
-    order = order_step(both, Cavity(mean, variance), 0.2)
+    order = ordinal_step(both, Cavity(mean, variance), 0.2)
     column = int(np.flatnonzero(both.load == 9)[0])
     alone, cavity = block_of([scores[0]]), Cavity(mean[:9, [column]], variance[:9, [column]])
     single = step(alone, cavity, Nodes(*(value[[0]] for value in nodes[:3]), None), START, np.ones((1, 1)), None, 0.02)
     np.testing.assert_allclose(together.log_evidence[column], single.log_evidence[0])
     np.testing.assert_allclose(together.mean[:9, column], single.mean[:, 0])
     np.testing.assert_allclose(together.gradient[:, column], single.gradient[:, 0], atol=1e-12)
-    by_order = order_step(alone, cavity, 0.2)
+    by_order = ordinal_step(alone, cavity, 0.2)
     np.testing.assert_allclose(order.log_probability[column], by_order.log_probability[0])
     np.testing.assert_allclose(order.mean[:9, column], by_order.mean[:, 0])
 
 
 def test_an_order_says_what_draws_in_that_order_say() -> None:
     score, mean, variance = [3.0, 1.0, 2.0, 2.5], np.array([0.5, 0.0, -0.3, 0.4]), np.array([0.6, 1.0, 0.4, 0.8])
-    found = order_step(block_of([score]), Cavity(mean[:, None], variance[:, None]), 0.3)
+    found = ordinal_step(block_of([score]), Cavity(mean[:, None], variance[:, None]), 0.3)
     rng = np.random.default_rng(0)
     x = mean + np.sqrt(variance) * rng.standard_normal((1_000_000, 4))
     z = x + np.sqrt(0.3) * rng.standard_normal(x.shape)
@@ -148,31 +157,31 @@ def test_an_order_says_what_draws_in_that_order_say() -> None:
 def test_no_order_of_papers_alike_is_likelier_than_another(size: int) -> None:
     """Straight lines between the points of the grid would prefer the order of twenty papers by 1.3 nats."""
     score = np.random.default_rng(size).standard_normal(size).tolist()
-    found = order_step(block_of([score]), Cavity(np.zeros((size, 1)), np.ones((size, 1))), 0.25)
+    found = ordinal_step(block_of([score]), Cavity(np.zeros((size, 1)), np.ones((size, 1))), 0.25)
     assert -0.25 < found.log_probability[0] < 0.01
 
 
 def test_the_order_of_so_many_papers_that_the_grid_cannot_hold_it_is_not_asked() -> None:
-    rng, load = np.random.default_rng(0), np.array([LONGEST + 50, 4])
+    rng, load = np.random.default_rng(0), np.array([MAX_ORDINAL_LOAD + 50, 4])
     who, what = np.repeat([0, 1], load), np.concatenate([np.arange(size) for size in load])
     rows = Rows(who, what, rng.standard_normal(who.size))
     problem = prepare(rows, 2, int(load.max())).problem
     theta = START.copy()
     theta[LOGIT_W] = 0.0
-    found = sweep(problem, start(problem, theta, Extent(orders=True)))
+    found = sweep(problem, initial_state(problem, theta, Extent(orders=True)))
     assert found.state.orders[0] == 0.0
     assert found.state.orders[1] > 0.0
 
 
-@pytest.mark.parametrize("size", [5, 50, LONGEST])
+@pytest.mark.parametrize("size", [5, 50, MAX_ORDINAL_LOAD])
 def test_papers_alike_are_in_any_order_with_the_same_probability(size: int) -> None:
-    one = order_step(block_of([np.arange(size)]), Cavity(np.zeros((size, 1)), np.ones((size, 1))), 0.25)
+    one = ordinal_step(block_of([np.arange(size)]), Cavity(np.zeros((size, 1)), np.ones((size, 1))), 0.25)
     assert -0.06 * size < one.log_probability[0] < 0.0  # never likelier than it is
 
 
 def test_equal_scores_count_once_among_the_orders() -> None:
     wide = Cavity(np.zeros((3, 1)), np.ones((3, 1)))
-    found = order_step(block_of([[1.0, 1.0, 1.0]]), wide, 0.3)
+    found = ordinal_step(block_of([[1.0, 1.0, 1.0]]), wide, 0.3)
     # One of six orders, and all six tell the scores apart from nothing.
     assert found.log_probability[0] == pytest.approx(np.log(1 / 6), abs=1e-2)
 
@@ -204,7 +213,7 @@ def test_the_spectrum_gives_the_determinant(monkeypatch) -> None:
         laplacian[np.ix_(items, items)] += np.eye(items.size) - 1 / items.size
     mean = np.trace(laplacian) / 300
     exact = spectrum(scores.problem, np.random.default_rng(0))
-    monkeypatch.setattr("lsc._inference.sweeps.EXACT", 0)
+    monkeypatch.setattr("lsc._inference.sweeps.MAX_EXACT", 0)
     probed = spectrum(scores.problem, np.random.default_rng(0))
     for kappa in (0.5, 0.96):
         K = (1 - kappa) * np.eye(300) + kappa * laplacian / mean
@@ -222,7 +231,7 @@ def test_evidence_of_normal_reviewers_is_that_of_the_normal_law() -> None:
     theta = START.copy()
     theta[1:3] = np.log(0.04)
     scores = prepare(Rows(who, what, score, None), 3, 4)
-    state = start(scores.problem, theta, Extent())
+    state = initial_state(scores.problem, theta, Extent())
     for _ in range(30):
         found = sweep(scores.problem, state)
         state = found.state
@@ -258,7 +267,7 @@ def test_messages_are_positive_even_where_scores_surprise() -> None:
     nodes = Nodes(np.zeros(1), np.full(1, 0.5), np.zeros(1), None)
     found = step(block, cavity, nodes, START, np.ones((1, 1)), None, 0.01)
     told = scale_users.message(cavity, found.mean, found.second)
-    assert (told.precision >= scale_users.LEAST_PRECISION).all()
+    assert (told.precision >= scale_users.MIN_PRECISION).all()
     assert np.isfinite(told.shift).all()
 
 
@@ -285,9 +294,9 @@ def test_long_reviewers_whose_noise_is_misjudged_do_not_hold_the_climb_up() -> N
     gradient[NU] = -3_000.0
     free = np.zeros(SIZE, bool)
     free[NU] = True
-    found = ascend(START, Gradient.of(gradient), 10, 40_000, free, at_rest(START))
+    found = ascend(START, Gradient.of(gradient), 10, 40_000, free, initial_step(START))
     assert -0.4 <= found.move[NU] < -0.3
-    short = ascend(START, Gradient.of(gradient / 1000), 10, 40_000, free, at_rest(START))
+    short = ascend(START, Gradient.of(gradient / 1000), 10, 40_000, free, initial_step(START))
     assert short.information[NU, NU] < 11.0  # nothing to take away
 
 
@@ -299,10 +308,10 @@ def test_one_score_an_item_does_not_tell_quality_from_noise() -> None:
 
 def test_messages_without_precision_are_damped_and_bounded_and_no_others() -> None:
     block = block_of([[1.0, 2.0, 3.0]])
-    told = Message(np.array([[LEAST_PRECISION], [LEAST_PRECISION], [2.0]]), np.array([[1.0], [-80.0], [40.0]]))
+    told = Message(np.array([[MIN_PRECISION], [MIN_PRECISION], [2.0]]), np.array([[1.0], [-80.0], [40.0]]))
     found = damped(told, block, np.array([0.0, -20.0, 0.0]))
     assert found.precision is told.precision
-    assert found.shift.ravel().tolist() == [0.5, -FURTHEST, 40.0]
+    assert found.shift.ravel().tolist() == [0.5, -MAX_SHIFT, 40.0]
 
 
 @pytest.mark.parametrize("bounded", [[G1], [MU, G1], [MU, G1, LOG_S_R]])
@@ -312,7 +321,7 @@ def test_a_step_from_a_bound(bounded) -> None:
     theta[bounded] = LOWEST[bounded]
     gradient = np.random.default_rng(0).standard_normal((SIZE, 50))
     gradient[bounded] = -1.0
-    found = ascend(theta, Gradient.of(gradient), 50, 200, free, at_rest(theta))
+    found = ascend(theta, Gradient.of(gradient), 50, 200, free, initial_step(theta))
     assert np.isfinite(found.theta).all()
     assert (found.theta[bounded] == LOWEST[bounded]).all()
     assert (found.theta != theta).any()
@@ -323,11 +332,11 @@ def test_who_only_orders_is_not_asked_where_all_have_too_many_papers(monkeypatch
 
     def counted(problem, state, *given, **options):
         asked.append(state.extent.orders)
-        return settle(problem, state, *given, **options)
+        return run_sweeps(problem, state, *given, **options)
 
-    settle = sweeps.settle
-    monkeypatch.setattr(sweeps, "settle", counted)
-    for load, expected in ((LONGEST + 1, False), (20, True)):
+    run_sweeps = sweeps.run_sweeps
+    monkeypatch.setattr(sweeps, "run_sweeps", counted)
+    for load, expected in ((MAX_ORDINAL_LOAD + 1, False), (20, True)):
         who, what = np.repeat([0, 1], load), np.tile(np.arange(load), 2)
         score = np.random.default_rng(0).standard_normal(load)[what] + 0.1 * np.cos(np.arange(who.size))
         sweeps.run_stages(prepare(Rows(who, what, score), 2, load).problem, np.random.default_rng(0), lambda _: None)
@@ -348,9 +357,9 @@ def test_nodes_that_swing_come_to_rest_once_nothing_is_left_to_learn() -> None:
 
     def last_moves(slower: int) -> FloatArray:
         """How far the nodes moved in each of 20 sweeps, after 20 others."""
-        state, nodes = start(problem, theta, Extent()), []
+        state, nodes = initial_state(problem, theta, Extent()), []
         for count in range(40):
-            state = sweep(problem, state, learn=False, rested=slower * count).state
+            state = sweep(problem, state, learn=False, n_converged=slower * count).state
             nodes.append(state.nodes[0, 0])
         return np.abs(np.diff(nodes[20:]))
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from lsc._inference import beliefs, validation
-from lsc._inference.beliefs import loop_factors, settled_variances
+from lsc._inference.beliefs import fixed_point_variances, loop_factors
 from lsc._inference.inferring import bend_variance, infer
 from lsc._inference.validation import held_out_gain
 from reviewgraph._base.arrays import probability_in_top
@@ -105,7 +105,7 @@ def test_reviewers_of_one_other_score_each_are_no_reason_to_distrust_the_correct
 
 def told(who, score, quality, average):
     """The gain where what is foretold is given."""
-    with mock.patch.object(validation, "_withhold", return_value=validation.Foretold(who, score, quality, average)):
+    with mock.patch.object(validation, "_predict", return_value=validation.HeldOut(who, score, quality, average)):
         return held_out_gain(None, score)
 
 
@@ -191,7 +191,7 @@ def test_without_loops_messages_are_exact() -> None:
     score = rng.normal(0, 1.5, 60)[who] + rng.standard_normal(61)[what] + 0.3 * rng.standard_normal(120)
     posterior = infer(who, what, score, 60, 61)
     exact = beliefs.joint(posterior).variance
-    np.testing.assert_allclose(settled_variances(posterior), exact, rtol=2e-3)
+    np.testing.assert_allclose(fixed_point_variances(posterior), exact, rtol=2e-3)
 
 
 def test_probes_find_the_variances_that_a_factorisation_finds(monkeypatch) -> None:

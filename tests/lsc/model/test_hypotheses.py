@@ -48,7 +48,7 @@ def test_a_class_calibrates_by_name_by_object_and_by_both_solvers(kind: type[Hyp
 @pytest.mark.parametrize("part", PARTS)
 def test_forgetting_a_part_fails_where_the_class_is_defined(part: str) -> None:
     said = {name: getattr(lsc.Linear, name) for name in PARTS if name != part}
-    with pytest.raises(TypeError, match=f"has to say its {part}"):
+    with pytest.raises(TypeError, match=f"has to define its {part}"):
         type("Half", (Hypothesis,), said)
 
 

@@ -11,10 +11,10 @@ import pytest
 from lsc._model.formulation import Programme
 from lsc._model.hypotheses import Shape
 from lsc._solver import faces, newton, projections
-from lsc._solver.blocks import LARGEST, clustered_direction
+from lsc._solver.blocks import MAX_CLUSTER, clustered_direction
 from lsc._solver.faces import common_line, lines_direction
-from lsc._solver.newton import _Bracket, minimise, search
-from lsc._solver.passes import Merit, Passes, held, perceived_by
+from lsc._solver.newton import _Bracket, line_search, minimise
+from lsc._solver.passes import Merit, Passes, in_memory, perceived_of_lines
 from lsc._solver.projections import SMALL, tabulate
 from reviewgraph._base.errors import InputError
 from reviewgraph.graph.kernels.compiling import POLICY
@@ -75,7 +75,7 @@ def test_large_tables_are_solved_as_small_ones_are(monkeypatch):
             continue
         small = minimise(programme)
         with monkeypatch.context() as patch:
-            patch.setattr(newton, "FAR", 1)
+            patch.setattr(newton, "MANY_ITEMS", 1)
             large = minimise(programme)
         check_optimal(programme, large)
         assert large.objective == pytest.approx(small.objective, abs=1e-9 * (programme.score @ programme.score + 1.0))
@@ -139,18 +139,18 @@ def test_kernels_give_the_same_interpreted_and_compiled(shape, seed):
     compiled, interpreted = state(seed, shape), state(seed, shape)
     x = np.random.default_rng(seed).normal(size=12)
     compiled(x)
-    pairs = [(faces.project_chains, ()), (faces.project_bents, ()), (faces.distances, (True,))]
+    pairs = [(faces.project_chains, ()), (faces.project_bent, ()), (faces.distances, (True,))]
     for kernel, extra in pairs:
         answers = []
         for merit, form in ((compiled, kernel.compiled), (interpreted, kernel.python)):
-            sums = (merit.pull, merit.bend) if extra else ()
+            sums = (merit.fit_gradient, merit.line_gradient) if extra else ()
             for total in sums:
                 total[:] = 0.0
             answers.append(form(merit.table, merit.face, *extra, x, merit.perceived, *sums))
         assert answers[0] == pytest.approx(answers[1])
     for left, right in zip(compiled.face, interpreted.face, strict=True):
         assert np.asarray(left, dtype=float) == pytest.approx(np.asarray(right, dtype=float))
-    for name in ("perceived", "pull", "bend"):
+    for name in ("perceived", "fit_gradient", "line_gradient"):
         assert getattr(compiled, name) == pytest.approx(getattr(interpreted, name), abs=1e-12)
     tilts = np.zeros(12), np.zeros(12)
     assert common_line.compiled(compiled.common, x, tilts[0]) == pytest.approx(
@@ -174,16 +174,16 @@ def test_passes_over_large_tables_give_what_small_ones_do(compiled, shapes):
     )  # fmt: skip
     table, common, _ = tabulate(programme)
     fixed = np.arange(30) < 2
-    small, large = Merit(table, common, fixed), Passes(held(table, 30), common, fixed)
+    small, large = Merit(table, common, fixed), Passes(in_memory(table, 30), common, fixed)
     small.common_weight = large.common_weight = 0.01
     x = rng.normal(size=30)
     with POLICY.at_once() if compiled else nullcontext():
         (value, gradient), (again, other) = small(x), large(x)
         assert (value, gradient) == (pytest.approx(again), pytest.approx(other))
-        assert (small.face.sloped == large.sloped).all()
+        assert (small.face.slope_free == large.slope_free).all()
         one, two = (merit.newton(gradient, 1e-10, 100) for merit in (small, large))
     assert two == pytest.approx(one, abs=1e-8)
-    assert perceived_by(table, x) == pytest.approx(small.perceived)
+    assert perceived_of_lines(table, x) == pytest.approx(small.perceived)
 
 
 def test_the_number_of_threads_changes_no_digit(monkeypatch):
@@ -192,7 +192,7 @@ def test_the_number_of_threads_changes_no_digit(monkeypatch):
     found = []
     for threads in (1, 2):
         monkeypatch.setattr("lsc._solver.passes.ThreadPoolExecutor", lambda _, n=threads: ThreadPoolExecutor(n))
-        merit = Passes(held(table, 60), common, np.zeros(60, dtype=bool))
+        merit = Passes(in_memory(table, 60), common, np.zeros(60, dtype=bool))
         found.append(newton.descend(merit, np.zeros(60)).x)
     assert np.array_equal(*found)
 
@@ -205,12 +205,12 @@ CHAIN_KERNELS = ("isotonic", "bounded_isotonic", "spline_fit", "concave_fit", "s
 def test_kernels_of_a_chain_give_the_same_interpreted_and_compiled(name, seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 9))
-    room = rng.random((projections.ROOM_ROWS, n + 2))
-    room[projections.Y, :n] = np.sort(rng.normal(size=n))
-    room[projections.Z, :n] = rng.normal(size=n)
-    whole = np.zeros((projections.WHOLE_ROWS, n + 2), dtype=np.int64)
-    whole[projections.RANK, :n] = np.arange(n)
-    whole[projections.BENT, 1:n] = rng.integers(0, 2, n - 1)
+    work = rng.random((projections.WORK_ROWS, n + 2))
+    work[projections.Y, :n] = np.sort(rng.normal(size=n))
+    work[projections.Z, :n] = rng.normal(size=n)
+    iwork = np.zeros((projections.IWORK_ROWS, n + 2), dtype=np.int64)
+    iwork[projections.RANK, :n] = np.arange(n)
+    iwork[projections.BENT, 1:n] = rng.integers(0, 2, n - 1)
     arguments = {
         "spline_fit": (0, n, [np.inf, 0.3][seed % 2]),
         "concave_fit": (0, n, 1, [np.inf, 0.3][seed % 2]),
@@ -218,7 +218,7 @@ def test_kernels_of_a_chain_give_the_same_interpreted_and_compiled(name, seed):
     }.get(name, (n,))
     kernel, answers = getattr(projections, name), []
     for form in (kernel.compiled, kernel.python):
-        mine = room.copy(), whole.copy()
+        mine = work.copy(), iwork.copy()
         answers.append((form(*arguments, *mine), *mine))
     assert answers[0][0] == answers[1][0]
     assert answers[0][1] == pytest.approx(answers[1][1], nan_ok=True)
@@ -252,7 +252,7 @@ def test_newton_matrix_is_the_derivative_of_the_gradient(shape, size, line_weigh
         )  # fmt: skip
     else:
         lines_direction.python(
-            merit.table, merit.face.sloped, merit.common, merit._slope_free, 0.05, merit.fixed, gradient, 1e-12,
+            merit.table, merit.face.slope_free, merit.common, merit._slope_free, 0.05, merit.fixed, gradient, 1e-12,
             10_000, again, np.zeros(4 * n),
         )  # fmt: skip
     assert again == pytest.approx(direction, abs=1e-9)
@@ -269,13 +269,13 @@ def test_what_is_kept_from_point_to_point_is_what_a_fresh_start_gives(shape, dec
     programme = replace(programme, kind=kind, score=np.round(programme.score, decimals))
     table, common, _ = tabulate(programme)
     fixed = np.arange(20) < 2
-    kept, x = Merit(table, common, fixed, 1e-3, 1e-3), rng.normal(size=20)
+    reused, x = Merit(table, common, fixed, 1e-3, 1e-3), rng.normal(size=20)
     with POLICY.at_once() if compiled else nullcontext():
         for step in (0.0, 1e-3, 1e-2, 0.1, 0.3, 3.0, 1e-3):
             x = x + step * rng.normal(size=20)
             fresh = Merit(table, common, fixed, 1e-3, 1e-3)
             answers = []
-            for merit in (kept, fresh):
+            for merit in (reused, fresh):
                 value, gradient = merit(x)
                 answers.append((value, gradient, merit.perceived, merit.newton(gradient, 1e-11, 1000).copy()))
             for one, two in zip(*answers, strict=True):
@@ -307,7 +307,7 @@ def test_clusters_join_the_strongest_ties_first_and_stay_small():
     system = merit._system
     clusters = np.split(system.order, system.stop[: (system.parent == np.arange(200)).sum()])
     assert sorted(np.concatenate(clusters).tolist()) == list(range(200))
-    assert 1 < max(len(items) for items in clusters) <= LARGEST
+    assert 1 < max(len(items) for items in clusters) <= MAX_CLUSTER
     assert all(len(items) == 1 for items in clusters if np.min(items, initial=200) < 3)
     assert (system.order[system.position] == np.arange(200)).all()
 
@@ -330,7 +330,7 @@ def test_search_admits_where_nothing_falls():
     merit = Merit(table, common, np.zeros(12, dtype=bool), 1e-2, 1e-3)
     x = np.random.default_rng(1).normal(size=12)
     value, gradient = merit(x)
-    point, found, _, step = search(merit, x, value, gradient, gradient)
+    point, found, _, step = line_search(merit, x, value, gradient, gradient)
     assert step == 0.0
     assert found == pytest.approx(value)
     assert (point == x).all()

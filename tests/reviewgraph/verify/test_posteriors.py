@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from lsc._inference import inferring
 from lsc._inference.inferring import infer
 from lsc._inference.model import MU, NAMES, NU, START, Extent
-from lsc._inference.states import start
-from lsc._inference.sweeps import run_stages, settle, sweep
+from lsc._inference.states import initial_state
+from lsc._inference.sweeps import run_stages, run_sweeps, sweep
 from lsc.evidence.support import is_unique
 from reviewgraph import Reviews
 from reviewgraph.cli import main
@@ -85,7 +85,7 @@ def test_that_there_is_no_signal_cannot_be_claimed(change: dict[int, float], mon
         theta[place] = value
 
     def stages(problem: Any, *rest: Any) -> Any:
-        return settle(problem, start(problem, theta, Extent()), 40)
+        return run_sweeps(problem, initial_state(problem, theta, Extent()), 40)
 
     monkeypatch.setattr(inferring, "run_stages", stages)
     answer = asked()
@@ -279,7 +279,7 @@ def test_a_pass_is_that_of_the_inference(
     monkeypatch.setattr(inferring, "run_stages", kept_stages)
     sizes = int(who.max()) + 1, int(what.max()) + 1
     posterior = infer(who, what, score, *sizes, weight=weight)
-    problem, climb = kept
+    problem, optimum = kept
     logs = np.zeros(who.size) if weight is None else (np.log(weight) - np.log(weight).mean()) / np.log(weight).std()
     unit = float(score.mean()), float(score.std())
     mine = Problem(who, what, (score - unit[0]) / unit[1], logs, unit, problem.rounding, sizes, np.zeros((2, sizes[1])))
@@ -289,7 +289,7 @@ def test_a_pass_is_that_of_the_inference(
         *(extent.own, extent.orders, extent.kappa, extent.strength, extent.half_log_determinant),
     )
     assert {"own": extent.own, "orders": extent.orders, "": True}[kind]
-    found, theirs = one_pass(mine, model, State(messages, nodes)), sweep(problem, climb.state)
+    found, theirs = one_pass(mine, model, State(messages, nodes)), sweep(problem, optimum.state)
     assert found.evidence == pytest.approx(theirs.evidence, rel=1e-12)
     np.testing.assert_allclose(found.mean, theirs.mean[:-1], atol=1e-10)
     np.testing.assert_allclose(found.state.nodes[:2], theirs.state.nodes[:2], atol=1e-10)
