@@ -13,11 +13,11 @@ from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.constraints import Floors, scored_pairs
 from planner._assign.fair import Fair, way_named
 from planner._assign.findings import CONDITIONING, DRAWS
-from planner._assign.inputs import Wishes, build
+from planner._assign.inputs import Constraints, build
 from planner._assign.levels import aim_named, aims, design_named
 from planner._assign.lottery import Lottery
 from planner._assign.panels import missing_reviews
-from planner._assign.problem import Chances
+from planner._assign.problem import Randomisation
 from planner._assign.stages import Run
 from planner._assign.why_none import shortage
 from planner.rules import asked_rules
@@ -296,7 +296,7 @@ def assign(
         min_affinity=min_affinity,
         per_change=per_change,
     )
-    chances, clock = Chances(max_probability, perturbation, draws), Clock(time_limit)
+    chances, clock = Randomisation(max_probability, perturbation, draws), Clock(time_limit)
     chances.check()
     floors, way = Floors(floor, floor_best), None if fair is None else way_named(fair)
     settled = {"fair": way is not None, "floor, floor_best": floors.asked, "alternates": alternates > 0}
@@ -308,7 +308,7 @@ def assign(
 
     # The data, as given and as codes.
     first = () if phase_one is None else phase_one
-    wishes = Wishes(stated, first, allow_unscored, previous, per_change, min_affinity, floors)
+    wishes = Constraints(stated, first, allow_unscored, previous, per_change, min_affinity, floors)
     scored = scored_pairs(affinity, reviewers, items, merge)
     if not len(scored.reviewers):
         message = "affinity: expected at least one reviewer, here or among reviewers, found none"
@@ -345,12 +345,12 @@ class _Search(NamedTuple):
     say: Say
     conditioning: float
     assumptions: Assumptions
-    chances: Chances
+    chances: Randomisation
     way: Way | None
     alternates: int
     best_effort: bool
 
-    def best(self, wishes: Wishes, missing: IntArray | None = None) -> tuple[Assignment, IntArray | None]:
+    def best(self, wishes: Constraints, missing: IntArray | None = None) -> tuple[Assignment, IntArray | None]:
         """Assign what is allowed, by lowered demands where these are known; returns what they lack, too."""
         asked = build(self.scored, wishes)
         if self.best_effort and missing is None:
@@ -359,7 +359,7 @@ class _Search(NamedTuple):
         steps = (problem, self.aim, self.losses, self.seed, self.clock, self.say, self.conditioning, self.assumptions)
         if self.chances.asked:
             caps = self.chances.spelled(self.scored.spellings)
-            return Lottery(*steps, chances=caps).result(), missing
+            return Lottery(*steps, randomisation=caps).result(), missing
         fairly = Fair(problem, self.way, self.say) if self.way or wishes.floors.asked else None
         found = Run(*steps, fairly, self.alternates, best_effort=self.best_effort).result()
         if missing is not None and missing.any():

@@ -1,4 +1,4 @@
-"""Why there is no assignment, in words a chair can check by counting."""
+"""Why there is no assignment, or none at the level: explanations that a chair can check by counting."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from reviewgraph._base.labels import Label, Mentions
 
 
-#: Names listed before the rest is only counted.
+#: Names listed; of more only the first three.
 NAMED = 6
-#: Part of the reviews that the level may leave over where nearly all are needed.
+#: Part of the reviews that the level may spare where nearly all are needed.
 NEARLY = 0.02
-#: What two solvers say where few pairs are allowed.
+#: The proof by two solvers where few pairs are allowed.
 NO_OTHER = (
     "Proved impossible: no choice of the allowed pairs within demands, loads and rules does. Raise demands or loads, "
     "or allow more pairs."
@@ -44,7 +44,7 @@ NO_OTHER = (
 
 
 def why_infeasible(problem: Problem) -> str:
-    """Explain a flow that does not exist by a set that needs more than it can get."""
+    """Explain an infeasible flow by a set that needs more than it can get."""
     load, least = problem.open_loads()
     demand = problem.open_demand()
     free = ~problem.given
@@ -59,7 +59,7 @@ def why_infeasible(problem: Problem) -> str:
 
 
 def shortage(problem: Problem, missing: IntArray) -> Shortage:
-    """Say which papers of a problem lack reviews, shape (N,), whom to recruit for them, and why."""
+    """Return the papers that lack reviews, given by their number, shape (N,); whom to recruit, and why."""
     short = np.flatnonzero(missing)
     why = said_under(problem.reviewers, problem.items)(why_infeasible(problem))
     gaps = tuple((problem.items[i], int(missing[i])) for i in short.tolist())
@@ -98,10 +98,10 @@ def _short_of_papers(problem: Problem, found: Shortfall, least: IntArray) -> str
 
 
 def why_unreachable(problem: Problem, aim: Aim) -> str:
-    """Explain by counting why no assignment within demands and loads reaches the level; empty if that may be.
+    """Explain by counting why no assignment within demands and loads reaches the level; empty if it may.
 
-    Everyone who reviews k papers adds k - 2 new ones to a component at most (k - 1 where one shared paper is enough),
-    whoever starts it 2 more (1 more). Full loads for as few as possible make the most of it.
+    A reviewer of k papers adds at most k - 2 new ones to a component (k - 1 where one shared paper is enough), the
+    first one 2 more (1 more). Full loads for as few reviewers as possible reach most.
     """
     if not aim.counts_joins:
         return ""
@@ -125,7 +125,7 @@ def why_unreachable(problem: Problem, aim: Aim) -> str:
 
 
 def nearly_all(problem: Problem, aim: Aim) -> str:
-    """Say of a level, to be put after its name, that it needs nearly all the reviews there are; empty if not.
+    """Return a clause, to follow the name of a level, that it needs nearly all the reviews; empty if it does not.
 
     N papers and M reviewers of two or more reviews each take N + 2 M - 2 at least (N + M - 1 where one shared paper is
     enough), by the same count as in :func:`why_unreachable`; M is smallest with full loads.
@@ -134,11 +134,11 @@ def nearly_all(problem: Problem, aim: Aim) -> str:
     spare = _reach(problem, aim.shared, int(problem.load.max(initial=0))) - N
     if not aim.counts_joins or problem.old.any() or aim.shared >= N or not 0 <= spare <= NEARLY * total:
         return ""
-    return f"needs {total - spare} of the {total} reviews there are, even with full loads: nearly all"
+    return f"needs {total - spare} of the {total} reviews, even with full loads: nearly all"
 
 
 def _reach(problem: Problem, shared: int, cap: int) -> int:
-    """Most papers that one component can cover when nobody takes more than ``cap``."""
+    """Return the most papers that one component can cover when nobody takes more than ``cap``."""
     left, reach = int(problem.demand.sum()), shared
     for load in sorted(problem.load.tolist(), reverse=True):
         taken = min(load, cap, left)
@@ -148,34 +148,34 @@ def _reach(problem: Problem, shared: int, cap: int) -> int:
 
 
 def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label], clock: Clock, *, proved: bool = False) -> str:
-    """Say who is critical still, and prove that somebody must be where that can be proved."""
-    unknown = NO_OTHER if proved else "Whether it must is not known: raise demands or loads."
+    """Count the reviewers who are still critical, and prove that somebody must be, where possible."""
+    unknown = NO_OTHER if proved else "It is not proved that it must: raise demands or loads."
     codes = [j for j, label in enumerate(problem.reviewers) if label in set(critical)]
     if not aim.may_survive:
         proof = why_single(problem) or unknown
-        return f"The level hangs on single reviews of {counted(len(codes), 'reviewer')} still. {proof}"
+        return f"The level still depends on single reviews of {counted(len(codes), 'reviewer')}. {proof}"
     proof = why_critical(problem, aim, codes, clock) or unknown
-    return f"The level hangs on {counted(len(codes), 'reviewer')} still. {proof}"
+    return f"The level still depends on {counted(len(codes), 'reviewer')}. {proof}"
 
 
 def why_unsure(clock: Clock) -> str:
-    """Say that nothing is known of what the level outlives."""
+    """Explain that the critical reviewers were not determined."""
     ended = "It was interrupted" if clock.interrupted else "The time limit ended the search"
-    return f"{ended} before it was known whom the level hangs on. Give it more time."
+    return f"{ended} before the critical reviewers were determined. Allow more time."
 
 
 def why_critical(problem: Problem, aim: Aim, critical: Iterable[int], clock: Clock) -> str:
     """Prove, where counting or the closure over all allowed pairs does, that no assignment survives any one reviewer.
 
-    Nobody may be the only reviewer of a paper. Whoever has most reviews, k, takes k - 2 from what the others can
+    Nobody may be the only reviewer of a paper. The reviewer of most reviews, k, takes k - 2 from what the others can
     join (k - 1 where one shared paper is enough). And without a reviewer even all allowed pairs must be enough;
-    that need only be tried for those who are critical now, as long as there is time.
+    this is tried for those who are critical now, as long as there is time.
     """
     return why_counted(problem, aim) or _hangs_on(problem, aim, critical, clock)
 
 
 def why_counted(problem: Problem, aim: Aim) -> str:
-    """Prove by counting alone, if that does it, that no assignment survives any one reviewer."""
+    """Prove by counting alone, if possible, that no assignment survives any one reviewer."""
     N, shared = int(problem.required.sum()), aim.shared
     single = why_single(problem)
     if single:
@@ -191,7 +191,7 @@ def why_counted(problem: Problem, aim: Aim) -> str:
 
 
 def why_single(problem: Problem) -> str:
-    """Name the papers that get one review only: they survive no loss of it."""
+    """Name the papers with a single review, whose loss they do not survive."""
     single = np.flatnonzero(problem.required & (problem.demand == 1))
     if not single.size:
         return ""
@@ -228,7 +228,7 @@ def why_apart(problem: Problem, aim: Aim) -> str:
 
 
 def joined_by_all(problem: Problem, aim: Aim, without: int = -1) -> int:
-    """Most required papers that one group covers if every allowed pair is assigned: a bound for all others."""
+    """Return the most required papers that one group covers if every allowed pair is assigned: an upper bound."""
     N = int(problem.required.sum())
     keep = (problem.load[problem.reviewer] >= min(aim.shared, N)) & (problem.reviewer != without)
     table = Reviews.from_codes(
@@ -238,7 +238,7 @@ def joined_by_all(problem: Problem, aim: Aim, without: int = -1) -> int:
 
 
 def how_it_ended(problem: Problem, aim: Aim, assigned: BoolArray, clock: Clock, *, proved: bool = False) -> str:
-    """Say why the search ended and what the assignment has all the same."""
+    """Explain why the search ended, and which level the assignment has."""
     kept = assigned & problem.required[problem.item]
     codes = (np.cumsum(problem.required) - 1)[problem.item[kept]]
     N, M = int(problem.required.sum()), problem.n_reviewers
@@ -254,12 +254,12 @@ def how_it_ended(problem: Problem, aim: Aim, assigned: BoolArray, clock: Clock, 
         else "The search found no further change that helps; raise demands or loads"
     )
     scarce = nearly_all(problem, aim)
-    why = f" The level {scarce}, and few assignments join something by each of them." if scarce else ""
+    why = f" The level {scarce}, and in few assignments each of them joins something." if scarce else ""
     return f"{end}. This assignment is {has}.{why}"
 
 
 def each(numbers: IntArray, what: str, of: str = "") -> str:
-    """Say a number that all have, or from what to what they have."""
+    """Return a number that all have, or the range of the numbers."""
     distinct = np.unique(numbers)
     if distinct.size == 1:
         return f"{what} {distinct[0]}" if of else f"{distinct[0]} {noun(int(distinct[0]), what)} each"
@@ -283,11 +283,11 @@ def _names(mentions: Mentions, codes: Iterable[int]) -> str:
     return f" ({', '.join(named)})"
 
 
-# What is said of the rules that an authors' file makes.
+# Rules of an authors' file.
 
 
 def rules_on_authors(problem: Problem) -> list[str]:
-    """Say which pairs may not be together, for lists of what is asked of an assignment."""
+    """Return the rules on pairs that may not be together, for lists of constraints."""
     if problem.wrote is None:
         return []
     asked = problem.wrote.asked
@@ -298,10 +298,10 @@ def rules_on_authors(problem: Problem) -> list[str]:
 
 
 def too_few_strangers(problem: Problem) -> str:
-    """Name a paper whose candidates share papers with each other so much that too few of them may come together.
+    """Name a paper with too few candidates who share no paper with each other.
 
-    One of each circle in which everybody shares a paper with everybody may come, so circles that cover all candidates
-    bound their number. Circles are built greedily, candidate by candidate.
+    At most one of each circle of mutual co-authors may review it, so a cover of the candidates by circles bounds their
+    number. Circles are built greedily, candidate by candidate.
     """
     open_pairs = problem.load[problem.reviewer] > 0
     for item in np.flatnonzero(problem.required & (problem.open_demand() > 0)).tolist():
@@ -334,11 +334,11 @@ def _circles(problem: Problem, pairs: list[int]) -> list[set[int]]:
 
 
 def authors_lines(assignment: Assignment) -> list[str]:
-    """Say which rules of the authors' file hold, what they cost at most, and how many circles of three are left."""
+    """Return lines on the rules of the authors' file: which hold, their cost, and the remaining circles of three."""
     found = assignment.authors
     if found is None:
         return []
-    own = "nobody reviews a paper of her own" + (" or of a co-author" if found.author_distance else "")
+    own = "nobody reviews their own paper" + (" or of a co-author" if found.author_distance else "")
     rules = [
         own,
         *([] if found.cycles_of_two else ["no two review a paper of each other"]),
@@ -354,7 +354,7 @@ def authors_lines(assignment: Assignment) -> list[str]:
 
 
 def _cost(assignment: Assignment, found: Authored) -> list[str]:
-    """Say how often affinity alone breaks the rules, and how far the assignment is from the most within all rules."""
+    """Return how often affinity alone breaks the rules, and the distance of the assignment from the bound."""
     if not found.rivals or not math.isfinite(found.bound) or assignment.randomised is not None:
         return []
     short = 100 * max(found.bound - assignment.affinity, 0.0) / abs(found.bound) if found.bound else 0.0
@@ -364,12 +364,12 @@ def _cost(assignment: Assignment, found: Authored) -> list[str]:
     ]
 
 
-# Why the rules on who reviews a paper together cannot hold, in words a chair can check by counting.
+# Why the rules on who reviews a paper together cannot hold.
 
-#: Papers up to which a smallest set that cannot be served is looked for.
+#: Maximum number of papers for the search for a smallest set that cannot be served.
 MOST_PAPERS = 5_000
 
-#: Work that this may take.
+#: Maximum work of that search.
 MOST_WORK = 10.0
 
 
@@ -403,7 +403,7 @@ def _full(problem: Problem, rule: Rule, attribute: Attribute) -> str:
 
 
 def _too_small(problem: Problem, rule: Rule, attribute: Attribute) -> str:
-    """Find papers whose demand is below what a rule asks for, each reviewer having so many values at most."""
+    """Name papers whose demand is below that of a rule, given the most values that one reviewer has."""
     terms, several = rule.terms(attribute), int(np.diff(attribute.start).max(initial=1))
     asked = max(int(terms.least.max(initial=0)), -(-terms.different // max(several, 1)))
     bad = np.flatnonzero(problem.bound & (problem.demand < asked))
@@ -416,7 +416,7 @@ def _too_small(problem: Problem, rule: Rule, attribute: Attribute) -> str:
 
 
 def _too_few_values(problem: Problem, rule: Rule, attribute: Attribute) -> str:
-    """Find papers whose candidates have too few different values."""
+    """Name papers whose candidates have too few different values."""
     asked = rule.terms(attribute).different
     homes = _values_at_hand(problem, attribute)
     bad = np.flatnonzero(problem.bound & (homes < asked))
@@ -440,9 +440,9 @@ def _values_at_hand(problem: Problem, attribute: Attribute) -> IntArray:
 
 
 def _too_few_apart(problem: Problem, rule: Rule, attribute: Attribute) -> str:
-    """Find papers that get fewer reviews from their candidates than they need, so many of one value at most."""
+    """Name papers that get too few reviews from their candidates under a limit per value."""
     most = rule.terms(attribute).most
-    # Whoever has several values counts for none here: then the count stays a bound.
+    # Reviewers of several values count for none here, so the count is an upper bound.
     single = np.diff(attribute.start) == 1
     home = np.full(problem.n_reviewers, -1)
     home[single] = attribute.value[attribute.start[:-1][single]]
@@ -472,7 +472,7 @@ def _others(count: int) -> str:
 
 
 def _too_few_members(problem: Problem, rule: Rule, attribute: Attribute) -> str:
-    """Find papers that need more reviewers of a value than these can be: a cut of the flow of them alone."""
+    """Name papers that need more reviewers of a value than there can be: a cut of the flow of them alone."""
     for value in np.flatnonzero(rule.terms(attribute).least).tolist():
         words = _too_few_of(problem, rule, attribute, value)
         if words:
@@ -483,7 +483,7 @@ def _too_few_members(problem: Problem, rule: Rule, attribute: Attribute) -> str:
 def _too_few_of(problem: Problem, rule: Rule, attribute: Attribute, value: int) -> str:
     member = np.zeros(problem.n_reviewers, np.bool_)
     member[attribute.owner[attribute.value == value]] = True
-    # So many units of flow to each paper as it lacks among its fixed reviews.
+    # Each paper demands as many units of flow as it lacks among its fixed reviews.
     have = np.bincount(problem.item[problem.given & member[problem.reviewer]], minlength=problem.n_items)
     wanted = np.where(problem.bound, np.maximum(rule.terms(attribute).least[value] - have, 0), 0)
     load, _ = problem.open_loads()
@@ -536,7 +536,7 @@ def _clash(problem: Problem, clock: Clock) -> str:
 
 
 def _known(problem: Problem, who: IntArray) -> str:
-    """Say how many of some reviewers have a yes, or how many different values, of each attribute of a rule."""
+    """Count the reviewers with a yes, or the different values, of each attribute of a rule."""
     parts = []
     for name, attribute in {attribute.name: attribute for attribute in problem.ruled.attributes}.items():
         values = attribute.value[np.isin(attribute.owner, who)]
@@ -545,7 +545,7 @@ def _known(problem: Problem, who: IntArray) -> str:
 
 
 def _shrink(problem: Problem, items: BoolArray, effort: Clock) -> BoolArray:
-    """Leave out papers, half of what is left to try at a time, while the rest stays infeasible."""
+    """Remove papers, half of the untried ones at a time, while the rest stays infeasible."""
     core = items.copy()
     todo: list[IntArray] = [np.flatnonzero(items)]
     while todo and not effort.over():

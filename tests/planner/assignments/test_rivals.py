@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner._assign.constraints import cliques_of, rivals_of, scored_pairs
-from planner._assign.inputs import Wishes, build
+from planner._assign.inputs import Constraints, build
 from reviewgraph._base.errors import InputError
 from reviewgraph.formats.columns import Columns
 from reviewgraph.io.rules import Rules
@@ -24,7 +24,7 @@ def written(draw, n_items, n_reviewers):
 
 def wishes(authors, distance=0, phase_one=(), **rules):
     stated = Rules(demand=1, load=2, authors=authors, author_distance=distance, **rules)
-    return Wishes(stated, phase_one, allow_unscored=True)
+    return Constraints(stated, phase_one, allow_unscored=True)
 
 
 @given(st.data())

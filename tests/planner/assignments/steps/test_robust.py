@@ -31,7 +31,7 @@ def test_survives_review_holds_without_any_one_review(seed: int) -> None:
     assert chosen.status.reached == survives_review(covers, 12)
     assert chosen.target == "survives-review"
     if not chosen.status.reached:
-        assert "hangs on" in chosen.explanation
+        assert "depends on" in chosen.explanation
     assert is_recovery_resilient(table)
 
 
