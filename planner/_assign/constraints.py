@@ -333,7 +333,7 @@ def _declared(codes: IntArray, labels: Sequence[Label], given: Iterable[Label] |
 
 
 def codes_of(pairs: Columns, scored: Scored, name: str, *, unknown: Unknown = "left out") -> tuple[IntArray, IntArray]:
-    """Return reviewer and item codes of distinct pairs, by reviewer, then item; ``unknown`` labels: as `match_pairs`."""
+    """Return reviewer and item codes of distinct pairs, by reviewer, then item; ``unknown`` as for ``match_pairs``."""
     reviewer, item = match_pairs(pairs, scored.reviewers, scored.items, name, unknown=unknown, where=LISTS)
     known = (reviewer >= 0) & (item >= 0)
     key = np.unique(reviewer[known] * max(len(scored.items), 1) + item[known])

@@ -271,20 +271,13 @@ def largest_of(reviewer: IntArray, item: IntArray, required: BoolArray, n_review
 SEEDS = 12
 
 
-class _State(NamedTuple):
-    """The result of :meth:`Core.regroup`, replaced and restored as a whole."""
-
-    groups: Groups
-    seed: int
-    sizes: IntArray
-    grown: Grown
-    spare: Grown
-    covered: int
-
-
 @dataclass
 class Core:
-    """The group of reviewers that covers most required items, updated while the assignment changes."""
+    """The group of reviewers that covers most required items, updated while the assignment changes.
+
+    ``groups`` are the groups of reviewers, ``seed`` the one that the core grows from, ``grown`` the result of that, and
+    ``count`` the number of required items that it covers, of ``total``.
+    """
 
     net: Network
     required: BoolArray  # items that the core must cover, shape (N,)
@@ -293,26 +286,6 @@ class Core:
     def __post_init__(self) -> None:
         self.total = int(self.required.sum())
         self.regroup()
-
-    @property
-    def groups(self) -> Groups:
-        """Groups of reviewers."""
-        return self._now.groups
-
-    @property
-    def seed(self) -> int:
-        """The group that the core grows from."""
-        return self._now.seed
-
-    @property
-    def grown(self) -> Grown:
-        """What the core covers."""
-        return self._now.grown
-
-    @property
-    def count(self) -> int:
-        """Required items that the core covers."""
-        return self._now.covered
 
     def complete(self) -> bool:
         """Whether the core covers every required item."""
@@ -351,11 +324,10 @@ class Core:
         core = int(np.argmax(coverage(label, reviews.reviewer, reviews.item, self.required)))
         if self.aim.shared > 1 and np.count_nonzero(label == core) > 1:
             label, core = self._apart(reviews, label, core, components.merges)
-        groups = groups_of(label)
-        n_items, n_groups = self.required.size, groups.start.size - 1
-        grown, spare = nothing_grown(n_items, n_groups), nothing_grown(n_items, n_groups)
-        count = self._grow(groups, grown, core)
-        self._now = _State(groups, core, np.diff(groups.start), grown, spare, count)
+        self.groups, self.seed = groups_of(label), core
+        n_items, n_groups = self.required.size, self.groups.start.size - 1
+        self.grown, self.spare = nothing_grown(n_items, n_groups), nothing_grown(n_items, n_groups)
+        self.sizes, self.count = np.diff(self.groups.start), self._grow(self.groups, self.grown, core)
 
     def _grow(self, groups: Groups, grown: Grown, seed: int) -> int:
         return grow(self.net, groups, grown, self.required, seed, self.aim.shared, -1)
@@ -391,18 +363,17 @@ class Core:
         Growth alone decides where only reviewers that are groups by themselves lost a review; a group of several
         may have fallen apart, and then the components are computed anew.
         """
-        now = self._now
-        removed = pairs[~self.net.assigned[pairs]]
-        if (now.sizes[now.groups.label[self.net.reviewer[removed]]] > 1).any():
+        before, removed = vars(self).copy(), pairs[~self.net.assigned[pairs]]
+        if (self.sizes[self.groups.label[self.net.reviewer[removed]]] > 1).any():
             self.regroup()
             if self.count >= least:
                 return True
-            self._now = now
+            vars(self).update(before)
             return False
-        count = self._grow(now.groups, now.spare, now.seed)
+        count = self._grow(self.groups, self.spare, self.seed)
         if count < least:
             return False
-        self._now = now._replace(grown=now.spare, spare=now.grown, covered=count)
+        self.grown, self.spare, self.count = self.spare, self.grown, count
         return True
 
     def gains_by(self, pair: int) -> bool:

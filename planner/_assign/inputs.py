@@ -111,6 +111,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     # Reviews of the first phase come on top of demands and of loads above 0.
     read, written = np.bincount(old[1], minlength=N), np.bincount(old[0], minlength=M)
     affinity = np.where(is_old, 0.0, value)
+    own_scored = own if constraints.allow_unscored else own[np.isin(own, scored.item * M + scored.reviewer)]
     concerns = _concerns(constraints, scored, Keys(key, barred, old_key, n_items, n_reviewers), affinity)
     problem = Problem(
         item=key // M if M else key,
@@ -124,7 +125,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         required=np.arange(N) < n_items,
         ruled=ruled(scored.reviewers, rules, LISTS, spellings=scored.spellings),
         rivals=rivals_of(key.size, np.empty((0, 2), np.int64)),
-        barred=np.bincount(_scored(own, scored, constraints.allow_unscored) // max(M, 1), minlength=N),
+        barred=np.bincount(own_scored // max(M, 1), minlength=N),
         wrote=wrote,
         reviewers=scored.reviewers,
         items=scored.items,
@@ -204,11 +205,6 @@ def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: 
         key, value = np.arange(n_items * M), full
     free = ~np.isin(key, barred, assume_unique=True)
     return key[free], value[free]
-
-
-def _scored(key: IntArray, scored: Scored, allow_unscored: bool) -> IntArray:
-    """Return the pairs, as item * M + reviewer, with an affinity, or all where unscored ones are allowed."""
-    return key if allow_unscored else key[np.isin(key, scored.item * len(scored.reviewers) + scored.reviewer)]
 
 
 def _check_fixed(
@@ -296,7 +292,8 @@ def merge_affinities(
     welcome = np.bincount(at[split:], value[split:], key.size) > 0
     if not all_pairs:
         total[~known & ~welcome] = np.nan
-    return _columns(key, total, reviewers, items)
+    width = max(len(items), 1)
+    return Columns(key // width, key % width, reviewers, items, score=total)
 
 
 def _tables(given: Iterable[tuple[Any, float]]) -> list[tuple[Scored, float]]:
@@ -328,8 +325,3 @@ def _key(table: Scored, reviewers: Iterable[Label], items: Iterable[Label]) -> I
         message = f"affinities: expected each (reviewer, item) pair once in a table, found {pair!r} twice"
         raise InputError(message)
     return key
-
-
-def _columns(key: IntArray, total: FloatArray, reviewers: Any, items: Any) -> Columns:
-    width = max(len(items), 1)
-    return Columns(key // width, key % width, reviewers, items, score=total)

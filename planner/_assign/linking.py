@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -179,13 +180,16 @@ class Linker(Changes):
                 continue
             # If the cycle costs more than the next pair promises, that one is tried first.
             bar = TOLERANCE * max(score, heap[0][0], self.usual) if heap and self.usual > 0 else np.inf
-            pairs, within = self.change(pair, self._room(ranking, pair, bar))
+            # The limit is on the loss beyond the reduced cost.
+            beyond = bar * ranking.gain[pair] - ranking.follow[pair] - int(self.reduced(np.array([pair]))[0])
+            pairs, within = self.change(pair, int(min(max(beyond, 0), NO_LIMIT)))
             if not within:
                 self.usual *= ALLOWANCE
                 heapq.heappush(heap, (bar, pair))
                 continue
             price = self.loss_of(pairs) / ranking.gain[pair]
-            if self._force_growing(pair, pairs):
+            # The pair stays unless the core covers less than before.
+            if self.force(pair, pairs, partial(core.holds_after, least=core.count)):
                 forced, self.in_vain = forced + 1, 0
                 self.usual += (price - self.usual) / min(len(self.forced), MEMORY)
             else:
@@ -194,16 +198,6 @@ class Linker(Changes):
             if self.clock.over() or self.in_vain >= FUTILE:
                 break
         return forced > 0
-
-    def _room(self, ranking: Ranking, pair: int, bar: float) -> int:
-        """Return the loss beyond its reduced cost at which a pair would exceed the bar."""
-        beyond = bar * ranking.gain[pair] - ranking.follow[pair] - int(self.reduced(np.array([pair]))[0])
-        return int(min(max(beyond, 0), NO_LIMIT))
-
-    def _force_growing(self, pair: int, pairs: IntArray) -> bool:
-        """Force a pair unless the core covers less than before."""
-        least = self.core.count
-        return self.force(pair, pairs, lambda flipped: self.core.holds_after(flipped, least))
 
 
 # Bring an assignment to a connection level anew, at less loss: few cheap pairs that link everything together.

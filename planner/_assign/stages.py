@@ -60,7 +60,7 @@ from reviewgraph.table.reviews import Reviews
 
 if TYPE_CHECKING:
     from planner._assign.fair import Fair
-    from planner._assign.findings import Alternates, Fairness
+    from planner._assign.findings import Fairness
     from planner._assign.levels import Aim
     from planner._assign.linking import State
     from planner._assign.panels import Routes
@@ -273,6 +273,10 @@ class Ends:
             why = why_fragile(problem, self.aim, self.exposed, self.clock, proved=self.proved)
         if fairness is not None and below:
             why = f"{why} {why_below(self._composed(fairness))}".strip()
+        alternates = None
+        if self.alternates:
+            self.say("alternates")
+            alternates = alternates_of(problem, assigned, self.aim, self.alternates, self.clock)
         return Assignment(
             *(status, self.aim.name, self._reviews(new), problem.affinity[new][order], self.unconstrained),
             *(critical, forced, said_under(problem.reviewers, problem.items)(why)),
@@ -286,18 +290,12 @@ class Ends:
             ),
             kept=kept_by(problem, assigned, self.solution, self._bound()) if problem.ruled.rules else None,
             fairness=fairness,
-            alternates=self._alternates(assigned),
+            alternates=alternates,
         )
 
     def _bound(self) -> float:
         """Return the bound on affinity and rewards; there is none on affinity where other things come first."""
         return self.solution.bound if self.problem.concerns is None else math.inf
-
-    def _alternates(self, assigned: BoolArray) -> Alternates | None:
-        if not self.alternates:
-            return None
-        self.say("alternates")
-        return alternates_of(self.problem, assigned, self.aim, self.alternates, self.clock)
 
     def _reviews(self, pairs: IntArray) -> Reviews:
         problem = self.problem

@@ -154,7 +154,8 @@ def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label], clock: Cl
     if not aim.may_survive:
         proof = why_single(problem) or unknown
         return f"The level still depends on single reviews of {counted(len(codes), 'reviewer')}. {proof}"
-    proof = why_critical(problem, aim, codes, clock) or unknown
+    # Without a reviewer even all allowed pairs must be enough: tried for those who are critical, while there is time.
+    proof = why_counted(problem, aim) or _hangs_on(problem, aim, codes, clock) or unknown
     return f"The level still depends on {counted(len(codes), 'reviewer')}. {proof}"
 
 
@@ -164,18 +165,12 @@ def why_unsure(clock: Clock) -> str:
     return f"{ended} before the critical reviewers were determined. Allow more time."
 
 
-def why_critical(problem: Problem, aim: Aim, critical: Iterable[int], clock: Clock) -> str:
-    """Prove, where counting or the closure over all allowed pairs does, that no assignment survives any one reviewer.
+def why_counted(problem: Problem, aim: Aim) -> str:
+    """Prove by counting alone, if possible, that no assignment survives any one reviewer.
 
     Nobody may be the only reviewer of a paper. The reviewer of most reviews, k, takes k - 2 from what the others can
-    join (k - 1 where one shared paper is enough). And without a reviewer even all allowed pairs must be enough;
-    this is tried for those who are critical now, as long as there is time.
+    join (k - 1 where one shared paper is enough).
     """
-    return why_counted(problem, aim) or _hangs_on(problem, aim, critical, clock)
-
-
-def why_counted(problem: Problem, aim: Aim) -> str:
-    """Prove by counting alone, if possible, that no assignment survives any one reviewer."""
     N, shared = int(problem.required.sum()), aim.shared
     single = why_single(problem)
     if single:
@@ -418,7 +413,13 @@ def _too_small(problem: Problem, rule: Rule, attribute: Attribute) -> str:
 def _too_few_values(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     """Name papers whose candidates have too few different values."""
     asked = rule.terms(attribute).different
-    homes = _values_at_hand(problem, attribute)
+    # The different values among the candidates and given reviewers of each paper.
+    pairs = np.flatnonzero(problem.given | (problem.load[problem.reviewer] > 0))
+    size, reviewer = max(len(attribute.values), 1), problem.reviewer[pairs]
+    count = np.diff(attribute.start)[reviewer]
+    value = attribute.value[spread(attribute.start[reviewer], count)]
+    key = np.unique(np.repeat(problem.item[pairs], count) * size + value)
+    homes = np.bincount(key // size, minlength=problem.n_items)
     bad = np.flatnonzero(problem.bound & (homes < asked))
     if not bad.size:
         return ""
@@ -427,16 +428,6 @@ def _too_few_values(problem: Problem, rule: Rule, attribute: Attribute) -> str:
         f"{_candidates(problem, bad[0])}, have {int(homes[bad[0]])}{_others(bad.size - 1)}. Score more pairs, allow "
         "unscored ones, or ask for less."
     )
-
-
-def _values_at_hand(problem: Problem, attribute: Attribute) -> IntArray:
-    """Count the different values among the candidates and given reviewers of each paper."""
-    pairs = np.flatnonzero(problem.given | (problem.load[problem.reviewer] > 0))
-    size, reviewer = max(len(attribute.values), 1), problem.reviewer[pairs]
-    count = np.diff(attribute.start)[reviewer]
-    value = attribute.value[spread(attribute.start[reviewer], count)]
-    key = np.unique(np.repeat(problem.item[pairs], count) * size + value)
-    return np.bincount(key // size, minlength=problem.n_items)
 
 
 def _too_few_apart(problem: Problem, rule: Rule, attribute: Attribute) -> str:

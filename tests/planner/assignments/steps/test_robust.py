@@ -21,7 +21,7 @@ def test_survives_reviewer_is_double_that_survives_one(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_survives_review_holds_without_any_one_review(seed: int) -> None:
-    # Two communities that affinity keeps apart: the level hangs on single reviews unless they are mended.
+    # Two communities that affinity keeps apart: the level depends on single reviews unless that is repaired.
     rng = np.random.default_rng(seed)
     side = np.arange(12) % 2
     affinity = rng.random((12, 12)) + 3.0 * (side[:, None] == side[None, :])

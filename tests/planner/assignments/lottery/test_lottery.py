@@ -89,10 +89,10 @@ def test_another_seed_is_another_draw_of_the_same_probabilities():
 
 
 def test_caps_of_one_leave_the_assignment_as_it_is():
-    plain, lot = assign(affinity(), demand=3, load=5), assign(affinity(), demand=3, load=5, max_probability=1.0)
-    assert pairs_of(plain) == pairs_of(lot)
-    assert set(probabilities(lot).values()) == {1.0}
-    assert lot.randomised.percent == pytest.approx(100.0 * plain.affinity / plain.affinity_unconstrained)
+    plain, certain = assign(affinity(), demand=3, load=5), assign(affinity(), demand=3, load=5, max_probability=1.0)
+    assert pairs_of(plain) == pairs_of(certain)
+    assert set(probabilities(certain).values()) == {1.0}
+    assert certain.randomised.percent == pytest.approx(100.0 * plain.affinity / plain.affinity_unconstrained)
 
 
 def test_a_table_caps_its_pairs_only():
