@@ -36,7 +36,8 @@ def quiet_compiler() -> None:
 def load_anew(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Let modules that list a register as they load be loaded again when they are next used; the old ones come back."""
 
-    def forget(*names: str) -> None:
+    def forget(*modules: str) -> None:
+        names = list(dict.fromkeys(modules))
         for name in names:
             importlib.import_module(name)
         for name in names:

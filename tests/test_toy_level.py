@@ -21,7 +21,7 @@ from reviewgraph.cli import main
 from reviewgraph.graph.levels import ALL, Level, level_named
 
 #: Modules that list the levels when they are loaded.
-COMMANDS = ("reviewgraph.cli.check", "planner.commands.plan", "planner.commands.plan", "planner.commands.assign")
+COMMANDS = ("reviewgraph.cli.check", "planner.commands.plan", "planner.commands.assign")
 
 #: Whom to assign to what.
 MARKET = ("--items", "papers.csv", "--reviewers", "people.csv", "--affinity", "affinity.csv")

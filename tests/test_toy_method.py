@@ -95,7 +95,7 @@ def test_reproduce_compares_it_on_real_scores_and_in_experiments(table: str, tmp
     assert "\nMedian  " in printed(*words, "-o", tmp_path / "out")
     cells = json.loads(printed(*words, "--json"))["cells"]
     assert {cell["failure"] for cell in cells if cell["method"] == "median"} == {None}
-    running, settings = (import_module(f"lsc.{name}") for name in ("experiments.running", "simulation.settings"))
+    running, settings = (import_module(f"lsc.{name}") for name in ("experiments.running", "simulation"))
     trial = running.run_trial(settings.Setting(40, 40, 5), 0, ["average", "median"])
     assert 0 <= trial["median"]["precision"] <= 100
 

@@ -51,7 +51,7 @@ class Best(Objective):
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, load_anew: Callable[..., None]) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     Path("reviews.csv").write_text("reviewer,item,score\n" + "".join(f"{j},{i},{y}\n" for j, i, y in ROWS))
-    load_anew("planner.commands.plan", "planner.commands.plan")
+    load_anew("planner.commands.plan")
     OBJECTIVES.append(Best)
     yield
     OBJECTIVES.remove(Best)

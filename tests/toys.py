@@ -22,13 +22,17 @@ READERS = ("lsc.commands", "lsc.simulation", "lsc.experiments")
 def register(monkeypatch: pytest.MonkeyPatch, registry: MutableMapping[str, Any], toy: Any) -> None:
     """List a toy, as one line of the registry would, until the test ends; what reads the registry is imported anew."""
     packages = [import_module(name) for name in READERS]
-    readers = [(package, info.name) for package in packages for info in iter_modules(package.__path__)]
+    names = [
+        f"{p.__name__}.{info.name}" for p in packages if hasattr(p, "__path__") for info in iter_modules(p.__path__)
+    ]
+    names += [package.__name__ for package in packages if not hasattr(package, "__path__")]
     # All are there before they are taken away, so that none remains that has met the toy.
-    for package, name in readers:
-        import_module(f"{package.__name__}.{name}")
-    for package, name in readers:
-        monkeypatch.delitem(sys.modules, f"{package.__name__}.{name}")
-        monkeypatch.delattr(package, name)
+    for name in names:
+        import_module(name)
+    for name in names:
+        home, _, own = name.rpartition(".")
+        monkeypatch.delitem(sys.modules, name)
+        monkeypatch.delattr(sys.modules[home], own)
     monkeypatch.setitem(registry, toy.name, toy)
 
 

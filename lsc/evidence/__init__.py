@@ -1,1 +1,5 @@
 """What the scores can say: optimality, uniqueness, support, errors."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submodules={"optimality", "support"})
