@@ -48,10 +48,10 @@ class Written:
     ``item``, ``author``: who wrote what, each pair once; ``sizes``: items and reviewers of the problem.
     """
 
-    def __init__(self, asked: Authors, item: IntArray, author: IntArray, sizes: tuple[int, int]) -> None:
+    def __init__(self, consequences: Authors, item: IntArray, author: IntArray, sizes: tuple[int, int]) -> None:
         from scipy.sparse import coo_array
 
-        self.asked = asked
+        self.asked = consequences
         n_items, n_reviewers = sizes
         shape = (max(int(item.max(initial=-1)) + 1, n_items), max(int(author.max(initial=-1)) + 1, n_reviewers))
         self.n_items, self.n_reviewers = n_items, n_reviewers
@@ -133,14 +133,14 @@ def cliques_of(rivals: Rivals) -> Cliques:
     Cliques(row=array([0, 0, 0, 1, 1]), member=array([0, 1, 2, 2, 3]))
     """
     near = [set(part.tolist()) for part in np.split(rivals.rival, rivals.start[1:-1])]
-    left = [{other for other in others if other > pair} for pair, others in enumerate(near)]
+    remaining = [{other for other in others if other > pair} for pair, others in enumerate(near)]
     cliques: list[list[int]] = []
-    for pair, others in enumerate(left):
+    for pair, others in enumerate(remaining):
         while others:
             clique = _grown([pair, min(others)], near)
             cliques.append(clique)
             for one in clique:
-                left[one].difference_update(clique)
+                remaining[one].difference_update(clique)
     size = [len(clique) for clique in cliques]
     members = np.array([pair for clique in cliques for pair in clique], np.int64)
     return Cliques(np.repeat(np.arange(len(cliques)), size), members)
@@ -281,16 +281,16 @@ def scored_pairs(
 
     NaN in a dense matrix or a table is an unscored pair, in a sparse matrix an entry that is not stored.
     """
-    known = Spellings.of(merge)
-    people = None if reviewers is None else labels_in(list(reviewers), "reviewers", REVIEWER, known)
-    papers = None if items is None else labels_in(list(items), "items", ITEM, known)
+    spellings = Spellings.of(merge)
+    people = None if reviewers is None else labels_in(list(reviewers), "reviewers", REVIEWER, spellings)
+    papers = None if items is None else labels_in(list(items), "items", ITEM, spellings)
     if isinstance(affinity, Mapping | Columns) or is_frame(affinity):
-        return _of_table(numbered_pairs(affinity, "affinity", AFFINITY.role, known), people, papers, known)
-    return _of_matrix(affinity, people, papers, known)
+        return _of_table(numbered_pairs(affinity, "affinity", AFFINITY.role, spellings), people, papers, spellings)
+    return _of_matrix(affinity, people, papers, spellings)
 
 
 def _of_matrix(
-    affinity: Any, reviewers: Sequence[Label] | None, items: Sequence[Label] | None, known: Spellings
+    affinity: Any, reviewers: Sequence[Label] | None, items: Sequence[Label] | None, spellings: Spellings
 ) -> Scored:
     if hasattr(affinity, "tocoo"):
         matrix = affinity.tocoo()
@@ -304,26 +304,28 @@ def _of_matrix(
         value = matrix[row, column]
     labels: list[Sequence[Label]] = []
     for name, given, size in (("reviewers", reviewers, matrix.shape[0]), ("items", items, matrix.shape[1])):
-        found = range(size) if given is None else given
-        if len(found) != size:
-            message = f"{name}: expected {size} labels, one for each line of affinity, found {len(found)}"
+        own = range(size) if given is None else given
+        if len(own) != size:
+            message = f"{name}: expected {size} labels, one for each line of affinity, found {len(own)}"
             raise InputError(message)
         if given is not None and len(set(given)) < size:
             twice = next(label for place, label in enumerate(given) if label in given[:place])
             message = f"{name}: expected a label of its own for each line of affinity, found {twice!r} twice"
             raise InputError(message)
-        labels.append(found)
-    return Scored(row.astype(np.int64), column.astype(np.int64), value.astype(np.float64), labels[0], labels[1], known)
+        labels.append(own)
+    return Scored(
+        row.astype(np.int64), column.astype(np.int64), value.astype(np.float64), labels[0], labels[1], spellings
+    )
 
 
 def _of_table(
     table: Columns, reviewers: Sequence[Label] | None, items: Sequence[Label] | None, spellings: Spellings
 ) -> Scored:
-    known = _declared(table.reviewer, table.reviewers, reviewers), _declared(table.item, table.items, items)
-    row, column = match_pairs(table, *known, "affinity", where=LISTS)
+    labels = _declared(table.reviewer, table.reviewers, reviewers), _declared(table.item, table.items, items)
+    row, column = match_pairs(table, *labels, "affinity", where=LISTS)
     value = np.asarray(table.score, np.float64)
     scored = (row >= 0) & (column >= 0) & ~np.isnan(value)
-    return Scored(row[scored], column[scored], value[scored], known[0], known[1], spellings)
+    return Scored(row[scored], column[scored], value[scored], labels[0], labels[1], spellings)
 
 
 def _declared(codes: IntArray, labels: Sequence[Label], given: Iterable[Label] | None) -> Sequence[Label]:
@@ -335,8 +337,8 @@ def _declared(codes: IntArray, labels: Sequence[Label], given: Iterable[Label] |
 def codes_of(pairs: Columns, scored: Scored, name: str, *, unknown: Unknown = "left out") -> tuple[IntArray, IntArray]:
     """Return reviewer and item codes of distinct pairs, by reviewer, then item; ``unknown`` as for ``match_pairs``."""
     reviewer, item = match_pairs(pairs, scored.reviewers, scored.items, name, unknown=unknown, where=LISTS)
-    known = (reviewer >= 0) & (item >= 0)
-    key = np.unique(reviewer[known] * max(len(scored.items), 1) + item[known])
+    matched = (reviewer >= 0) & (item >= 0)
+    key = np.unique(reviewer[matched] * max(len(scored.items), 1) + item[matched])
     return key // max(len(scored.items), 1), key % max(len(scored.items), 1)
 
 

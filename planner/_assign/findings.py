@@ -362,7 +362,7 @@ class Randomised:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as the command's ``--json`` prints them."""
-        found = self.listed
+        listed = self.listed
         return {
             "max_probability": self.max_probability,
             "perturbation": self.perturbation,
@@ -374,11 +374,11 @@ class Randomised:
             "entropy": self.entropy,
             "largest_probability": self.largest,
             "mean_largest_probability": self.mean_largest,
-            "assignments": None if found is None else found.count,
-            "at_level": None if found is None else found.at_level,
-            "at_level_mended": None if found is None else found.repaired,
-            "changed": None if found is None else found.changed,
-            "lost_by_mending": None if found is None else found.lost,
+            "assignments": None if listed is None else listed.count,
+            "at_level": None if listed is None else listed.at_level,
+            "at_level_mended": None if listed is None else listed.repaired,
+            "changed": None if listed is None else listed.changed,
+            "lost_by_mending": None if listed is None else listed.lost,
         }
 
 

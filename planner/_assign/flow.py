@@ -556,14 +556,14 @@ def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: Int
     # An item that was given up needs another reviewer, who must fit those that stay.
     elif u < n_items:
         leaving = ends[PERSON] if u == ends[SOURCE] else work.via_node[u] - n_items
-        left = ends[PAIR] if u == ends[SOURCE] else work.via_pair[u]
+        gone = ends[PAIR] if u == ends[SOURCE] else work.via_pair[u]
         base, bound = work.dist[u] + net.potential[u], net.bound[u]
         for p in range(net.item_start[u], net.item_start[u + 1]):
             v = n_items + net.reviewer[p]
             if base + cost[p] - net.potential[v] >= work.dist[v] or net.locked[p] or net.assigned[p]:
                 continue
             extra = toll(net, u, leaving, net.reviewer[p]) if bound else 0
-            if extra < FAR and free_of_rivals(net, p, left) and serves(net, u, left, p):
+            if extra < FAR and free_of_rivals(net, p, gone) and serves(net, u, gone, p):
                 size = reach(net, work, size, u, v, p, cost[p] + extra)
     # A reviewer who took an item has room for it, or gives another one up.
     else:

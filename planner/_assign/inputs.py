@@ -288,10 +288,10 @@ def merge_affinities(
     # Affinities come first, then bids.
     split = sum(one.size for one in keys[: len(scored)])
     total = np.asarray(np.bincount(at, value, key.size), np.float64)
-    known = np.bincount(at[:split], minlength=key.size) > 0
+    affine = np.bincount(at[:split], minlength=key.size) > 0
     welcome = np.bincount(at[split:], value[split:], key.size) > 0
     if not all_pairs:
-        total[~known & ~welcome] = np.nan
+        total[~affine & ~welcome] = np.nan
     width = max(len(items), 1)
     return Columns(key // width, key % width, reviewers, items, score=total)
 
@@ -315,9 +315,9 @@ def _tables(given: Iterable[tuple[Any, float]]) -> list[tuple[Scored, float]]:
 
 def _key(table: Scored, reviewers: Iterable[Label], items: Iterable[Label]) -> IntArray:
     """Return a number for each pair of a table, each pair once."""
-    known = list(items)
-    row, column = codes_among(table.reviewers, reviewers), codes_among(table.items, known)
-    key = row[table.reviewer] * len(known) + column[table.item]
+    labels = list(items)
+    row, column = codes_among(table.reviewers, reviewers), codes_among(table.items, labels)
+    key = row[table.reviewer] * len(labels) + column[table.item]
     distinct, first = np.unique(key, return_index=True)
     if distinct.size < key.size:
         again = int(np.setdiff1d(np.arange(key.size), first)[0])

@@ -240,7 +240,7 @@ def _agreed(model: _Model, best: int | None, clock: Clock) -> bool:
     unit = 2.0**-BITS
     row = np.where(abs(model.rows).max(axis=1).toarray().ravel() > 1, unit, 1.0)
     column = np.where(model.most > 1, 2.0**BITS, 1.0)
-    answer = integer_programme(
+    result = integer_programme(
         -unit * column * model.goal,
         clock.effort(CHECK),
         gap=0.0,
@@ -253,5 +253,5 @@ def _agreed(model: _Model, best: int | None, clock: Clock) -> bool:
         ),
     )
     if best is None:
-        return bool(answer.status == 2)
-    return bool(answer.status == 0 and -answer.fun / unit <= best + AGREED)
+        return bool(result.status == 2)
+    return bool(result.status == 0 and -result.fun / unit <= best + AGREED)

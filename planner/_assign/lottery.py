@@ -187,16 +187,16 @@ def mixture(problem: Problem, gain: Gain, limits: Limits, counts: IntArray, aske
         asked.say(f"{size} assignments to draw from", k / size)
         reached[k] = at_once[k] = parts.holds(k)
         if not at_once[k] or asked.survive:
-            found = parts.repair(k, rng)
-            reached[k], forced[k] = found.reached, found.forced
+            repaired_one = parts.repair(k, rng)
+            reached[k], forced[k] = repaired_one.reached, repaired_one.forced
     # Those that could not be repaired within the limits trade pairs with others, as long as that helps.
     in_vain = 0
     for k in np.flatnonzero(~reached).tolist():
         if in_vain == IN_VAIN or asked.clock.over():
             break
-        found = parts.trade(k, rng)
-        reached[k], forced[k] = found.reached, found.forced
-        in_vain += not found.reached
+        repaired_one = parts.trade(k, rng)
+        reached[k], forced[k] = repaired_one.reached, repaired_one.forced
+        in_vain += not repaired_one.reached
     needed = None if reached.all() or asked.clock.over() else parts.needed(np.flatnonzero(~reached), rng)
     moved = [np.setdiff1d(*both, assume_unique=True).size for both in zip(parts.pairs, rounded, strict=True)]
     return Mixture(parts.pairs, parts.counts, reached, at_once, forced, np.array(moved), needed)
@@ -225,23 +225,23 @@ class _Parts:
         """Repair an assignment within the limits, and update the counts of its pairs if that succeeded."""
         first = self._chosen(k)
         room = (self.counts < self.most) | first
-        found = self._repaired(first, room & (self.near | first), self._worth(first), rng)
-        if not found.reached and not self.asked.clock.over():
+        result = self._repaired(first, room & (self.near | first), self._worth(first), rng)
+        if not result.reached and not self.asked.clock.over():
             # Pairs that link this assignment may link the next ones, too.
-            found = self._repaired(first, room, self._worth(first), rng)
-            self.near |= found.chosen
-        if found.reached:
-            self._put(k, found.chosen)
-        return found
+            result = self._repaired(first, room, self._worth(first), rng)
+            self.near |= result.chosen
+        if result.reached:
+            self._put(k, result.chosen)
+        return result
 
     def trade(self, k: int, rng: np.random.Generator) -> Repaired:
         """Repair an assignment beyond the limits, and others that hold the pairs beyond them without these pairs."""
         kept = self.counts.copy(), self.pairs.copy()
-        found = self._beyond(k, rng)
-        for _ in range(TRADES if found.reached else 0):
+        result = self._beyond(k, rng)
+        for _ in range(TRADES if result.reached else 0):
             beyond = self.counts > self.most
             if not beyond.any():
-                return found
+                return result
             holders = [other for other in range(len(self.pairs)) if other != k and beyond[self.pairs[other]].any()]
             other = holders[int(rng.integers(len(holders)))]
             first = self._chosen(other)
@@ -250,7 +250,7 @@ class _Parts:
             if again.reached and again.chosen.sum() == first.sum():
                 self._put(other, again.chosen)
         self.counts, self.pairs = kept
-        return found._replace(reached=False)
+        return result._replace(reached=False)
 
     def needed(self, missed: IntArray, rng: np.random.Generator) -> int | None:
         """Repair assignments beyond the limits at a high price; the highest count of a pair then, None if some fail."""
@@ -267,10 +267,10 @@ class _Parts:
         """Repair an assignment, with pairs at their limits entering at a high price."""
         first, span = self._chosen(k), float(np.ptp(self.problem.worth))
         worth = self._worth(first) - DEAR * span * ((self.counts >= self.most) & ~first)
-        found = self._repaired(first, self.most > 0, worth, rng)
-        if found.reached:
-            self._put(k, found.chosen)
-        return found
+        result = self._repaired(first, self.most > 0, worth, rng)
+        if result.reached:
+            self._put(k, result.chosen)
+        return result
 
     def _chosen(self, k: int) -> BoolArray:
         chosen = np.zeros(self.counts.size, np.bool_)
@@ -286,10 +286,10 @@ class _Parts:
         pairs = np.flatnonzero(allowed)
         problem = replace(within(self.problem, pairs), affinity=worth[pairs], concerns=None)
         aim, survive, clock, _ = self.asked
-        found = repaired(problem, first[pairs], aim, survive, clock, rng)
+        result = repaired(problem, first[pairs], aim, survive, clock, rng)
         chosen = np.zeros(first.size, np.bool_)
-        chosen[pairs] = found.chosen
-        return found._replace(chosen=chosen)
+        chosen[pairs] = result.chosen
+        return result._replace(chosen=chosen)
 
     def _put(self, k: int, chosen: BoolArray) -> None:
         self.counts[self.pairs[k]] -= 1
@@ -330,14 +330,14 @@ class Lottery(Run):
             return self._certain(problem, best)
         self.best = within_rules(self.problem, best.chosen, self.solution)
         gain = Gain(problem.worth, beta)
-        found = best_marginals(problem, gain, caps)
-        if found is None:
+        marginals = best_marginals(problem, gain, caps)
+        if marginals is None:
             return self.infeasible(why_capped(problem, caps.most / UNITS, UNITS))
         if self.aim.level is None and all_through(problem):
             POLICY.expect(DRAWING * problem.demand.sum())
-            return self._rounded(problem, gain, caps, found)
+            return self._rounded(problem, gain, caps, marginals)
         POLICY.expect(DRAWING * problem.demand.sum() * self.randomisation.draws)
-        return self._listed(problem, asked, found)
+        return self._listed(problem, asked, marginals)
 
     def _certain(self, problem: Problem, best: Assignment) -> Assignment:
         """Return an assignment with its pairs at probability 1."""
@@ -346,20 +346,20 @@ class Lottery(Run):
         gain = float(problem.worth[chosen].sum())
         return replace(best, randomised=self._described(problem, np.where(chosen, 1.0, 0.0), gain, gain, None))
 
-    def _rounded(self, problem: Problem, gain: Gain, caps: Limits, found: Marginals) -> Assignment:
+    def _rounded(self, problem: Problem, gain: Gain, caps: Limits, marginals: Marginals) -> Assignment:
         """Draw by rounding, which has exactly the probabilities, and keeps demands, loads and rules."""
-        kept = without_rivals(problem, gain, caps, found)
+        kept = without_rivals(problem, gain, caps, marginals)
         if kept is None:
             return self._no_rivals()
         self.say("the draw")
         chosen = drawn(laid_out(problem, kept.units), np.random.default_rng(self.seed))
-        randomised = self._described(problem, kept.units / UNITS, kept.value, found.bound, None)
+        randomised = self._described(problem, kept.units / UNITS, kept.value, marginals.bound, None)
         return replace(self._drawn(problem, kept.units > 0, chosen, 0, reached=True), randomised=randomised)
 
-    def _listed(self, problem: Problem, asked: FloatArray, found: Marginals) -> Assignment:
+    def _listed(self, problem: Problem, caps: FloatArray, marginals: Marginals) -> Assignment:
         """Draw one of a list of assignments that are all at the level."""
         count = self.randomisation.draws
-        gain, limits = Gain(problem.worth, self.randomisation.perturbation, count), limits_of(problem, asked, count)
+        gain, limits = Gain(problem.worth, self.randomisation.perturbation, count), limits_of(problem, caps, count)
         coarse = best_marginals(problem, gain, limits)
         if coarse is None:
             return self.infeasible(why_too_few(count))
@@ -371,12 +371,16 @@ class Lottery(Run):
         k = int(np.random.default_rng(self.seed).integers(count))
         chosen = np.zeros(problem.item.size, np.bool_)
         chosen[mixed.pairs[k]] = True
-        answer = self._drawn(problem, mixed.counts > 0, chosen, int(mixed.forced[k]), reached=bool(mixed.reached[k]))
+        assignment = self._drawn(
+            problem, mixed.counts > 0, chosen, int(mixed.forced[k]), reached=bool(mixed.reached[k])
+        )
         if not mixed.reached[k] and not self.clock.over():
-            answer = replace(answer, explanation=why_missed(int((~mixed.reached).sum()), count, mixed.needed))
+            assignment = replace(assignment, explanation=why_missed(int((~mixed.reached).sum()), count, mixed.needed))
         listed = _listed(problem, mixed, kept.units, count)
         value = gain.of(mixed.counts)
-        return replace(answer, randomised=self._described(problem, mixed.counts / count, value, found.bound, listed))
+        return replace(
+            assignment, randomised=self._described(problem, mixed.counts / count, value, marginals.bound, listed)
+        )
 
     def _no_rivals(self) -> Assignment:
         """End where only rivals are in the way: nothing is proved."""
@@ -391,12 +395,12 @@ class Lottery(Run):
         """Return the assignment of a draw."""
         pairs = np.flatnonzero(support)
         self.problem, self.solution = within(problem, pairs), PanelSolution(None, False, self.solution.bound)
-        answer = self.answer(chosen[pairs], () if self.survive and reached else None, forced, reached=reached)
+        assignment = self.answer(chosen[pairs], () if self.survive and reached else None, forced, reached=reached)
         # The price of the rules is that of the best assignment; the rest of a draw's loss is the lottery's.
-        kept = answer.kept and replace(answer.kept, affinity=self.best)
-        authors = answer.authors and replace(answer.authors, affinity=self.best)
-        answer = replace(answer, kept=kept, authors=authors)
-        return replace(answer, not_exchanged=_NOT_EXCHANGED if self.aim.conditioned else "", least_loss=None)
+        kept = assignment.kept and replace(assignment.kept, affinity=self.best)
+        authors = assignment.authors and replace(assignment.authors, affinity=self.best)
+        assignment = replace(assignment, kept=kept, authors=authors)
+        return replace(assignment, not_exchanged=_NOT_EXCHANGED if self.aim.conditioned else "", least_loss=None)
 
     def _described(
         self, problem: Problem, probability: FloatArray, value: float, bound: float, listed: Listed | None
@@ -419,14 +423,14 @@ class Lottery(Run):
         )
 
 
-def without_rivals(problem: Problem, gain: Gain, limits: Limits, found: Marginals) -> Marginals | None:
+def without_rivals(problem: Problem, gain: Gain, limits: Limits, marginals: Marginals) -> Marginals | None:
     """Bar one of each two rivals of the support, the one of less gain, until it holds none: then no draw does.
 
     None if that leaves nothing, which is no proof that nothing is left by other choices.
     """
     most, least = limits.most.copy(), limits.least.copy()
-    while (couples := problem.rivals.couples_among(found.units > 0)).size:
-        value = found.units * gain.worth
+    while (couples := problem.rivals.couples_among(marginals.units > 0)).size:
+        value = marginals.units * gain.worth
         for couple in couples.tolist():
             if most[couple].all():
                 lesser = min(couple, key=lambda pair: (bool(problem.given[pair]), value[pair]))
@@ -434,8 +438,8 @@ def without_rivals(problem: Problem, gain: Gain, limits: Limits, found: Marginal
         again = best_marginals(problem, gain, Limits(least, most))
         if again is None:
             return None
-        found = again
-    return found
+        marginals = again
+    return marginals
 
 
 def _listed(problem: Problem, mixed: Mixture, rounded: IntArray, count: int) -> Listed:

@@ -58,8 +58,8 @@ def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> PanelRow
     taken, have = np.unique(problem.item[stand[there]] * size + held, return_counts=True)
     cells, row = np.unique(cell, return_inverse=True)
     given = np.zeros(cells.size, np.int64)
-    known = np.isin(cells, taken)
-    given[known] = have[np.searchsorted(taken, cells[known])]
+    present = np.isin(cells, taken)
+    given[present] = have[np.searchsorted(taken, cells[present])]
     # A group that an item lacks must be among its cells.
     wanted = (np.flatnonzero(bound)[:, np.newaxis] * size + np.flatnonzero(panels.least)).ravel()
     missing = np.setdiff1d(wanted, cells)
@@ -147,11 +147,11 @@ def clique_rows(problem: Problem, pairs: IntArray, chosen: BoolArray) -> tuple[R
 
 def rival_rows(pairs: IntArray, couples: IntArray) -> Rows:
     """Return rows that allow one of each couple, or none where the other one is no column."""
-    known = np.isin(couples, pairs).reshape(couples.shape)
-    row, side = np.nonzero(known)
+    columns = np.isin(couples, pairs).reshape(couples.shape)
+    row, side = np.nonzero(columns)
     lines, row = np.unique(row, return_inverse=True)
     column = np.searchsorted(pairs, couples[lines[row], side])
-    high = (known[lines].sum(axis=1) == 2).astype(np.int64)
+    high = (columns[lines].sum(axis=1) == 2).astype(np.int64)
     return Rows(row, column, np.zeros_like(high), high, np.ones(row.size, np.int64))
 
 

@@ -161,13 +161,13 @@ def _change(within: FloatArray, share: FloatArray) -> FloatArray:
 
 def _inner(net: Network, item: IntArray, reviewer: IntArray, matrix: FloatArray, sums: FloatArray) -> FloatArray:
     """Return U^T A U for each exchange, shape (S, 4, 4), from A (N, N) and its sums over reviewers' papers (N, M)."""
-    found = np.empty((len(item), 4, 4))
+    products = np.empty((len(item), 4, 4))
     for row in (0, 1):
         for column in (0, 1):
-            found[:, row, column] = matrix[item[:, row], item[:, column]]
-            found[:, row, 2 + column] = found[:, 2 + column, row] = sums[item[:, row], reviewer[:, column]]
-            found[:, 2 + row, 2 + column] = _summed(net, reviewer[:, row], sums, reviewer[:, column])
-    return found
+            products[:, row, column] = matrix[item[:, row], item[:, column]]
+            products[:, row, 2 + column] = products[:, 2 + column, row] = sums[item[:, row], reviewer[:, column]]
+            products[:, 2 + row, 2 + column] = _summed(net, reviewer[:, row], sums, reviewer[:, column])
+    return products
 
 
 def _summed(net: Network, owner: IntArray, sums: FloatArray, column: IntArray) -> FloatArray:
@@ -182,13 +182,13 @@ def make_best(net: Network, swaps: Swaps, merit: FloatArray, budget: float, most
     """Make exchanges of positive merit, best first, no reviewer or paper twice; returns their places."""
     busy_items, busy_people = np.zeros(net.n_panel.size, np.bool_), np.zeros(net.n_held.size, np.bool_)
     made: list[int] = []
-    left = budget + ROUNDING * float(np.abs(swaps.loss).max(initial=0.0))
+    remaining = budget + ROUNDING * float(np.abs(swaps.loss).max(initial=0.0))
     for s in np.argsort(-merit, kind="stable").tolist():
         if merit[s] <= 0 or len(made) >= most:
             break
         off, on = swaps.off[s], swaps.on[s]
         (i, k), (a, b) = net.item[off].tolist(), net.reviewer[off].tolist()
-        if busy_items[i] or busy_items[k] or busy_people[a] or busy_people[b] or swaps.loss[s] > left:
+        if busy_items[i] or busy_items[k] or busy_people[a] or busy_people[b] or swaps.loss[s] > remaining:
             continue
         if not (fits(net, i, a, b) and fits(net, k, b, a)):
             continue
@@ -200,7 +200,7 @@ def make_best(net: Network, swaps: Swaps, merit: FloatArray, budget: float, most
             continue
         busy_items[[i, k]] = busy_people[[a, b]] = True
         made.append(s)
-        left -= float(swaps.loss[s])
+        remaining -= float(swaps.loss[s])
     return np.array(made, np.int64)
 
 

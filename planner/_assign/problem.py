@@ -319,9 +319,9 @@ def concerns_among(problem: Problem, kept: BoolArray | IntArray, why: Reason) ->
     concerns = problem.concerns
     if concerns is None or concerns.gone is None:
         return concerns and concerns.among(kept)
-    left = ~concerns.changed & ~problem.old
-    left[kept] = False
-    gone = tuple(Dropped(*pair, why) for pair in compared_pairs(problem, left))
+    omitted = ~concerns.changed & ~problem.old
+    omitted[kept] = False
+    gone = tuple(Dropped(*pair, why) for pair in compared_pairs(problem, omitted))
     return concerns.among(kept)._replace(gone=concerns.gone + gone)
 
 
@@ -368,9 +368,9 @@ def written_by(authors: Authors, scored: Scored) -> Written | None:
     author = match_labels(named.reviewers, scored.reviewers, "authors", "author", unknown="expected", where=LISTS)
     item = match_labels(named.items, scored.items, "authors", "paper", unknown="expected", where=LISTS)
     # Other people and papers get codes behind the rest: they may still make two reviewers co-authors.
-    for codes, known in ((author, scored.reviewers), (item, scored.items)):
+    for codes, labels in ((author, scored.reviewers), (item, scored.items)):
         new = np.flatnonzero(codes < 0)
-        codes[new] = len(known) + np.arange(new.size)
+        codes[new] = len(labels) + np.arange(new.size)
     pairs = np.unique(np.column_stack([item[named.item], author[named.reviewer]]), axis=0)
     return Written(authors, pairs[:, 0], pairs[:, 1], (len(scored.items), len(scored.reviewers)))
 
@@ -509,6 +509,6 @@ class Randomisation(NamedTuple):
         key = problem.item * problem.n_reviewers + problem.reviewer
         wanted = np.where((reviewer >= 0) & (item >= 0), item * problem.n_reviewers + reviewer, -1)
         place = np.minimum(np.searchsorted(key, wanted), max(key.size - 1, 0))
-        known = key[place] == wanted if key.size else np.zeros(wanted.size, np.bool_)
-        caps[place[known]] = value[known]
+        listed = key[place] == wanted if key.size else np.zeros(wanted.size, np.bool_)
+        caps[place[listed]] = value[listed]
         return caps

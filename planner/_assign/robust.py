@@ -265,13 +265,13 @@ class Watch:
         """Items that no growth reaches without each reviewer in turn, an upper bound; TimeOver if time runs out."""
         core = self.core
         within = (core.net, self.groups, self.grown, core.required)
-        left = np.full(core.net.n_held.size, -1, np.int64)
-        good = clear(*within, self.seeds, core.aim.shared, left)
+        counts = np.full(core.net.n_held.size, -1, np.int64)
+        good = clear(*within, self.seeds, core.aim.shared, counts)
         # Growths with everybody clear most reviewers; the others are left out one after another.
-        waiting = np.flatnonzero(left < 0)
+        waiting = np.flatnonzero(counts < 0)
         for first, last in clock.pieces(waiting.size):
-            uncovered_without(*within, good, core.aim.shared, waiting[first:last], left)
-        return left
+            uncovered_without(*within, good, core.aim.shared, waiting[first:last], counts)
+        return counts
 
     def missing_one(self, reviewer: int) -> int:
         """Items that no growth reaches without one reviewer; ``grown`` is left in the state of the best growth."""
@@ -292,10 +292,10 @@ def missing_without(core: Core, clock: Clock) -> IntArray:
     Growth from seeds in the core, one reviewer after another, clears most reviewers; the others get the full
     closure. Takes O(M E). Raises TimeOver if the clock is over before the end.
     """
-    left = Watch(core).missing(clock)
-    for reviewer in clock.watch(np.flatnonzero(left > 0).tolist()):
-        left[reviewer] = truly_missing(core, reviewer)
-    return left
+    counts = Watch(core).missing(clock)
+    for reviewer in clock.watch(np.flatnonzero(counts > 0).tolist()):
+        counts[reviewer] = truly_missing(core, reviewer)
+    return counts
 
 
 def truly_missing(core: Core, reviewer: int) -> int:
@@ -322,8 +322,6 @@ ROUNDS = 4
 
 
 class Hardened(NamedTuple):
-    """What is missing without each reviewer, and without each of those who are exposed, 0 for the others: both (M,)."""
-
     """What is missing without each reviewer, and without each of those who are exposed, 0 for the others: both (M,)."""
 
     missing: IntArray

@@ -139,14 +139,14 @@ def _least_scores(problem: Problem, pairs: IntArray, least: IntArray) -> Rows:
     """Require the least score of each paper that has one, in units that solvers count exactly."""
     value = whole_values(problem.affinity)
     given = np.bincount(problem.item[problem.given], value[problem.given], problem.n_items).astype(np.int64)
-    asked = np.flatnonzero(least > NO_FLOOR // 2)
+    bounded = np.flatnonzero(least > NO_FLOOR // 2)
     row = np.full(problem.n_items, -1)
-    row[asked] = np.arange(asked.size)
+    row[bounded] = np.arange(bounded.size)
     column = np.flatnonzero(row[problem.item[pairs]] >= 0)
     # Rounding may change each review by half a unit.
-    low = ((least - given)[asked] >> COARSE) - problem.demand[asked]
+    low = ((least - given)[bounded] >> COARSE) - problem.demand[bounded]
     weight = np.rint(value[pairs[column]] / 2.0**COARSE).astype(np.int64)
-    return Rows(row[problem.item[pairs[column]]], column, low, np.full(asked.size, 1 << 40), weight)
+    return Rows(row[problem.item[pairs[column]]], column, low, np.full(bounded.size, 1 << 40), weight)
 
 
 class _Level:
@@ -480,14 +480,14 @@ class Run(Ends):
         if survive and self.aim.may_survive and why_counted(self.problem, self.aim):
             self.proved = True
             return False
-        found = decide(self.problem, self.aim, core.net.assigned.copy(), self.clock, survive=survive, least=least)
-        self.proved = found.proved
-        if found.chosen is None:
+        decided = decide(self.problem, self.aim, core.net.assigned.copy(), self.clock, survive=survive, least=least)
+        self.proved = decided.proved
+        if decided.chosen is None:
             return False
         # Forced pairs of the search are forced no more.
         core.net.locked[linker.forced] = False
         linker.forced, linker.ways = [], []
-        flip(core.net, np.flatnonzero(found.chosen != core.net.assigned))
+        flip(core.net, np.flatnonzero(decided.chosen != core.net.assigned))
         core.regroup()
         return True
 
@@ -533,7 +533,7 @@ class Run(Ends):
         self.say("smaller expected errors")
         watch = Robust(core, self.clock) if robust else None
         core.regroup()
-        found = better.improve(
+        variances = better.improve(
             core,
             problem,
             self.conditioning * abs(self.unconstrained),
@@ -543,7 +543,7 @@ class Run(Ends):
             self.clock,
         )
         core.regroup()
-        self.exchanges = Exchanges.of(*found, self.assumptions)
+        self.exchanges = Exchanges.of(*variances, self.assumptions)
 
     def _hardened(self, linker: Relinker) -> tuple[Label, ...] | None:
         """Let the level survive a loss, as far as possible; returns who is critical then, None if not determined."""

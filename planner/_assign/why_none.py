@@ -48,14 +48,14 @@ def why_infeasible(problem: Problem) -> str:
     load, least = problem.open_loads()
     demand = problem.open_demand()
     free = ~problem.given
-    found = shortfall(problem.item[free], problem.reviewer[free], demand, load, least)
-    if found is None:
+    cut = shortfall(problem.item[free], problem.reviewer[free], demand, load, least)
+    if cut is None:
         return ""
-    if not found.by_items:
-        return _short_of_papers(problem, found, least)
-    barred = int(problem.barred[found.items].sum())
+    if not cut.by_items:
+        return _short_of_papers(problem, cut, least)
+    barred = int(problem.barred[cut.items].sum())
     more = f" The authors' file rules out {counted(barred, 'more pair')} of them." if barred else ""
-    return _short_of_reviews(problem, found, demand, load) + more
+    return _short_of_reviews(problem, cut, demand, load) + more
 
 
 def shortage(problem: Problem, missing: IntArray) -> Shortage:
@@ -66,34 +66,34 @@ def shortage(problem: Problem, missing: IntArray) -> Shortage:
     return Shortage(gaps, usual_load(problem.load.tolist()), why=why)
 
 
-def _short_of_reviews(problem: Problem, found: Shortfall, demand: IntArray, load: IntArray) -> str:
-    need = noun(found.items.size, "needs", "need")
-    total = f"{found.needed} {noun(found.needed, 'review')}"
-    needy = f"{papers(found.items)} {need} {each(demand[found.items], 'review')} = {total}"
+def _short_of_reviews(problem: Problem, cut: Shortfall, demand: IntArray, load: IntArray) -> str:
+    need = noun(cut.items.size, "needs", "need")
+    total = f"{cut.needed} {noun(cut.needed, 'review')}"
+    needy = f"{papers(cut.items)} {need} {each(demand[cut.items], 'review')} = {total}"
     if problem.old.any():
         needy += ", reviewers of the first phase aside where they have read the paper"
-    if not found.reviewers.size:
+    if not cut.reviewers.size:
         return (
-            f"{needy}, and only {found.pairs} (paper, reviewer) pairs are allowed for them. Score more pairs, allow "
+            f"{needy}, and only {cut.pairs} (paper, reviewer) pairs are allowed for them. Score more pairs, allow "
             "unscored ones, or lift conflicts."
         )
-    who = people(found.reviewers)
-    rest = f", and other reviewers have {counted(found.pairs, 'allowed pair')} with these papers" if found.pairs else ""
-    others = "" if found.reviewers.size == problem.n_reviewers else "who may take them "
+    who = people(cut.reviewers)
+    rest = f", and other reviewers have {counted(cut.pairs, 'allowed pair')} with these papers" if cut.pairs else ""
+    others = "" if cut.reviewers.size == problem.n_reviewers else "who may take them "
     return (
-        f"{needy}; {who} {others}with {each(load[found.reviewers], 'load', of='of')} can give {found.supply}{rest}: "
-        f"{found.needed} > {found.supply + found.pairs}. Raise loads, add reviewers, lower demands or lift conflicts."
+        f"{needy}; {who} {others}with {each(load[cut.reviewers], 'load', of='of')} can give {cut.supply}{rest}: "
+        f"{cut.needed} > {cut.supply + cut.pairs}. Raise loads, add reviewers, lower demands or lift conflicts."
     )
 
 
-def _short_of_papers(problem: Problem, found: Shortfall, least: IntArray) -> str:
-    who = people(found.reviewers)
-    rest = f", and {found.pairs} other allowed pairs" if found.pairs else ""
+def _short_of_papers(problem: Problem, cut: Shortfall, least: IntArray) -> str:
+    who = people(cut.reviewers)
+    rest = f", and {cut.pairs} other allowed pairs" if cut.pairs else ""
     return (
-        f"{who} must get {each(least[found.reviewers], 'review')} = {found.needed} reviews by their min_load; the "
-        f"{counted(found.items.size, 'paper')} open to them {noun(found.items.size, 'needs', 'need')} "
-        f"{found.supply}{rest}: {found.needed} > "
-        f"{found.supply + found.pairs}. Lower min_load, raise demands or lift conflicts."
+        f"{who} must get {each(least[cut.reviewers], 'review')} = {cut.needed} reviews by their min_load; the "
+        f"{counted(cut.items.size, 'paper')} open to them {noun(cut.items.size, 'needs', 'need')} "
+        f"{cut.supply}{rest}: {cut.needed} > "
+        f"{cut.supply + cut.pairs}. Lower min_load, raise demands or lift conflicts."
     )
 
 
@@ -139,11 +139,11 @@ def nearly_all(problem: Problem, aim: Aim) -> str:
 
 def _reach(problem: Problem, shared: int, cap: int) -> int:
     """Return the most papers that one component can cover when nobody takes more than ``cap``."""
-    left, reach = int(problem.demand.sum()), shared
+    remaining, reach = int(problem.demand.sum()), shared
     for load in sorted(problem.load.tolist(), reverse=True):
-        taken = min(load, cap, left)
+        taken = min(load, cap, remaining)
         reach += max(taken - shared, 0)
-        left -= taken
+        remaining -= taken
     return reach
 
 
@@ -285,10 +285,10 @@ def rules_on_authors(problem: Problem) -> list[str]:
     """Return the rules on pairs that may not be together, for lists of constraints."""
     if problem.wrote is None:
         return []
-    asked = problem.wrote.asked
+    allowed = problem.wrote.asked
     return [
-        *([] if asked.allow_cycles else ["no two who review a paper of each other"]),
-        *([] if asked.allow_coauthors else ["no two co-authors"]),
+        *([] if allowed.allow_cycles else ["no two who review a paper of each other"]),
+        *([] if allowed.allow_coauthors else ["no two co-authors"]),
     ]
 
 
@@ -330,32 +330,32 @@ def _circles(problem: Problem, pairs: list[int]) -> list[set[int]]:
 
 def authors_lines(assignment: Assignment) -> list[str]:
     """Return lines on the rules of the authors' file: which hold, their cost, and the remaining circles of three."""
-    found = assignment.authors
-    if found is None:
+    authors = assignment.authors
+    if authors is None:
         return []
-    own = "nobody reviews their own paper" + (" or of a co-author" if found.author_distance else "")
+    own = "nobody reviews their own paper" + (" or of a co-author" if authors.author_distance else "")
     rules = [
         own,
-        *([] if found.cycles_of_two else ["no two review a paper of each other"]),
-        *([] if found.coauthors else ["no two co-authors review the same paper"]),
+        *([] if authors.cycles_of_two else ["no two review a paper of each other"]),
+        *([] if authors.coauthors else ["no two co-authors review the same paper"]),
     ]
     which = f"{', '.join(rules[:-1])}, and {rules[-1]}" if len(rules) > 1 else rules[0]
-    circles = counted(found.cycles_of_three, "circle of three reviews", "circles of three review")
+    circles = counted(authors.cycles_of_three, "circle of three reviews", "circles of three review")
     return [
         f"Authors: {which}.",
-        *_cost(assignment, found),
+        *_cost(assignment, authors),
         f"  {circles} each other's papers in turn.",
     ]
 
 
-def _cost(assignment: Assignment, found: Authored) -> list[str]:
+def _cost(assignment: Assignment, authors: Authored) -> list[str]:
     """Return how often affinity alone breaks the rules, and the distance of the assignment from the bound."""
-    if not found.rivals or not math.isfinite(found.bound) or assignment.randomised is not None:
+    if not authors.rivals or not math.isfinite(authors.bound) or assignment.randomised is not None:
         return []
-    short = 100 * max(found.bound - assignment.affinity, 0.0) / abs(found.bound) if found.bound else 0.0
+    short = 100 * max(authors.bound - assignment.affinity, 0.0) / abs(authors.bound) if authors.bound else 0.0
     return [
-        f"  The most affinity alone breaks this {counted(found.rivals, 'time')}; no assignment within all rules has "
-        f"more than {found.bound:.6g}, and this one is {round(short, 4):g} % below."
+        f"  The most affinity alone breaks this {counted(authors.rivals, 'time')}; no assignment within all rules has "
+        f"more than {authors.bound:.6g}, and this one is {round(short, 4):g} % below."
     ]
 
 
@@ -400,8 +400,8 @@ def _full(problem: Problem, rule: Rule, attribute: Attribute) -> str:
 def _too_small(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     """Name papers whose demand is below that of a rule, given the most values that one reviewer has."""
     terms, several = rule.terms(attribute), int(np.diff(attribute.start).max(initial=1))
-    asked = max(int(terms.least.max(initial=0)), -(-terms.different // max(several, 1)))
-    bad = np.flatnonzero(problem.bound & (problem.demand < asked))
+    required = max(int(terms.least.max(initial=0)), -(-terms.different // max(several, 1)))
+    bad = np.flatnonzero(problem.bound & (problem.demand < required))
     if not bad.size:
         return ""
     return (
@@ -412,7 +412,7 @@ def _too_small(problem: Problem, rule: Rule, attribute: Attribute) -> str:
 
 def _too_few_values(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     """Name papers whose candidates have too few different values."""
-    asked = rule.terms(attribute).different
+    required = rule.terms(attribute).different
     # The different values among the candidates and given reviewers of each paper.
     pairs = np.flatnonzero(problem.given | (problem.load[problem.reviewer] > 0))
     size, reviewer = max(len(attribute.values), 1), problem.reviewer[pairs]
@@ -420,7 +420,7 @@ def _too_few_values(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     value = attribute.value[spread(attribute.start[reviewer], count)]
     key = np.unique(np.repeat(problem.item[pairs], count) * size + value)
     homes = np.bincount(key // size, minlength=problem.n_items)
-    bad = np.flatnonzero(problem.bound & (homes < asked))
+    bad = np.flatnonzero(problem.bound & (homes < required))
     if not bad.size:
         return ""
     return (
@@ -479,27 +479,27 @@ def _too_few_of(problem: Problem, rule: Rule, attribute: Attribute, value: int) 
     wanted = np.where(problem.bound, np.maximum(rule.terms(attribute).least[value] - have, 0), 0)
     load, _ = problem.open_loads()
     pairs = np.flatnonzero(member[problem.reviewer] & ~problem.given & (load[problem.reviewer] > 0))
-    found = shortfall(problem.item[pairs], problem.reviewer[pairs], wanted, load, np.zeros_like(load))
-    if found is None:
+    cut = shortfall(problem.item[pairs], problem.reviewer[pairs], wanted, load, np.zeros_like(load))
+    if cut is None:
         return ""
     # The cut is the proof: these papers need more than crosses it.
-    items = found.items[wanted[found.items] > 0]
+    items = cut.items[wanted[cut.items] > 0]
     which, need = papers(items), noun(items.size, "needs", "need")
     kind = attribute.kind(value)
-    if not found.reviewers.size:
-        some = f"only {counted(found.pairs, 'pair')} with a {kind} {noun(found.pairs, 'is', 'are')} allowed"
-        may = some if found.pairs else f"no {kind} may take"
-        read = f" for {noun(items.size, 'it', 'them')}" if found.pairs else f" {noun(items.size, 'it', 'them')}"
+    if not cut.reviewers.size:
+        some = f"only {counted(cut.pairs, 'pair')} with a {kind} {noun(cut.pairs, 'is', 'are')} allowed"
+        may = some if cut.pairs else f"no {kind} may take"
+        read = f" for {noun(items.size, 'it', 'them')}" if cut.pairs else f" {noun(items.size, 'it', 'them')}"
         return (
             f"{which} {need} {rule.words(attribute)}, and {may}{read}. Score such pairs, lift conflicts, or mark more "
             "reviewers who may."
         )
-    rest = f", and others have {counted(found.pairs, 'allowed pair')} with them" if found.pairs else ""
+    rest = f", and others have {counted(cut.pairs, 'allowed pair')} with them" if cut.pairs else ""
     return (
-        f"{which} {need} {rule.words(attribute)} each = {found.needed} reviews; "
-        f"{people(found.reviewers, 'such reviewer')} who may take them with "
-        f"{each(load[found.reviewers], 'load', of='of')} can give {found.supply}{rest}: {found.needed} > "
-        f"{found.supply + found.pairs}. Raise their loads, mark more reviewers, or lift conflicts."
+        f"{which} {need} {rule.words(attribute)} each = {cut.needed} reviews; "
+        f"{people(cut.reviewers, 'such reviewer')} who may take them with "
+        f"{each(load[cut.reviewers], 'load', of='of')} can give {cut.supply}{rest}: {cut.needed} > "
+        f"{cut.supply + cut.pairs}. Raise their loads, mark more reviewers, or lift conflicts."
     )
 
 

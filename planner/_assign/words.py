@@ -83,8 +83,8 @@ def concerns(assignment: Assignment) -> list[str]:
 
 def concerned(assignment: Assignment) -> list[str]:
     """Return the purposes for which affinity was given up before any level."""
-    asked = (assignment.changes, "fewer changes"), (assignment.below, "the threshold")
-    return [words for found, words in asked if found is not None]
+    purposes = (assignment.changes, "fewer changes"), (assignment.below, "the threshold")
+    return [words for part, words in purposes if part is not None]
 
 
 def _changes(changes: Changes) -> list[str]:
@@ -153,11 +153,11 @@ def fair_lines(fairness: Fairness | None) -> list[str]:
         f"{_at_most(fairness)}.",
         f"  Mean of the worst-served tenth: {better:.4g} ({worst:.4g} by affinity alone).",
     ]
-    asked = fairness.floors
-    if asked.total is not None:
-        lines.append(f"  {why_below(fairness)}" if fairness.below else f"  Every paper has {asked.total:g} or more.")
-    if asked.best is not None:
-        lines.append(f"  Every paper has a reviewer of affinity {asked.best:g} or more.")
+    floors = fairness.floors
+    if floors.total is not None:
+        lines.append(f"  {why_below(fairness)}" if fairness.below else f"  Every paper has {floors.total:g} or more.")
+    if floors.best is not None:
+        lines.append(f"  Every paper has a reviewer of affinity {floors.best:g} or more.")
     return lines
 
 
@@ -210,18 +210,18 @@ def why_no_good(problem: Problem) -> str:
     """Explain why not every paper can have a good reviewer, by counting."""
     least = f"of affinity {problem.floors.best:g} or more"
     load, _ = problem.open_loads()
-    found = too_few_good(problem)
-    if found is not None and not found.reviewers.size:
-        has, it = noun(found.items.size, "has", "have"), noun(found.items.size, "it", "them")
-        return f"{papers(found.items)} {has} no reviewer {least} who may take {it}. {_FLOOR_REMEDY}"
-    if found is not None:
-        rest = f", and others have {counted(found.pairs, 'such pair')} with them" if found.pairs else ""
-        fit = noun(found.reviewers.size, "fits", "fit")
+    cut = too_few_good(problem)
+    if cut is not None and not cut.reviewers.size:
+        has, it = noun(cut.items.size, "has", "have"), noun(cut.items.size, "it", "them")
+        return f"{papers(cut.items)} {has} no reviewer {least} who may take {it}. {_FLOOR_REMEDY}"
+    if cut is not None:
+        rest = f", and others have {counted(cut.pairs, 'such pair')} with them" if cut.pairs else ""
+        fit = noun(cut.reviewers.size, "fits", "fit")
         return (
-            f"{papers(found.items)} {noun(found.items.size, 'needs', 'need')} a reviewer {least} each = "
-            f"{counted(found.needed, 'review')}; "
-            f"{people(found.reviewers)} who {fit} with {each(load[found.reviewers], 'load', of='of')} can "
-            f"give {found.supply}{rest}: {found.needed} > {found.supply + found.pairs}. {_FLOOR_REMEDY} Or raise loads."
+            f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} a reviewer {least} each = "
+            f"{counted(cut.needed, 'review')}; "
+            f"{people(cut.reviewers)} who {fit} with {each(load[cut.reviewers], 'load', of='of')} can "
+            f"give {cut.supply}{rest}: {cut.needed} > {cut.supply + cut.pairs}. {_FLOOR_REMEDY} Or raise loads."
         )
     places = too_few_places(problem)
     if places is None:
@@ -242,36 +242,36 @@ def why_no_good(problem: Problem) -> str:
 _LOTTERY_REMEDY = "Raise --max-probability, score more pairs, allow unscored ones, or lift conflicts."
 
 
-def lot_lines(found: Randomised | None, level: str) -> list[str]:
+def lot_lines(lottery: Randomised | None, level: str) -> list[str]:
     """Return the lines on a lottery."""
-    if found is None:
+    if lottery is None:
         return []
-    cap = "the caps of the table" if found.max_probability is None else f"a cap of {found.max_probability:g}"
-    certain = f" ({counted(found.certain, 'fixed pair is', 'fixed pairs are')} certain)" if found.certain else ""
-    wide = f" and perturbation {found.perturbation:g}" if found.perturbation else ""
+    cap = "the caps of the table" if lottery.max_probability is None else f"a cap of {lottery.max_probability:g}"
+    certain = f" ({counted(lottery.certain, 'fixed pair is', 'fixed pairs are')} certain)" if lottery.certain else ""
+    wide = f" and perturbation {lottery.perturbation:g}" if lottery.perturbation else ""
     return [
         "",
-        f"Randomised under {cap}{wide}: {counted(found.support, 'pair')} may be drawn{certain}; the most probable "
-        f"reviewer of a paper has probability {found.mean_largest:.3g} on average.",
-        f"Expected affinity: {found.expected:.6g}, {found.percent:.2f} % of the best without a lottery; "
-        f"{_gap(found)} than any other probabilities within these caps, whatever the level.",
-        *([] if found.listed is None else [_list_line(found, found.listed, level)]),
-        f"Guarantee: only these {counted(found.support, 'pair is', 'pairs are')} ever assigned, each with "
+        f"Randomised under {cap}{wide}: {counted(lottery.support, 'pair')} may be drawn{certain}; the most probable "
+        f"reviewer of a paper has probability {lottery.mean_largest:.3g} on average.",
+        f"Expected affinity: {lottery.expected:.6g}, {lottery.percent:.2f} % of the best without a lottery; "
+        f"{_gap(lottery)} than any other probabilities within these caps, whatever the level.",
+        *([] if lottery.listed is None else [_list_line(lottery, lottery.listed, level)]),
+        f"Guarantee: only these {counted(lottery.support, 'pair is', 'pairs are')} ever assigned, each with "
         "exactly its probability, and none above its cap.",
     ]
 
 
-def _gap(found: Randomised) -> str:
-    what = "in this gain" if found.perturbation else "in affinity"
-    return f"at most {100 * found.gap:.2g} % less {what}" if found.gap > 0 else f"no less {what}"
+def _gap(lottery: Randomised) -> str:
+    what = "in this gain" if lottery.perturbation else "in affinity"
+    return f"at most {100 * lottery.gap:.2g} % less {what}" if lottery.gap > 0 else f"no less {what}"
 
 
-def _list_line(found: Randomised, listed: Listed, level: str) -> str:
-    lost = 100.0 * listed.lost / found.best if found.best else 0.0
+def _list_line(lottery: Randomised, listed: Listed, level: str) -> str:
+    lost = 100.0 * listed.lost / lottery.best if lottery.best else 0.0
     aim, whole = aim_named(level), counted(listed.count, "assignment")
-    asked = "obey all rules" if aim.level is None else f"are {aim.name}"
+    reached = "obey all rules" if aim.level is None else f"are {aim.name}"
     return (
-        f"One of {whole} is drawn with equal probability: {listed.at_level:.0%} {asked} as rounded and "
+        f"One of {whole} is drawn with equal probability: {listed.at_level:.0%} {reached} as rounded and "
         f"{listed.repaired:.0%} after repair, which changes {listed.changed:.1f} pairs of each and costs {lost:.3f} % "
         "of the affinity."
     )
@@ -312,14 +312,14 @@ def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
     if short.size:
         return _one_paper(problem, most, int(short[0]), short.size - 1)
     capacity = np.rint(most[free] * units).astype(np.int64)
-    found = shortfall(problem.item[free], problem.reviewer[free], demand * units, load * units, least * units, capacity)
-    if found is None:
+    cut = shortfall(problem.item[free], problem.reviewer[free], demand * units, load * units, least * units, capacity)
+    if cut is None:
         rules = ", ".join(problem.ruled.words())
         return (
             f"Demands and loads can be met with these probabilities, but not with {rules} on each paper. "
             f"{_LOTTERY_REMEDY}"
         )
-    return _cut(problem, found, units)
+    return _cut(problem, cut, units)
 
 
 def _one_paper(problem: Problem, most: FloatArray, item: int, others: int) -> str:
@@ -334,19 +334,19 @@ def _one_paper(problem: Problem, most: FloatArray, item: int, others: int) -> st
     )
 
 
-def _cut(problem: Problem, found: Shortfall, units: int) -> str:
+def _cut(problem: Problem, cut: Shortfall, units: int) -> str:
     """Explain a set that needs more than its caps and loads give."""
-    needed, supply, pairs = found.needed / units, found.supply / units, found.pairs / units
-    rest = f", and the probabilities of other pairs with them sum to {pairs:g} at most" if found.pairs else ""
-    if not found.by_items:
+    needed, supply, pairs = cut.needed / units, cut.supply / units, cut.pairs / units
+    rest = f", and the probabilities of other pairs with them sum to {pairs:g} at most" if cut.pairs else ""
+    if not cut.by_items:
         return (
-            f"{people(found.reviewers)} must get {needed:g} reviews; {papers(found.items)} can give "
+            f"{people(cut.reviewers)} must get {needed:g} reviews; {papers(cut.items)} can give "
             f"them {supply:g}{rest}: {needed:g} > {supply + pairs:g}. Lower min_load, or raise --max-probability."
         )
-    who = people(found.reviewers)
-    loads = each(problem.open_loads()[0][found.reviewers], "load", of="of") if found.reviewers.size else "load 0"
+    who = people(cut.reviewers)
+    loads = each(problem.open_loads()[0][cut.reviewers], "load", of="of") if cut.reviewers.size else "load 0"
     return (
-        f"{papers(found.items)} {noun(found.items.size, 'needs', 'need')} {needed:g} reviews; {who} with "
+        f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} {needed:g} reviews; {who} with "
         f"{loads} can give {supply:g}{rest}: {needed:g} > {supply + pairs:g}. {_LOTTERY_REMEDY}"
     )
 
@@ -490,11 +490,11 @@ def _parts(assignment: Assignment) -> str:
 
 
 def _exchanges(assignment: Assignment) -> list[str]:
-    found = assignment.exchanges
-    if found is None:
+    exchanges = assignment.exchanges
+    if exchanges is None:
         why = assignment.not_exchanged
         return [f"Exchanges for smaller errors were not tried: {why}."] if why else []
-    (error, less), (right, more), given = found.error, found.right, found.assumptions
+    (error, less), (right, more), given = exchanges.error, exchanges.right, exchanges.assumptions
     unit = "of the spread of qualities" if given.spread == 1.0 else "points"
     was, so = (f" ({error:.4g} before exchanges for that)", f" ({right:.2%})") if less != error else ("", "")
     end = (
