@@ -16,10 +16,7 @@ PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if "_build" not 
 #: Whether the sources of the packages are held to the same words; off until they are rewritten.
 SOURCES = False
 FOLDERS = (
-    "docs",
-    "README.md",
-    "CONTRIBUTING.md",
-    "planner/_assign",
+    *("docs", "README.md", "CONTRIBUTING.md", "planner/_assign"),
     *(("reviewgraph", "planner", "lsc") if SOURCES else ()),
 )
 

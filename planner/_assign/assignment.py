@@ -25,12 +25,12 @@ class AssignmentStatus(Status):
     """How an assignment ended.
 
     >>> AssignmentStatus.INFEASIBLE.text
-    'proved: no assignment obeys everything that was asked for'
+    'proved: no assignment satisfies all constraints'
     """
 
     OPTIMAL = (
         "optimal",
-        "no assignment within the constraints has more affinity, less what changes count, and it reaches the level",
+        "no assignment within the constraints has more affinity, less the price of changes, and it reaches the level",
     )
     FEASIBLE = (
         "feasible",
@@ -38,13 +38,13 @@ class AssignmentStatus(Status):
     )
     LEVEL_MISSED = (
         "level_missed",
-        "the search did not reach the level, or all that was asked of each paper; give it more time, or add reviews",
+        "the search did not reach the level, or not all constraints on each paper; allow more time, or add reviews",
     )
     BEST_EFFORT = (
         "best_effort",
         "not all demands can be met: most are, and the shortage lists whom to recruit",
     )
-    INFEASIBLE = "infeasible", "proved: no assignment obeys everything that was asked for"
+    INFEASIBLE = "infeasible", "proved: no assignment satisfies all constraints"
 
     @property
     def reached(self) -> bool:
@@ -65,7 +65,7 @@ class Assignment(Pictured):
     status
         ``optimal``, ``feasible``, ``level_missed``, ``best_effort`` or ``infeasible``; ``status.text`` explains it.
     target
-        The level asked for, or ``none``.
+        The requested level, or ``none``.
     reviews
         The assignment: planned reviews, without those of a first phase; no reviews when infeasible.
     affinities
@@ -249,7 +249,7 @@ class Assignment(Pictured):
 
     @property
     def price(self) -> float:
-        """Affinity lost against the unconstrained optimum, in percent of it; an upper bound on what it must be."""
+        """Affinity lost against the unconstrained optimum, in percent of it; an upper bound on the necessary loss."""
         if self.status is AssignmentStatus.INFEASIBLE:
             return float("nan")
         return self._share(self.affinity_unconstrained - self.affinity)

@@ -532,7 +532,7 @@ class Fair:
     problem: Problem
     way: Way | None  # the criterion in addition to the floors, if any
     say: Callable[[str], object]  # called with a description of the current step
-    # Results of the stage: an upper bound on the smallest score; papers that cannot reach the floor each by itself;
+    # Results of the stage: an upper bound on the smallest score; papers none of which can reach the floor;
     # whether the floor is proved out of reach; whether the sorted scores before the level are proved the best possible;
     # the affinity given up; and the guards under which the level was sought, the strictest first, shape (N,) each.
     bound: Bound | None = None

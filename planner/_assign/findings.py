@@ -78,7 +78,7 @@ class Authored:
     barred: int  #: scored pairs that the file rules out by themselves
     rivals: int  #: couples of pairs that may not be together and that the most affinity alone would have
     cycles_of_three: int  #: circles of three in the assignment: each reviews a paper of the next
-    affinity: float  #: affinity of the best assignment found within all rules before any level was asked for
+    affinity: float  #: affinity of the best assignment found within all rules, before any level
     bound: float  #: upper bound on affinity and rewards within all rules, whatever the level
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class Changes:
     fewest: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the changes as the command's ``--json`` prints them: what is kept is counted."""
+        """Return the changes as the command's ``--json`` prints them, with the number of pairs kept."""
         return {
             "kept": len(self.kept),
             "dropped": [pair.to_dict() for pair in self.dropped],
@@ -169,7 +169,7 @@ class Concerned(NamedTuple):
     """The outcome of concerns that come before affinity."""
 
     lost: float = 0.0  #: affinity that they cost before any level: the most without them less the most with them
-    #: changes, below: the changes of a previous assignment, and the pairs below the threshold; None where not asked for
+    #: changes, below: the changes of a previous assignment, and the pairs below the threshold; None if not requested
     changes: Changes | None = None
     below: Below | None = None
     #: Number of pairs of each kind that is to be few before any affinity, the first kind first
@@ -195,7 +195,7 @@ class Concerned(NamedTuple):
         return self._replace(lost=wider.lost, changes=changes, below=below)
 
 
-#: What the reason of a dropped pair is where pairs without an affinity may be assigned.
+#: The reason of a dropped pair where pairs without an affinity may be assigned.
 _CHOSEN = {Reason.UNSCORED: Reason.CHOICE}
 
 
@@ -256,10 +256,10 @@ class KeptRule(NamedTuple):
 
 @dataclass(frozen=True)
 class Kept:
-    """The rules that an assignment keeps, and what they cost."""
+    """The rules that an assignment keeps, and their cost."""
 
     rules: tuple[KeptRule, ...]  #: each of them
-    affinity: float  #: affinity of the best assignment found under the rules before any level was asked for
+    affinity: float  #: affinity of the best assignment found under the rules, before any level
     rewards: float  #: rewards for different values, in affinity; no part of its affinity
     bound: float  #: upper bound on affinity and rewards together under the rules
 

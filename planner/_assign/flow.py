@@ -504,7 +504,7 @@ def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: i
     """Relax an arc of the given cost from u to v; returns the number of nodes in the heap."""
     if work.place[v] == DONE:
         return size
-    # Reduced costs are not negative except for rounding of what is locked; what lies beyond the bound is cut off.
+    # Reduced costs are not negative except for rounding of locked pairs; nodes beyond the bound are cut off.
     reduced = arc + net.potential[u] - net.potential[v]
     through = work.dist[u] + max(reduced, 0)
     if through > work.bound[REACH]:
@@ -512,7 +512,7 @@ def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: i
         return size
     if through >= work.dist[v] or (work.bound[CLOSED] and through == work.bound[REACH] and v != work.bound[GOAL]):
         return size
-    # Whoever holds the target item closes a path: longer ones need not be examined.
+    # A holder of the target item closes a path: longer ones need not be examined.
     if through + work.toward[v] <= work.bound[REACH]:
         work.bound[REACH], work.bound[CLOSED] = through + work.toward[v], 1
     if work.dist[v] == FAR:

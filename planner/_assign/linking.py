@@ -202,8 +202,8 @@ class Linker(Changes):
 
 # Bring an assignment to a connection level anew, at less loss: few cheap pairs that link everything together.
 #
-# :class:`Linker` grows one core and evaluates what a pair adds to it. Where components are many and small, cheap pairs
-# far from any core may merge them, one after the other. So:
+# :class:`Linker` grows one core and evaluates the items that a pair adds to it. Where components are many and small,
+# cheap pairs far from any core may merge them, one after the other. So:
 #
 # 1. Pairs of small reduced costs are searched for the loss of forcing each alone: the cheapest cycle through it.
 # 2. They are ordered by their losses, and the dearest given up first where the level would hold without them if the

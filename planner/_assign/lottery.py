@@ -443,7 +443,7 @@ def without_rivals(problem: Problem, gain: Gain, limits: Limits, marginals: Marg
 
 
 def _listed(problem: Problem, mixed: Mixture, rounded: IntArray, count: int) -> Listed:
-    """Return what is published of a list of assignments, and how repair changed the rounded ones."""
+    """Return the published part of a list of assignments, and how repair changed the rounded ones."""
     shown = np.flatnonzero((mixed.counts > 0) & ~problem.old)
     holds = np.zeros((count, problem.item.size), np.bool_)
     for k, pairs in enumerate(mixed.pairs):

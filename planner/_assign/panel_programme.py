@@ -199,7 +199,7 @@ class Programme(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """The columns picked, or None: then ``proved`` says whether that is because nothing obeys all rows.
+    """The columns picked, or None: then ``proved`` is whether nothing obeys all rows.
 
     ``bound`` is an upper bound on the value of any choice, as the solver reports it.
     """
@@ -403,7 +403,7 @@ def _checked(programme: Programme, first: Solution, prices: _Prices, effort: Clo
     if best.bound - _value(programme, best.picked) <= tolerance(best.bound):
         return best
     # Whatever is better has no column whose loss at the prices exceeds the gap.
-    # Whatever is better has no column that the prices call a loss of more than what is short.
+    # A better choice has no column whose loss at the prices exceeds the gap.
     within, fixed = _near(programme, prices, first.picked)
     if np.count_nonzero(within) > MOST_CHECKED:
         return best
@@ -571,7 +571,7 @@ def rewards(problem: Problem, chosen: BoolArray) -> float:
 
 
 class Repair(NamedTuple):
-    """The pairs chosen, or None: then ``proved`` says that no assignment obeys everything."""
+    """The pairs chosen, or None: then ``proved`` is whether no assignment obeys all constraints."""
 
     chosen: BoolArray | None
     proved: bool

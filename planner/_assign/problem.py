@@ -69,8 +69,7 @@ class Network(NamedTuple):
     panels: Panels  # the rules on each paper, by panel group
     bound: BoolArray  # items that rules are about, shape (N,)
     bonus: IntArray  # worth of each different group of an attribute on a paper, in units of cost, shape (A,)
-    # rival_start, rival: the pairs that may not be assigned beside pair p are ``rival[rival_start[p]:rival_start[p +
-    # 1]]``
+    # rival_start, rival: pairs that may not be assigned with pair p are rival[rival_start[p]:rival_start[p + 1]]
     rival_start: IntArray
     rival: IntArray
     n_rivals: IntArray  # the number of these that are assigned, shape (P,)

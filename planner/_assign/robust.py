@@ -322,7 +322,7 @@ ROUNDS = 4
 
 
 class Hardened(NamedTuple):
-    """What is missing without each reviewer, and without each of those who are exposed, 0 for the others: both (M,)."""
+    """Items missing without each reviewer, and without each exposed reviewer, 0 for the others; shapes (M,)."""
 
     missing: IntArray
     exposed: IntArray
@@ -492,7 +492,7 @@ class _Search:
         return None if best is None else best[1]
 
     def _judge(self, reviewer: int, alone: int) -> tuple[IntArray, Watch] | None:
-        """Count what is missing for each; None where the level itself is lost or nothing gained for this reviewer."""
+        """Count the items missing without each; None if the level is lost or nothing gained for this reviewer."""
         watch = self.watch if self.watch.sound() else Watch(self.linker.core)
         if watch.missing_one(-1) > 0 or watch.missing_one(reviewer) > alone:
             return None

@@ -85,7 +85,7 @@ WORK = 5.0
 
 
 class Decided(NamedTuple):
-    """The best assignment that reaches the level, or None: then ``proved`` says whether there is none."""
+    """The best assignment that reaches the level, or None: then ``proved`` is whether there is none."""
 
     chosen: BoolArray | None
     proved: bool
@@ -466,7 +466,7 @@ class Run(Ends):
         unchanged = bool((core.net.assigned == chosen).all())
         if reached and self.aim.conditioned:
             self._condition(linker, robust=bool(self.survive and not critical))
-        # Exchanges may have changed who is critical.
+        # Exchanges may have changed the critical reviewers.
         if reached and decided and not self.unsure and (critical is None or self.exchanges is not None):
             critical = self._critical(linker)
             self.exposed = critical or () if self.survive else ()
@@ -492,7 +492,7 @@ class Run(Ends):
         return True
 
     def _linker(self, start: Start) -> Relinker:
-        """Start from an assignment, with potentials, and a bound on what the level must cost where it has one."""
+        """Start from an assignment, with potentials, and a lower bound on the cost of the level, if there is one."""
         problem, cost, chosen = self.problem, start.cost, start.chosen
         # Where no rule changed the best assignment, no pair depends on others.
         free = bool((chosen == start.best).all())
@@ -546,7 +546,7 @@ class Run(Ends):
         self.exchanges = Exchanges.of(*variances, self.assumptions)
 
     def _hardened(self, linker: Relinker) -> tuple[Label, ...] | None:
-        """Let the level survive a loss, as far as possible; returns who is critical then, None if not determined."""
+        """Make the level survive a loss, as far as possible; returns the critical reviewers, None if not determined."""
         self.say(_LOOKING)
         if self.fair is None and self._decided(linker, survive=True):
             return self._critical(linker)

@@ -513,7 +513,7 @@ def _clash(problem: Problem, clock: Clock) -> str:
     if whole.sum() > MOST_PAPERS or feasible(free, whole, effort):
         least = " within everybody's min_load" if problem.least.any() else ""
         return f"The papers {cannot}{least} (proved over all papers they touch, by two solvers)."
-    # A smallest set that cannot be served even alone says more than "all papers".
+    # A smallest set that cannot be served even alone is more informative than "all papers".
     core = _shrink(free, whole, effort)
     codes = np.flatnonzero(core)
     pairs = core[problem.item] & (problem.load[problem.reviewer] > 0)
