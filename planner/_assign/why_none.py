@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._assign.core import largest_cover
-from planner._assign.flow import Shortfall, shortfall
+from planner._assign.flow import shortfall
 from planner._assign.panel_programme import crowded_items, feasible, lacking_items
 from planner.rules import Shortage, ruled_by, usual_load
 from reviewgraph._base.arrays import spread
@@ -45,17 +45,37 @@ NO_OTHER = (
 
 def why_infeasible(problem: Problem) -> str:
     """Explain an infeasible flow by a set that needs more than it can get."""
-    load, least = problem.open_loads()
-    demand = problem.open_demand()
-    free = ~problem.given
+    (load, least), demand, free = problem.open_loads(), problem.open_demand(), ~problem.given
     cut = shortfall(problem.item[free], problem.reviewer[free], demand, load, least)
     if cut is None:
         return ""
+    who, give = people(cut.reviewers), cut.supply + cut.pairs
+    # Reviewers whose minimum loads exceed the papers open to them.
     if not cut.by_items:
-        return _short_of_papers(problem, cut, least)
+        rest = f", and {cut.pairs} other allowed pairs" if cut.pairs else ""
+        return (
+            f"{who} must get {each(least[cut.reviewers], 'review')} = {cut.needed} reviews by their min_load; the "
+            f"{counted(cut.items.size, 'paper')} open to them {noun(cut.items.size, 'needs', 'need')} "
+            f"{cut.supply}{rest}: {cut.needed} > {give}. Lower min_load, raise demands or lift conflicts."
+        )
+    # Papers whose demands exceed the loads of those who may review them, or the number of allowed pairs.
     barred = int(problem.barred[cut.items].sum())
     more = f" The authors' file rules out {counted(barred, 'more pair')} of them." if barred else ""
-    return _short_of_reviews(problem, cut, demand, load) + more
+    need, total = noun(cut.items.size, "needs", "need"), f"{cut.needed} {noun(cut.needed, 'review')}"
+    needy = f"{papers(cut.items)} {need} {each(demand[cut.items], 'review')} = {total}"
+    if problem.old.any():
+        needy += ", reviewers of the first phase aside where they have read the paper"
+    if not cut.reviewers.size:
+        return (
+            f"{needy}, and only {cut.pairs} (paper, reviewer) pairs are allowed for them. Score more pairs, allow "
+            f"unscored ones, or lift conflicts.{more}"
+        )
+    rest = f", and other reviewers have {counted(cut.pairs, 'allowed pair')} with these papers" if cut.pairs else ""
+    others = "" if cut.reviewers.size == problem.n_reviewers else "who may take them "
+    return (
+        f"{needy}; {who} {others}with {each(load[cut.reviewers], 'load', of='of')} can give {cut.supply}{rest}: "
+        f"{cut.needed} > {give}. Raise loads, add reviewers, lower demands or lift conflicts.{more}"
+    )
 
 
 def shortage(problem: Problem, missing: IntArray) -> Shortage:
@@ -64,37 +84,6 @@ def shortage(problem: Problem, missing: IntArray) -> Shortage:
     why = said_under(problem.reviewers, problem.items)(why_infeasible(problem))
     gaps = tuple((problem.items[i], int(missing[i])) for i in short.tolist())
     return Shortage(gaps, usual_load(problem.load.tolist()), why=why)
-
-
-def _short_of_reviews(problem: Problem, cut: Shortfall, demand: IntArray, load: IntArray) -> str:
-    need = noun(cut.items.size, "needs", "need")
-    total = f"{cut.needed} {noun(cut.needed, 'review')}"
-    needy = f"{papers(cut.items)} {need} {each(demand[cut.items], 'review')} = {total}"
-    if problem.old.any():
-        needy += ", reviewers of the first phase aside where they have read the paper"
-    if not cut.reviewers.size:
-        return (
-            f"{needy}, and only {cut.pairs} (paper, reviewer) pairs are allowed for them. Score more pairs, allow "
-            "unscored ones, or lift conflicts."
-        )
-    who = people(cut.reviewers)
-    rest = f", and other reviewers have {counted(cut.pairs, 'allowed pair')} with these papers" if cut.pairs else ""
-    others = "" if cut.reviewers.size == problem.n_reviewers else "who may take them "
-    return (
-        f"{needy}; {who} {others}with {each(load[cut.reviewers], 'load', of='of')} can give {cut.supply}{rest}: "
-        f"{cut.needed} > {cut.supply + cut.pairs}. Raise loads, add reviewers, lower demands or lift conflicts."
-    )
-
-
-def _short_of_papers(problem: Problem, cut: Shortfall, least: IntArray) -> str:
-    who = people(cut.reviewers)
-    rest = f", and {cut.pairs} other allowed pairs" if cut.pairs else ""
-    return (
-        f"{who} must get {each(least[cut.reviewers], 'review')} = {cut.needed} reviews by their min_load; the "
-        f"{counted(cut.items.size, 'paper')} open to them {noun(cut.items.size, 'needs', 'need')} "
-        f"{cut.supply}{rest}: {cut.needed} > "
-        f"{cut.supply + cut.pairs}. Lower min_load, raise demands or lift conflicts."
-    )
 
 
 def why_unreachable(problem: Problem, aim: Aim) -> str:
