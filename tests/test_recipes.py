@@ -34,7 +34,7 @@ def apply(recipe: str, packages: Path) -> list[str]:
         path = packages / where
         before = path.read_text("utf-8") + "\n\n" if path.exists() else ""
         path.write_text(before + code, "utf-8")
-    (commands,) = re.findall(r"^```bash\n(.*?)^```$", recipe, re.M | re.S)
+    (commands,) = re.findall(r"^```sh\n(.*?)^```$", recipe, re.M | re.S)
     return str(commands).splitlines()
 
 
