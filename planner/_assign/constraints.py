@@ -48,10 +48,10 @@ class Written:
     ``item``, ``author``: who wrote what, each pair once; ``sizes``: items and reviewers of the problem.
     """
 
-    def __init__(self, consequences: Authors, item: IntArray, author: IntArray, sizes: tuple[int, int]) -> None:
+    def __init__(self, settings: Authors, item: IntArray, author: IntArray, sizes: tuple[int, int]) -> None:
         from scipy.sparse import coo_array
 
-        self.asked = consequences
+        self.settings = settings
         n_items, n_reviewers = sizes
         shape = (max(int(item.max(initial=-1)) + 1, n_items), max(int(author.max(initial=-1)) + 1, n_reviewers))
         self.n_items, self.n_reviewers = n_items, n_reviewers
@@ -91,7 +91,7 @@ class Written:
     def barred(self) -> IntArray:
         """Return the pairs, item * M + reviewer, of authors of the item, or at distance 1 of co-authors; ascending."""
         wrote = self.matrix[: self.n_items]
-        near = (wrote @ self._shared if self.asked.distance else wrote).tocsr()[:, : self.n_reviewers].tocoo()
+        near = (wrote @ self._shared if self.settings.distance else wrote).tocsr()[:, : self.n_reviewers].tocoo()
         item, reviewer = near.coords
         return np.unique(item.astype(np.int64) * self.n_reviewers + reviewer)
 

@@ -397,9 +397,9 @@ def check_fixed(scored: Scored, fixed: tuple[IntArray, IntArray], barred: IntArr
 def with_rivals(problem: Problem, wrote: Written) -> Problem:
     """Note which pairs may not both be assigned, and leave out those that may not be added to a given one."""
     couples = [np.empty((0, 2), np.int64)]
-    if not wrote.asked.allow_cycles:
+    if not wrote.settings.allow_cycles:
         couples.append(cycles_of_two(problem.item, problem.reviewer, wrote))
-    if not wrote.asked.allow_coauthors:
+    if not wrote.settings.allow_coauthors:
         couples.append(coauthors_together(problem.item, problem.reviewer, wrote))
     rivals = rivals_of(problem.item.size, np.concatenate(couples))
     _check_given(problem, rivals.couples_among(problem.given))
@@ -440,8 +440,10 @@ def authored(problem: Problem, assigned: BoolArray, rivals: int, best: float, bo
     if wrote is None:
         return None
     three = wrote.cycles_of_three(problem.item[assigned], problem.reviewer[assigned])
-    asked, barred = wrote.asked, int(problem.barred.sum())
-    return Authored(asked.distance, asked.allow_cycles, asked.allow_coauthors, barred, rivals, three, best, bound)
+    settings, barred = wrote.settings, int(problem.barred.sum())
+    return Authored(
+        settings.distance, settings.allow_cycles, settings.allow_coauthors, barred, rivals, three, best, bound
+    )
 
 
 # The options of a lottery: caps on probabilities, how much it spreads, and the number of draws.

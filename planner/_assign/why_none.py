@@ -274,7 +274,7 @@ def rules_on_authors(problem: Problem) -> list[str]:
     """Return the rules on pairs that may not be together, for lists of constraints."""
     if problem.wrote is None:
         return []
-    allowed = problem.wrote.asked
+    allowed = problem.wrote.settings
     return [
         *([] if allowed.allow_cycles else ["no two who review a paper of each other"]),
         *([] if allowed.allow_coauthors else ["no two co-authors"]),

@@ -242,7 +242,7 @@ def why_no_good(problem: Problem) -> str:
 _LOTTERY_REMEDY = "Raise --max-probability, score more pairs, allow unscored ones, or lift conflicts."
 
 
-def lot_lines(lottery: Randomised | None, level: str) -> list[str]:
+def lottery_lines(lottery: Randomised | None, level: str) -> list[str]:
     """Return the lines on a lottery."""
     if lottery is None:
         return []
@@ -450,7 +450,7 @@ def sentences(assignment: Assignment) -> list[str]:
         *concerns(assignment),
         *_critical(assignment),
         *alternate_lines(assignment.alternates),
-        *lot_lines(assignment.randomised, assignment.target),
+        *lottery_lines(assignment.randomised, assignment.target),
         *([f"{TIMED_OUT}."] if assignment.timed_out else []),
     ]
 
