@@ -11,10 +11,10 @@ import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.constraints import Floors, scored_pairs
-from planner._assign.fair import Fair, way_named
+from planner._assign.fair import Fair
 from planner._assign.findings import CONDITIONING, DRAWS
 from planner._assign.inputs import Constraints, build
-from planner._assign.levels import aim_named, aims, design_named
+from planner._assign.levels import aim_named, aims, design_named, way_named
 from planner._assign.lottery import Lottery
 from planner._assign.panels import missing_reviews
 from planner._assign.problem import Randomisation
@@ -30,8 +30,7 @@ from reviewgraph.graph.precision import Assumptions
 
 if TYPE_CHECKING:
     from planner._assign.constraints import Scored
-    from planner._assign.fair import Way
-    from planner._assign.levels import Aim
+    from planner._assign.levels import Aim, Way
     from planner._assign.problem import MaxProbability
     from planner._assign.stages import Say
     from planner.rules import Rule

@@ -1,6 +1,6 @@
 """Fair assignments: floors, and the worst-served papers first.
 
-In the order of use: the criteria that ``fair`` may name (``WAYS``), an upper bound on the smallest score by duality,
+In the order of use: an upper bound on the smallest score by duality,
 chains of exchanges that lift one paper, the search that lifts the worst-served ones, a good reviewer for every paper by
 a flow, and :class:`Fair`, the stage of :class:`planner._assign.stages.Run` that puts them together.
 """
@@ -8,9 +8,8 @@ a flow, and :class:`Fair`, the stage of :class:`planner._assign.stages.Run` that
 from __future__ import annotations
 
 import heapq
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from planner._assign.flow import FAR, Via, flip, free_of_rivals, serves, shortfa
 from planner._assign.leximin import small, with_floor
 from planner._assign.panels import through
 from reviewgraph._base.arrays import ranks
-from reviewgraph._base.text import named
 from reviewgraph.graph.kernels.compiling import kernel
 from reviewgraph.table.reviews import Reviews
 
@@ -30,54 +28,11 @@ if TYPE_CHECKING:
 
     from planner._assign.core import Core
     from planner._assign.flow import Shortfall
+    from planner._assign.levels import Way
     from planner._assign.linking import Linker
     from planner._assign.problem import Network, Problem
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
     from reviewgraph._base.clock import Clock
-
-
-class Way(ABC):
-    """A criterion of fairness: its ``name`` in commands, JSON and arguments, and its ``words`` for a chair."""
-
-    name: ClassVar[str]
-    words: ClassVar[str]
-
-    @abstractmethod
-    def exactly(self, problem: Problem, clock: Clock) -> tuple[BoolArray | None, bool]:
-        """Return the pairs of the fairest assignment of a small problem, None if not found; and whether proved."""
-
-    @abstractmethod
-    def lift(self, lifting: Lifting) -> None:
-        """Make an assignment fairer by exchanges."""
-
-
-class Leximin(Way):
-    """The smallest score of a paper as large as can be, then the second smallest, and so on."""
-
-    name, words = "leximin", "the worst-served paper first"
-
-    def exactly(self, problem: Problem, clock: Clock) -> tuple[BoolArray | None, bool]:
-        """Solve one integer programme for each place in the order."""
-        from planner._assign.leximin import leximin
-
-        return leximin(problem, clock)
-
-    def lift(self, lifting: Lifting) -> None:
-        """Lift the lowest score, again and again."""
-        lifting.run(NO_CEILING)
-
-
-#: The values of ``fair``.
-WAYS: tuple[Way, ...] = (Leximin(),)
-
-
-def way_named(name: str) -> Way:
-    """Return the criterion of a name, or raise InputError.
-
-    >>> way_named("leximin").words
-    'the worst-served paper first'
-    """
-    return named(WAYS, name, "fair")
 
 
 # An upper bound on the smallest score, by linear programming duality, over all allowed pairs.

@@ -1,4 +1,4 @@
-"""The levels as aims of an assignment, one class per level, ``none`` included; and designs without affinities.
+"""The choices of an assignment, one class each: levels as aims, ``none`` included, criteria of fairness, and designs.
 
 The meaning of a level, and its words for people, are in :mod:`reviewgraph.graph.levels`, where it names its aim, too.
 Nothing heavy is imported here, so that the command's choices and help come from :func:`aims`.
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from planner._assign.fair import Lifting
+    from planner._assign.problem import Problem
     from reviewgraph._base.arrays import BoolArray
     from reviewgraph._base.clock import Clock
     from reviewgraph.graph.components import Components
@@ -232,6 +234,55 @@ def aim_named(name: str, argument: str = "target") -> Aim:
     'k - 1'
     """
     return named(aims(), name, argument)
+
+
+# Criteria of fairness, one class each.
+
+
+class Way(ABC):
+    """A criterion of fairness: its ``name`` in commands, JSON and arguments, and its ``words`` for a chair."""
+
+    name: ClassVar[str]
+    words: ClassVar[str]
+
+    @abstractmethod
+    def exactly(self, problem: Problem, clock: Clock) -> tuple[BoolArray | None, bool]:
+        """Return the pairs of the fairest assignment of a small problem, None if not found; and whether proved."""
+
+    @abstractmethod
+    def lift(self, lifting: Lifting) -> None:
+        """Make an assignment fairer by exchanges."""
+
+
+class Leximin(Way):
+    """The smallest score of a paper as large as can be, then the second smallest, and so on."""
+
+    name, words = "leximin", "the worst-served paper first"
+
+    def exactly(self, problem: Problem, clock: Clock) -> tuple[BoolArray | None, bool]:
+        """Solve one integer programme for each place in the order."""
+        from planner._assign.leximin import leximin
+
+        return leximin(problem, clock)
+
+    def lift(self, lifting: Lifting) -> None:
+        """Lift the lowest score, again and again."""
+        from planner._assign.fair import NO_CEILING
+
+        lifting.run(NO_CEILING)
+
+
+#: The values of ``fair``.
+WAYS: tuple[Way, ...] = (Leximin(),)
+
+
+def way_named(name: str) -> Way:
+    """Return the criterion of a name, or raise InputError.
+
+    >>> way_named("leximin").words
+    'the worst-served paper first'
+    """
+    return named(WAYS, name, "fair")
 
 
 # Designs that a chair without affinities may request, one class each.

@@ -13,10 +13,10 @@ import numpy as np
 
 from planner._assign.assignment import AssignmentStatus
 from planner._assign.constraints import unit_of
-from planner._assign.fair import reach_of, too_few_good, too_few_places, way_named
+from planner._assign.fair import reach_of, too_few_good, too_few_places
 from planner._assign.findings import Reason
 from planner._assign.flow import shortfall
-from planner._assign.levels import aim_named
+from planner._assign.levels import aim_named, way_named
 from planner._assign.why_none import authors_lines, each, papers, people
 from reviewgraph._base.clock import TIMED_OUT
 from reviewgraph._base.text import counted, noun, ranging
