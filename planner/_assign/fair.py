@@ -301,7 +301,7 @@ class Lifting:
         self.chains = chains_of(self.linker.net)
         self.lifts = 0
 
-    def run(self, ceiling: int, keep: int = NO_FLOOR) -> None:
+    def run(self, ceiling: int = NO_CEILING, keep: int = NO_FLOOR) -> None:
         """Lift items below a ceiling, the worst first, until none can be or time is up.
 
         Items at ``keep`` or above stay there, and those below lose nothing.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from reviewgraph._base.text import named
 from reviewgraph.graph.levels import ALL, Connected, Level, Recoverable, level_named
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from planner._assign.fair import Lifting
     from planner._assign.problem import Problem
     from reviewgraph._base.arrays import BoolArray
     from reviewgraph._base.clock import Clock
@@ -239,6 +238,13 @@ def aim_named(name: str, argument: str = "target") -> Aim:
 # Criteria of fairness, one class each.
 
 
+class Lifts(Protocol):
+    """Chains of exchanges that lift the worst-served papers (:class:`planner._assign.fair.Lifting`)."""
+
+    def run(self) -> None:
+        """Lift papers, the worst first, until none can be or time is up."""
+
+
 class Way(ABC):
     """A criterion of fairness: its ``name`` in commands, JSON and arguments, and its ``words`` for a chair."""
 
@@ -250,7 +256,7 @@ class Way(ABC):
         """Return the pairs of the fairest assignment of a small problem, None if not found; and whether proved."""
 
     @abstractmethod
-    def lift(self, lifting: Lifting) -> None:
+    def lift(self, lifting: Lifts) -> None:
         """Make an assignment fairer by exchanges."""
 
 
@@ -265,11 +271,9 @@ class Leximin(Way):
 
         return leximin(problem, clock)
 
-    def lift(self, lifting: Lifting) -> None:
+    def lift(self, lifting: Lifts) -> None:
         """Lift the lowest score, again and again."""
-        from planner._assign.fair import NO_CEILING
-
-        lifting.run(NO_CEILING)
+        lifting.run()
 
 
 #: The values of ``fair``.
