@@ -1,6 +1,6 @@
-"""What calibration is measured against: the average, what products ship, and the methods of earlier papers.
+"""Baselines of calibration: the average, the corrections of conference systems, and the methods of earlier papers.
 
-Every method takes reviews and returns an :class:`~lsc.estimate.Estimate`; reviews without a score do not count.
+Every method takes reviews and returns an :class:`~lsc.estimate.Estimate`; reviews without a score are ignored.
 """
 
 from __future__ import annotations
@@ -18,36 +18,34 @@ from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
 
-#: Weight of a squared offset against a squared residual: one imaginary review that puts the reviewer at 0.
+#: Weight of a squared offset relative to a squared residual: as if each reviewer had one more review, with offset 0.
 RIDGE = 1.0
 #: Accuracy of the linear system for ridge offsets, relative to its right-hand side.
 RIDGE_ACCURACY = 1e-12
-#: Steps of conjugate gradients before giving up on more accuracy; well-conditioned systems need about 20.
+#: Maximum number of conjugate gradient steps; well-conditioned systems need about 20.
 MAX_STEPS = 2_000
-#: Random probes of a trace; up to this many reviewers the trace is exact.
+#: Number of random probes of a trace; with at most this number of reviewers the trace is exact.
 PROBES = 64
-#: The variances have settled when none changes by more than this part, and steps after which they are taken anyhow.
+#: Relative change at which variances have converged, and maximum number of steps.
 SETTLED, MOST_STEPS = 1e-5, 500
-#: Variances stay above this part of the variance of all scores: a zero variance would divide by zero.
+#: Lower bound of variances, relative to the variance of all scores, against division by zero.
 LEAST_VARIANCE = 1e-9
 #: Relative accuracy of the linear systems, far below the noise of sampling and of the probes.
 ACCURACY = 1e-6
-#: Draws from the posterior: the frequency of acceptance is known to 1.6 percentage points.
+#: Draws from the posterior: the standard error of an acceptance frequency is at most 1.6 percentage points.
 SAMPLES = 1000
 #: Draws held in memory at a time.
 BATCH = 100
-#: Bounds of the programme in the code of [Tan21]_: none of them stands in the programme of [Roos11]_.
+#: Bounds of the programme in the code of [Tan21]_, which the programme of [Roos11]_ does not have.
 QUALITY_BOUNDS = (0.0, 100.0)
 LEAST_OFFSET = -10.0
-#: Beside scores of this size the bounds are still seen: the solver begins to fail at a hundred times it.
+#: Maximum absolute score with bounds: the solver begins to fail at a hundred times it.
 LARGEST = 1e6
 
 
 def average(reviews: ReviewsLike) -> Estimate:
     """Return the plain average of each item's scores.
 
-    Examples
-    --------
     >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("bob", "p1", 3.0), ("bob", "p2", 4.0)])
     >>> average(reviews).quality.tolist()
     [2.0, 4.0]
@@ -57,10 +55,8 @@ def average(reviews: ReviewsLike) -> Estimate:
 
 
 def centring(reviews: ReviewsLike) -> Estimate:
-    """Average what each score lies above the mean of its reviewer; the mean of all scores is added again.
+    """Average the differences between scores and their reviewer's mean score; add the mean of all scores.
 
-    Examples
-    --------
     >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0), ("bob", "p2", 8.0), ("bob", "p3", 8.0)])
     >>> centring(reviews).quality.tolist()
     [4.0, 5.5, 5.0]
@@ -72,13 +68,10 @@ def centring(reviews: ReviewsLike) -> Estimate:
 
 
 def z_score(reviews: ReviewsLike) -> Estimate:
-    """Average what each score lies above the mean of its reviewer in units of her standard deviation.
+    """Average the z-scores of each reviewer, rescaled to the mean and standard deviation of all scores.
 
-    A reviewer with one score, or with equal scores, has no standard deviation; each of her scores counts as 0. The
-    result is brought back to the mean and standard deviation of all scores.
+    Scores of a reviewer with one score, or with equal scores, count as 0.
 
-    Examples
-    --------
     >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0), ("bob", "p2", 8.0), ("bob", "p3", 8.0)])
     >>> z_score(reviews).ranking()
     ['p2', 'p3', 'p1']
@@ -94,30 +87,16 @@ def z_score(reviews: ReviewsLike) -> Estimate:
 
 
 def ridge_offsets(reviews: ReviewsLike, ridge: float = RIDGE) -> Estimate:
-    """Estimate one shrunken offset a reviewer [PlattBurges12]_.
+    """Estimate one shrunken offset per reviewer [PlattBurges12]_.
 
     ::
 
         minimise  sum_ij (y_ij - x_i - b_j)^2 + ridge * sum_j b_j^2
 
-    Parameters
-    ----------
-    ridge
-        Weight of the offsets, at least 0 (1: as if each reviewer had given one more review, exactly at the mean). At
-        0 offsets are free; of the offsets that fit equally well the smallest are taken.
+    ``ridge`` is at least 0 (default 1). At 0 offsets are free, and the smallest of the best-fitting offsets are
+    returned. Eliminating x leaves a positive semidefinite system of M equations, solved by conjugate gradients: each
+    step is one pass over the reviews.
 
-    Raises
-    ------
-    InputError
-        If ``ridge`` is negative or not finite.
-
-    Notes
-    -----
-    Eliminating x leaves a positive semidefinite system of M equations, solved by conjugate gradients: each step is one
-    pass over the reviews.
-
-    Examples
-    --------
     >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0), ("bob", "p2", 8.0), ("bob", "p3", 8.0)])
     >>> ridge_offsets(reviews, ridge=0.0).quality.round(6).tolist()
     [3.5, 5.5, 5.5]
@@ -147,7 +126,7 @@ def mean_and_deviation(scored: Reviews, score: FloatArray) -> tuple[FloatArray, 
     mean = np.bincount(scored.reviewer, score, size) / np.maximum(count, 1)
     squares = np.bincount(scored.reviewer, (score - mean[scored.reviewer]) ** 2, size)
     deviation = np.sqrt(squares / np.maximum(count - 1, 1))
-    # Rounding leaves equal scores a deviation near 1e-16 of their size; none that means anything is so small.
+    # The deviation of equal scores is near 1e-16 of their size, by rounding.
     return mean, np.where(deviation > 1e-12 * np.abs(mean), deviation, 0.0)
 
 
@@ -156,7 +135,7 @@ def _grand_mean(scored: Reviews) -> float:
 
 
 class Variances(NamedTuple):
-    """Variance components of scores: papers, reviewers, and what neither explains."""
+    """Variance components of scores: papers, reviewers, and residual noise."""
 
     item: float
     reviewer: float
@@ -164,7 +143,7 @@ class Variances(NamedTuple):
 
 
 class AdditiveModel:
-    """The additive model of scores, paper effect plus reviewer effect plus noise, at given variance ratios.
+    """The additive model of scores, paper effect plus reviewer effect plus noise, with given variance ratios.
 
     ::
 
@@ -175,15 +154,9 @@ class AdditiveModel:
 
         (K + r_b I - A' (D + r_f I)^-1 A) b = rhs,
 
-    K and D the numbers of reviews of each reviewer and item and A (N, M) who reviewed what: conjugate gradients need
-    one pass over the reviews per step, so that a conference of 20,000 papers takes seconds where factors would fill in.
-
-    Parameters
-    ----------
-    scored
-        Reviews that all have a score.
-    item_ratio, reviewer_ratio
-        r_f and r_b: variance of the noise over that of the effects, 0 for free effects.
+    K and D the numbers of reviews of each reviewer and item and A (N, M) the incidence matrix, r_f = ``item_ratio`` and
+    r_b = ``reviewer_ratio`` (0 for free effects). Conjugate gradients need one pass over the reviews per step, so that
+    20,000 papers take seconds, where factors would fill in. ``scored`` are reviews that all have a score.
     """
 
     def __init__(self, scored: Reviews, item_ratio: float, reviewer_ratio: float) -> None:
@@ -203,8 +176,8 @@ class AdditiveModel:
 
     def __matmul__(self, effects: FloatArray) -> FloatArray:
         """Return the reduced matrix times reviewer effects, shape (M, S)."""
-        moved: FloatArray = self.reviewing @ ((self.reviewed @ effects) / self.item_weight)
-        return self.reviewer_weight * effects - moved
+        through_items: FloatArray = self.reviewing @ ((self.reviewed @ effects) / self.item_weight)
+        return self.reviewer_weight * effects - through_items
 
     def reviewer_effects(self, residual: FloatArray, accuracy: float) -> FloatArray:
         """Return the expected reviewer effects (M, S) of centred scores (E, S)."""
@@ -212,36 +185,38 @@ class AdditiveModel:
         return self.solve(self.of_reviewer @ residual - explained, accuracy)
 
     def item_effects(self, residual: FloatArray, reviewer_effects: FloatArray) -> FloatArray:
-        """Return the expected item effects (N, S) of centred scores once the reviewer effects are known."""
-        found: FloatArray = (self.of_item @ residual - self.reviewed @ reviewer_effects) / self.item_weight
-        return found
+        """Return the expected item effects (N, S) of centred scores, given the reviewer effects."""
+        effects: FloatArray = (self.of_item @ residual - self.reviewed @ reviewer_effects) / self.item_weight
+        return effects
 
     def solve(self, rhs: FloatArray, accuracy: float) -> FloatArray:
         """Conjugate gradients with the diagonal as preconditioner, all columns at once, from zero."""
-        # At the start the residual is the right side itself.
-        found = np.zeros_like(rhs)
-        left = rhs.copy()
-        ready = left / self.diagonal
-        direction = ready.copy()
-        energy = np.einsum("ms,ms->s", left, ready)
+        # At zero the residual is the right-hand side.
+        solution = np.zeros_like(rhs)
+        residual = rhs.copy()
+        preconditioned = residual / self.diagonal
+        direction = preconditioned.copy()
+        energy = np.einsum("ms,ms->s", residual, preconditioned)
         goal = accuracy**2 * energy
         for _ in range(MAX_STEPS):
             if (energy <= goal).all():
                 break
             image = self @ direction
             curvature = np.einsum("ms,ms->s", direction, image)
-            # Columns that are there already stand still while the others go on.
-            moving = (energy > goal) & (curvature > 0)
-            if not moving.any():
+            # Converged columns stop while the others continue.
+            active = (energy > goal) & (curvature > 0)
+            if not active.any():
                 break
-            step = np.divide(energy, curvature, out=np.zeros_like(energy), where=moving)
-            found += step * direction
-            left -= step * image
-            ready = left / self.diagonal
-            before, energy = energy, np.einsum("ms,ms->s", left, ready)
-            # Fletcher and Reeves: each new direction is conjugate to those before.
-            direction = ready + np.divide(energy, before, out=np.zeros_like(energy), where=before > 0) * direction
-        return found
+            step = np.divide(energy, curvature, out=np.zeros_like(energy), where=active)
+            solution += step * direction
+            residual -= step * image
+            preconditioned = residual / self.diagonal
+            before, energy = energy, np.einsum("ms,ms->s", residual, preconditioned)
+            # Fletcher and Reeves: each new direction is conjugate to the earlier ones.
+            direction = (
+                preconditioned + np.divide(energy, before, out=np.zeros_like(energy), where=before > 0) * direction
+            )
+        return solution
 
 
 def mixed_model(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0) -> Estimate:
@@ -251,14 +226,8 @@ def mixed_model(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0) ->
 
         quality_i = mu + E[f_i | scores],  mu the mean of all scores
 
-    Parameters
-    ----------
-    seed
-        The source of random probes, of which there are some with more than 64 reviewers: a whole number (0) or a
-        generator.
+    ``seed`` (default 0) is used with more than 64 reviewers, for random probes.
 
-    Examples
-    --------
     >>> rows = [(j, i, i + 2.0 * j) for j in range(4) for i in range(5)]
     >>> mixed_model(Reviews.from_pairs(rows)).quality.round(3).tolist()
     [3.0, 4.0, 5.0, 6.0, 7.0]
@@ -268,27 +237,20 @@ def mixed_model(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0) ->
     if not scored.n_reviews:
         return Estimate(reviews, average, "additive")
     mean = float(scored.score.mean())
-    found = marginal_variances(scored, seed)
-    model = AdditiveModel(scored, found.noise / found.item, found.noise / found.reviewer)
+    variances = marginal_variances(scored, seed)
+    model = AdditiveModel(scored, variances.noise / variances.item, variances.noise / variances.reviewer)
     residual = (scored.score - mean)[:, None]
     effect = model.item_effects(residual, model.reviewer_effects(residual, ACCURACY))[:, 0]
     return Estimate(reviews, np.where(np.isfinite(average), mean + effect, np.nan), "additive")
 
 
 def marginal_variances(scored: Reviews, seed: int | np.random.Generator = 0) -> Variances:
-    """Return the variances that maximise the marginal likelihood of the scores, their mean taken as known.
+    """Return the variances that maximise the marginal likelihood of the scores, given their mean.
 
     At a maximum each variance is the sum of squared expected effects over the number of parameters that the data
     determine: ``s_f = |f|^2 / (N - r_f tr C_ff)``, and likewise for the others, C the posterior covariance over s_e
-    [MacKay92]_. These equations are iterated. Traces are estimated with random probes, exactly for at most 64
-    reviewers.
-
-    Parameters
-    ----------
-    scored
-        Reviews that all have a score.
-    seed
-        The source of the probes: a whole number (0) or a generator.
+    [MacKay92]_. These equations are iterated. Traces are exact for at most 64 reviewers, otherwise estimated with
+    random probes.
     """
     rng = np.random.default_rng(seed)
     residual = scored.score - scored.score.mean()
@@ -308,7 +270,7 @@ def marginal_variances(scored: Reviews, seed: int | np.random.Generator = 0) -> 
 
 
 def _reestimate(scored: Reviews, residual: FloatArray, now: FloatArray, probes: FloatArray, columns: int) -> FloatArray:
-    """Return the variances from the effects expected under ``now``."""
+    """Return the variances from the expected effects at the variances ``now``."""
     item_ratio, reviewer_ratio = now[2] / now[0], now[2] / now[1]
     model = AdditiveModel(scored, item_ratio, reviewer_ratio)
     reviewer = model.reviewer_effects(residual[:, None], ACCURACY)
@@ -318,31 +280,20 @@ def _reestimate(scored: Reviews, residual: FloatArray, now: FloatArray, probes: 
     through_items = model.reviewing @ ((model.reviewed @ probes) / model.item_weight**2)
     reviewer_trace = float((probes * solved).sum()) / columns
     item_trace = float((1.0 / model.item_weight).sum()) + float((through_items * solved).sum()) / columns
-    determined_items = max(scored.n_items - item_ratio * item_trace, 1e-9)
-    determined_reviewers = max(scored.n_reviewers - reviewer_ratio * reviewer_trace, 1e-9)
-    free = max(residual.size - determined_items - determined_reviewers, 1e-9)
-    return np.array(
-        [
-            float((item**2).sum()) / determined_items,
-            float((reviewer**2).sum()) / determined_reviewers,
-            float((rest**2).sum()) / free,
-        ]
-    )
+    # Sums of squares over the numbers of determined parameters.
+    items = max(scored.n_items - item_ratio * item_trace, 1e-9)
+    reviewers = max(scored.n_reviewers - reviewer_ratio * reviewer_trace, 1e-9)
+    free = max(residual.size - items - reviewers, 1e-9)
+    squares = [float((effects**2).sum()) for effects in (item, reviewer, rest)]
+    return np.array([squares[0] / items, squares[1] / reviewers, squares[2] / free])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BayesianEstimate(Estimate):
     """The estimate of the Bayesian model.
 
-    ``quality`` is the probability of being in the top n as sampled; items of equal frequency are told apart by their
-    posterior mean, by less than one sample's weight.
-
-    Parameters
-    ----------
-    posterior_mean
-        Shape (N,): expected quality on the scale of the scores, NaN without a score.
-    variances
-        The variance components.
+    ``quality`` is the sampled probability of being in the top n, where the ``posterior_mean`` (N,), on the scale of the
+    scores, breaks ties by less than one sample's weight.
     """
 
     posterior_mean: FloatArray
@@ -369,25 +320,21 @@ def bayesian(
     Parameters
     ----------
     n
-        How many items will be selected.
+        Number of items to select.
     seed
-        A whole number (0), or a generator to draw from.
+        An integer (default 0) or a generator.
     opinions
-        What counts as quality: the average of ``f_i + e_ij`` over the reviews an item got, that is the scores less the
-        reviewers' effects (default: so does the code of [Tan21]_), or ``f_i`` alone.
+        Whether quality is the average of ``f_i + e_ij`` over the reviews of an item, that is the scores less the
+        reviewers' effects (default, as in the code of [Tan21]_), or ``f_i`` alone.
     variances
-        The variance components, where they are known.
+        The variance components; estimated by default.
     samples
-        Draws from the posterior.
+        Number of draws from the posterior.
 
     Raises
     ------
     InputError
         If ``n`` is not between 0 and N, or ``samples`` is below 1.
-
-    Notes
-    -----
-    Sparse throughout: each step of each linear system is one pass over the reviews and samples.
 
     Examples
     --------
@@ -408,7 +355,6 @@ def bayesian(
     known = np.isfinite(average)
     if not scored.n_reviews:
         return BayesianEstimate(reviews, average, "bayesian", average, Variances(0.0, 0.0, 0.0))
-    # Variances by marginal likelihood; the mean score is taken as known.
     mean = float(scored.score.mean())
     residual = scored.score - mean
     variances = variances or marginal_variances(scored, rng)
@@ -416,25 +362,30 @@ def bayesian(
     count = scored.reviews_per_item[:, None]
 
     def quality(score: FloatArray, drawn: FloatArray | float = 0.0, bias: FloatArray | float = 0.0) -> FloatArray:
-        """Posterior means (N, S) given residual scores (E, S), moved by drawn effects."""
+        """Posterior means (N, S) given residual scores (E, S), plus drawn effects."""
         effects = model.reviewer_effects(score, ACCURACY)
         if not opinions:
             return drawn + model.item_effects(score, effects)
         total = model.of_item @ residual[:, None] - model.reviewed @ (bias + effects)
         return np.asarray(total / np.maximum(count, 1))
 
-    # Matheron: draw effects and scores, and move the draw by the posterior mean of what they miss.
+    # Matheron: draw effects and scores, and add the posterior mean given the difference to the observed scores.
     wins = np.zeros(reviews.n_items)
     for first in range(0, samples, BATCH):
         size = min(BATCH, samples - first)
         item = rng.normal(0.0, np.sqrt(variances.item), (reviews.n_items, size))
         reviewer = rng.normal(0.0, np.sqrt(variances.reviewer), (reviews.n_reviewers, size))
         noise = rng.normal(0.0, np.sqrt(variances.noise), (residual.size, size))
-        made_up = item[scored.item] + reviewer[scored.reviewer] + noise
-        drawn = np.where(known[:, None], quality(residual[:, None] - made_up, item, reviewer), -np.inf)
+        simulated = item[scored.item] + reviewer[scored.reviewer] + noise
+        drawn = np.where(known[:, None], quality(residual[:, None] - simulated, item, reviewer), -np.inf)
         wins += np.bincount(_best(drawn, min(n, int(known.sum()))).ravel(), minlength=reviews.n_items)
     expected = np.where(known, mean + quality(residual[:, None])[:, 0], np.nan)
-    return BayesianEstimate(reviews, _told_apart(wins, expected, samples), "bayesian", expected, variances)
+    # Below one sample's weight, the rank of the posterior mean breaks ties.
+    order = best_first(expected)
+    place = np.full(expected.size, np.nan)
+    place[order] = np.arange(order.size, 0, -1) / (order.size + 1)
+    frequency = np.asarray((wins + place) / (samples + 1))
+    return BayesianEstimate(reviews, frequency, "bayesian", expected, variances)
 
 
 def _best(drawn: FloatArray, n: int) -> IntArray:
@@ -445,19 +396,11 @@ def _best(drawn: FloatArray, n: int) -> IntArray:
     return best
 
 
-def _told_apart(wins: FloatArray, expected: FloatArray, samples: int) -> FloatArray:
-    """Return frequencies plus, below one sample's weight, the place of the posterior mean."""
-    order = best_first(expected)
-    place = np.full(expected.size, np.nan)
-    place[order] = np.arange(order.size, 0, -1) / (order.size + 1)
-    return np.asarray((wins + place) / (samples + 1))
-
-
 class Scaled(NamedTuple):
     """Scores in units of the largest distance from a reviewer's mean.
 
-    ``score`` (E',) less the reviewer's mean; ``mean`` (M,) of reviewers; ``alike`` (M,), whether a reviewer's scores
-    are all the same, or none; ``unit``, in points of the scores.
+    ``score`` (E',) less the reviewer's mean; ``mean`` (M,) of reviewers; ``alike`` (M,), whether a reviewer has at most
+    one distinct score; ``unit``, in points of the scores.
     """
 
     score: FloatArray
@@ -467,7 +410,7 @@ class Scaled(NamedTuple):
 
 
 def quadratic_programme(reviews: ReviewsLike, *, bounded: bool = False) -> Estimate:
-    """Estimate a scale and an offset a reviewer by the quadratic programme of [Roos11]_.
+    """Estimate a scale and an offset per reviewer by the quadratic programme of [Roos11]_.
 
     ::
 
@@ -475,15 +418,15 @@ def quadratic_programme(reviews: ReviewsLike, *, bounded: bool = False) -> Estim
         subject to  p_j >= 0,  sum_j p_j = M
         (bounded)   0 <= x_i <= 100,  q_j >= -10
 
-    A reviewer whose scores are all alike has ``p_j = 1``, and within each group that no review connects with the rest
-    the sum is its number of reviewers: otherwise such a reviewer, or a group with hardly any noise, would take the
-    whole scale at no cost. Without bounds x may be shifted; each group is given the mean of its plain averages.
+    A reviewer whose scores are all equal has ``p_j = 1``, and the sum of each connected group is its number of
+    reviewers: otherwise such a reviewer, or a group with little noise, would take the whole scale at no cost. Without
+    bounds x has a free shift; each group gets the mean of its plain averages.
 
     Parameters
     ----------
     bounded
-        Add the bounds that the code of [Tan21]_ has and its text has not (by default not), for scores of about 0 to 10.
-        Without them noiseless linear scores are fitted exactly; they explain the 97.1 % of the paper's Table 1.
+        Add the bounds of the code of [Tan21]_, which its text does not have, for scores of about 0 to 10 (off by
+        default). Without them noiseless linear scores are fitted exactly; they explain the 97.1 % of Table 1.
 
     Raises
     ------
@@ -494,15 +437,15 @@ def quadratic_programme(reviews: ReviewsLike, *, bounded: bool = False) -> Estim
 
     Notes
     -----
-    Solved by an interior point method, whose factors fill in: at N = M = 1000, k = 5 about a second, and no method for
-    tens of thousands of items. A reviewer who shares at most one item with the others still takes the whole scale of
-    her group, at no cost: the qualities of items that she has not reviewed are then the same up to rounding.
+    Solved by an interior point method, whose factors fill in: about a second at N = M = 1000, k = 5, and not feasible
+    for tens of thousands of items. A reviewer who shares at most one item with the others still takes the whole scale
+    of the group, at no cost: the qualities of items that they have not reviewed are then equal up to rounding.
 
     Examples
     --------
     >>> rows = [("ann", p, float(p)) for p in range(4)] + [("bob", p, 3.0 * p + 1.0) for p in range(4)]
-    >>> found = quadratic_programme(Reviews.from_pairs(rows)).quality
-    >>> (np.diff(found) / np.diff(found).mean()).round(4).tolist()
+    >>> quality = quadratic_programme(Reviews.from_pairs(rows)).quality
+    >>> (np.diff(quality) / np.diff(quality).mean()).round(4).tolist()
     [1.0, 1.0, 1.0]
     """
     reviews = as_reviews(reviews)
@@ -511,10 +454,14 @@ def quadratic_programme(reviews: ReviewsLike, *, bounded: bool = False) -> Estim
     if not scored.n_reviews:
         return Estimate(reviews, average, "qp")
     group, scaled = groups_of(scored), in_units(scored)
-    if bounded:
-        _check_size(scored)
-    found = scaled.unit * _solve(scored, scaled, group, bounded)
-    quality = np.clip(found, *QUALITY_BOUNDS) if bounded else _onto_averages(found, average, group)
+    if bounded and (largest := float(np.abs(scored.score).max())) > LARGEST:
+        message = (
+            f"bounded: expected scores of about 0 to 10, at most {LARGEST:g} away from 0, found {largest:g}; "
+            "rescale them, or omit the bounds"
+        )
+        raise InputError(message)
+    quality = scaled.unit * _solve(scored, scaled, group, bounded)
+    quality = np.clip(quality, *QUALITY_BOUNDS) if bounded else _onto_averages(quality, average, group)
     return Estimate(reviews, np.where(np.isfinite(average), quality, np.nan), "qp")
 
 
@@ -534,17 +481,6 @@ def in_units(scored: Reviews) -> Scaled:
     return Scaled(off / width, mean / width, alike, largest * width)
 
 
-def _check_size(scored: Reviews) -> None:
-    """Refuse scores beside which the bounds vanish in double precision."""
-    largest = float(np.abs(scored.score).max())
-    if largest > LARGEST:
-        message = (
-            f"bounded: expected scores of about 0 to 10, at most {LARGEST:g} away from 0, found {largest:g}; "
-            "rescale them, or leave the bounds out"
-        )
-        raise InputError(message)
-
-
 def _onto_averages(quality: FloatArray, average: FloatArray, group: IntArray) -> FloatArray:
     """Shift the qualities of each group to the mean of its plain averages."""
     place, known = group - 1, np.isfinite(average)
@@ -554,12 +490,12 @@ def _onto_averages(quality: FloatArray, average: FloatArray, group: IntArray) ->
 
 
 def _solve(scored: Reviews, scaled: Scaled, group: IntArray, bounded: bool) -> FloatArray:
-    """Return x in these units, shape (N,); the residuals are eliminated, so the solver factorises 2 M + N unknowns."""
+    """Return x in these units, shape (N,), from 2 M + N unknowns: the residuals are eliminated."""
     import cvxpy as cp
 
     n_reviewers, n_items = scored.n_reviewers, scored.n_items
     unknown = cp.Variable(2 * n_reviewers + n_items)
-    # Of scores less their reviewer's mean m the offset is q - p m, which far away or unlike scores leave moderate.
+    # With scores less their reviewer's mean m the offset is q - p m, of moderate size for scores of any size.
     scale, centred, quality = cp.vec(unknown[:n_reviewers], "C"), unknown[n_reviewers:-n_items], unknown[-n_items:]
     varied = np.flatnonzero(~scaled.alike)
     constraints = [scale >= 0]
@@ -593,7 +529,7 @@ def _design(scored: Reviews, score: FloatArray) -> Any:
 
 
 def _membership(scored: Reviews, group: IntArray, reviewers: IntArray) -> Any:
-    """Return the sparse matrix (groups of these reviewers, M) of ones where a reviewer is of a group."""
+    """Return the sparse incidence matrix of groups and these reviewers, shape (groups, M)."""
     from scipy import sparse
 
     first = scored.item[scored.reviewer_start[reviewers]]
@@ -602,7 +538,7 @@ def _membership(scored: Reviews, group: IntArray, reviewers: IntArray) -> Any:
 
 
 def _run(problem: Any) -> None:
-    """Solve a problem of CVXPY, or say that there is no solution."""
+    """Solve a problem of CVXPY, or raise SolverFailed."""
     import cvxpy as cp
 
     status = "the solver failed"
@@ -615,7 +551,7 @@ def _run(problem: Any) -> None:
         pass
     if any(variable.value is None for variable in problem.variables()):
         message = (
-            f"quadratic programme: expected a solution, found none ({status}); scores may be too "
-            "unlike in size: rescale those of each reviewer, or take another method"
+            f"quadratic programme: expected a solution, found none ({status}); scores may differ too much in size: "
+            "rescale those of each reviewer, or use another method"
         )
         raise SolverFailed(message)

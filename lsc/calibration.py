@@ -1,4 +1,4 @@
-"""Least Square Calibration: from scores to qualities, with all that the data can say about them."""
+"""Least Square Calibration: qualities from scores, and how far the data determine them."""
 
 from __future__ import annotations
 
@@ -35,21 +35,27 @@ from reviewgraph._base.results import Status as ResultStatus
 from reviewgraph._base.text import counted
 from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
 
-# Whether references that Least Square Calibration holds to their values fight the scores.
-
-#: Chance, were scores normal and reviewers of their class, of a ratio at which references are said to fight the scores.
+#: Below this part of the spread of qualities noise may be zero, and qualities exact: they are solved for to double
+#: precision, since a graph amplifies the remaining gradient by its condition.
+NEARLY, SHARP = 1e-5, 1e-14
+#: Number of scores up to which the choice among several best fits is exact, in a fifth of a second: it factorises.
+CHOSEN = 1000
+#: Significance level of the test whether references contradict the scores.
 SIGNIFICANT = 1e-3
-#: Parameters of a reviewer's function in classes that have no number of their own.
+#: Parameters per reviewer in classes that do not state their number.
 PARAMETERS = 2
+
+Solver: TypeAlias = Literal["newton", "cvxpy"]
+
+
+# Whether references, as equalities, contradict the scores.
 
 
 class Misfit(NamedTuple):
-    """How much more noise the scores need because references have their values and not those the scores give them.
+    """The test whether references contradict the scores.
 
-    ``ratio``
-        Added squared noise a reference that is not spent on the scale, over the squared noise a degree of freedom.
-    ``chance``
-        Of so large a ratio where references are right, by Fisher's distribution.
+    ``ratio`` is the added squared noise per reference beyond those that set the scale, over the squared noise per
+    degree of freedom; ``chance`` its p-value by Fisher's distribution, for normal noise.
     """
 
     ratio: float
@@ -57,33 +63,22 @@ class Misfit(NamedTuple):
 
     @property
     def fights(self) -> bool:
-        """Whether that is no accident."""
+        """Whether references contradict the scores significantly."""
         return self.chance < SIGNIFICANT
 
 
 def misfit_of(
     programme: Programme, quality: FloatArray, perceived: FloatArray, group: IntArray, fixed: BoolArray
 ) -> Misfit | None:
-    """Compare the fit with one in which references stand on a straight line where the scores alone put them.
+    """Compare the fit with one in which references are on a line through their estimates from the scores alone.
 
-    The line gives them the mean and the standard deviation of the values given, so that both fits have one scale; the
-    noise of a fit without references depends on the scale that C leaves to it. Two more solutions of the programme.
-
-    Parameters
-    ----------
-    programme, quality, perceived
-        With its references, and its solution, shapes (N,) and (E,).
-    group
-        Shape (N,), from 1: a line each.
-    fixed
-        Shape (G,): whether a point of quality is a point of score there, so that the line has slope 1.
-
-    Returns
-    -------
-    Misfit | None
-        None where there are too few references or scores to tell: a scale takes two references, a degree of freedom
-        each beyond it, and scores must leave ten.
+    The line has the mean and the standard deviation of the given values, so that both fits have one scale; without
+    references the noise depends on the scale, which is free up to C. There is one line per group, of slope 1 if the
+    group's unit is ``fixed``, shape (G,). Solves the programme twice more. None with too few references or scores: a
+    scale takes two references (one in a fixed unit), and the scores must leave ten degrees of freedom.
     """
+    from scipy.special import fdtrc
+
     free = newton.minimise(replace(programme, is_reference=np.zeros(programme.n_items, np.bool_)))
     value, tested = _on_lines(programme, free.quality, group, fixed)
     if not tested:
@@ -91,15 +86,23 @@ def misfit_of(
     lined = newton.minimise(replace(programme, reference=value))
     if is_noiseless(programme, quality, perceived):
         return Misfit(0.0, 1.0)
-    # Exact lines leave no noise at all: any that the values given bring is theirs.
+    # Without noise on the lines, all noise is due to the given values.
     if is_noiseless(programme, lined.quality, lined.perceived):
         return Misfit(float("inf"), 0.0)
     added = float(((perceived - quality[programme.item]) ** 2).sum()) - lined.objective
-    return _tested(added / tested, tested, lined.objective, _freedom(programme))
+    # Degrees of freedom: scores less items that are no references, less parameters of reviewers.
+    per_reviewer = np.array([kind.parameters or PARAMETERS for kind in classes()])
+    parameters = int(per_reviewer[programme.kind[np.diff(programme.start) > 0]].sum())
+    items = np.setdiff1d(programme.item, np.flatnonzero(programme.is_reference)).size
+    freedom = programme.item.size - items - parameters
+    if freedom < LEAST_DIVISOR:
+        return None
+    ratio = added / tested / (lined.objective / freedom)
+    return Misfit(ratio, float(fdtrc(tested, freedom, max(ratio, 0.0))))
 
 
 def _on_lines(programme: Programme, quality: FloatArray, group: IntArray, fixed: BoolArray) -> tuple[FloatArray, int]:
-    """Return references as the scores put them, shape (N,), and how many are not spent on lines."""
+    """Return the references on lines through their estimates, shape (N,), and their number beyond those of a scale."""
     value, tested = programme.reference.copy(), 0
     for number in np.unique(group[programme.is_reference]).tolist():
         here = np.flatnonzero(programme.is_reference & (group == number))
@@ -113,36 +116,11 @@ def _on_lines(programme: Programme, quality: FloatArray, group: IntArray, fixed:
     return value, tested
 
 
-def _freedom(programme: Programme) -> int:
-    """Degrees of freedom that the scores leave: less items that are no references, and parameters of reviewers."""
-    known = np.array([kind.parameters or PARAMETERS for kind in classes()])
-    parameters = int(known[programme.kind[np.diff(programme.start) > 0]].sum())
-    items = np.setdiff1d(programme.item, np.flatnonzero(programme.is_reference)).size
-    return programme.item.size - items - parameters
-
-
-def _tested(added: float, tested: int, noise: float, freedom: int) -> Misfit | None:
-    """Compare the noise added for each tested reference with that for each degree of freedom, by Fisher's test."""
-    from scipy.special import fdtrc
-
-    if freedom < LEAST_DIVISOR:
-        return None
-    ratio = added / (noise / freedom)
-    return Misfit(ratio, float(fdtrc(tested, freedom, max(ratio, 0.0))))
-
-
-#: Where noise is below this part of the spread of qualities there may be none, and qualities may be exact: they are
-#: solved for to double precision, since a graph amplifies what is left of the gradient by its condition.
-NEARLY, SHARP = 1e-5, 1e-14
-
-#: Scores up to which the choice among several best fits is made exactly, in a fifth of a second: it factorises.
-CHOSEN = 1000
-
-Solver: TypeAlias = Literal["newton", "cvxpy"]
+# The result.
 
 
 class Status(ResultStatus):
-    """How a calibration ended; ``text`` says what that means and what to do.
+    """The status of a calibration; ``text`` explains it and what to do.
 
     >>> Status.OPTIMAL.text
     'solved to the accuracy asked for'
@@ -159,9 +137,8 @@ class Status(ResultStatus):
 class Solution(NamedTuple):
     """The solution of the programme, in its own units.
 
-    ``programme``; ``row`` (E',), the row of the reviews that each of its reviews is; ``quality`` (N,) and ``perceived``
-    (E',); ``group`` (N,) and ``scale``, which takes the qualities of each group to the reported scale; ``balance``, the
-    units of each group where no one unit suits them all.
+    ``row`` (E',) is the row of the table of each review of the programme, ``scale`` maps the qualities of each group to
+    the reported scale, and ``balance`` has the units of the groups if they need different ones.
     """
 
     programme: Programme
@@ -173,7 +150,7 @@ class Solution(NamedTuple):
     balance: Balance | None
 
     def weighed(self) -> tuple[Programme, FloatArray, FloatArray]:
-        """Return the programme, qualities and perceived qualities in units in which all groups weigh alike."""
+        """Return the programme, qualities and perceived qualities in units in which all groups have equal weight."""
         if self.balance is None:
             return self.programme, self.quality, self.perceived
         point = self.balance.point(self.programme, self.quality, self.perceived)
@@ -182,11 +159,10 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Calibration(Estimate):
-    """Qualities recovered by Least Square Calibration, and what supports them.
+    """Qualities by Least Square Calibration, and how far the data determine them.
 
-    ``quality`` is on the reported scale: that of the references where a group has two or more, otherwise each group
-    has the mean and standard deviation of its plain averages. What costs time beyond the solution is computed when
-    first asked for.
+    ``quality`` is on the reported scale: that of the references if a group has two or more; otherwise each group has
+    the mean and standard deviation of its plain averages. Expensive attributes are computed on first access.
 
     Parameters
     ----------
@@ -198,9 +174,9 @@ class Calibration(Estimate):
     status
         ``optimal`` or ``inaccurate``; ``status.text`` explains.
     message
-        What the solver says.
+        Message of the solver.
     iterations
-        Of the solver.
+        Number of iterations of the solver.
     solution
         The programme and its solution, in its own units.
     """
@@ -213,7 +189,7 @@ class Calibration(Estimate):
     solution: Solution = field(repr=False)
 
     def headline(self) -> str:
-        """Return class, status and objective, and what was calibrated."""
+        """Return class, status, objective and sizes."""
         reviews, groups = self.reviews, int(self.group[np.isfinite(self.quality)].max(initial=0))
         return (
             f"{self.hypothesis}, {self.status}, objective {self.objective:.6g}; {counted(reviews.n_items, 'item')}, "
@@ -223,10 +199,10 @@ class Calibration(Estimate):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of every estimate, and ``hypothesis``, ``objective``, ``unique`` and ``units``."""
-        found, scale = super().to_dict(), self.solution.scale
+        record, scale = super().to_dict(), self.solution.scale
         own = {"status": self.status.value, "hypothesis": self.hypothesis, "objective": self.objective}
-        # With these whoever has the answer can hold it to the conditions of an optimum.
-        return {**found, **own, "unique": self.unique, "units": np.where(scale.flat, 0.0, scale.slope).tolist()}
+        # Units allow a verifier to check the optimality conditions.
+        return {**record, **own, "unique": self.unique, "units": np.where(scale.flat, 0.0, scale.slope).tolist()}
 
     @property
     def kinds(self) -> tuple[type[Hypothesis], ...]:
@@ -247,10 +223,9 @@ class Calibration(Estimate):
         ``scoring_function(reviewer)(quality + noise)`` is the score.
         """
         programme, row, quality, perceived, group, scale, _ = self.solution
-        found = np.full(self.reviews.n_reviews, np.nan)
-        slope = scale.slope[group[programme.item] - 1]
-        found[row] = slope * (perceived - quality[programme.item])
-        return found
+        noise = np.full(self.reviews.n_reviews, np.nan)
+        noise[row] = scale.slope[group[programme.item] - 1] * (perceived - quality[programme.item])
+        return noise
 
     @checked
     def scoring_function(self, reviewer: Label) -> ScoringFunction:
@@ -259,7 +234,7 @@ class Calibration(Estimate):
         Raises
         ------
         InputError
-            If there is no such reviewer, or she has given no score.
+            If there is no such reviewer, or the reviewer has given no score.
         """
         programme, row, *_ = self.solution
         code = self.reviews.reviewer_code.get(reviewer)
@@ -270,15 +245,15 @@ class Calibration(Estimate):
         if mine.start == mine.stop:
             message = f"reviewer: expected one who has given a score, found {reviewer!r}"
             raise InputError(message)
-        known = row[mine]
-        perceived = self.quality[self.reviews.item[known]] + self.noise[known]
+        rows = row[mine]
+        perceived = self.quality[self.reviews.item[rows]] + self.noise[rows]
         return fit_through(perceived, programme.score[mine], linear=classes()[programme.kind[code]].straight)
 
     # How good the solution is
 
     @cached_property
     def residuals(self) -> Residuals:
-        """Violations of the optimality conditions, computed from the data alone; see :mod:`lsc.evidence.optimality`."""
+        """Violations of the optimality conditions; see :mod:`lsc.evidence.optimality`."""
         programme, _, quality, perceived, *_ = self.solution
         return residuals(programme, quality, perceived)
 
@@ -299,7 +274,7 @@ class Calibration(Estimate):
 
     @cached_property
     def _relative(self) -> Residuals:
-        """Residuals in units of the spread of qualities, the gap a review; each group in its own, if they differ."""
+        """Residuals over the spread of qualities, the gap per review; each group in its own units, if they differ."""
         programme, quality, perceived = self.solution.weighed()
         unit, own = scale(programme, quality), residuals(programme, quality, perceived)
         return Residuals(own.primal / unit, own.dual / unit, own.gap / (unit**2 * max(programme.item.size, 1)))
@@ -311,32 +286,30 @@ class Calibration(Estimate):
 
     @cached_property
     def unique(self) -> bool:
-        """Whether the minimiser is the only one up to one shift, and up to scale where there is no noise.
+        """Whether the minimiser is unique up to one shift, and up to scale if there is no noise.
 
-        It speaks of the programme, not of the data: whether items compare is read off the graph, see :attr:`group`
-        and :attr:`undetermined`.
+        This is a property of the programme; :attr:`group` and :attr:`undetermined` are properties of the reviews.
         """
         return is_unique(*self.solution.weighed())
 
-    # What the graph supports
+    # What the reviews determine
 
     @cached_property
     def support(self) -> Support:
-        """What the reviews connect; see :mod:`lsc.evidence.support`."""
+        """The blocks that the reviews connect; see :mod:`lsc.evidence.support`."""
         return support_of(self.reviews.only_scored(), self.group, level_of(self.kinds))
 
     @property
     def undetermined(self) -> list[Label]:
-        """Items whose place within their group the reviews leave open, however good the fit."""
+        """Items whose quality, relative to their group, the reviews do not determine, however good the fit."""
         return [self.items[i] for i in np.flatnonzero(~self.support.determined).tolist()]
 
     @cached_property
     def standard_error(self) -> FloatArray:
-        """Standard errors on the reported scale, shape (N,), where all reviewers are of one class that has them.
+        """Standard errors on the reported scale, shape (N,), if all reviewers are linear, or all have offsets only.
 
-        NaN for references, whose values are given; outside the largest block of the item's group; in other hypothesis
-        classes and mixtures; and where the data leave fewer than ten degrees of freedom. See
-        :mod:`lsc.evidence.support`.
+        NaN for references; outside the largest block of the item's group; and with fewer than ten degrees of freedom.
+        See :func:`lsc.evidence.support.standard_errors`.
         """
         from lsc.evidence.support import standard_errors
 
@@ -344,26 +317,26 @@ class Calibration(Estimate):
         parameters = self.kinds[0].parameters if len(self.kinds) == 1 else None
         if parameters is None:
             return np.full(self.reviews.n_items, np.nan)
-        found = standard_errors(programme, quality, perceived, self.support, parameters)
+        errors = standard_errors(programme, quality, perceived, self.support, parameters)
         estimated = ~(scale.flat[group - 1] | programme.is_reference)
-        return np.where(estimated, scale.slope[group - 1] * found, np.nan)
+        return np.where(estimated, scale.slope[group - 1] * errors, np.nan)
 
     @cached_property
     def misfit(self) -> Misfit | None:
-        """How far the references fight the scores; None without, or where they are too few to tell.
+        """The test whether references contradict the scores; None without references, or with too few.
 
-        Computed when first asked for, by solving twice more; see :mod:`lsc.calibration`.
+        The first access solves the programme twice more.
         """
         programme, _, quality, perceived, group, *_ = self.solution
         if not programme.is_reference.any():
             return None
         return misfit_of(programme, quality, perceived, group, _fixed_units(programme, group))
 
-    # What follows for people
+    # Selections
 
     @checked
     def ranking(self, *, by_group_average: bool = False) -> list[Label]:
-        """Items that have a score, best first; refuses across groups as :meth:`select` does."""
+        """Items that have a score, best first; raises Incomparable as :meth:`select` does."""
         return self.select(int(np.isfinite(self.quality).sum()), by_group_average=by_group_average)
 
     @checked
@@ -373,10 +346,10 @@ class Calibration(Estimate):
         Parameters
         ----------
         n
-            How many.
+            Number of items.
         by_group_average
-            Compare items of different groups all the same, each group placed by its plain averages. Otherwise ``n`` are
-            selected in the largest group, and items of others are set aside.
+            Compare items of different groups by the plain averages of their groups. Otherwise ``n`` are selected in the
+            largest group, and items of others are set aside.
 
         Raises
         ------
@@ -389,13 +362,13 @@ class Calibration(Estimate):
         Warns
         -----
         UndeterminedWarning
-            If the reviews leave open where some items stand within their group.
+            If the reviews do not determine the qualities of some items relative to their group.
         """
         inside = comparable(self.quality, self.group, n, across_groups=by_group_average)
         if 0 < n < np.isfinite(self.quality).sum() and (open_places := len(self.undetermined)):
             message = (
-                f"select: the reviews leave open where {open_places} of {self.reviews.n_items} papers stand within "
-                "their group; among them the selection follows the plainest fit, not the data"
+                f"select: the reviews do not determine the position of {open_places} of {self.reviews.n_items} papers "
+                "within their group; among them the selection follows the fit closest to straight lines, not the data"
             )
             warn(message, UndeterminedWarning)
         return [self.items[i] for i in best_first(np.where(inside, self.quality, np.nan))[:n].tolist()]
@@ -414,39 +387,38 @@ def calibrate(
     max_iterations: int | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Calibration:
-    """Recover the qualities of items from scores by Least Square Calibration (programme 2 of [Tan21]_).
+    """Estimate the qualities of items by Least Square Calibration (programme 2 of [Tan21]_).
 
     ::
 
         minimise    sum_ij eps_ij^2           over qualities x, noise eps and scoring functions f_j
         subject to  y_ij = f_j(x_i + eps_ij)  for every score y_ij,
-                    f_j in the hypothesis class of reviewer j,  x_i = reference_i  where i is a reference
+                    f_j in the hypothesis class of reviewer j,  x_i = reference_i  for references i
 
-    Where several qualities reach the minimum, those are returned that are nearest to linear scoring functions (the
-    least sum of squared distances from a line for each reviewer), and among them those nearest to one common line of
-    the raw scores. This does not change the objective. It is exact up to 1,000 scores, and approached beyond.
+    Among several minimisers the one closest to linear scoring functions is returned (the least sum of squared distances
+    from a line for each reviewer), and among those the closest to one common line of the raw scores. This choice is
+    exact up to 1,000 scores, and approximate beyond.
 
     Parameters
     ----------
     reviews
         With scores, or a data frame of them; planned reviews are ignored.
     hypothesis
-        How reviewers may differ: ``"linear"`` (default), ``"monotone"``, ``"convex"``, ``"concave"``, ``"offset"``, a
-        :class:`~lsc._model.hypotheses.Hypothesis`, or a mapping from the label of each reviewer with a score to
-        either.
+        The class of scoring functions: ``"linear"`` (default), ``"monotone"``, ``"convex"``, ``"concave"``,
+        ``"offset"``, a :class:`~lsc._model.hypotheses.Hypothesis`, or a mapping from reviewers with a score to either.
     max_slope
-        C, the steepest slope of a scoring function (10 by default), for hypotheses given by name; refused where
-        none is.
+        C, the maximum slope of a scoring function (10 by default), for hypotheses given by name; an error without one.
     references
-        Known qualities by item label, in the direction in which the scores came; none by default.
+        Known qualities by item label, in the direction of the scores; none by default.
     ties
-        What equal scores of one reviewer mean: the same perceived quality (``"equal"``, the default), or ``"free"``.
+        Whether equal scores of one reviewer mean equal perceived qualities (``"equal"``, the default), or need not
+        (``"free"``).
     solver
         ``"newton"`` (default), or ``"cvxpy"``: the programme as written, by a general solver.
     tolerance, max_iterations
         For the solver; its own defaults if not given.
     progress
-        Called as the solver goes on; the words say how many steps it took and how far it is from the optimum.
+        Called with the number of steps and the distance from the optimum.
 
     Raises
     ------
@@ -475,16 +447,16 @@ def calibrate(
     group = groups_of(scored)
     balance = balance_of(programme, group)
     even = programme if balance is None else balance.into(programme)
-    found = _solve(even, solver, tolerance, max_iterations, progress)
-    if even.item.size <= CHOSEN and not is_unique(even, found.quality, found.perceived):
-        # What the second solver found stays its own.
-        near = _sharper(even, found, max_iterations) if tolerance is None and solver == "newton" else found
-        found = nearest_to_lines(even, near)
-    found = found if balance is None else balance.out_of(programme, found)
-    # The programme leaves shift (and, without noise, scale) open in each group: the reported scale settles both.
+    best = _solve(even, solver, tolerance, max_iterations, progress)
+    if even.item.size <= CHOSEN and not is_unique(even, best.quality, best.perceived):
+        # Solutions of CVXPY are not refined.
+        near = _sharper(even, best, max_iterations) if tolerance is None and solver == "newton" else best
+        best = nearest_to_lines(even, near)
+    best = best if balance is None else balance.out_of(programme, best)
+    # The programme does not determine the shift (and, without noise, the scale) of a group: the reported scale does.
     average = plain_averages(scored)
     reported = reporting_scale(
-        found.quality,
+        best.quality,
         average,
         _spreads(scored, group),
         group,
@@ -492,17 +464,16 @@ def calibrate(
         1.0 / float(np.median(programme.lower)),
         _fixed_units(programme, group),
     )
-    name = _name(hypothesis)
     return Calibration(
         reviews=reviews,
-        quality=np.where(np.isfinite(average), reported.apply(found.quality, group), np.nan),
+        quality=np.where(np.isfinite(average), reported.apply(best.quality, group), np.nan),
         method="lsc",
-        hypothesis=name,
-        objective=found.objective,
-        status=Status.OPTIMAL if found.converged else Status.INACCURATE,
-        message=found.message,
-        iterations=found.iterations,
-        solution=Solution(programme, row, found.quality, found.perceived, group, reported, balance),
+        hypothesis=_name(hypothesis),
+        objective=best.objective,
+        status=Status.OPTIMAL if best.converged else Status.INACCURATE,
+        message=best.message,
+        iterations=best.iterations,
+        solution=Solution(programme, row, best.quality, best.perceived, group, reported, balance),
     )
 
 
@@ -516,12 +487,10 @@ def _solve(
     given = {"tolerance": tolerance, "max_iterations": max_iterations, "progress": progress}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if solver == "newton":
-        from lsc._solver import newton
-
-        found = newton.minimise(programme, **options)
-        # Without noise the qualities are exact, and are worth solving for to the last digit.
-        exact = is_noiseless(programme, found.quality, found.perceived, part=NEARLY)
-        return _sharper(programme, found, max_iterations) if tolerance is None and exact else found
+        best = newton.minimise(programme, **options)
+        # Without noise the qualities are exact: solve to the last digit.
+        exact = is_noiseless(programme, best.quality, best.perceived, part=NEARLY)
+        return _sharper(programme, best, max_iterations) if tolerance is None and exact else best
     if solver == "cvxpy":
         from lsc._solver import choosing
 
@@ -530,13 +499,11 @@ def _solve(
     raise InputError(message)
 
 
-def _sharper(programme: Programme, found: Minimiser, max_iterations: int | None) -> Minimiser:
-    """Return a solution to the last digit where there is one near."""
-    from lsc._solver import newton
-
+def _sharper(programme: Programme, best: Minimiser, max_iterations: int | None) -> Minimiser:
+    """Return a solution to the last digit, if the solver converges to one from here."""
     limit = newton.MAX_ITERATIONS if max_iterations is None else max_iterations
-    sharper = newton.minimise(programme, max_iterations=limit, tolerance=SHARP, start=found.quality)
-    return sharper if found.converged and sharper.converged else found
+    sharper = newton.minimise(programme, max_iterations=limit, tolerance=SHARP, start=best.quality)
+    return sharper if best.converged and sharper.converged else best
 
 
 def _name(hypothesis: HypothesisLike) -> str:
@@ -547,7 +514,7 @@ def _name(hypothesis: HypothesisLike) -> str:
 
 
 def _fixed_units(programme: Programme, group: IntArray) -> BoolArray:
-    """Whether in each group a point of quality is a point of score, for every reviewer of two items or more."""
+    """Whether each group has the unit of the scores, fixed by every reviewer of two items or more."""
     fixes = np.array([kind.fixes_unit for kind in classes()])[programme.kind]
     several = np.diff(programme.start) > 1
     home = group[programme.item[programme.start[:-1][several]]] - 1

@@ -1,4 +1,4 @@
-"""What calibration refuses to do, as one tree.
+"""The errors and warnings of calibration.
 
 ::
 
@@ -8,7 +8,7 @@
         ├── Incomparable          a selection across groups that no review connects
         └── SolverFailed          a solver that ended without any solution
 
-Every message names the argument, what was expected, what was found and what to do.
+Every message names the argument, the expected and the actual value, and a remedy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from reviewgraph._base.errors import ReviewGraphError
 
 
 class CalibrationError(ReviewGraphError):
-    """A calibration that the data cannot support, or that failed."""
+    """A calibration that the data do not support, or that failed."""
 
 
 class Incomparable(CalibrationError):
@@ -29,4 +29,4 @@ class SolverFailed(CalibrationError):
 
 
 class UndeterminedWarning(UserWarning):
-    """A selection among items whose places the reviews do not determine."""
+    """A selection among items whose qualities the reviews do not determine."""

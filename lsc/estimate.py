@@ -1,4 +1,4 @@
-"""What every method of estimating quality from scores returns: qualities, ranks, a selection."""
+"""The result of every method: qualities, ranks, a selection, and a line to the scale of references."""
 
 from __future__ import annotations
 
@@ -24,36 +24,18 @@ from reviewgraph.io.matching import match_labels
 from reviewgraph.io.sides import Valued, by_label
 from reviewgraph.table.reviews import Reviews
 
-# References, items of known quality: their values as an array, and a straight line through them.
+# References are items of known quality: their values as an array, and a straight line through them.
 
-#: A line through fewer papers than this fits whatever their values are.
+#: Minimum number of references of a line: through fewer, any line fits.
 LEAST_REFERENCES = 3
 
 
 def known_values(reviews: Reviews, references: Valued, name: str = "references") -> FloatArray:
-    """Return the value of each item, shape (N,), in the direction in which the scores came; NaN where none is known.
+    """Return the reference value of each item, shape (N,), in the direction of the scores; NaN for other items.
 
-    Parameters
-    ----------
-    reviews
-        The table.
-    references
-        Value by item: a mapping, a Series, a data frame or pairs.
-    name
-        The argument, for messages; ``references`` by default.
+    ``name`` is the argument in messages. InputError if no reference is among the items, labels match as text only, or a
+    value is not finite; LabelWarning if some references are not among the items.
 
-    Raises
-    ------
-    InputError
-        If no reference is among the items, labels match as text only, or a value is not finite.
-
-    Warns
-    -----
-    LabelWarning
-        If some of the references are not among the items.
-
-    Examples
-    --------
     >>> known_values(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)]), {"p2": 7.0}).tolist()
     [nan, 7.0]
     """
@@ -63,25 +45,17 @@ def known_values(reviews: Reviews, references: Valued, name: str = "references")
         if value is None or not np.isfinite(value):
             message = f"{name}: expected a finite quality, found {value} for item {label!r}"
             raise InputError(message)
-    found = np.full(reviews.n_items, np.nan)
-    found[code[code >= 0]] = np.array(list(given.values()), np.float64)[code >= 0]
-    return found
+    known = np.full(reviews.n_items, np.nan)
+    known[code[code >= 0]] = np.array(list(given.values()), np.float64)[code >= 0]
+    return known
 
 
 @dataclass(frozen=True, eq=False)
 class ReferenceLine:
-    """``value = intercept + slope x quality``, least squares through the references.
+    """The least-squares line ``value = intercept + slope x quality`` through the references.
 
-    Parameters
-    ----------
-    slope, intercept
-        Of the line, for qualities in the direction in which scores came.
-    error
-        Standard deviation of known values about the line.
-    references
-        How many papers it goes through.
-    value
-        Shape (N,): the place of each item on the scale of the references, NaN where the line does not lead.
+    Qualities are in the direction of the scores. ``error`` is the standard deviation of the residuals of the known
+    values, ``references`` their number, and ``value`` (N,) the value of each item, NaN outside the largest group.
     """
 
     slope: float
@@ -96,23 +70,10 @@ class ReferenceLine:
 
 
 def line_through(quality: FloatArray, known: FloatArray) -> ReferenceLine:
-    """Return the straight line that best predicts known values from qualities.
+    """Return the least-squares line of known values on qualities, both of shape (N,) and NaN for other items.
 
-    Parameters
-    ----------
-    quality
-        Shape (N,), NaN for items off the line.
-    known
-        Shape (N,), NaN for items that are no references.
+    InputError if fewer than three references have a quality, or their values do not increase with quality.
 
-    Raises
-    ------
-    InputError
-        If fewer than three references have a quality, their qualities are all the same, or their values do not rise
-        with them.
-
-    Examples
-    --------
     >>> line = line_through(np.array([1.0, 2.0, 3.0, 5.0]), np.array([10.0, 20.0, 30.0, np.nan]))
     >>> line.slope, line.value.round(6).tolist()
     (10.0, [10.0, 20.0, 30.0, 50.0])
@@ -126,17 +87,17 @@ def line_through(quality: FloatArray, known: FloatArray) -> ReferenceLine:
         )
         raise InputError(message)
     along = x - x.mean()
-    # A range of exactly 0 is told apart from rounding in the sums.
+    # A range of exactly 0, as opposed to rounding in the sums.
     slope = float(along @ y) / float(along @ along) if np.ptp(x) > 0 and np.ptp(y) > 0 else 0.0
     if not slope > 0:
         message = (
-            "references: expected values that rise with quality, found that they do not; check them, or "
-            "--lower-is-better: no straight line leads to their scale"
+            "references: expected values that increase with quality, found that they do not; check them, or "
+            "--lower-is-better: there is no line to their scale"
         )
         raise InputError(message)
     intercept = float(y.mean() - slope * x.mean())
-    off = y - intercept - slope * x
-    error = float(np.sqrt(off @ off / (x.size - 2)))
+    residual = y - intercept - slope * x
+    error = float(np.sqrt(residual @ residual / (x.size - 2)))
     return ReferenceLine(slope, intercept, error, int(x.size), intercept + slope * quality)
 
 
@@ -147,11 +108,11 @@ class Estimate(Pictured):
     Parameters
     ----------
     reviews
-        The reviews they were estimated from.
+        The reviews.
     quality
-        Shape (N,): higher is better whatever the direction of the scores, NaN for an item without a score.
+        Shape (N,): higher is better in either direction of the scores, NaN for an item without a score.
     method
-        What estimated them.
+        Name of the method.
 
     Examples
     --------
@@ -179,7 +140,7 @@ class Estimate(Pictured):
 
     @cached_property
     def group(self) -> IntArray:
-        """Shape (N,): the group within which an item is ranked, from 1; one group unless a method says otherwise."""
+        """Shape (N,): the group within which an item is ranked, from 1; one group unless the method has several."""
         return np.ones(self.reviews.n_items, np.int64)
 
     @cached_property
@@ -189,7 +150,7 @@ class Estimate(Pictured):
 
     @cached_property
     def average_rank(self) -> IntArray:
-        """Shape (N,): the rank that the plain average would give, like :attr:`rank`."""
+        """Shape (N,): the rank by plain average, like :attr:`rank`."""
         return ranks(self.average, self.group)
 
     def ranking(self) -> list[Label]:
@@ -209,21 +170,20 @@ class Estimate(Pictured):
         return [self.items[i] for i in best_first(self.quality)[:n].tolist()]
 
     def on_scale_of(self, references: Valued) -> ReferenceLine:
-        """Return the items' places on the scale of some references: a straight line through them, drawn afterwards.
+        """Map the qualities to the scale of some references, by a line fitted after the calibration.
 
-        The estimate stays as it is. The line leads to the items of the largest group and goes through its references.
+        The estimate is not changed. The line is fitted to the references of the largest group, and maps its items.
 
         Parameters
         ----------
         references
-            Known quality of three items or more, a mapping, a Series or a data frame, in the direction in which the
-            scores came.
+            Known quality of three items or more, a mapping, a Series or a data frame, in the direction of the scores.
 
         Raises
         ------
         InputError
             If a reference is not among the items or not finite, fewer than three have a score in the largest group, or
-            their values do not rise with their qualities.
+            their values do not increase with quality.
 
         Examples
         --------
@@ -233,18 +193,18 @@ class Estimate(Pictured):
         (9.5, 1.225, [10.5, 20.0, 29.5, 39.0])
         """
         known = known_values(self.reviews, references)
-        # Qualities of other groups are on scales of their own.
+        # Other groups have other scales.
         return line_through(self.reviews.printed(np.where(self.group == 1, self.quality, np.nan)), known)
 
     @cached_property
     def standard_error(self) -> FloatArray:
-        """Shape (N,): standard error of each quality, NaN where the method gives none."""
+        """Shape (N,): standard error of each quality, NaN if the method has none."""
         return np.full(self.reviews.n_items, np.nan)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the method, what only some methods have (None here), and ``items``, one object each.
+        """Return the method, keys of other methods (None here), and ``items``, one object each.
 
-        Qualities and averages are printed in the direction in which the scores came.
+        Qualities and averages are in the direction of the scores.
         """
         columns = self.to_columns()
         rows = zip(*columns.values(), strict=True)
@@ -260,7 +220,7 @@ class Estimate(Pictured):
         }
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return columns item, quality, average, rank, standard_error and group, None where there is no value."""
+        """Return columns item, quality, average, rank, standard_error and group, None for missing values."""
         return {
             "item": list(self.items),
             "quality": or_none(self.reviews.printed(self.quality)),
@@ -271,7 +231,7 @@ class Estimate(Pictured):
         }
 
     def headline(self) -> str:
-        """Return the method and how many items it places."""
+        """Return the method and the number of items."""
         return f"{self.method}, {counted(self.reviews.n_items, 'item')}"
 
 
@@ -289,7 +249,7 @@ def plain_averages(reviews: Reviews) -> FloatArray:
 
 
 def expect_number(n: int, quality: FloatArray) -> None:
-    """Raise InputError unless ``n`` of the items with a quality can be selected."""
+    """Raise InputError unless 0 <= n <= the number of items with a quality."""
     scored = int(np.isfinite(quality).sum())
     if not 0 <= n <= scored:
         message = f"n: expected 0 to {scored} items to select (those with a score), found {n}"
@@ -299,25 +259,9 @@ def expect_number(n: int, quality: FloatArray) -> None:
 def comparable(quality: FloatArray, group: IntArray, n: int, *, across_groups: bool) -> BoolArray:
     """Return the items among which ``n`` are selected, shape (N,): all with a quality, or those of the largest group.
 
-    Parameters
-    ----------
-    quality, group
-        Shape (N,): NaN without a score; connected components, from 1 for the largest.
-    n
-        How many are to be selected.
-    across_groups
-        Take all groups, though no review connects them.
+    Incomparable if there are several groups, ``across_groups`` is not set, and the largest has less than 90 % of the
+    items with a quality, or fewer than ``n``; InputError if ``n`` is not between 0 and their number.
 
-    Raises
-    ------
-    InputError
-        If ``n`` is negative or more than the number of items with a quality.
-    Incomparable
-        If there are several groups, ``across_groups`` is not set, and the largest holds less than
-        90 % of the items with a quality, or fewer than ``n``.
-
-    Examples
-    --------
     >>> quality, group = np.arange(20.0), np.array([1] * 19 + [2])
     >>> np.flatnonzero(~comparable(quality, group, 5, across_groups=False)).tolist()
     [19]
@@ -334,10 +278,10 @@ def comparable(quality: FloatArray, group: IntArray, n: int, *, across_groups: b
         return inside
     short = f"{n:,} are to be selected" if most else f"less than {100 * LARGEST_SHARE:.0f} %"
     message = (
-        f"select: no review connects the {groups.size:,} groups of papers, so nothing says how they compare, and the "
-        f"largest holds {largest:,} of {total:,} papers with a score ({short}); add the reviews of reviewgraph plan, "
-        "select within a group, or say --by-group-average (in Python across_groups=True, of least squares "
-        "by_group_average=True) to compare groups all the same"
+        f"select: no review connects the {groups.size:,} groups of papers, so they cannot be compared, and the largest "
+        f"holds {largest:,} of {total:,} papers with a score ({short}); add the reviews of reviewgraph plan, select "
+        "within a group, or assume that groups are equally good: --by-group-average (in Python across_groups=True, for "
+        "least squares by_group_average=True)"
     )
     raise Incomparable(message)
 
@@ -361,21 +305,14 @@ def ranks(value: FloatArray, group: IntArray) -> IntArray:
     order = best_first(value)
     order = order[np.argsort(group[order], kind="stable")]
     first = np.searchsorted(group[order], group[order])
-    found = np.zeros(value.size, np.int64)
-    found[order] = np.arange(order.size) - first + 1
-    return found
+    rank = np.zeros(value.size, np.int64)
+    rank[order] = np.arange(order.size) - first + 1
+    return rank
 
 
 def central_interval(quality: FloatArray, standard_error: FloatArray, level: float) -> FloatArray:
-    """Return the ends of the central interval of each quality, shape (N, 2), that holds with a probability.
+    """Return the ends of the central interval of each quality with probability ``level``, shape (N, 2).
 
-    Raises
-    ------
-    InputError
-        If ``level`` is not between 0 and 1.
-
-    Examples
-    --------
     >>> central_interval(np.array([1.0]), np.array([2.0]), 0.9).round(2).tolist()
     [[-2.29, 4.29]]
     """
@@ -389,5 +326,5 @@ def central_interval(quality: FloatArray, standard_error: FloatArray, level: flo
 
 
 def or_none(values: FloatArray) -> list[float | None]:
-    """Return numbers, None for those that are not finite."""
+    """Return a list with None for numbers that are not finite."""
     return [value if known else None for value, known in zip(values.tolist(), np.isfinite(values), strict=True)]

@@ -1,6 +1,6 @@
-"""The methods that estimate quality from scores, as a list: their names, their words, and what calls them.
+"""The registry of methods that estimate quality from scores: names, help texts, functions and options.
 
-Importing this loads no numpy: a command's choices and its help come from here.
+Commands take their choices and help from here, so importing this module does not load numpy.
 """
 
 from __future__ import annotations
@@ -22,17 +22,7 @@ if TYPE_CHECKING:
 
 
 class Variant(NamedTuple):
-    """A method with fixed options, as experiments compare it.
-
-    Parameters
-    ----------
-    name, title
-        What experiments call it: the name under which results are reported, and the title of tables.
-    options
-        Fixed options of the method.
-    graded
-        Whether it is tried on real scores too.
-    """
+    """A method with fixed options, as experiments compare it; ``graded`` if they compare it on real scores, too."""
 
     name: str
     title: str
@@ -47,21 +37,21 @@ class Method:
     Parameters
     ----------
     name
-        What commands, JSON and arguments call it.
+        Its name in commands, JSON and arguments.
     title
-        What tables call it.
+        Its name in tables.
     words
-        Its line in help: what it does.
+        Its line in help.
     function
-        Takes reviews and, by keyword, :attr:`options`.
+        A function of reviews and, by keyword, :attr:`options`.
     variants
-        How experiments compare it: as it is by default, not at all where there are none.
+        The variants that experiments compare; None (default) for the method itself, empty for none.
     probabilities
         Whether its result is a :class:`~lsc.posteriors.PosteriorEstimate`, which ``--lottery``, ``--explain`` and
         ``--sheet`` need.
     stream
-        Estimates by passes over a table larger than memory, with options by keyword; None (default) where the method
-        needs the table in memory.
+        The function for tables larger than memory, with options by keyword; None (default) if the method needs the
+        table in memory.
 
     Examples
     --------
@@ -87,7 +77,7 @@ class Method:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Names of the options it takes, all by keyword."""
+        """Names of its options, all by keyword."""
         return tuple(list(inspect.signature(self.function).parameters)[1:])
 
     def __call__(self, reviews: ReviewsLike, **options: Any) -> Estimate:
@@ -96,7 +86,7 @@ class Method:
         Raises
         ------
         InputError
-            If an option is not one of :attr:`options`, or as the method itself does.
+            If an option is not one of :attr:`options`, or the method raises it.
         """
         unknown = [name for name in options if name not in self.options]
         if unknown:
@@ -152,9 +142,9 @@ def _qp(reviews: Reviews, *, bounded: bool = False) -> Estimate:
 
 
 def _bayesian(reviews: Reviews, *, n: int | None = None, seed: Any = 0) -> Estimate:
-    """Without ``n`` half of the items are taken to be selected."""
     from lsc.baselines import bayesian
 
+    # By default half of the items are to be selected.
     return bayesian(reviews, reviews.n_items // 2 if n is None else n, seed=seed)
 
 
@@ -186,7 +176,7 @@ def _lsc_stream(
     return calibrate_stream(stream, hypothesis, max_slope=max_slope, progress=progress)
 
 
-#: The method of ``calibrate`` by default.
+#: The default method of ``calibrate``.
 DEFAULT = "posterior"
 
 #: All methods by name, in the order in which help lists them.
@@ -196,7 +186,7 @@ METHODS: dict[str, Method] = {
         Method(
             DEFAULT,
             "Posterior",
-            "severity, stretch and noise of reviewers, as far as scores show them",
+            "severity, slope and noise of reviewers, partially pooled",
             _posterior,
             probabilities=True,
             stream=_posterior_stream,
@@ -204,18 +194,18 @@ METHODS: dict[str, Method] = {
         Method("average", "Average", "the mean score of each paper", _average),
         Method("centring", "Centring", "scores less the mean of their reviewer", _centring),
         Method("z-score", "z-score", "the same, in units of the reviewer's own standard deviation", _z_score),
-        Method("ridge", "Ridge offsets", "scores less an offset a reviewer, shrunk towards none", _ridge),
+        Method("ridge", "Ridge offsets", "scores less an offset per reviewer, shrunk towards 0", _ridge),
         Method(
             "additive",
             "Additive model",
-            "paper plus reviewer plus noise, all random, sizes learned",
+            "random effects of papers and reviewers, variances estimated",
             _additive,
             (Variant("additive", "Additive model", graded=False),),
         ),
         Method(
             "qp",
             "QP",
-            "a scale and an offset a reviewer, by a quadratic programme",
+            "a scale and an offset per reviewer, by a quadratic programme",
             _qp,
             (Variant("qp", "QP", {"bounded": True}), Variant("qp-unbounded", "QP (no bounds)")),
         ),
@@ -243,7 +233,7 @@ def method_named(name: str, argument: str = "method") -> Method:
     Raises
     ------
     InputError
-        If no method bears the name.
+        If no method has this name.
 
     Examples
     --------

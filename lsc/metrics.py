@@ -1,10 +1,10 @@
-"""How close an estimate comes to the truth, by the measures of the paper (section 5 and Appendix B of [Tan21]_).
+"""Measures of agreement between an estimate and the truth (section 5 and Appendix B of [Tan21]_).
 
-All functions take ``quality`` and ``truth``, shapes (N,), higher is better. Items without a known truth (NaN) are left
-out; items without a quality (NaN) rank last. T is the list of the n truly best items and S the n items selected, both
-best first. **Ties are not broken**: a measure is its expected value over all orders of tied items, on either side (of
-:func:`average_precision` to first order), so neither labels nor the order of rows matter. Kendall's and Spearman's
-coefficients treat ties as their definitions do (tau-b, mean ranks) and leave out items without a quality.
+All functions take ``quality`` and ``truth``, shapes (N,), higher is better. Items without a known truth (NaN) are
+omitted; items without a quality (NaN) rank last. T is the list of the n truly best items and S the n items selected,
+both best first. **Ties are not broken**: a measure is its expected value over all orders of tied items, on either side
+(for :func:`average_precision` to first order), so neither labels nor the order of rows matter. Kendall's and Spearman's
+coefficients have their own definitions for ties (tau-b, mean ranks), and omit items without a quality.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reviewgraph._base.errors import InputError
 
 
 def precision(quality: FloatArray, truth: FloatArray, n: int) -> float:
-    """Return the part of the n selected items that are among the n best.
+    """Return the share of the n selected items that are among the n best.
 
     >>> precision(np.array([3.0, 2.0, 1.0, 0.0]), np.array([3.0, 1.0, 2.0, 0.0]), 2)
     0.5
@@ -26,7 +26,7 @@ def precision(quality: FloatArray, truth: FloatArray, n: int) -> float:
 
 
 def average_gap(quality: FloatArray, truth: FloatArray, n: int) -> float:
-    """Return mean true quality of the n best items less that of the n selected.
+    """Return the mean true quality of the n best items minus that of the n selected.
 
     >>> average_gap(np.array([3.0, 2.0, 1.0, 0.0]), np.array([3.0, 1.0, 2.0, 0.0]), 2)
     0.5
@@ -36,7 +36,7 @@ def average_gap(quality: FloatArray, truth: FloatArray, n: int) -> float:
 
 
 def average_l1(quality: FloatArray, truth: FloatArray) -> float:
-    """Return the mean over items of how far the rank lies from the true rank.
+    """Return the mean over items of the absolute difference between rank and true rank.
 
     >>> average_l1(np.array([3.0, 2.0, 1.0]), np.array([2.0, 3.0, 1.0]))
     0.6666666666666666
@@ -49,7 +49,7 @@ def average_l1(quality: FloatArray, truth: FloatArray) -> float:
 def average_precision(quality: FloatArray, truth: FloatArray, n: int) -> float:
     """Return the mean, over selected items that are among the best, of the precision down to that item.
 
-    ``sum_i p(i) / i [i-th selected is in T] / p(n)``, p(i) the number of the first i that are in T; 0 where none is.
+    ``sum_i p(i) / i [i-th selected is in T] / p(n)``, p(i) the number of the first i that are in T; 0 if p(n) is 0.
     The formula printed in [Tan21]_ lacks the division by i, without which it would exceed 1 (its code divides).
 
     >>> average_precision(np.array([3.0, 2.0, 1.0, 0.0]), np.array([3.0, 0.0, 2.0, 1.0]), 3)
@@ -64,9 +64,9 @@ def average_precision(quality: FloatArray, truth: FloatArray, n: int) -> float:
 
 
 def ndcg(quality: FloatArray, truth: FloatArray, n: int) -> float:
-    """Return the discounted part of the selection that is among the best: ranks count 1 / log(rank + 1).
+    """Return the normalised discounted cumulative gain, with discounts 1 / log(rank + 1).
 
-    Relevance is membership in T, so the order within T does not matter: of any n best items selected the NDCG is 1.
+    Relevance is membership in T, so the order within T does not matter: for S = T in any order the NDCG is 1.
 
     >>> round(ndcg(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0]), 2), 6)
     0.613147
@@ -77,7 +77,7 @@ def ndcg(quality: FloatArray, truth: FloatArray, n: int) -> float:
 
 
 def kendall(quality: FloatArray, truth: FloatArray) -> float:
-    """Return Kendall's tau-b; NaN where either side is constant.
+    """Return Kendall's tau-b; NaN if either side is constant.
 
     >>> round(kendall(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])), 6)
     0.333333
@@ -88,7 +88,7 @@ def kendall(quality: FloatArray, truth: FloatArray) -> float:
 
 
 def spearman(quality: FloatArray, truth: FloatArray) -> float:
-    """Return Spearman's rank correlation, ties at mean ranks; NaN where either side is constant.
+    """Return Spearman's rank correlation, ties at mean ranks; NaN if either side is constant.
 
     >>> round(spearman(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])), 6)
     0.5
@@ -108,10 +108,10 @@ def _coefficient(function: object, quality: FloatArray, truth: FloatArray) -> fl
 
 
 def _known(quality: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return both for the items whose truth is known."""
+    """Return both for the items of known truth."""
     quality, truth = np.asarray(quality, np.float64), np.asarray(truth, np.float64)
     if quality.shape != truth.shape or truth.ndim != 1:
-        message = f"quality, truth: expected one number an item each, found shapes {quality.shape} and {truth.shape}"
+        message = f"quality, truth: expected one number per item, found shapes {quality.shape} and {truth.shape}"
         raise InputError(message)
     known = np.isfinite(truth)
     if not known.any():
@@ -132,14 +132,9 @@ def selection_shares(values: FloatArray, n: int) -> FloatArray:
 
 
 def expected_discounts(values: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return the mean weight of the places that each item may take among its ties, along the last axis.
+    """Return the mean weight of the ranks that each item may have among its ties, along the last axis.
 
-    Parameters
-    ----------
-    values
-        Larger is better.
-    weight
-        Of the places from the first on, shape (n,); places after them weigh nothing.
+    ``weight``, shape (n,), are the weights of the first n ranks; later ranks have weight 0.
 
     >>> expected_discounts(np.array([3.0, 1.0, 1.0]), np.array([1.0, 0.5])).tolist()
     [1.0, 0.25, 0.25]
@@ -148,12 +143,12 @@ def expected_discounts(values: FloatArray, weight: FloatArray) -> FloatArray:
     total = np.concatenate([[0.0], np.cumsum(weight)])
     last = weight.size
     reached = total[np.minimum(high, last).astype(np.int64)] - total[np.minimum(low, last).astype(np.int64)]
-    found: FloatArray = reached / (high - low)
-    return found
+    mean: FloatArray = reached / (high - low)
+    return mean
 
 
 def _places(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """How many are larger, and how many at least as large, of each value, along the last axis."""
+    """Return the numbers of values that are larger, and at least as large, along the last axis."""
     from scipy.stats import rankdata
 
     return rankdata(-values, "min", axis=-1) - 1.0, rankdata(-values, "max", axis=-1)
@@ -164,15 +159,14 @@ def _hits(quality: FloatArray, best: FloatArray) -> FloatArray:
     order = np.argsort(-quality, kind="stable")
     low = _places(quality)[0][order].astype(np.int64)
     total = np.bincount(low, best[order], quality.size)
-    found: FloatArray = (total / np.maximum(np.bincount(low, minlength=quality.size), 1))[low]
-    return found
+    mean: FloatArray = (total / np.maximum(np.bincount(low, minlength=quality.size), 1))[low]
+    return mean
 
 
 def _mean_distance(low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
     """Mean of |r - s| with r uniform on low + 1..high and s on other_low + 1..other_high.
 
-    Two ranges of tied places meet or not; sum_{r <= a} sum_{s <= b} |r - s| has a closed form, of which the mean over a
-    rectangle takes four values.
+    sum_{r <= a} sum_{s <= b} |r - s| has a closed form; the mean over a rectangle combines four values of it.
     """
 
     def below(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -187,7 +181,7 @@ def _mean_distance(low: FloatArray, high: FloatArray, other_low: FloatArray, oth
 
 
 def _shares(quality: FloatArray, truth: FloatArray, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return each item's shares of S and of T, and the truth, of the items whose truth is known."""
+    """Return the shares in S and in T, and the truth, for the items of known truth."""
     quality, truth = _known(quality, truth)
     if not 1 <= n <= truth.size:
         message = f"n: expected 1 to {truth.size} items to select (those of known truth), found {n}"

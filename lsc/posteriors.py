@@ -1,4 +1,4 @@
-"""The posterior of qualities: what scores say of every item and of every reviewer, and how sure that is."""
+"""The posterior of qualities and of reviewers' severity, slope and noise, given all scores."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from reviewgraph.io.sides import Numbered, Valued
 
 
-#: Columns that are one key, ``interval``, of an object.
+#: Columns that are the key ``interval`` of an object.
 _FLAT = ("interval_low", "interval_high")
-#: Scores of a table below which nothing tells how noisy they are.
+#: With fewer scores in the table the noise cannot be estimated.
 LEAST_SCORES = 3
-#: Probability that the intervals of the command and of ``to_dict`` hold.
+#: Probability of the intervals of the command and of ``to_dict``.
 LEVEL = 0.9
 
 
@@ -52,32 +52,31 @@ def posterior(
     seed: int | np.random.Generator = 0,
     progress: Callable[[Progress], object] | None = None,
 ) -> PosteriorEstimate:
-    """Infer the quality of every item, and how sure it is, from all scores at once.
+    """Infer the quality of every item, with its uncertainty, from all scores at once.
 
     ::
 
-        x      ~ N(0, K^-1)            items; K couples items of the same reviewers where the data ask for it
-        y_ij   = b_j + a_j x_i + e_ij  a reviewer's offset (severity), slope (stretch) and noise, each drawn to the
-                                       other reviewers' as far as the scores say that reviewers are alike
+        x      ~ N(0, K^-1)            items; K couples items of the same reviewers if the data support it
+        y_ij   = b_j + a_j x_i + e_ij  offset (severity), slope (stretch) and noise of reviewer j, each partially
+                                       pooled across reviewers; the data determine how strongly
 
-    Expectation propagation with a factor a reviewer; the hyperparameters come from the scores by their evidence
-    alone. No reviewer effects, offsets only, and free lines are limits of the model, not choices of the user.
+    Expectation propagation with one factor per reviewer; hyperparameters maximise the evidence. No reviewer effects,
+    offsets only, and free lines are limits of the model, not choices of the user.
 
     Parameters
     ----------
     reviews
-        With scores, or a data frame of them; planned reviews are left out.
+        With scores, or a data frame of them; planned reviews are ignored.
     weights
-        Positive numbers that may say how much a review is worth (a confidence, an expertise), by (reviewer, item) in
-        a mapping, a Series or a data frame, or an array in the order of the rows of ``reviews`` as passed: of a data
-        frame its own, of :class:`~reviewgraph.Reviews` those of its arrays. How much they say is learned. None by
-        default.
+        Positive reliability weights of reviews, such as confidence or expertise; their effect is learned. By
+        (reviewer, item) in a mapping, a Series or a data frame, or an array in the order of the rows of ``reviews`` as
+        passed. None by default.
     references
-        Known quality of some items, in a mapping, a Series or a data frame: measurements with a noise of their own,
-        never equalities. The scale of three or more is learned; fewer are read as scores. Qualities stay on the scale
-        of a typical reviewer: :meth:`~lsc.estimate.Estimate.on_scale_of` takes them to that of references.
+        Known quality of some items, in a mapping, a Series or a data frame: measurements with noise, never equalities.
+        The scale of three or more is learned; fewer are treated as scores. Qualities are on the scale of a typical
+        reviewer: :meth:`~lsc.estimate.Estimate.on_scale_of` maps them to that of references.
     seed
-        Of the random probes that estimate traces, 0 by default.
+        Seed for the stochastic trace estimator (default 0).
     progress
         Called with a :class:`reviewgraph._base.results.Progress` at each stage.
 
@@ -89,8 +88,8 @@ def posterior(
     Raises
     ------
     InputError
-        If there are no scores, a reference or weight is malformed or names nothing in the reviews, or a score lies so
-        far from all others that it must be a slip.
+        If there are no scores, a reference or weight is malformed or matches nothing in the reviews, or a score is so
+        far from all others that it must be a data-entry error.
 
     Examples
     --------
@@ -110,10 +109,10 @@ def posterior(
     if not rows.size:
         message = "reviews: expected scores, found none; calibrate after the scores have arrived"
         raise InputError(message)
-    known = reviews.printed(known_values(reviews, {} if references is None else references))
-    item = np.flatnonzero(np.isfinite(known))
+    value = reviews.printed(known_values(reviews, {} if references is None else references))
+    item = np.flatnonzero(np.isfinite(value))
     weight = _weights(reviews, rows, weights, given)
-    found = infer(
+    beliefs = infer(
         reviews.reviewer[rows],
         reviews.item[rows],
         reviews.score[rows],
@@ -121,11 +120,11 @@ def posterior(
         reviews.n_items,
         weight=weight,
         reference_item=item,
-        reference_value=known[item],
+        reference_value=value[item],
         seed=seed,
         progress=tell,
     )
-    return PosteriorEstimate(reviews, found.quality, "posterior", found, seed, weight)
+    return PosteriorEstimate(reviews, beliefs.quality, "posterior", beliefs, seed, weight)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,9 +136,9 @@ class PosteriorEstimate(Estimate):
     beliefs
         Means, variances and their parts, as arrays.
     seed
-        Of what is computed at random when first asked for.
+        Seed of attributes that are computed on first access by sampling.
     weight
-        Shape (number of scores,): how much each may be worth, in the order of the reviews; None where nothing said.
+        Shape (number of scores,): reliability weights in the order of the reviews, or None.
     """
 
     beliefs: Posterior = field(repr=False)
@@ -148,7 +147,7 @@ class PosteriorEstimate(Estimate):
 
     @property
     def status(self) -> InferenceStatus:
-        """How the inference ended; ``status.text`` explains."""
+        """Status of the inference; ``status.text`` explains it."""
         return self.beliefs.status
 
     @cached_property
@@ -158,34 +157,33 @@ class PosteriorEstimate(Estimate):
 
     @cached_property
     def standard_error(self) -> FloatArray:
-        """Shape (N,): posterior standard deviation of each quality, NaN where the data say nothing.
+        """Shape (N,): posterior standard deviation of each quality, NaN without a score.
 
-        One or two scores say nothing of how noisy scores are, and no error is given.
+        With one or two scores in the table the noise cannot be estimated, and all are NaN.
         """
-        found = self.beliefs.standard_error
-        return found if self.beliefs.item.size >= LEAST_SCORES else np.full(found.size, np.nan)
+        errors = self.beliefs.standard_error
+        return errors if self.beliefs.item.size >= LEAST_SCORES else np.full(errors.size, np.nan)
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
-        """Return the keys of every estimate, gain, intervals, model, and with a selection its lists and the chances."""
-        found = super().to_dict()
-        found["items"] = [{name: row[name] for name in row if name not in _FLAT} for row in found["items"]]
+        """Return the keys of every estimate, gain, intervals, model, and with a selection lists and probabilities."""
+        record = super().to_dict()
+        record["items"] = [{name: row[name] for name in row if name not in _FLAT} for row in record["items"]]
         intervals = np.sort(self.reviews.printed(self.interval()), axis=1).tolist()
         chances = [None] * len(intervals) if selection is None else selection.probability
-        for row, interval, chance in zip(found["items"], intervals, chances, strict=True):
+        for row, interval, chance in zip(record["items"], intervals, chances, strict=True):
             row |= {"interval": interval if np.isfinite(interval[0]) else None, "probability": chance}
         gain = self.gain if self.beliefs.signal else None
-        told = None if gain is None or np.isnan(gain.relative) else gain._asdict()
-        found |= {"status": self.status.value, "gain": told, "reviewers": self._reviewers(), "model": self._model()}
-        return found if selection is None else {**found, **selection.to_dict()}
+        record["gain"] = None if gain is None or np.isnan(gain.relative) else gain._asdict()
+        record |= {"status": self.status.value, "reviewers": self._reviewers(), "model": self._model()}
+        return record if selection is None else {**record, **selection.to_dict()}
 
     def to_columns(self, selection: Selection | None = None) -> dict[str, list[Any]]:
-        """Return the columns of every estimate, the ends of each interval, and the chances of a selection."""
-        found = super().to_columns()
+        """Return the columns of every estimate, the ends of each interval, and the probabilities of a selection."""
         low, high = np.sort(self.reviews.printed(self.interval()), axis=1).T.tolist()
-        found |= {"interval_low": low, "interval_high": high}
+        columns = {**super().to_columns(), "interval_low": low, "interval_high": high}
         if selection is not None:
-            found["probability"] = selection.probability
-        return found
+            columns["probability"] = selection.probability
+        return columns
 
     @property
     def reviewers(self) -> Reviewers:
@@ -194,7 +192,7 @@ class PosteriorEstimate(Estimate):
 
     @checked
     def select(self, n: int, *, across_groups: bool = False) -> list[Label]:
-        """Return the ``n`` best items, best first, ties by index, as :meth:`selection` selects them.
+        """Return the ``n`` best items, best first, ties by index; see :meth:`selection`.
 
         Raises
         ------
@@ -209,7 +207,7 @@ class PosteriorEstimate(Estimate):
 
     @checked
     def interval(self, level: float = LEVEL) -> FloatArray:
-        """Return the central interval of each quality, shape (N, 2), that holds with a probability.
+        """Return the central credible interval of each quality with probability ``level``, shape (N, 2).
 
         Raises
         ------
@@ -220,14 +218,14 @@ class PosteriorEstimate(Estimate):
 
     @checked
     def plot(self, name: str | None = None, *, select: int | None = None) -> Plot:
-        """Return one of the pictures that the report holds.
+        """Return one of the pictures of the report.
 
         Parameters
         ----------
         name
-            Which one; by default the first. A name that does not exist is answered with those that do.
+            Name of the picture; by default the first. An unknown name raises InputError, which lists the valid ones.
         select
-            How many papers are selected, none by default: pictures show the cut then, and ``"line"`` is the first.
+            Number of papers to select, none by default: pictures then show the cut, and ``"line"`` is the first.
 
         Raises
         ------
@@ -251,7 +249,7 @@ class PosteriorEstimate(Estimate):
 
     @checked
     def draws(self, n: int, seed: int | np.random.Generator = 0) -> FloatArray:
-        """Draw all qualities jointly, shape (n, N): items of one reviewer move together; NaN without a score.
+        """Draw all qualities jointly, shape (n, N): items of one reviewer are correlated; NaN without a score.
 
         Raises
         ------
@@ -265,9 +263,9 @@ class PosteriorEstimate(Estimate):
 
     @checked
     def difference(self, first: Label, second: Label) -> Difference:
-        """Return the quality of one item less that of another, with the standard error of the difference.
+        """Return the quality of one item minus that of another, with the standard error of the difference.
 
-        The error is infinite where no review connects the two.
+        The error is infinite if no review connects the two.
 
         Raises
         ------
@@ -278,12 +276,12 @@ class PosteriorEstimate(Estimate):
         if a == b:
             message = f"first, second: expected two different items, found {first!r} twice"
             raise InputError(message)
-        found = difference(self.beliefs, a, b)
-        return found if self.group[a] == self.group[b] else Difference(found.mean, float("inf"))
+        result = difference(self.beliefs, a, b)
+        return result if self.group[a] == self.group[b] else Difference(result.mean, float("inf"))
 
     @checked
     def account(self, item: Label) -> Account:
-        """Return what the quality of an item is made of: parts that sum to it.
+        """Return the contributions to the quality of an item, which sum to it.
 
         Raises
         ------
@@ -294,30 +292,30 @@ class PosteriorEstimate(Estimate):
 
     @cached_property
     def gain(self) -> Gain:
-        """What the correction is worth: predictive gain over the average on held-out reviews, with its error."""
+        """The benefit of the correction: predictive gain over averages on held-out reviews, with its error."""
         score = self.reviews.score[self.reviews.scored]
         return held_out_gain(self.beliefs, score, weight=self.weight, seed=self.seed)
 
     @cached_property
     def misfit(self) -> Misfit:
-        """Whose scores contradict those of the others beyond noise: ``misfit.contradicts``, shape (M,)."""
+        """Whether each reviewer contradicts the others beyond noise: ``misfit.contradicts``, shape (M,)."""
         return misfit_of(self.beliefs, self.reviews.score[self.reviews.scored], self.weight)
 
     @checked
     def selection(self, n: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
-        """Sort items into in, to be discussed and out, ``n`` being selected.
+        """Sort items into in, to discuss and out, ``n`` being selected.
 
-        Where no review connects all items, ``n`` are selected in the largest group and the others are set aside.
+        If no review connects all items, ``n`` are selected in the largest group and the others are set aside.
 
         Parameters
         ----------
         n
-            How many.
+            Number of items to select.
         error_rate
-            In are items whose probability of being among the best n is at least 1 - it; out, at most it.
+            Items with P(top n) >= 1 - error_rate are in; those with P <= error_rate are out.
         across_groups
-            Select among groups that no review connects, as if they were equally good on average; items outside the
-            largest one are never in without discussion.
+            Select among unconnected groups, assumed equally good on average; items outside the largest group are never
+            in without discussion.
 
         Raises
         ------
@@ -328,31 +326,34 @@ class PosteriorEstimate(Estimate):
             If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
             of the items with a score, or fewer than ``n``.
         """
-        known = self.quality, self.beliefs.order_error, self.average, self.group
-        return select(tuple(self.items), *known, n, error_rate=error_rate, across_groups=across_groups)
+        arrays = self.quality, self.beliefs.order_error, self.average, self.group
+        return select(tuple(self.items), *arrays, n, error_rate=error_rate, across_groups=across_groups)
 
     def _reviewers(self) -> list[dict[str, Any]]:
-        """Return how each reviewer's scores fit those of the others, one object each."""
+        """Return the misfit of each reviewer, one object each."""
         loads = self.reviews.only_scored().loads.tolist()
         columns = [*map(or_none, (*self.misfit, self.misfit.corrected)), self.misfit.contradicts.tolist()]
         names = (*self.misfit._fields, "corrected", "contradicts")
-        found: list[dict[str, Any]] = []
-        for label, load, *values in zip(self.reviews.reviewers, loads, *columns, strict=True):
-            misfit = dict(zip(names, values, strict=True))
-            found.append({"reviewer": label, "scores": load, "misfit": None if values[0] is None else misfit})
-        return found
+        return [
+            {
+                "reviewer": label,
+                "scores": load,
+                "misfit": None if values[0] is None else dict(zip(names, values, strict=True)),
+            }
+            for label, load, *values in zip(self.reviews.reviewers, loads, *columns, strict=True)
+        ]
 
     def _model(self) -> dict[str, Any]:
-        """Return the state in which the inference ended: whoever has it and the scores can see that nothing moves."""
+        """Return the final state of the inference, from which a verifier can check that it has converged."""
         beliefs, reviews = self.beliefs, self.reviews
         messages, nodes, theta, extent = beliefs.fitted
-        heard = np.flatnonzero(beliefs.precision > 0)
-        who, what = beliefs.reviewer[heard].tolist(), beliefs.item[heard].tolist()
-        # Of nodes and messages those that the model has: own noise, fresh papers, likeness.
+        used = np.flatnonzero(beliefs.precision > 0)
+        who, what = beliefs.reviewer[used].tolist(), beliefs.item[used].tolist()
+        # Only nodes and site parameters that the model has: individual noise, ordinal reviewers, similarity of papers.
         rows = np.arange(8).reshape(2, 2, 2)[: 1 + extent.orders, : 1 + extent.own].ravel()
         left_out = {GAMMA: self.weight is None, LOG_OWN: not extent.own}
         left_out |= dict.fromkeys((LOGIT_W, LOG_S_R), not extent.orders)
-        told = messages[: 4 if extent.kappa else 2, heard].T.tolist()
+        sites = messages[: 4 if extent.kappa else 2, used].T.tolist()
         return {
             "evidence": beliefs.evidence,
             "null_evidence": beliefs.null_evidence,
@@ -363,8 +364,8 @@ class PosteriorEstimate(Estimate):
                 {"reviewer": reviews.reviewers[j], "nodes": nodes[rows, j].tolist()} for j in dict.fromkeys(who)
             ],
             "reviews": [
-                {"reviewer": reviews.reviewers[j], "item": reviews.items[i], "messages": said}
-                for j, i, said in zip(who, what, told, strict=True)
+                {"reviewer": reviews.reviewers[j], "item": reviews.items[i], "messages": values}
+                for j, i, values in zip(who, what, sites, strict=True)
             ],
         }
 
@@ -377,40 +378,42 @@ class PosteriorEstimate(Estimate):
 
 
 def _weights(reviews: Reviews, rows: IntArray, weights: Any, passed: ReviewsLike) -> FloatArray | None:
-    """Return the weight of each scored review, 1 where pairs with numbers name none."""
+    """Return the weight of each scored review; 1 for pairs that are not listed."""
     if weights is None:
         return None
     if isinstance(weights, np.ndarray | list):
-        found = _weights_by_row(reviews, as_numbers("weights", weights), review_of_rows(passed, reviews))[rows]
+        weight = _weights_by_row(reviews, as_numbers("weights", weights), review_of_rows(passed, reviews))[rows]
     else:
-        found = _weights_by_pair(reviews, numbered_pairs(weights, "weights", WEIGHT.role, reviews.spellings()))[rows]
-    wrong = np.flatnonzero(~np.isfinite(found) | (found <= 0))
+        weight = _weights_by_pair(reviews, numbered_pairs(weights, "weights", WEIGHT.role, reviews.spellings()))[rows]
+    wrong = np.flatnonzero(~np.isfinite(weight) | (weight <= 0))
     if wrong.size:
-        row = rows[wrong[0]]
-        who, what = reviews.reviewers[int(reviews.reviewer[row])], reviews.items[int(reviews.item[row])]
-        message = f"weights: expected positive finite numbers, found {found[wrong[0]]:g} for {who!r} and {what!r}"
+        who, what = _labels(reviews, rows[wrong[0]])
+        message = f"weights: expected positive finite numbers, found {weight[wrong[0]]:g} for {who!r} and {what!r}"
         raise InputError(message)
-    return np.asarray(found)
+    return np.asarray(weight)
+
+
+def _labels(reviews: Reviews, row: int) -> tuple[Label, Label]:
+    return reviews.reviewers[int(reviews.reviewer[row])], reviews.items[int(reviews.item[row])]
 
 
 def _weights_by_row(reviews: Reviews, given: FloatArray, review: IntArray) -> FloatArray:
-    """Return the weight of each review, shape (E,), from those of the rows of what was passed."""
+    """Return the weight of each review, shape (E,), from the rows of the table as passed."""
     if given.shape != review.shape:
-        message = f"weights: expected one a review, shape {review.shape}, found shape {given.shape}"
+        message = f"weights: expected one per review, shape {review.shape}, found shape {given.shape}"
         raise InputError(message)
-    found = np.full(reviews.n_reviews, np.nan)
-    found[review] = given
-    twice = np.flatnonzero((found[review] != given) & ~(np.isnan(found[review]) & np.isnan(given)))
+    weight = np.full(reviews.n_reviews, np.nan)
+    weight[review] = given
+    twice = np.flatnonzero((weight[review] != given) & ~(np.isnan(weight[review]) & np.isnan(given)))
     if twice.size:
-        row = review[twice[0]]
-        who, what = reviews.reviewers[int(reviews.reviewer[row])], reviews.items[int(reviews.item[row])]
+        who, what = _labels(reviews, review[twice[0]])
         message = f"weights: expected one number for the rows of {who!r} and {what!r}, found several"
         raise InputError(message)
-    return found
+    return weight
 
 
 def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:
-    """Return the weight of each review, shape (E,); planned reviews may have one too, as may pairs without a review."""
+    """Return the weight of each review, shape (E,); planned reviews and pairs without a review may have weights."""
     reviewer, item = match_pairs(weights, reviews.reviewer_code, reviews.item_code, "weights")
     score = np.asarray(weights.score)
     given = (reviewer >= 0) & (item >= 0) & ~np.isnan(score)
@@ -421,12 +424,12 @@ def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:
     if wanted.size and not there.any():
         message = f"weights: expected pairs that are reviews, found none among {counted(wanted.size, 'pair')}"
         raise InputError(message)
-    found = np.ones(reviews.n_reviews)
-    found[place[there]] = score[given][there]
-    return found
+    weight = np.ones(reviews.n_reviews)
+    weight[place[there]] = score[given][there]
+    return weight
 
 
-# What the posterior knows, in the arrays that checks and plans take.
+# The posterior in the arrays of checks and plans.
 
 
 def learn(reviews: Reviews, n_draws: int, seed: int) -> Learned:
@@ -434,41 +437,33 @@ def learn(reviews: Reviews, n_draws: int, seed: int) -> Learned:
 
     >>> rows = [(r, p, p + 3 * (r % 2)) for r in range(8) for p in range(r, r + 4)]
     >>> from reviewgraph import Reviews
-    >>> found = learn(Reviews.from_pairs(rows), 5, 0)
-    >>> found.draws.shape, found.review_error.shape
+    >>> learned = learn(Reviews.from_pairs(rows), 5, 0)
+    >>> learned.draws.shape, learned.review_error.shape
     ((5, 11), (8,))
     """
     result = posterior(reviews, seed=seed)
     beliefs = result.beliefs
     assumed = _assumptions(beliefs)
+    # Error of one review as a measurement of quality: noise and uncertain severity, over the slope.
+    reviewers = beliefs.reviewers
+    severity = (reviewers.severity.high - reviewers.severity.low) / (2.0 * WIDTH)
+    error = np.hypot(reviewers.noise.mean, severity) / reviewers.stretch.mean
+    of_new_reviewer = assumed.spread * float(np.hypot(assumed.noise, assumed.severity))
     return Learned(
         assumptions=assumed,
         mean=result.quality,
         error=beliefs.order_error,
         draws=result.draws(n_draws, seed),
-        review_error=_review_errors(beliefs, assumed),
+        review_error=np.where(np.isfinite(error), error, of_new_reviewer),
     )
 
 
 def _assumptions(beliefs: Posterior) -> Assumptions:
-    """Return the hyperparameters in units of the spread of qualities."""
-    hyper, slope = beliefs.hyperparameters, _typical_slope(beliefs)
+    """Return the hyperparameters in units of the standard deviation of qualities."""
+    # A quality of 1 in the model is this number of standardised points: the mean slope over reviews.
+    hyper, slope = beliefs.hyperparameters, float(np.nanmean(beliefs.slope[beliefs.reviewer]))
     noise = float(np.sqrt(np.nanmean(beliefs.noise_variance))) / slope
     if "omega" not in hyper:
         return Assumptions(noise, 0.0, 0.0, beliefs.scale)
     tau = np.sqrt(0.5 * (hyper["tau_left"].value ** 2 + hyper["tau_right"].value ** 2))
     return Assumptions(noise, hyper["omega"].value / slope, float(tau), beliefs.scale)
-
-
-def _typical_slope(beliefs: Posterior) -> float:
-    """Mean slope over reviews: a quality of 1 inside is so many standardised points, which are ``scale`` points."""
-    return float(np.nanmean(beliefs.slope[beliefs.reviewer]))
-
-
-def _review_errors(beliefs: Posterior, assumed: Assumptions) -> FloatArray:
-    """Noise of each reviewer and what is unknown of her severity, over her stretch."""
-    reviewers = beliefs.reviewers
-    severity = (reviewers.severity.high - reviewers.severity.low) / (2.0 * WIDTH)
-    found = np.hypot(reviewers.noise.mean, severity) / reviewers.stretch.mean
-    unknown = assumed.spread * float(np.hypot(assumed.noise, assumed.severity))
-    return np.where(np.isfinite(found), found, unknown)

@@ -1,7 +1,7 @@
 """The programmes of Least Square Calibration as the paper writes them, in CVXPY.
 
-They are the reference for the fast solver, and the place where a user adds constraints of her own or chooses a solver:
-every function returns an object with its ``problem`` (a :class:`cvxpy.Problem`) and its named variables.
+They are the reference for the fast solver, and allow users to add constraints or to choose a solver: every function
+returns an object with its ``problem`` (a :class:`cvxpy.Problem`) and its named variables.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class LeastSquaresProgram:
     quality
         Variable ``quality``, shape (N,).
     noise
-        Variable ``noise``, shape (E',), one a scored review, ascending in score within a reviewer; see ``row``.
+        Variable ``noise``, shape (E',), one per scored review, ascending in score within a reviewer; see ``row``.
     perceived
         ``quality[item] + noise``.
     constraints
@@ -59,7 +59,7 @@ class LeastSquaresProgram:
         ``concave``, ``references``, and ``free_ties_above`` and ``free_ties_below`` with the variable ``level``; those
         that occur.
     row
-        Shape (E',): the row of the reviews that each entry of ``noise`` belongs to.
+        Shape (E',): the row of the table for each entry of ``noise``.
     """
 
     problem: cp.Problem
@@ -85,7 +85,7 @@ def least_squares_program(
 
         minimise    sum_r noise_r^2
         subject to  d_r >= dy_r / C                       max_slope, every class
-                    d_r <= dy_r / c                       min_slope, where one is given
+                    d_r <= dy_r / c                       min_slope, if there is one
                     d_r / dy_r = d_(r+1) / dy_(r+1)       linear
                     d_r = dy_r                            offset
                     d_r / dy_r >= d_(r+1) / dy_(r+1)      convex: the inverse of a convex function is concave
@@ -93,7 +93,7 @@ def least_squares_program(
                     d_r = 0 where dy_r = 0                ties
                     quality[i] = reference[i]             references
 
-    The paper's text prints the sign of the convex class the other way round; its code has it as above.
+    The paper's text has the opposite sign for the convex class; its code has it as above.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def least_squares_program(
 
 
 def state(programme: Programme, row: IntArray | None = None) -> LeastSquaresProgram:
-    """Write a programme of arrays in CVXPY; ``row`` is only handed on."""
+    """Write a programme of arrays in CVXPY; ``row`` is only passed on."""
     import cvxpy as cp
 
     size = programme.item.size
@@ -139,16 +139,9 @@ def state(programme: Programme, row: IntArray | None = None) -> LeastSquaresProg
 
 @dataclass(frozen=True, eq=False)
 class FeasibilityProgram:
-    """Programme (3) of [Tan21]_: qualities that explain the scores without any noise.
+    """Programme (3) of [Tan21]_, feasible if and only if linear scoring functions explain all scores without noise.
 
-    Parameters
-    ----------
-    problem
-        Feasible exactly where linear scoring functions explain all scores.
-    merged
-        Variable ``quality``, one entry for all items that ties make equal.
-    quality
-        Shape (N,): the quality of every item.
+    ``merged`` is the variable ``quality``, one entry for each set of tied items; ``quality`` (N,) that of every item.
     """
 
     problem: cp.Problem
@@ -165,16 +158,9 @@ def feasibility_program(reviews: ReviewsLike) -> FeasibilityProgram:
         subject to  x[item_r] - x[item_(r-1)] >= 1
                     (x[item_r] - x[item_(r-1)]) / dy_r = (x[item_(r+1)] - x[item_r]) / dy_(r+1)
 
-    over the reviews r = 1, 2, ... of every reviewer in ascending order of score. Items that one reviewer scored alike
-    are merged first, transitively over the whole table.
+    over the reviews r = 1, 2, ... of every reviewer in ascending order of score. Items with equal scores from a
+    reviewer are merged first, transitively over the whole table.
 
-    Raises
-    ------
-    InputError
-        If no review has a score.
-
-    Examples
-    --------
     >>> from reviewgraph import Reviews
     >>> program = feasibility_program(Reviews.from_pairs([(0, "a", 1.0), (0, "b", 2.0), (0, "c", 4.0)]))
     >>> _ = program.problem.solve(solver="CLARABEL")

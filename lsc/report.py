@@ -1,10 +1,14 @@
-"""The report of a calibration: the decision, what the correction is worth, each paper, reviewers, tables."""
+"""The HTML report of a calibration, its pictures, and the sheets for authors.
+
+The report has the decision, the benefit of the correction, pictures of papers and reviewers, the contributions to each
+estimate, and tables.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +16,7 @@ from lsc._inference.beliefs import accounts_of
 from lsc._inference.inferring import middle_half
 from lsc.posteriors import PosteriorEstimate
 from lsc.words.calibration_page import best_by_group, paper_name
-from lsc.words.pages import MIDDLE, give_or_take, remarks, rounded, source_words
+from lsc.words.pages import MIDDLE, plus_minus, remarks, rounded, source_words
 from lsc.words.posterior_page import (
     advice,
     aside_lines,
@@ -56,30 +60,30 @@ if TYPE_CHECKING:
     from reviewgraph._base.labels import Label
 
 
-# Pictures of papers: who moved, who is sure, and the grey zone around the cut.
+# Pictures of papers: averages and calibrated scores, and the grey zone around the cut.
 
-#: Papers that have their names written beside them.
+#: Number of papers with a label in the picture.
 WRITTEN = 10
 
 #: The mark of each list.
 MARKS = {"in": "dot", "discuss": "diamond", "out": "hollow"}
 
-#: Papers that are drawn on either side of the random-selection group, at least; half as many as it has if that is more.
+#: Minimum number of papers on either side of the random-selection group; half of its size if that is more.
 BESIDE = 20
 
 
 def intervals(result: Estimate) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the 90 % intervals as printed, shapes (N,), NaN where the method gives none."""
+    """Return the ends of the 90 % intervals as printed, shapes (N,), NaN if the method has none."""
     if not isinstance(result, PosteriorEstimate):
         nothing = np.full(result.reviews.n_items, np.nan)
         return nothing, nothing
-    # Sorted after printing: where 1 is the best score, the ends of an interval change places.
+    # Sorted after printing: if 1 is the best score, the ends of an interval change places.
     low, high = np.sort(result.reviews.printed(result.interval()), axis=1).T
     return low, high
 
 
 def zone(result: PosteriorEstimate, selection: Selection) -> Picture:
-    """Return the picture of the grey zone."""
+    """Return the picture of probabilities around the cut."""
     chance, ranks = selection.chance, selection.ranked
     order = ranks[np.argsort(-chance[ranks], kind="stable")]
     lists = selection.lists
@@ -87,9 +91,10 @@ def zone(result: PosteriorEstimate, selection: Selection) -> Picture:
     names = [str(result.items[i]) for i in order.tolist()]
     sure = counted(selection.certain.size, "paper is in", "papers are in")
     words = (
-        f"The chance of each paper to be among the best {selection.n}. {sure} and {selection.out.size:,} out, at most "
-        f"{percent(selection.error_rate)} unsure each; {counted(selection.discuss.size, 'paper lies', 'papers lie')} "
-        "in the grey zone between, which the scores cannot decide."
+        f"The probability of each paper of being among the best {selection.n}. {sure} and {selection.out.size:,} out, "
+        f"each with an error probability of at most {percent(selection.error_rate)}; "
+        f"{counted(selection.discuss.size, 'paper is', 'papers are')} in the grey zone between, which the scores "
+        "cannot decide."
     )
     return Picture(
         "zone",
@@ -100,7 +105,7 @@ def zone(result: PosteriorEstimate, selection: Selection) -> Picture:
 
 
 def funding_line(result: PosteriorEstimate, selection: Selection) -> Picture:
-    """Return the picture of papers by rank around the line, and of those that the scores cannot tell apart there."""
+    """Return the picture of papers by rank around the line, with the random-selection group."""
     ranks, drawn = selection.ranked, selection.drawn
     line = line_of(result, selection)
     place = np.flatnonzero(np.isin(ranks, drawn))
@@ -110,7 +115,7 @@ def funding_line(result: PosteriorEstimate, selection: Selection) -> Picture:
     order = ranks[first : ends[1] + 1 + beside]
     low, high = intervals(result)
     lists = selection.lists
-    found = Ranked(
+    points = Ranked(
         result.reviews.printed(result.quality)[order],
         low[order],
         high[order],
@@ -120,21 +125,21 @@ def funding_line(result: PosteriorEstimate, selection: Selection) -> Picture:
     shown = "All papers" if order.size == ranks.size else f"Papers of rank {first + 1:,} to {first + order.size:,}"
     words = [f"{shown} from the best on, each with its 90 % interval."]
     if line is not None:
-        words.append(f"The funding line at {line:.2f} parts the best {selection.n:,} from the others.")
+        words.append(f"The funding line at {line:.2f} separates the best {selection.n:,} from the others.")
     words.append(
-        f"Random-selection group: the {counted(drawn.size, 'paper')} with a chance between "
-        f"{percent(selection.error_rate)} and {percent(1.0 - selection.error_rate)} of being among them, which the "
-        f"scores cannot tell apart at the line; --lottery draws {counted(selection.places, 'place')} among them. The "
-        "grey ground reaches from the first to the last of them."
+        f"Random-selection group: the {counted(drawn.size, 'paper')} with a probability between "
+        f"{percent(selection.error_rate)} and {percent(1.0 - selection.error_rate)} of being among the best, "
+        f"statistically tied at the line; --lottery draws {counted(selection.places, 'place')} among them. The grey "
+        "area extends from the first to the last of them."
         if drawn.size
-        else "No random-selection group: the scores tell all papers apart at the line."
+        else "No random-selection group: no papers are statistically tied at the line."
     )
     return Picture(
         "line",
         "The funding line",
         " ".join(words),
         lambda width: ranked(
-            found,
+            points,
             width,
             "calibrated score",
             "rank",
@@ -148,7 +153,7 @@ def funding_line(result: PosteriorEstimate, selection: Selection) -> Picture:
 
 def moved(result: Estimate, selection: Selection | None) -> Picture:
     """Return the picture of averages against calibrated scores."""
-    # Papers set aside stand on no scale with the others.
+    # Papers set aside are on another scale.
     scored = np.flatnonzero(np.isfinite(result.quality)) if selection is None else np.sort(selection.ranked)
     before, after = (result.reviews.printed(values)[scored] for values in (result.average, result.quality))
     low, high = (values[scored] for values in intervals(result))
@@ -158,26 +163,28 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
         meanings += [("up", "only now selected"), ("down", "no longer")]
     sure = ", with its 90 % interval" if np.isfinite(low).any() else ""
     words = [
-        f"Each of {counted(scored.size, 'paper')} at its plain average and its calibrated score{sure}; those of one "
-        "average stand side by side."
+        f"Each of {counted(scored.size, 'paper')} at its plain average and its calibrated score{sure}; papers with "
+        "equal averages are side by side.",
+        "Papers above the dashed line gain by the correction, those below it lose.",
     ]
-    words.append("Papers above the dashed line gained by the correction, those below it lost.")
     if selection is not None:
         came = counted(selection.swapped_in.size, "paper is", "papers are")
-        words.append(f"{came} among the best {selection.n} only after the correction, and as many no longer.")
+        words.append(
+            f"{came} among the best {selection.n} only after the correction, which replace the same number of others."
+        )
     line, side = line_of(result, selection), "below" if result.reviews.lower_is_better else "above"
     cut = None if line is None else (line, f"selected {side}")
-    found = Compared(before, after, low, high, kinds, [str(result.items[i]) for i in scored.tolist()], labelled)
+    points = Compared(before, after, low, high, kinds, [str(result.items[i]) for i in scored.tolist()], labelled)
     return Picture(
         "moved",
         "Averages and calibrated scores",
         " ".join(words),
-        lambda width: compared(found, width, "plain average", "calibrated score", meanings, cut),
+        lambda width: compared(points, width, "plain average", "calibrated score", meanings, cut),
     )
 
 
 def _who_moved(result: Estimate, selection: Selection | None, scored: IntArray) -> tuple[list[str], list[int]]:
-    """Return the kind of each mark, and who is named: those that cross the cut, or those that moved most."""
+    """Return the kind of each mark, and the papers with labels: those that cross the cut, or the largest changes."""
     place = np.full(result.reviews.n_items, -1)
     place[scored] = np.arange(scored.size)
     kinds = ["dot"] * scored.size
@@ -195,104 +202,107 @@ def qualities(result: Estimate) -> Picture:
     """Return the picture of all papers by rank, with intervals."""
     order = np.argsort(-result.quality, kind="stable")[: int(np.isfinite(result.quality).sum())]
     low, high = intervals(result)
-    found = Ranked(
+    points = Ranked(
         result.reviews.printed(result.quality)[order],
         low[order],
         high[order],
         ["dot"] * order.size,
         [str(result.items[i]) for i in order.tolist()],
     )
-    known = bool(np.isfinite(low).any())
-    meanings = [("dot", "paper")]
-    words = f"All papers from the best on{', each with its 90 % interval' if known else ''}."
-    if known:
-        wide = float(np.nanmedian(high - low))
-        words += f" Half of the intervals are wider than {wide:.2f}."
+    words = "All papers from the best on."
+    if np.isfinite(low).any():
+        width = float(np.nanmedian(high - low))
+        words = f"All papers from the best on, each with its 90 % interval; half of the intervals exceed {width:.2f}."
     return Picture(
         "qualities",
         "Calibrated scores in order",
         words,
-        lambda width: ranked(found, width, "calibrated score", "rank", meanings),
+        lambda width: ranked(points, width, "calibrated score", "rank", [("dot", "paper")]),
     )
 
 
-# Pictures of reviewers: beside papers on one scale, and by how widely they spread their scores.
+# Pictures of reviewers: on one scale with the papers, and by their stretch.
 
-#: Reviewers at either end who have their names written beside them.
+#: Number of reviewers with a label at either end.
 NAMED = 5
 
 
 def reviewer_pictures(result: PosteriorEstimate) -> list[Part]:
-    """Return the Wright map, the picture of stretches, and who stands out in words."""
+    """Return the Wright map, the picture of stretches, and the names of unusual reviewers."""
     opening, *lines = reviewer_lines(result)
     return [_severities(result), _stretches(result), Listed(opening, [line.strip() for line in lines])]
 
 
 def stands_out(quantity: Quantity) -> BoolArray:
-    """Return who lies outside the middle half of all reviewers with all of her interval."""
+    """Whether the interval of each reviewer is outside the interquartile range of all reviewers."""
     low, high = middle_half(quantity)
-    found: BoolArray = (quantity.low > high) | (quantity.high < low)
-    return found
+    outside: BoolArray = (quantity.low > high) | (quantity.high < low)
+    return outside
 
 
 def _severities(result: PosteriorEstimate) -> Picture:
     severity, reviews = result.reviewers.severity, result.reviews
-    who = np.flatnonzero(np.isfinite(severity.mean))
-    who = who[np.argsort(severity.mean[who], kind="stable")]
+    codes = np.flatnonzero(np.isfinite(severity.mean))
+    codes = codes[np.argsort(severity.mean[codes], kind="stable")]
     out = stands_out(severity)
-    # A severity becomes a place on the scale of papers: how good a paper must be to get a middling score from her.
+    # A severity becomes a quality: that of a paper which gets an average score from this reviewer.
     middle = result.beliefs.location
-    value, low, high = (reviews.printed(middle + part[who]) for part in severity)
-    found = Ranked(value, np.minimum(low, high), np.maximum(low, high), *_marks(result, who, out))
+    value, low, high = (reviews.printed(middle + part[codes]) for part in severity)
+    points = Ranked(value, np.minimum(low, high), np.maximum(low, high), *_marks(result, codes, out))
     papers = reviews.printed(result.quality[np.isfinite(result.quality)])
     lenient, harsh = -float(np.nanmin(severity.mean)), float(np.nanmax(severity.mean))
     words = (
-        f"Papers by calibrated score, and {counted(who.size, 'reviewer')} on the same scale: each stands where a paper "
-        "is that gets from this reviewer what a middling paper gets from a typical one, with a 90 % interval. The most "
-        f"lenient gives {lenient:.2f} points more than a typical reviewer, the harshest {harsh:.2f} fewer; "
-        f"{counted(int(out[who].sum()), 'reviewer lies', 'reviewers lie')} outside the middle half for 90 % sure."
+        f"Papers by calibrated score, and {counted(codes.size, 'reviewer')} on the same scale: a reviewer is at the "
+        "quality of a paper that gets from them what an average paper gets from a typical reviewer, with a 90 % "
+        f"interval. The most lenient gives {lenient:.2f} points more than a typical reviewer, the harshest {harsh:.2f} "
+        f"fewer; {_outside(out[codes])}"
     )
     return Picture(
         "wright",
         "Papers and reviewers on one scale",
         words,
-        lambda width: wright_map(papers, found, width, "points"),
+        lambda width: wright_map(papers, points, width, "points"),
     )
 
 
 def _stretches(result: PosteriorEstimate) -> Picture:
     stretch = result.reviewers.stretch
-    who = np.flatnonzero(np.isfinite(stretch.mean) & (stretch.low > 0))
-    who = who[np.argsort(stretch.mean[who], kind="stable")]
+    codes = np.flatnonzero(np.isfinite(stretch.mean) & (stretch.low > 0))
+    codes = codes[np.argsort(stretch.mean[codes], kind="stable")]
     out = stands_out(stretch)
-    found = Ranked(stretch.mean[who], stretch.low[who], stretch.high[who], *_marks(result, who, out))
+    points = Ranked(stretch.mean[codes], stretch.low[codes], stretch.high[codes], *_marks(result, codes, out))
     words = (
-        "How far apart each reviewer puts papers, compared with a typical reviewer, with a 90 % interval: 2 spreads "
-        f"them twice as far. From {stretch.mean[who].min():.2f} to {stretch.mean[who].max():.2f}; "
-        f"{counted(int(out[who].sum()), 'reviewer lies', 'reviewers lie')} outside the middle half for 90 % sure."
+        "The slope of each reviewer's scores, relative to a typical reviewer, with a 90 % interval: 2 spreads the same "
+        f"papers twice as far. From {stretch.mean[codes].min():.2f} to {stretch.mean[codes].max():.2f}; "
+        f"{_outside(out[codes])}"
     )
-    meanings = [("dot", "reviewer"), ("diamond", "outside the middle half")]
+    meanings = [("dot", "reviewer"), ("diamond", "outside the interquartile range")]
     return Picture(
         "stretches",
         "Reviewers by stretch",
         words,
         lambda width: ranked(
-            found, width, "stretch", "reviewers, from narrow to wide", meanings, level=1.0, logarithmic=True
+            points, width, "stretch", "reviewers, from narrow to wide", meanings, level=1.0, logarithmic=True
         ),
     )
 
 
-def _marks(result: PosteriorEstimate, who: IntArray, out: BoolArray) -> tuple[list[str], list[str], list[int]]:
-    """Return kinds and names of the marks, and who is named: the extremes that stand out."""
-    kinds = ["diamond" if out[j] else "dot" for j in who.tolist()]
-    names = [str(result.reviews.reviewers[j]) for j in who.tolist()]
-    ends = [*range(min(NAMED, who.size)), *range(max(who.size - NAMED, 0), who.size)]
+def _outside(out: BoolArray) -> str:
+    reviewers = counted(int(out.sum()), "reviewer is", "reviewers are")
+    return f"{reviewers} outside the interquartile range with probability 90 %."
+
+
+def _marks(result: PosteriorEstimate, codes: IntArray, out: BoolArray) -> tuple[list[str], list[str], list[int]]:
+    """Return kinds and names of the marks, and those with labels: extremes outside the interquartile range."""
+    kinds = ["diamond" if out[j] else "dot" for j in codes.tolist()]
+    names = [str(result.reviews.reviewers[j]) for j in codes.tolist()]
+    ends = [*range(min(NAMED, codes.size)), *range(max(codes.size - NAMED, 0), codes.size)]
     return kinds, names, [place for place in dict.fromkeys(ends) if kinds[place] == "diamond"]
 
 
-# Each paper of a report, which opens to its scores and to what its quality is made of.
+# Folds: each paper opens to its scores and to the contributions to its quality.
 
-#: Papers that open, those nearest to the line or the best: a line takes some hundred bytes, and a browser a moment.
+#: Maximum number of papers that open, those nearest to the line or the best: a line takes some hundred bytes.
 OPENED = 5000
 
 
@@ -307,49 +317,37 @@ def opened(result: Estimate, selection: Selection | None) -> IntArray:
 
 
 def links(papers: IntArray, those: IntArray) -> list[str]:
-    """Return the identifiers of papers where all of them are among those that open, none else."""
-    return [name_of(i) for i in papers.tolist()] if np.isin(papers, those).all() else []
-
-
-def name_of(paper: int) -> str:
-    """Return the identifier of a paper, given by code."""
-    return f"paper-{paper}"
+    """Return the identifiers of papers if all of them are among those that open, otherwise none."""
+    return [f"paper-{i}" for i in papers.tolist()] if np.isin(papers, those).all() else []
 
 
 def paper_scores(result: Estimate, selection: Selection | None) -> list[Part]:
     """Return the papers of each list, in folds."""
     papers = opened(result, selection)
     folds = dict(zip(papers.tolist(), _folds(result, selection, papers), strict=True))
-    parts: list[Part] = [Prose(_introduction(result, int((result.rank > 0).sum()), papers.size))]
-    for opening, some in _lists(selection, papers):
-        if chosen := [folds[i] for i in some.tolist() if i in folds]:
-            parts.append(Folded(f"{opening}: {counted(len(chosen), 'paper')}", chosen))
-    return parts
-
-
-def _lists(selection: Selection | None, papers: IntArray) -> list[tuple[str, IntArray]]:
-    if selection is None:
-        return [("Best first", papers)]
-    return [
-        ("To discuss, nearest to the line first", selection.nearest),
-        ("In", selection.certain),
-        ("Out, best first", selection.out),
-        ("Set aside", selection.aside),
-    ]
-
-
-def _introduction(result: Estimate, scored: int, shown: int) -> list[str]:
-    lines = ["Each paper opens to its scores."]
+    introduction = ["Each paper opens to its scores."]
     if isinstance(result, PosteriorEstimate):
         middle = float(result.reviews.printed(result.beliefs.location))
-        lines = [
-            f"Each paper opens to its scores and to what they make of its quality. Every paper starts at {middle:.2f}, "
-            f"{MIDDLE}; a line says by how much a score moves the paper from there, what it counts as and why, and "
-            "what it weighs. The sum is the quality."
+        introduction = [
+            "Each paper opens to its scores and their contributions to its quality. Every paper starts at "
+            f"{middle:.2f}, {MIDDLE}; each line has the contribution of a score, its value after correction with "
+            "reasons, and its weight. The sum is the quality."
         ]
-    if shown < scored:
-        lines.append(f"Of {scored:,} papers, the {shown:,} nearest to the line, or best, are here.")
-    return lines
+    if papers.size < (scored := int((result.rank > 0).sum())):
+        introduction.append(f"Of {scored:,} papers, the {papers.size:,} nearest to the line, or best, are listed.")
+    lists = {"Best first": papers}
+    if selection is not None:
+        lists = {
+            "To discuss, nearest to the line first": selection.nearest,
+            "In": selection.certain,
+            "Out, best first": selection.out,
+            "Set aside": selection.aside,
+        }
+    parts: list[Part] = [Prose(introduction)]
+    for title, some in lists.items():
+        if chosen := [folds[i] for i in some.tolist() if i in folds]:
+            parts.append(Folded(f"{title}: {counted(len(chosen), 'paper')}", chosen))
+    return parts
 
 
 def _folds(result: Estimate, selection: Selection | None, papers: IntArray) -> Iterator[Fold]:
@@ -357,13 +355,13 @@ def _folds(result: Estimate, selection: Selection | None, papers: IntArray) -> I
     low, high = (values.tolist() for values in intervals(result))
     chance = None if selection is None else selection.probability
     lines = _account_lines(result, papers) if isinstance(result, PosteriorEstimate) else _score_lines(result, papers)
-    for i, told in zip(papers.tolist(), lines, strict=True):
+    for i, contributions in zip(papers.tolist(), lines, strict=True):
         known = f" ({low[i]:.2f} to {high[i]:.2f})" if np.isfinite(low[i]) else ""
         summary = f"{paper_name(result, i)}: quality {quality[i]:.2f}{known}, average {average[i]:.2f}"
         probability = None if chance is None else chance[i]
         if selection is not None and probability is not None:
             summary += f", {percent(probability)} among the best {selection.n}"
-        yield Fold(name_of(i), summary, told)
+        yield Fold(f"paper-{i}", summary, contributions)
 
 
 def _account_lines(result: PosteriorEstimate, papers: IntArray) -> Iterator[Sequence[str]]:
@@ -379,109 +377,117 @@ def _score_lines(result: Estimate, papers: IntArray) -> Iterator[Sequence[str]]:
     item, score = reviews.item[order], reviews.printed(reviews.score)[order]
     for paper in papers.tolist():
         first, last = np.searchsorted(item, [paper, paper + 1]).tolist()
-        who = reviews.reviewer[order[first:last]].tolist()
-        yield [f"{reviews.reviewers[j]} gave {y:g}" for j, y in zip(who, score[first:last].tolist(), strict=True)]
+        codes = reviews.reviewer[order[first:last]].tolist()
+        yield [f"{reviews.reviewers[j]} gave {y:g}" for j, y in zip(codes, score[first:last].tolist(), strict=True)]
 
 
-# The tables of the report of a calibration.
+# Tables.
 
-#: What a paper's list is called.
+#: Names of the lists of a selection.
 LISTS = {"in": "in", "discuss": "to discuss", "out": "out", "aside": "set aside", None: None}
 
 
 def paper_table(result: Estimate, selection: Selection | None) -> Table:
-    """Return a row a paper with a score, the best first."""
+    """Return a row for each paper with a score, the best first."""
     reviews = result.reviews
     order = best_by_group(result)
-    labels = [reviews.items[i] for i in order.tolist()]
-    titles = [reviews.titles.get(label, "") for label in labels]
-    low, high = (values[order] for values in intervals(result))
-    counts = reviews.only_scored().reviews_per_item[order]
-    columns = [Column("paper", labels), *([Column("title", titles)] if any(titles) else [])]
+    columns = _named(result, order)
     if int(result.group.max(initial=0)) > 1:
         columns.append(Column("group", result.group[order].tolist(), "number"))
     columns += [
         Column("rank", result.rank[order].tolist(), "number"),
         Column("quality", reviews.printed(result.quality)[order].tolist(), "number", 2),
-        *([Column("low", low.tolist(), "number", 2), Column("high", high.tolist(), "number", 2)] if _any(low) else []),
+        *_ends(result, order),
         Column("average", reviews.printed(result.average)[order].tolist(), "number", 2),
         Column("its rank", result.average_rank[order].tolist(), "number"),
         Column("gained", (result.average_rank - result.rank)[order].tolist(), "number"),
-        Column("scores", counts.tolist(), "number"),
+        Column("scores", reviews.only_scored().reviews_per_item[order].tolist(), "number"),
     ]
     if selection is not None:
         columns.append(_chances(selection, order))
         columns.append(Column("list", [LISTS[selection.lists[i]] for i in order.tolist()], "choice"))
-    told = "" if selection is None else f"; the chance is that of being among the best {selection.n}"
-    return Table("papers", f"Papers, the best first{told}", columns, "papers", links(order, opened(result, selection)))
+    chance = "" if selection is None else f"; the chance is the probability of being among the best {selection.n}"
+    return Table(
+        "papers", f"Papers, the best first{chance}", columns, "papers", links(order, opened(result, selection))
+    )
 
 
 def discuss_table(result: PosteriorEstimate, selection: Selection) -> Table:
-    """Return a row a paper to discuss, those nearest to the line first."""
+    """Return a row for each paper to discuss, those nearest to the line first."""
     reviews, order = result.reviews, selection.nearest
-    labels = [reviews.items[i] for i in order.tolist()]
-    titles = [reviews.titles.get(label, "") for label in labels]
-    low, high = (values[order] for values in intervals(result))
     columns = [
-        Column("paper", labels),
-        *([Column("title", titles)] if any(titles) else []),
+        *_named(result, order),
         _chances(selection, order),
         Column("quality", reviews.printed(result.quality)[order].tolist(), "number", 2),
-        *([Column("low", low.tolist(), "number", 2), Column("high", high.tolist(), "number", 2)] if _any(low) else []),
+        *_ends(result, order),
         Column("average", reviews.printed(result.average)[order].tolist(), "number", 2),
         Column("scores", reviews.only_scored().reviews_per_item[order].tolist(), "number"),
     ]
     if not selection.comparable[order].all():
         connected = ["yes" if known else "no" for known in selection.comparable[order].tolist()]
         columns.append(Column("connected with most", connected, "choice"))
-    caption = f"To discuss, nearest to the line first; the chance is that of being among the best {selection.n}"
+    caption = (
+        f"To discuss, nearest to the line first; the chance is the probability of being among the best {selection.n}"
+    )
     return Table("discuss", caption, columns, "papers", links(order, opened(result, selection)))
 
 
+def _named(result: Estimate, order: IntArray) -> list[Column]:
+    """Return the labels of papers, and their titles if there are any."""
+    labels = [result.items[i] for i in order.tolist()]
+    titles = [result.reviews.titles.get(label, "") for label in labels]
+    return [Column("paper", labels), *([Column("title", titles)] if any(titles) else [])]
+
+
+def _ends(result: Estimate, order: IntArray) -> list[Column]:
+    """Return the ends of the intervals, if there are any."""
+    low, high = (values[order] for values in intervals(result))
+    columns = [Column("low", low.tolist(), "number", 2), Column("high", high.tolist(), "number", 2)]
+    return columns if np.isfinite(low).any() else []
+
+
 def _chances(selection: Selection, order: IntArray) -> Column:
-    known = selection.probability
-    chances = (known[i] for i in order.tolist())
+    chances = (selection.probability[i] for i in order.tolist())
     return Column("chance, %", [None if chance is None else 100 * chance for chance in chances], "number", 1)
 
 
-def _any(values: Any) -> bool:
-    return bool(np.isfinite(values).any())
-
-
 def reviewer_table(result: PosteriorEstimate) -> Table:
-    """Return a row a reviewer with a score, the harshest first."""
-    reviews, found, misfit = result.reviews, result.reviewers, result.misfit
+    """Return a row for each reviewer with a score, the harshest first."""
+    reviews, reviewers, misfit = result.reviews, result.reviewers, result.misfit
     loads = reviews.only_scored().loads
-    who = np.flatnonzero(loads > 0)
-    who = who[np.argsort(-found.severity.mean[who], kind="stable")]
-    known = (("severity", found.severity), ("stretch", found.stretch), ("noise", found.noise))
+    codes = np.flatnonzero(loads > 0)
+    codes = codes[np.argsort(-reviewers.severity.mean[codes], kind="stable")]
     columns = [
-        Column("reviewer", [reviews.reviewers[j] for j in who.tolist()]),
-        Column("scores", loads[who].tolist(), "number"),
+        Column("reviewer", [reviews.reviewers[j] for j in codes.tolist()]),
+        Column("scores", loads[codes].tolist(), "number"),
     ]
-    for name, quantity in known if result.beliefs.signal else ():
+    quantities = {"severity": reviewers.severity, "stretch": reviewers.stretch, "noise": reviewers.noise}
+    for name, quantity in quantities.items() if result.beliefs.signal else ():
         heads = (name, f"{name} from", f"{name} to")
         columns += [
-            Column(head, values[who].tolist(), "number", 2) for head, values in zip(heads, quantity, strict=True)
+            Column(head, values[codes].tolist(), "number", 2) for head, values in zip(heads, quantity, strict=True)
         ]
     words = _words(result)
     columns += [
-        Column("agreement", misfit.agreement[who].tolist(), "number", 2),
-        Column("mean square", misfit.mean_square[who].tolist(), "number", 2),
-        Column("stands out", [words[j] for j in who.tolist()], "choice"),
+        Column("agreement", misfit.agreement[codes].tolist(), "number", 2),
+        Column("mean square", misfit.mean_square[codes].tolist(), "number", 2),
+        Column("stands out", [words[j] for j in codes.tolist()], "choice"),
     ]
-    caption = "Reviewers, the harshest first; from and to hold with 90 %" if result.beliefs.signal else "Reviewers"
+    caption = (
+        "Reviewers, the harshest first; from and to are the ends of 90 % intervals"
+        if result.beliefs.signal
+        else "Reviewers"
+    )
     return Table("reviewers", caption, columns, "reviewers")
 
 
 def _words(result: PosteriorEstimate) -> list[str | None]:
-    """Return in which way each reviewer stands out, None for those who do not."""
-    found = result.reviewers
+    """Return the way in which each reviewer is unusual, or None."""
     words: list[str | None] = [None] * result.reviews.n_reviewers
-    # What is said of severity goes before what is said of stretch, and contradictions before both.
+    # Severity has precedence over stretch, and a contradiction over both.
     for quantity, above, below in (
-        (found.stretch, "scores far apart", "scores close together"),
-        (found.severity, "harsh", "lenient"),
+        (result.reviewers.stretch, "scores far apart", "scores close together"),
+        (result.reviewers.severity, "harsh", "lenient"),
     ):
         low, high = middle_half(quantity)
         for outside, word in ((quantity.low > high, above), (quantity.high < low, below)):
@@ -504,32 +510,21 @@ def document(
 ) -> Document:
     """Return the report of a calibration.
 
-    Parameters
-    ----------
-    result
-        What a method found.
-    selection
-        Papers in, to discuss and out, where the method knows chances and some were to be selected.
-    page
-        What the terminal shows.
-    subject
-        What was calibrated: the files.
-    lists
-        Whether each paper is in or out, where papers were selected, whatever the method knows.
-    extras
-        Further lines of the terminal: lots, an account, the scale of references.
-    closing
-        What the command adds: what is known now, and what to type next.
+    ``selection`` needs a method with probabilities; ``lists`` has the list of each paper with any method. ``page`` has
+    the lines of the terminal, ``extras`` those of a lottery, a single paper or references, ``closing`` those about
+    files and the next command; ``subject`` names the files.
     """
     good, head, lead, remarks = _verdict(result, selection, lists, page)
     printed = [*page.opening, "", *page.body, *extras, "", *page.closing, *closing]
-    last = [line for line in closing if line]
+    tables: list[Part] = [paper_table(result, selection)]
+    if isinstance(result, PosteriorEstimate):
+        tables.append(reviewer_table(result))
     sections = [
         *_cut(result, selection, extras),
         Section("scores", "Scores", _scores(result, selection)),
         Section("papers-scores", "Each paper", paper_scores(result, selection)),
         *_reviewers(result),
-        Section("tables", "Tables", _tables(result, selection)),
+        Section("tables", "Tables", tables),
         Section("text", "As the terminal prints it", [Printed(printed)]),
     ]
     return Document(
@@ -539,7 +534,7 @@ def document(
         head,
         lead,
         [*remarks, *page.closing],
-        last,
+        [line for line in closing if line],
         _facts(result, selection),
         sections,
     )
@@ -548,7 +543,7 @@ def document(
 def _verdict(
     result: Estimate, selection: Selection | None, lists: Sequence[str | None] | None, page: Page
 ) -> tuple[bool | None, str, str, list[str]]:
-    """Return whether there is something to hope for, the verdict in short and at length, and remarks."""
+    """Return whether the news is good, the verdict in a few words and in a sentence, and remarks."""
     lead, *remarks = page.opening or [f"Qualities by the method {result.method}."]
     if not isinstance(result, PosteriorEstimate):
         if lists is None:
@@ -557,25 +552,25 @@ def _verdict(
         return None, f"{counted(inside, 'paper is', 'papers are')} in, {out:,} out", lead, remarks
     if selection is None:
         return *headline(result), lead, remarks
-    # The decision first, then what the correction is worth.
+    # The decision first, then the benefit of the correction.
     aside = selection.aside
     apart = aside_lines(selection.named(aside), result.group[aside], selection.ranked.size)
     return None, *decision(result, selection), [lead, *remarks, *apart]
 
 
 def pictures(result: Estimate, selection: Selection | None = None) -> list[Picture]:
-    """Return the pictures of a calibration: of the cut where papers are selected, of who moved, of reviewers."""
+    """Return the pictures of a calibration: of the cut if papers are selected, of papers, of reviewers."""
     if not np.isfinite(result.quality).any():
         return []
     cut, people = (
-        [part for section in found for part in section.parts]
-        for found in (_cut(result, selection, ()), _reviewers(result))
+        [part for section in sections for part in section.parts]
+        for sections in (_cut(result, selection, ()), _reviewers(result))
     )
     return pictures_among([*cut, *_scores(result, selection), *people])
 
 
 def _scores(result: Estimate, selection: Selection | None) -> list[Part]:
-    """Return the pictures of papers; with a selection the funding line replaces that of all ranks."""
+    """Return the pictures of papers; with a selection the funding line replaces the picture of all ranks."""
     return [moved(result, selection), *([] if selection is not None else [qualities(result)])]
 
 
@@ -585,15 +580,15 @@ def _facts(result: Estimate, selection: Selection | None) -> list[Fact]:
     groups = np.unique(result.group[scored]).size
     against = int(result.misfit.contradicts.sum()) if isinstance(result, PosteriorEstimate) else 0
     note = f"{counted(against, 'contradicts', 'contradict')} the others" if against else "with a score"
-    found = [
+    facts = [
         Fact("Papers", f"{int(scored.sum()):,}", "with a score"),
         Fact("Reviewers", f"{active:,}", note),
         Fact("Scores", f"{reviews.n_reviews:,}"),
     ]
     if groups > 1:
-        found.append(Fact("Groups", f"{groups:,}", "that cannot be compared"))
+        facts.append(Fact("Groups", f"{groups:,}", "that cannot be compared"))
     if selection is None:
-        return [*found, Fact("Method", result.method)]
+        return [*facts, Fact("Method", result.method)]
     places, line = selection.n - selection.certain.size, line_of(result, selection)
     lists = [
         Fact("In", f"{selection.certain.size:,}"),
@@ -602,7 +597,7 @@ def _facts(result: Estimate, selection: Selection | None) -> list[Fact]:
         *([Fact("Set aside", f"{selection.aside.size:,}")] if selection.aside.size else []),
         *([Fact("Line", f"{line:.2f}", "quality")] if line is not None else []),
     ]
-    return [*lists, *found]
+    return [*lists, *facts]
 
 
 def _cut(result: Estimate, selection: Selection | None, extras: Sequence[str]) -> list[Section]:
@@ -614,34 +609,27 @@ def _cut(result: Estimate, selection: Selection | None, extras: Sequence[str]) -
         parts += parts_of(changes(result, selection))
     if any(extras):
         parts += parts_of(extras)
-    name = f"Selecting {counted(selection.n, 'paper')}" if selection is not None else "What was asked"
+    name = f"Selecting {counted(selection.n, 'paper')}" if selection is not None else "Further results"
     return [Section("cut", name, parts)] if parts else []
 
 
 def _reviewers(result: Estimate) -> list[Section]:
     if not isinstance(result, PosteriorEstimate) or not np.isfinite(result.misfit.mean_square).any():
         return []
-    looked = int(np.isfinite(result.misfit.mean_square).sum())
-    none = f"None of {counted(looked, 'reviewer')} with two scores or more contradicts the others beyond noise."
+    judged = int(np.isfinite(result.misfit.mean_square).sum())
+    none = f"None of {counted(judged, 'reviewer')} with two scores or more contradicts the others beyond noise."
     parts = reviewer_pictures(result) if result.beliefs.signal else []
     return [Section("people", "Reviewers", [*parts, Prose(misfit_lines(result) or [none])])]
 
 
-def _tables(result: Estimate, selection: Selection | None) -> list[Part]:
-    tables: list[Part] = [paper_table(result, selection)]
-    if isinstance(result, PosteriorEstimate):
-        tables.append(reviewer_table(result))
-    return tables
+# The sheet of a paper for its authors: scores, corrections with reasons, and no names.
 
-
-# The sheet of a paper that its authors may see: scores, what was corrected and why, and nobody's name.
-
-#: Half of a central interval of 90 %, in standard errors.
+#: Half of a 90 % interval, in standard errors.
 REACH = 1.645
 
 
 def scored(result: PosteriorEstimate) -> list[Label]:
-    """Return the papers that have a score."""
+    """Return the papers with a score."""
     return [result.items[i] for i in np.flatnonzero(np.isfinite(result.quality)).tolist()]
 
 
@@ -653,95 +641,80 @@ def sheets(result: PosteriorEstimate, papers: Iterable[Label]) -> Iterator[tuple
 
 
 def scale_of(result: PosteriorEstimate) -> tuple[float, float]:
-    """Return the least and the greatest score that reviewers gave, as they gave them."""
+    """Return the lowest and the highest score, in the direction of the reviews."""
     score = result.reviews.printed(result.reviews.score[result.reviews.scored])
     return float(score.min()), float(score.max())
 
 
 def sheet(account: Account, title: str, scale: tuple[float, float]) -> Document:
-    """Return the sheet of a paper.
-
-    Parameters
-    ----------
-    account
-        What its quality is made of; names in it are left out.
-    title
-        Of the paper, or nothing.
-    scale
-        The least and the greatest score that was given.
-    """
-    told = account.anonymous()
+    """Return the sheet of a paper, without the names of its reviewers; ``scale`` are the ends of the scores."""
+    account = account.anonymous()
     low, high = scale
-    best = "the least is the best" if told.lower_is_better else "the greatest is the best"
+    best = "the lowest is the best" if account.lower_is_better else "the highest is the best"
+    facts = [
+        Fact("Scores", f"{sum(part.source == 'review' for part in account.parts)}"),
+        Fact("Plain average", f"{account.average:.2f}"),
+        Fact("Quality", f"{account.quality:.2f}", "corrected"),
+    ]
+    if math.isfinite(account.standard_error):
+        facts.append(Fact("90 % interval", "{:.2f} to {:.2f}".format(*_interval(account))))
     return Document(
         "Scores of a paper",
-        f"{told.item} {title}".strip(),
+        f"{account.item} {title}".strip(),
         None,
-        f"Quality {told.quality:.2f}",
-        f"Quality is the score to expect of a typical reviewer, on the scale that the reviewers used. It is "
-        f"{told.quality:.2f}{give_or_take(told)}; the plain average of the scores is {told.average:.2f}.",
+        f"Quality {account.quality:.2f}",
+        f"Quality is the expected score of a typical reviewer, on the scale of the reviewers. It is "
+        f"{account.quality:.2f}{plus_minus(account)}; the plain average of the scores is {account.average:.2f}.",
         [f"Scores were given from {low:g} to {high:g}; {best}."],
-        facts=_sheet_facts(told),
+        facts=facts,
         sections=[
-            Section("corrections", "What was corrected, and why", [_corrections(told), _picture(told, scale)]),
-            Section("sum", "How it adds up", [_sum(told), Prose(remarks(told, scale))]),
+            Section("corrections", "Corrections, with reasons", [_corrections(account), _picture(account, scale)]),
+            Section("sum", "Contributions to the quality", [_sum(account), Prose(remarks(account, scale))]),
         ],
     )
 
 
-def _sheet_facts(told: Account) -> list[Fact]:
-    count = sum(part.source == "review" for part in told.parts)
-    found = [
-        Fact("Scores", f"{count}"),
-        Fact("Plain average", f"{told.average:.2f}"),
-        Fact("Quality", f"{told.quality:.2f}", "corrected"),
-    ]
-    low, high = _interval(told)
-    return [*found, Fact("With 90 %", f"{low:.2f} to {high:.2f}")] if math.isfinite(low) else found
+def _interval(account: Account) -> tuple[float, float]:
+    reach = REACH * account.standard_error
+    return account.quality - reach, account.quality + reach
 
 
-def _interval(told: Account) -> tuple[float, float]:
-    reach = REACH * told.standard_error
-    return told.quality - reach, told.quality + reach
-
-
-def _corrections(told: Account) -> Listed:
+def _corrections(account: Account) -> Listed:
     opening = (
-        "A reviewer is harsh or lenient by how her scores of other papers compare with those of their other reviewers; "
-        "a score then counts as what a typical reviewer would have given."
+        "Whether a reviewer is harsh or lenient is estimated from their scores of other papers, compared with those of "
+        "the other reviewers of these papers; a corrected score is what a typical reviewer would have given."
     )
-    reviews = [part for part in told.parts if part.source == "review"]
-    return Listed(opening, [f"{source_words(each, lower_is_better=told.lower_is_better)}." for each in reviews])
+    reviews = [part for part in account.parts if part.source == "review"]
+    return Listed(opening, [f"{source_words(each, lower_is_better=account.lower_is_better)}." for each in reviews])
 
 
-def _picture(told: Account, scale: tuple[float, float]) -> Picture:
-    reviews = [part for part in told.parts if part.source == "review"]
-    found = [Shift(str(part.reviewer), part.score or 0.0, part.says) for part in reviews]
-    found.append(Shift("the paper", told.average, told.quality, *_interval(told)))
+def _picture(account: Account, scale: tuple[float, float]) -> Picture:
+    reviews = [part for part in account.parts if part.source == "review"]
+    shifted = [Shift(str(part.reviewer), part.score or 0.0, part.says) for part in reviews]
+    shifted.append(Shift("the paper", account.average, account.quality, *_interval(account)))
     words = (
         f"{counted(len(reviews), 'score')} as given and as counted, and below {'it' if len(reviews) == 1 else 'them'} "
-        f"the paper: its plain average {told.average:.2f} and its quality {told.quality:.2f}"
-        f"{', with a 90 % interval' if math.isfinite(told.standard_error) else ''}."
+        f"the paper: its plain average {account.average:.2f} and its quality {account.quality:.2f}"
+        f"{', with a 90 % interval' if math.isfinite(account.standard_error) else ''}."
     )
     return Picture(
         "scores",
         "Scores as given and as counted",
         words,
-        lambda width: shifts(found, scale, width, "points", "as given, or plain average", "corrected"),
+        lambda width: shifts(shifted, scale, width, "points", "as given, or plain average", "corrected"),
     )
 
 
-def _sum(told: Account) -> Table:
-    """Return the parts with their weights, down to the sum."""
-    rest = [part for part in told.parts if part.source == "middle"]
-    others = [part for part in told.parts if part.source != "middle"]
+def _sum(account: Account) -> Table:
+    rest = [part for part in account.parts if part.source == "middle"]
+    others = [part for part in account.parts if part.source != "middle"]
     names = {"review": "{}", "likeness": "{}, other papers", "reference": "known quality"}
     whole = all(float(part.score).is_integer() for part in others if part.score is not None)
     columns = [
-        Column("source", ["all papers", *(names[part.source].format(part.reviewer) for part in others), "sum"]),
+        Column("source", [MIDDLE, *(names[part.source].format(part.reviewer) for part in others), "sum"]),
         Column("score", [None, *(part.score for part in others), None], "number", 0 if whole else 1),
-        Column("counts as", [None, *(part.says for part in others), told.total], "number", 2),
+        Column("counts as", [None, *(part.says for part in others), account.total], "number", 2),
         Column("weight, %", [100 * sum(p.weight for p in rest), *(100 * p.weight for p in others), None], "number"),
-        Column("moves it by", [told.middle, *(part.moves for part in others), told.total], "number", 2),
+        Column("moves it by", [account.middle, *(part.moves for part in others), account.total], "number", 2),
     ]
     return Table("parts", f"From {MIDDLE} to its quality, in points", columns, "parts", live=False)

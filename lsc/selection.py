@@ -1,4 +1,4 @@
-"""A selection with a conscience: in, to be discussed, out, and how many of the selected are expected to be wrong."""
+"""Selections of the best papers: in, to discuss and out with error probabilities, and a lottery."""
 
 from __future__ import annotations
 
@@ -9,87 +9,67 @@ from typing import Any
 
 import numpy as np
 
-from lsc.estimate import best_first, comparable, expect_number
+from lsc.estimate import best_first, comparable, expect_number, or_none
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray, probability_in_top
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Label
 
-# Lots with given probabilities: exactly n are drawn, and a small change of the probabilities changes few of them.
-
-#: Halvings of the interval in which the exponent lies: it spans 2^10, so the sum is right to 1e-12.
+#: By default a paper is in, or out, if the probability that this is wrong is at most 0.1.
+ERROR_RATE = 0.1
+#: Bisections of the exponent's interval: it spans 2^10, so the sum is right to 1e-12.
 HALVINGS = 60
-
 #: The sum of probabilities is whole up to rounding.
 NEARLY_WHOLE = 1e-6
 
 
+# The lottery: exactly n papers are drawn, and a small change of the probabilities changes few of them.
+
+
 def lottery_probabilities(chance: FloatArray, n: int, error_rate: float) -> FloatArray:
-    """Return the probability with which a lottery over the uncertain papers draws each, shape (N,), with sum n.
+    """Return the probability that a lottery draws each paper, shape (N,), with sum n.
 
     ::
 
         p_i = t_i ^ gamma,   t_i = (P_i - error_rate) / (1 - 2 error_rate), clipped to [0, 1]
         subject to  sum p = n
 
-    So a paper that is surely in is drawn surely, one that is surely out never, and the probability of the others rises
-    with their chance and continuously: a score that changes a little changes it a little.
+    P is ``chance``, the probability of being among the best n. Papers that are in have probability 1, those that are
+    out 0, and the others a probability that increases continuously with P. InputError if fewer than n papers have a
+    positive chance.
 
-    Parameters
-    ----------
-    chance
-        Shape (N,): probability of being among the best n.
-    n
-        How many are to be drawn.
-    error_rate
-        Chances up to it count as out, chances from 1 - it as in.
-
-    Raises
-    ------
-    InputError
-        If fewer than n papers have a chance above 0.
-
-    Examples
-    --------
     >>> lottery_probabilities(np.array([0.99, 0.6, 0.6, 0.01]), 2, 0.1).round(3).tolist()
     [1.0, 0.5, 0.5, 0.0]
     """
     open_to_all = np.clip((chance - error_rate) / (1.0 - 2.0 * error_rate), 0.0, 1.0)
-    # Too few papers between the thresholds, or too many beyond the upper one: the thresholds give way.
+    # Without the thresholds if they leave too few papers, or make too many certain.
     if (open_to_all > 0).sum() < n or (open_to_all == 1).sum() > n:
         open_to_all = np.clip(chance, 0.0, 1.0 - 1e-9)
     if (open_to_all > 0).sum() < n:
-        message = f"n: expected at most {int((open_to_all > 0).sum())} papers to draw (those with a chance), found {n}"
+        message = f"n: expected at most {int((open_to_all > 0).sum())} papers to draw (P > 0), found {n}"
         raise InputError(message)
-    # The sum falls as gamma grows, from the papers with a chance to those that are surely in.
+    # Bisection: the sum decreases in gamma, from the number of papers with P > 0 to that of certain papers.
     low, high = -10.0 * np.log(2.0), 10.0 * np.log(2.0)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if (open_to_all ** np.exp(middle)).sum() > n else (low, middle)
-    found: FloatArray = open_to_all ** np.exp(low)
-    free = (found > 0) & (found < 1)
-    if free.any():  # what an exponent at its bound left over is shared out
-        left = n - found[~free].sum()
-        found[free] = np.clip(found[free] * left / found[free].sum(), 0.0, 1.0)
-    return found
+    share: FloatArray = open_to_all ** np.exp(low)
+    free = (share > 0) & (share < 1)
+    if free.any():  # an exponent at its bound leaves a remainder
+        remaining = n - share[~free].sum()
+        share[free] = np.clip(share[free] * remaining / share[free].sum(), 0.0, 1.0)
+    return share
 
 
-def draw_lots(probability: FloatArray, rng: np.random.Generator) -> BoolArray:
-    """Draw papers with the given probabilities, as many as they sum to: a mask, shape (N,).
+def draw_papers(probability: FloatArray, rng: np.random.Generator) -> BoolArray:
+    """Draw papers with the given probabilities, which sum to the number drawn: a mask, shape (N,).
 
-    The ordered pivotal method ([Deville98]_): papers stand in an order drawn once; the first two fight with
-    what they have of a place each, one takes as much of both as fits into one place, the other keeps the rest, and who
-    has neither nothing nor a whole place fights the next. The draw has the given probabilities exactly. Every fight
-    is decided by a number that depends on the generator and the place in the order alone, so a small change of
-    the probabilities turns few fights.
+    The ordered pivotal method ([Deville98]_): papers are in random order. The first two compete with their shares of a
+    place: one gets their sum up to a whole place, the other the rest, and the one whose share is neither 0 nor 1
+    competes with the next paper. The inclusion probabilities are exact. Each competition is decided by a number that
+    depends on the generator and the position in the order alone, so a small change of the probabilities changes few of
+    them. InputError if the probabilities do not sum to a whole number.
 
-    Raises
-    ------
-    InputError
-        If the probabilities do not sum to a whole number.
-
-    Examples
-    --------
-    >>> draw_lots(np.array([1.0, 0.5, 0.5, 0.0]), np.random.default_rng(0)).astype(int).tolist()
+    >>> draw_papers(np.array([1.0, 0.5, 0.5, 0.0]), np.random.default_rng(0)).astype(int).tolist()
     [1, 1, 0, 0]
     """
     places = round(float(probability.sum()))
@@ -105,7 +85,7 @@ def draw_lots(probability: FloatArray, rng: np.random.Generator) -> BoolArray:
         if holder < 0:
             holder = challenger
             continue
-        # Invariant: all papers before this one but the holder have nothing or a whole place.
+        # Invariant: all papers before this one but the holder have a share of 0 or 1.
         a, b = share[holder], share[challenger]
         if a + b < 1.0:
             wins = luck[turn] < a / (a + b)
@@ -115,26 +95,22 @@ def draw_lots(probability: FloatArray, rng: np.random.Generator) -> BoolArray:
             wins = luck[turn] < (1.0 - b) / (2.0 - a - b)
             share[holder], share[challenger] = (1.0, a + b - 1.0) if wins else (a + b - 1.0, 1.0)
             holder = challenger if wins else holder
-    drawn: BoolArray = np.array(share) > 0.5  # only rounding is left of the last holder's share
+    drawn: BoolArray = np.array(share) > 0.5  # the last share differs from 0 or 1 by rounding
     return drawn
-
-
-#: By default a paper is in, or out, where the chance that this is wrong is at most one in ten.
-ERROR_RATE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The best n papers, sorted by how sure that is.
+    """The best n papers, in three lists by the probability of being among the best n.
 
     Parameters
     ----------
     labels
-        Of the papers, in the order of the arrays.
+        Labels of the papers, in the order of the arrays.
     n
-        How many are to be selected.
+        Number of papers to select.
     error_rate
-        In are papers whose chance of being among the best n is at least 1 - it, out those with at most it.
+        Papers with P(top n) >= 1 - error_rate are in; those with P <= error_rate are out.
     best
         Codes of the n best by quality, best first.
     by_average
@@ -142,12 +118,11 @@ class Selection:
     chance
         Shape (N,): probability of being among the best n; 0 without a score.
     ranked
-        Codes of all papers that can be selected, best first: those with a score, or those of the largest group.
+        Codes of all papers among which n are selected, best first: those with a score, or in the largest group.
     comparable
-        Shape (N,): whether the paper is connected with most of the others; one that is not is never in without
-        discussion.
+        Shape (N,): whether the paper is in the largest group; others are never in without discussion.
     aside
-        Codes of the papers with a score that no review connects to ``ranked``, and that are set aside.
+        Codes of the papers with a score that are set aside, because no review connects them to ``ranked``.
     """
 
     labels: Sequence[Label]
@@ -181,25 +156,25 @@ class Selection:
 
     @cached_property
     def discuss(self) -> IntArray:
-        """Codes of the papers to be discussed, the likeliest first."""
-        found = self.ranked[~self._sure[self.ranked] & ~self._hopeless[self.ranked]]
-        return found[np.argsort(-self.chance[found], kind="stable")]
+        """Codes of the papers to discuss, by decreasing probability."""
+        uncertain = self.ranked[~self._sure[self.ranked] & ~self._hopeless[self.ranked]]
+        return uncertain[np.argsort(-self.chance[uncertain], kind="stable")]
 
     @cached_property
     def nearest(self) -> IntArray:
-        """The same, those first whose chances lie nearest to that at the line, where a second look changes most."""
+        """The same, by distance of the probability from that at the line: where another look matters most."""
         ordered = np.sort(self.chance[self.ranked])[::-1]
         line = float(ordered[max(self.n - 1, 0) : self.n + 1].mean()) if ordered.size else 0.0
         return self.discuss[np.argsort(np.abs(self.chance[self.discuss] - line), kind="stable")]
 
     @cached_property
     def drawn(self) -> IntArray:
-        """Codes of the random-selection group, best first: the papers among which a lottery draws."""
+        """Codes of the random-selection group, best first: the uncertain papers of the lottery."""
         return self.ranked[(self.lottery[self.ranked] > 0) & (self.lottery[self.ranked] < 1)]
 
     @property
     def places(self) -> int:
-        """How many of the random-selection group a lottery draws."""
+        """Number of papers that the lottery draws from the random-selection group."""
         return self.n - int((self.lottery == 1).sum())
 
     @cached_property
@@ -209,30 +184,29 @@ class Selection:
 
     @property
     def lists(self) -> list[str | None]:
-        """Where each paper is, N of ``"in"``, ``"discuss"``, ``"out"`` and ``"aside"``; None without a score."""
-        found: list[str | None] = [None] * self.chance.size
+        """The list of each paper, ``"in"``, ``"discuss"``, ``"out"`` or ``"aside"``; None without a score."""
+        list_of: list[str | None] = [None] * self.chance.size
         lists = {"in": self.certain, "discuss": self.discuss, "out": self.out, "aside": self.aside}
         for name, papers in lists.items():
             for paper in papers.tolist():
-                found[paper] = name
-        return found
+                list_of[paper] = name
+        return list_of
 
     @property
     def probability(self) -> list[float | None]:
-        """Chances as they are printed: None for papers that cannot be selected."""
-        found: list[float | None] = [None] * self.chance.size
-        for paper in self.ranked.tolist():
-            found[paper] = float(self.chance[paper])
-        return found
+        """The probability of each paper of being among the best n; None for papers that cannot be selected."""
+        can_be = np.zeros(self.chance.size, np.bool_)
+        can_be[self.ranked] = True
+        return or_none(np.where(can_be, self.chance, np.nan))
 
     @property
     def expected_wrong(self) -> float:
-        """How many of the n best by quality are expected not to be among the n truly best."""
+        """Expected number of the n best by quality that are not among the n truly best."""
         return float((1.0 - self.chance[self.best]).sum())
 
     @property
     def expected_wrong_by_average(self) -> float:
-        """The same of the n best by plain average."""
+        """Expected number of the n best by plain average that are not among the n truly best."""
         return float((1.0 - self.chance[self.by_average]).sum())
 
     @property
@@ -247,11 +221,11 @@ class Selection:
 
     @cached_property
     def lottery(self) -> FloatArray:
-        """Shape (N,): the probability with which :meth:`draw` draws each paper; they sum to n."""
+        """Shape (N,): the probability that :meth:`draw` draws each paper; they sum to n."""
         return lottery_probabilities(self.chance, self.n, self.error_rate)
 
     def draw(self, seed: int | np.random.Generator = 0) -> list[Label]:
-        """Draw n papers by lot with the probabilities :attr:`lottery`, best first.
+        """Draw n papers with the probabilities :attr:`lottery`, and return them best first.
 
         Examples
         --------
@@ -260,7 +234,7 @@ class Selection:
         >>> Selection(("a", "b", "c", "d"), 2, 0.1, pair, pair, chance, ranked, chance > 0).draw(seed=1)
         ['a', 'b']
         """
-        drawn = draw_lots(self.lottery, np.random.default_rng(seed))
+        drawn = draw_papers(self.lottery, np.random.default_rng(seed))
         return self.named(self.ranked[drawn[self.ranked]])
 
     def named(self, papers: IntArray) -> list[Label]:
@@ -280,17 +254,8 @@ class Selection:
         }
 
 
-# The best n of items whose qualities are known with a standard error each.
-
-
 def chances(quality: FloatArray, order_error: FloatArray, n: int) -> FloatArray:
-    """Return each item's probability of being among the best ``n``, shape (N,); they sum to n.
-
-    Raises
-    ------
-    InputError
-        If ``n`` is negative or more than the number of items with a quality.
-    """
+    """Return each item's probability of being among the best ``n``, shape (N,); they sum to n."""
     expect_number(n, quality)
     return probability_in_top(quality, order_error, n)
 
@@ -306,22 +271,10 @@ def select(
     error_rate: float,
     across_groups: bool,
 ) -> Selection:
-    """Sort items into in, to be discussed and out; see :meth:`lsc.PosteriorEstimate.selection`.
+    """Sort items into in, to discuss and out; see :meth:`lsc.PosteriorEstimate.selection`.
 
-    Parameters
-    ----------
-    labels
-        Of the items.
-    quality, order_error, average, group
-        Shape (N,): NaN without a score; the standard errors are those that matter to the order.
-
-    Raises
-    ------
-    InputError
-        If ``n`` is negative or more than the number of items with a score, or ``error_rate`` is not between 0 and
-        one half.
-    Incomparable
-        As :func:`lsc.estimate.comparable` raises it.
+    All arrays have shape (N,), NaN without a score; ``order_error`` are the standard errors that matter to the order,
+    without what all items of a group have in common.
     """
     if not 0.0 < error_rate < 0.5:
         message = f"error_rate: expected a probability between 0 and 0.5, found {error_rate}"

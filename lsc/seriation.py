@@ -4,9 +4,9 @@
 
     minimise  sum_ij (y_ij - f_j(x_i))^2   over x and non-decreasing f_j
 
-Once the order of the items is fixed, each reviewer's best f_j is the isotonic regression of her scores in that order;
-what remains is the choice among N! orders. Programme (2) with the noise inside is a convex programme; this one is
-NP-hard, already where every reviewer scores two items 0 and 1 (minimum feedback arc set, [Karp72]_).
+For a given order of the items, each reviewer's best f_j is the isotonic regression of their scores in that order; the
+problem is the choice among N! orders. Programme (2), with the noise inside, is convex; this one is NP-hard, even if
+every reviewer scores two items 0 and 1 (minimum feedback arc set, [Karp72]_).
 """
 
 from __future__ import annotations
@@ -23,19 +23,18 @@ from lsc.estimate import Estimate
 from reviewgraph._base.arrays import FloatArray
 from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
 
-#: A move must lower the objective by more than this part of the sum of squared scores: less is rounding.
+#: A move must lower the objective by more than this part of the sum of squared scores, because of rounding.
 GAIN = 1e-12
-#: Kicks of the local search: a few items thrown to random places, then improved again.
-KICKS = 60
-#: Scores from which SciPy's isotonic regression is the faster one: 7 against 11 microseconds at 20, 11 against 400 at
-#: 770.
+#: Number of perturbations of the local search, and of items that each moves to random places.
+KICKS, KICKED = 60, 3
+#: Number of scores from which SciPy's isotonic regression is faster: 7 against 11 microseconds at 20, 11 against 400
+#: at 770.
 MANY = 20
-KICKED = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Seriation(Estimate):
-    """An order of the items, as qualities 1 to N for the items that have a score, and what it costs.
+    """An order of the items, as qualities 1 to N for the items that have a score, and its objective.
 
     Parameters
     ----------
@@ -50,28 +49,16 @@ class Seriation(Estimate):
 
 
 def seriate(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0, kicks: int = KICKS) -> Seriation:
-    """Look for an order of the items that all reviewers' scores follow as nearly as possible.
+    """Find an order of the items with small isotonic residuals of all reviewers' scores.
 
     Three orders, by average and by Least Square Calibration with linear and with monotone scoring functions, are
-    improved by moving one item at a time to its best place until no move helps; the best is kicked and improved again.
-    The result is a local optimum, with no promise of being the global one.
+    improved by moving one item at a time to its best place until no move helps; the best is perturbed and improved
+    again, ``kicks`` times. The result is a local optimum, not necessarily global. A pass over all items takes time
+    O(sum_i sum_{j reviews i} k_j^2) for loads k_j.
 
-    Parameters
-    ----------
-    seed
-        Where kicks come from: a whole number (0) or a generator.
-    kicks
-        How many (60).
-
-    Notes
-    -----
-    A pass over all items takes time O(sum_i sum_{j reviews i} k_j^2) for loads k_j.
-
-    Examples
-    --------
     >>> rows = [("ann", "p1", 1.0), ("ann", "p2", 2.0), ("bob", "p2", 5.0), ("bob", "p3", 9.0)]
-    >>> found = seriate(Reviews.from_pairs(rows))
-    >>> found.ranking(), found.objective
+    >>> result = seriate(Reviews.from_pairs(rows))
+    >>> result.ranking(), result.objective
     (['p3', 'p2', 'p1'], 0.0)
     """
     reviews = as_reviews(reviews)
@@ -98,17 +85,17 @@ def seriate(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0, kicks:
 
 
 def fits(scored: Reviews, place: FloatArray) -> FloatArray:
-    """Return each reviewer's isotonic regression of her scores in the order of ``place``, ties by index, shape (E,).
+    """Return each reviewer's isotonic regression of their scores in the order of ``place``, ties by index, shape (E,).
 
     >>> reviews = Reviews.from_pairs([("ann", "p1", 3.0), ("ann", "p2", 1.0), ("ann", "p3", 4.0)])
     >>> fits(reviews, np.array([1.0, 2.0, 3.0])).tolist()
     [2.0, 2.0, 4.0]
     """
-    found = np.empty(scored.n_reviews)
+    fitted = np.empty(scored.n_reviews)
     for start, stop in zip(scored.reviewer_start, scored.reviewer_start[1:], strict=False):
         rows = start + np.argsort(place[scored.item[start:stop]], kind="stable")
-        found[rows] = isotonic(scored.score[rows].tolist())
-    return found
+        fitted[rows] = isotonic(scored.score[rows].tolist())
+    return fitted
 
 
 def isotonic(score: Sequence[float]) -> list[float]:
@@ -140,7 +127,7 @@ def _deviation(score: Sequence[float]) -> float:
 
 
 def _kicked(order: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Throw a few items to random places."""
+    """Move a few items to random places."""
     moved = rng.choice(order, min(KICKED, order.size), replace=False)
     rest = [item for item in order.tolist() if item not in set(moved.tolist())]
     for item in moved.tolist():
@@ -180,9 +167,9 @@ class _Search:
         return np.argsort(place, kind="stable")
 
     def _best_place(self, item: int, place: np.ndarray) -> float | None:
-        """Return where an item costs least, if that is less than where it stands.
+        """Return the best place of an item, if it lowers the cost.
 
-        The cost changes only where the item passes another of one of its reviewers.
+        The cost changes only if the item passes another item of one of its reviewers.
         """
         reviewers = self.scored.reviewers_of(item).tolist()
         others = [sorted((i for i in self.given[j] if i != item), key=place.__getitem__) for j in reviewers]
@@ -201,5 +188,5 @@ class _Search:
         best = min(range(len(gaps)), key=total.__getitem__)
         if total[best] >= total[now] - self.least_gain:
             return None
-        # Between two neighbouring places there may be items that share no reviewer; any spot among them costs the same.
+        # Between two neighbouring places there may be items that share no reviewer; all places there cost the same.
         return gaps[best] if gaps[best] % 1 else gaps[best] + 0.25

@@ -1,4 +1,7 @@
-"""A conference before its reviews: who is there, who bids for what, and who may not review what."""
+"""Simulated conferences (bids, conflicts) and simulated scores with their true qualities, and named settings.
+
+A setting has an assignment (:mod:`reviewgraph.graph.designs`), scoring functions and noise, as in [Tan21]_.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,28 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray
 
 
-#: Bids from the least to the most willing, and the shares of pairs that each is short of.
+#: Bids in ascending order, and the quantiles of willingness between them.
 BIDS, SHARES = ("Very Low", "Low", "Neutral", "High", "Very High"), (0.3, 0.6, 0.8, 0.93)
-#: Papers and people lie in a plane of topics: who is near bids high, up to a mood.
+#: Standard deviation of the noise of willingness, which otherwise is the distance in a plane of topics.
 MOOD_SD = 0.3
 REVIEWERS_PER_INSTITUTION = 3
+#: Mean and standard deviation of true qualities, from the scores of ICLR 2019 (section 5 of [Tan21]_), and their range.
+QUALITY_MEAN, QUALITY_SD = 5.32, 1.2
+QUALITY_RANGE = (0.0, 10.0)
+#: Maximum noise: above it, scores have no information about quality.
+LOUDEST = 1e6
+
+#: A seed, or a generator to continue with.
+Seed: TypeAlias = int | np.random.Generator
+#: Whether noise is added to the quality that a reviewer perceives (the paper's model), or to the score.
+Noise: TypeAlias = Literal["inside", "outside"]
+#: Draws a scoring function for every reviewer and applies it: ``(reviewer (E,), perceived (E,), rng) -> scores (E,)``.
+Scoring: TypeAlias = Callable[[IntArray, FloatArray, np.random.Generator], FloatArray]
+Design: TypeAlias = Literal["random", "double"]
 
 
 class Conference(NamedTuple):
-    """Bids as places in ``BIDS`` and conflicts, both shape (N, M), and the institution of each reviewer, shape (M,)."""
+    """Bids as indices of ``BIDS`` and conflicts, both shape (N, M), and institutions of reviewers, shape (M,)."""
 
     bid: IntArray
     conflict: BoolArray
@@ -34,15 +50,8 @@ class Conference(NamedTuple):
 
 
 def draw_conference(n_items: int, n_reviewers: int, seed: Seed) -> Conference:
-    """Draw bids by topic, and conflicts: a paper comes from one institution, whose people do not review it.
+    """Draw bids by topic, and conflicts between each paper and the reviewers of one institution.
 
-    Raises
-    ------
-    InputError
-        If there are no papers or no reviewers.
-
-    Examples
-    --------
     >>> conference = draw_conference(20, 12, 0)
     >>> conference.bid.shape, int(conference.conflict.sum(axis=1).max())
     ((20, 12), 3)
@@ -52,19 +61,14 @@ def draw_conference(n_items: int, n_reviewers: int, seed: Seed) -> Conference:
         raise InputError(message)
     rng = np.random.default_rng(seed)
     topic, interest = rng.random((n_items, 1, 2)), rng.random((1, n_reviewers, 2))
-    wish = -np.hypot(*np.moveaxis(topic - interest, 2, 0)) + rng.normal(0.0, MOOD_SD, (n_items, n_reviewers))
-    bid = np.searchsorted(np.quantile(wish, SHARES), wish)
+    willingness = -np.hypot(*np.moveaxis(topic - interest, 2, 0)) + rng.normal(0.0, MOOD_SD, (n_items, n_reviewers))
+    bid = np.searchsorted(np.quantile(willingness, SHARES), willingness)
     institution = rng.permutation(n_reviewers) // REVIEWERS_PER_INSTITUTION
     origin = rng.integers(institution.max() + 1, size=n_items)
     return Conference(bid, origin[:, None] == institution, institution)
 
 
-# Scoring functions drawn at random: those of one hypothesis class, or of a class for each reviewer.
-#
-# All have the form ``(reviewer (E,), perceived (E,), rng) -> score (E,)`` and draw one function per reviewer.
-
-#: Draws a scoring function for every reviewer and applies it: ``(reviewer (E,), perceived (E,), rng) -> scores (E,)``.
-Scoring: TypeAlias = Callable[[IntArray, FloatArray, np.random.Generator], FloatArray]
+# Random scoring functions: of one hypothesis class, or of a class for each reviewer.
 
 linear_scores: Scoring = Linear.draw_scores
 convex_scores: Scoring = Convex.draw_scores
@@ -76,21 +80,10 @@ SCORINGS: Mapping[str, Scoring] = {kind.name: kind.draw_scores for kind in simul
 
 
 def scores_by_kind(kinds: Sequence[str]) -> Scoring:
-    """Return the scoring in which reviewer j's function is of kind ``kinds[j]``.
+    """Return the scoring in which reviewer j's function is of the hypothesis class ``kinds[j]``.
 
-    Parameters
-    ----------
-    kinds
-        For each reviewer the name of a hypothesis class, of those that can be simulated: ``"linear"``, ``"convex"``,
-        ``"concave"`` or ``"monotone"``.
+    Classes that can be simulated are ``"linear"``, ``"convex"``, ``"concave"`` and ``"monotone"``.
 
-    Raises
-    ------
-    InputError
-        If a kind is none of these, or the scoring meets a reviewer beyond the last kind.
-
-    Examples
-    --------
     >>> scoring = scores_by_kind(["linear", "convex"])
     >>> scoring(np.array([0, 0, 1, 1]), np.array([1.0, 2.0, 1.0, 2.0]), np.random.default_rng(0)).shape
     (4,)
@@ -117,20 +110,8 @@ def scores_by_kind(kinds: Sequence[str]) -> Scoring:
 
 
 def draw_kinds(shares: Mapping[str, float], n_reviewers: int, seed: int | np.random.Generator) -> list[str]:
-    """Give each reviewer a kind, in random order, so that the counts come as near to the shares as they can.
+    """Return a kind for each reviewer, in random order, with counts as close to the shares as possible.
 
-    Parameters
-    ----------
-    shares
-        Weight of each kind, at least 0, not all 0.
-
-    Raises
-    ------
-    InputError
-        If a share is negative or all are 0.
-
-    Examples
-    --------
     >>> sorted(draw_kinds({"linear": 1, "monotone": 3}, 4, 0))
     ['linear', 'monotone', 'monotone', 'monotone']
     """
@@ -143,26 +124,12 @@ def draw_kinds(shares: Mapping[str, float], n_reviewers: int, seed: int | np.ran
     return [str(kind) for kind in np.random.default_rng(seed).permutation(kinds)]
 
 
-# Scores made up as in the paper's experiments, with the truth beside them.
-#
-# A setting is three choices: the assignment (:mod:`reviewgraph.graph.designs`), the scoring functions and the noise.
-
-#: Mean and standard deviation of true qualities, from the scores of ICLR 2019 (section 5 of [Tan21]_), and their range.
-QUALITY_MEAN, QUALITY_SD = 5.32, 1.2
-QUALITY_RANGE = (0.0, 10.0)
-#: No noise is larger: beyond, scores tell of nothing else.
-LOUDEST = 1e6
-
-#: What makes randomness: a whole number, or a generator to go on from.
-Seed: TypeAlias = int | np.random.Generator
-
-#: Where noise enters: the quality that a reviewer perceives (the paper's model), or the score itself.
-Noise: TypeAlias = Literal["inside", "outside"]
+# Simulated scores as in the paper's experiments.
 
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Scored reviews, the true quality of each item, shape (N,), and each reviewer's kind where kinds were drawn."""
+    """Scored reviews, the true quality of each item, shape (N,), and each reviewer's kind if kinds were drawn."""
 
     reviews: Reviews
     truth: FloatArray
@@ -192,25 +159,24 @@ def simulate(
     Parameters
     ----------
     n_items, n_reviewers, load
-        N, M and items a reviewer (1000, 1000 and 5: the paper's setting).
+        N, M and items per reviewer (1000, 1000 and 5: the paper's setting).
     noise
-        Standard deviation sigma of the noise (none by default).
+        Standard deviation sigma of the noise (0 by default).
     where
-        Noise in the quality perceived, in units of quality (``"inside"``, the default), or in the score
-        (``"outside"``).
+        Noise in the perceived quality (``"inside"``, the default), or in the score (``"outside"``).
     seed
-        A whole number, or a generator, which is drawn from.
+        An integer or a generator.
     scoring
-        How scores come about; :func:`linear_scores` by default.
+        The scoring functions; :func:`linear_scores` by default.
     assignment
-        Who reviews what; a random assignment by default. It overrides the sizes.
+        A random assignment by default. It overrides the sizes.
 
     Raises
     ------
     InputError
-        If ``noise`` is negative or ``where`` neither of its values.
+        If ``noise`` is negative or ``where`` is not one of its values.
     ImpossibleDesign
-        If a reviewer would need more items than there are.
+        If ``load`` exceeds the number of items.
 
     Examples
     --------
@@ -246,13 +212,13 @@ def true_qualities(n_items: int, seed: Seed) -> FloatArray:
     return np.clip(np.random.default_rng(seed).normal(QUALITY_MEAN, QUALITY_SD, n_items), *QUALITY_RANGE)
 
 
-# Settings that have a name: those of the paper's experiments, and one that looks like a conference.
+# Named settings: those of the paper's experiments, and a realistic one.
 
-Design: TypeAlias = Literal["random", "double"]
 #: Algorithms 2 and 3 of the paper.
 DESIGNS = {"random": random_assignment, "double": doubly_connected_assignment}
 
-#: The realistic setting: reviews a paper, spread of log slopes, offsets and noise, and of reviewers' willingness.
+#: The realistic setting: reviews per paper, standard deviations of log slopes, offsets and noise, the shape of
+#: reviewers' willingness (gamma), and the range of scores.
 REVIEWS_PER_ITEM = (3, 6)
 LOG_SLOPE_SD, OFFSET_SD, NOISE_SD, NOISE_FREEDOM = 0.3, 0.8, 1.0, 4
 WILLINGNESS = 2.0
@@ -270,7 +236,7 @@ class Setting:
     noise, where
         As in :func:`lsc.simulation.simulate`.
     shares
-        Pairs of a kind of scoring function and its share of reviewers (all linear).
+        Pairs of a hypothesis class and its share of reviewers (all linear).
     design
         ``"random"`` (Algorithm 2, the default) or ``"double"`` (Algorithm 3).
 
@@ -291,7 +257,7 @@ class Setting:
 
     @property
     def key(self) -> str:
-        """The setting as a name for a folder, from which trials are seeded: no two settings share it."""
+        """A unique name of the setting, for folders and for the seeds of trials."""
         shares = "-".join(f"{kind}{share:g}" for kind, share in self.shares)
         sizes = f"N{self.n_items}-M{self.n_reviewers}-k{self.load}"
         return f"{self.design}-{sizes}-{self.where}{self.noise:g}-{shares}"
@@ -309,13 +275,12 @@ class Setting:
             raise InputError(message)
         assignment = DESIGNS[self.design](self.n_items, self.n_reviewers, self.load, rng)
         kinds = draw_kinds(dict(self.shares), self.n_reviewers, rng)
-        found = simulate(
-            noise=self.noise, where=self.where, scoring=scores_by_kind(kinds), assignment=assignment, seed=rng
-        )
-        return replace(found, kinds=kinds)
+        scoring = scores_by_kind(kinds)
+        simulation = simulate(noise=self.noise, where=self.where, scoring=scoring, assignment=assignment, seed=rng)
+        return replace(simulation, kinds=kinds)
 
     def scaled(self, n_items: int) -> Setting:
-        """Return the setting with so many items, and reviewers in proportion."""
+        """Return the setting with ``n_items`` items, and reviewers in proportion."""
         return replace(self, n_items=n_items, n_reviewers=round(self.n_reviewers * n_items / self.n_items))
 
     def to_dict(self) -> dict[str, Any]:
@@ -325,10 +290,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Realistic:
-    """Scores as a conference sees them.
+    """Realistic scores of a conference.
 
-    Each item gets 3 to 6 reviews from reviewers who differ in willingness, so loads are uneven. A reviewer's slope is
-    log-normal, she has an offset, and her scores are off by heavy-tailed noise, rounded and kept within 1 to 10::
+    Each item has 3 to 6 reviews from reviewers who differ in willingness, so loads are uneven. Reviewers have
+    log-normal slopes and normal offsets; scores have heavy-tailed noise, and are rounded and clipped to 1 to 10::
 
         y_ij = clip(round(5.32 + a_j (x_i - 5.32) + b_j + noise * t_4), 1, 10)
 
@@ -339,9 +304,9 @@ class Realistic:
     noise
         Scale of the noise, Student's t with 4 degrees of freedom (1).
     reviews_per_item
-        The fewest and the most reviews of an item (3 and 6).
+        Minimum and maximum number of reviews per item (3 and 6).
     assignment
-        Who reviews what; drawn by default. It overrides the sizes.
+        Random by default. It overrides the sizes.
 
     Examples
     --------
@@ -359,11 +324,8 @@ class Realistic:
     def draw(self, seed: Seed) -> Simulation:
         """Draw loads, an assignment, true qualities and scores.
 
-        Raises
-        ------
-        InputError
-            If ``noise`` is negative, or, where no assignment is given, there are fewer reviewers than an item may need
-            or the fewest reviews are more than the most.
+        InputError if ``noise`` is negative, or ``reviews_per_item`` is not an ascending pair up to the number of
+        reviewers.
         """
         rng = np.random.default_rng(seed)
         if not 0 <= self.noise <= LOUDEST:
@@ -372,24 +334,24 @@ class Realistic:
         reviews = self._drawn_assignment(rng) if self.assignment is None else self.assignment
         truth = true_qualities(reviews.n_items, rng)
         score = replace(self, n_reviewers=reviews.n_reviewers).scores(truth[reviews.item], reviews.reviewer, rng)
-        found = Reviews.from_codes(
+        scored = Reviews.from_codes(
             reviews.reviewer, reviews.item, score, reviewers=reviews.reviewers, items=reviews.items
         )
-        return Simulation(found, truth)
+        return Simulation(scored, truth)
 
     def _drawn_assignment(self, rng: np.random.Generator) -> Reviews:
         least, most = self.reviews_per_item
         if not 0 <= least <= most <= self.n_reviewers:
             message = (
-                f"reviews_per_item: expected the fewest and the most reviews of an item, 0 to the {self.n_reviewers} "
-                f"reviewers there are, found {self.reviews_per_item}"
+                f"reviews_per_item: expected the minimum and the maximum number of reviews per item, from 0 to the "
+                f"number of reviewers, {self.n_reviewers}, found {self.reviews_per_item}"
             )
             raise InputError(message)
         reviewer, item = _uneven(self.n_items, self.n_reviewers, self.reviews_per_item, rng)
         return Reviews.from_codes(reviewer, item, reviewers=self.n_reviewers, items=self.n_items)
 
     def scores(self, quality: FloatArray, reviewer: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Draw what reviewers are like, and a score of each quality by its reviewer; all shapes (E,)."""
+        """Draw slopes and offsets of reviewers, and a score of each quality by its reviewer; all shapes (E,)."""
         slope = rng.lognormal(0.0, LOG_SLOPE_SD, self.n_reviewers)[reviewer]
         offset = rng.normal(0.0, OFFSET_SD, self.n_reviewers)[reviewer]
         error = self.noise * rng.standard_t(NOISE_FREEDOM, quality.size)
@@ -400,22 +362,22 @@ class Realistic:
 def _uneven(
     n_items: int, n_reviewers: int, among: tuple[int, int], rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
-    """Draw a number ``among`` two of distinct reviewers an item, each by her willingness; both shape (E,)."""
+    """Draw distinct reviewers of each item, by willingness, in a number from the range ``among``; both shape (E,)."""
     reach = np.cumsum(rng.gamma(WILLINGNESS, 1.0, n_reviewers))
     demand = rng.integers(*among, n_items, endpoint=True)
     chosen: list[int] = []
     for needed in demand.tolist():
-        found: dict[int, None] = {}
-        while len(found) < needed:
+        distinct: dict[int, None] = {}
+        while len(distinct) < needed:
             drawn = np.searchsorted(reach, rng.uniform(0.0, reach[-1], needed), side="right")
-            found.update(dict.fromkeys(np.minimum(drawn, n_reviewers - 1).tolist()))
-        chosen += list(found)[:needed]
+            distinct.update(dict.fromkeys(np.minimum(drawn, n_reviewers - 1).tolist()))
+        chosen += list(distinct)[:needed]
     return np.array(chosen, np.int64), np.repeat(np.arange(n_items), demand)
 
 
 MIXED = (("concave", 1.0), ("convex", 1.0), ("monotone", 1.0))
 
-#: What ``reviewgraph simulate`` draws, by name.
+#: The settings of ``reviewgraph simulate``.
 PRESETS: Mapping[str, Setting | Realistic] = {
     **{kind: Setting(shares=((kind, 1.0),)) for kind in SCORINGS},
     "mixture": Setting(shares=(("linear", 0.5), ("monotone", 0.5))),

@@ -1,4 +1,7 @@
-"""What every calibration of a table larger than memory returns: vectors of its items, written a part at a time."""
+"""Calibration and posterior of tables larger than memory, by passes over the reviews on disk.
+
+Results are vectors over items, and are written in parts.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import numpy as np
 from lsc._inference.beliefs import Beliefs, InferenceStatus, Reviewers
 from lsc._inference.streaming import infer_by_passes
 from lsc._model.hypotheses import Hypothesis, Shape, classes, hypothesis_of
-from lsc._solver.newton import MAX_ITERATIONS, Solved, minimise_streamed
+from lsc._solver.newton import MAX_ITERATIONS, minimise_streamed
 from lsc.calibration import NEARLY, SHARP, Status
 from lsc.estimate import best_first, central_interval, or_none, ranks
 from lsc.evidence.support import numbered, reporting_scale
@@ -39,7 +42,7 @@ class StreamedEstimate(Result):
     stream
         The table.
     quality, average
-        Shape (N,): on the reported scale, higher being better, and plain averages; NaN for an item without a score.
+        Shape (N,): on the reported scale, higher is better, and plain averages; NaN for an item without a score.
     group
         Shape (N,): the connected component of each item, from 1 for the largest; scores compare within one only.
     """
@@ -61,7 +64,7 @@ class StreamedEstimate(Result):
 
     @cached_property
     def standard_error(self) -> FloatArray:
-        """Shape (N,): standard error of each quality, NaN where the method gives none."""
+        """Shape (N,): standard error of each quality, NaN if the method has none."""
         return np.full(self.stream.n_items, np.nan)
 
     def best_of_largest(self, n: int) -> IntArray:
@@ -70,41 +73,39 @@ class StreamedEstimate(Result):
 
     @checked
     def best(self, n: int) -> list[tuple[str, float, float]]:
-        """Return label, quality and average of the ``n`` best items of the largest group, in the scores' direction."""
+        """Return label, quality and average of the ``n`` best items of the largest group, as printed."""
         order = self.best_of_largest(n)
         values = (self.stream.printed(given[order]).tolist() for given in (self.quality, self.average))
         return list(zip([self.items[i] for i in order.tolist()], *values, strict=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the keys of every estimate; ``items`` is None, for there may be too many."""
+        """Return the keys of every estimate; ``items`` is None, since there may be too many."""
         keys = ("method", "status", "hypothesis", "objective", "unique", "items")
         return {**dict.fromkeys(keys), **record_of(self.stream.files)}
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return all of :meth:`parts` at once."""
-        found: dict[str, list[Any]] = {}
+        columns: dict[str, list[Any]] = {}
         for part in self.parts():
             for name, values in part.items():
-                found.setdefault(name, []).extend(values)
-        return found
+                columns.setdefault(name, []).extend(values)
+        return columns
 
     def parts(self, rows: int = ROWS) -> Iterator[dict[str, list[Any]]]:
-        """Return columns item, quality, average, rank, standard_error and group, so many rows at a time."""
+        """Return columns item, quality, average, rank, standard_error and group, in parts of ``rows`` rows."""
         for first in range(0, self.stream.n_items, rows):
-            yield self._columns(slice(first, first + rows))
-
-    def _columns(self, mine: slice) -> dict[str, list[Any]]:
-        return {
-            "item": self.items[mine],
-            "quality": or_none(self.stream.printed(self.quality[mine])),
-            "average": or_none(self.stream.printed(self.average[mine])),
-            "rank": [rank or None for rank in self.rank[mine].tolist()],
-            "standard_error": or_none(self.standard_error[mine]),
-            "group": self.group[mine].tolist(),
-        }
+            part = slice(first, first + rows)
+            yield {
+                "item": self.items[part],
+                "quality": or_none(self.stream.printed(self.quality[part])),
+                "average": or_none(self.stream.printed(self.average[part])),
+                "rank": [rank or None for rank in self.rank[part].tolist()],
+                "standard_error": or_none(self.standard_error[part]),
+                "group": self.group[part].tolist(),
+            }
 
     def headline(self) -> str:
-        """Return what was calibrated."""
+        """Return the numbers of items and scores."""
         return f"{counted(self.stream.n_items, 'item')}, {counted(self.stream.n_scored, 'score')}"
 
 
@@ -116,9 +117,9 @@ def expect_scores(stream: Stream) -> None:
 
 
 def scores_given(stream: Stream) -> IntArray:
-    """Return how many scores each reviewer gave, shape (M,)."""
-    given = [np.diff(chunk.only_scored().start) for chunk in stream.chunks()]
-    return np.concatenate([np.empty(0, np.int64), *given])
+    """Return the number of scores of each reviewer, shape (M,)."""
+    loads = [np.diff(chunk.only_scored().start) for chunk in stream.chunks()]
+    return np.concatenate([np.empty(0, np.int64), *loads])
 
 
 def totals_of(stream: Stream) -> tuple[FloatArray, FloatArray]:
@@ -132,14 +133,14 @@ def totals_of(stream: Stream) -> tuple[FloatArray, FloatArray]:
 
 
 def scored_groups(stream: Stream) -> tuple[IntArray, BoolArray]:
-    """Return the connected component of each item by the scores, as :func:`lsc.evidence.support.groups_of` does.
+    """Return the connected component of each item, and whether a reviewer of each component has two scores or more.
 
-    And of each component whether a reviewer in it has two scores or more.
+    Components are numbered as by :func:`lsc.evidence.support.groups_of`.
     """
     vertices, pieces = pieces_of(stream, scored=True)
     M = stream.n_reviewers
     group = numbered(vertices[M:])
-    number = np.zeros(pieces, np.int64)  # pieces of reviewers without scores hold no item
+    number = np.zeros(pieces, np.int64)  # 0 for reviewers without scores
     number[vertices[M:]] = group
     linked = np.zeros(pieces, np.bool_)
     for chunk in stream.chunks():
@@ -148,7 +149,7 @@ def scored_groups(stream: Stream) -> tuple[IntArray, BoolArray]:
     return group, linked[: int(group.max())]
 
 
-# Least Square Calibration of tables larger than memory: linear reviewers, by passes over the reviews on disk.
+# Least Square Calibration: linear reviewers, by passes over the reviews.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,12 +171,12 @@ class StreamedCalibration(StreamedEstimate):
     iterations: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the keys of a calibration; ``items`` is None, for there may be too many."""
-        told = {"method": "lsc", "status": self.status.value, "hypothesis": self.hypothesis}
-        return {**super().to_dict(), **told, "objective": self.objective}
+        """Return the keys of a calibration; ``items`` is None, since there may be too many."""
+        own = {"method": "lsc", "status": self.status.value, "hypothesis": self.hypothesis}
+        return {**super().to_dict(), **own, "objective": self.objective}
 
     def headline(self) -> str:
-        """Return class, status and objective, and what was calibrated."""
+        """Return class, status, objective and sizes."""
         return f"{self.hypothesis}, {self.status}, objective {self.objective:.6g}; {super().headline()}"
 
 
@@ -190,21 +191,21 @@ def calibrate_stream(
 ) -> StreamedCalibration:
     """Calibrate a table larger than memory: the qualities of :func:`lsc.calibrate`, by passes over the reviews.
 
-    Equal scores of one reviewer mean the same perceived quality, and there are no references.
+    Equal scores of one reviewer mean equal perceived qualities, and there are no references.
 
     Parameters
     ----------
     stream
         The table, open, with scores; planned reviews are ignored.
     hypothesis
-        How reviewers may differ: ``"linear"`` (default) or ``"offset"``, or an object of their classes.
+        The class of scoring functions: ``"linear"`` (default) or ``"offset"``, or an object of their classes.
     max_slope
-        C, the steepest slope of a scoring function (10 by default), for a hypothesis given by name; refused
-        beside an object.
+        C, the maximum slope of a scoring function (10 by default), for a hypothesis given by name; an error with an
+        object.
     max_iterations
-        Newton steps.
+        Maximum number of Newton steps.
     progress
-        Called as the solver goes on.
+        Called after each step.
 
     Raises
     ------
@@ -213,7 +214,7 @@ def calibrate_stream(
 
     Notes
     -----
-    About 30 numbers an item and 6 a reviewer are held. A step of conjugate gradients is one pass.
+    Memory: about 30 numbers per item and 6 per reviewer. A step of conjugate gradients is one pass.
 
     Examples
     --------
@@ -224,8 +225,8 @@ def calibrate_stream(
     ...     path, rows = f"{folder}/scores.parquet", {"reviewer": [1, 1, 1, 2, 2], "item": [1, 2, 3, 1, 2]}
     ...     pa.parquet.write_table(pa.table({**rows, "score": [2, 4, 6, 5, 6]}), path)
     ...     with stream_reviews(path) as stream:
-    ...         found = calibrate_stream(stream)
-    ...         found.rank.tolist(), found.status.value
+    ...         result = calibrate_stream(stream)
+    ...         result.rank.tolist(), result.status.value
     ([3, 2, 1], 'optimal')
     """
     given = hypothesis_of(hypothesis, max_slope=max_slope)
@@ -239,19 +240,20 @@ def calibrate_stream(
     def exact(noise: float, quality: FloatArray) -> bool:
         return bool(np.sqrt(noise) <= NEARLY * (max(float(np.std(quality)), lower * _deviation(stream)) or lower))
 
-    found = minimise_streamed(stream, given, exact, sharp=SHARP, max_iterations=max_iterations, progress=progress)
+    best = minimise_streamed(stream, given, exact, sharp=SHARP, max_iterations=max_iterations, progress=progress)
     group, linked = scored_groups(stream)
-    quality, average = _reported(stream, found, group, 1.0 / lower, linked & given.fixes_unit)
+    quality, average = _reported(stream, best.quality, group, 1.0 / lower, linked & given.fixes_unit)
     return StreamedCalibration(
-        *(stream, quality, average, group, given.name, found.objective),
-        *(Status.OPTIMAL if found.converged else Status.INACCURATE, found.message, found.iterations),
+        *(stream, quality, average, group, given.name, best.objective),
+        *(Status.OPTIMAL if best.converged else Status.INACCURATE, best.message, best.iterations),
     )
 
 
 def _reported(
-    stream: Stream, found: Solved, group: IntArray, max_slope: float, fixed: BoolArray
+    stream: Stream, quality: FloatArray, group: IntArray, max_slope: float, fixed: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return qualities on the reported scale, and plain averages, NaN for items without a score."""
+    # Mean and standard deviation of the scores of each group, in two passes.
     N, groups, place = stream.n_items, int(group.max()), group - 1
     count, total = totals_of(stream)
     size = np.maximum(np.bincount(place, count, groups), 1.0)
@@ -261,30 +263,33 @@ def _reported(
         home = place[item]
         np.add.at(squares, home, (score - mean[home]) ** 2)
     average = np.divide(total, count, out=np.full(N, np.nan), where=count > 0)
-    nobody = np.zeros(N, np.bool_)
-    scale = reporting_scale(found.quality, average, np.sqrt(squares / size), group, nobody, max_slope, fixed)
-    return np.where(count > 0, scale.apply(found.quality, group), np.nan), average
+    references = np.zeros(N, np.bool_)
+    scale = reporting_scale(quality, average, np.sqrt(squares / size), group, references, max_slope, fixed)
+    return np.where(count > 0, scale.apply(quality, group), np.nan), average
 
 
 def _deviation(stream: Stream) -> float:
-    """Return the standard deviation of all scores."""
-    total, squares = 0.0, 0.0
-    for power in (1, 2):
-        mean = total / stream.n_scored
-        for chunk in stream.chunks():
-            score = chunk.score[~np.isnan(chunk.score)] - mean
-            total, squares = (
-                (total + float(score.sum()), squares) if power == 1 else (total, squares + float(score @ score))
-            )
+    """Return the standard deviation of all scores, in two passes."""
+
+    def scores() -> Iterator[FloatArray]:
+        return (chunk.score[~np.isnan(chunk.score)] for chunk in stream.chunks())
+
+    # Loops, because sum() of floats rounds differently in different versions of Python.
+    total = squares = 0.0
+    for score in scores():
+        total += float(score.sum())
+    for score in scores():
+        residual = score - total / stream.n_scored
+        squares += float(residual @ residual)
     return float(np.sqrt(squares / stream.n_scored))
 
 
-# The posterior of tables larger than memory: messages lie on disk, and a sweep is a pass over the reviews.
+# The posterior: site parameters are on disk, and a sweep is a pass over the reviews.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StreamedPosterior(StreamedEstimate):
-    """Qualities of a table larger than memory with their uncertainty, see :func:`posterior_stream`.
+    """Qualities of a table larger than memory, with their uncertainty, see :func:`posterior_stream`.
 
     Parameters
     ----------
@@ -296,14 +301,14 @@ class StreamedPosterior(StreamedEstimate):
 
     @property
     def status(self) -> InferenceStatus:
-        """How the inference ended; ``status.text`` explains."""
+        """Status of the inference; ``status.text`` explains it."""
         return self.beliefs.status
 
     @cached_property
     def standard_error(self) -> FloatArray:
-        """Shape (N,): posterior standard deviation of each quality, NaN where the data say nothing."""
-        found = self.beliefs.standard_error
-        return found if self.stream.n_scored >= LEAST_SCORES else np.full(found.size, np.nan)
+        """Shape (N,): posterior standard deviation of each quality, NaN without a score."""
+        errors = self.beliefs.standard_error
+        return errors if self.stream.n_scored >= LEAST_SCORES else np.full(errors.size, np.nan)
 
     @property
     def reviewers(self) -> Reviewers:
@@ -312,7 +317,7 @@ class StreamedPosterior(StreamedEstimate):
 
     @checked
     def interval(self, level: float = LEVEL) -> FloatArray:
-        """Return the central interval of each quality, shape (N, 2), that holds with a probability.
+        """Return the central credible interval of each quality with probability ``level``, shape (N, 2).
 
         Raises
         ------
@@ -334,7 +339,7 @@ class StreamedPosterior(StreamedEstimate):
 
     @checked
     def selection(self, n: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
-        """Sort items into in, to be discussed and out, as :meth:`lsc.PosteriorEstimate.selection` does.
+        """Sort items into in, to discuss and out, as :meth:`lsc.PosteriorEstimate.selection` does.
 
         Raises
         ------
@@ -345,25 +350,25 @@ class StreamedPosterior(StreamedEstimate):
             If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
             of the items with a score, or fewer than ``n``.
         """
-        known = self.quality, self.beliefs.order_error, self.average, self.group
-        return select(self.items, *known, n, error_rate=error_rate, across_groups=across_groups)
+        arrays = self.quality, self.beliefs.order_error, self.average, self.group
+        return select(self.items, *arrays, n, error_rate=error_rate, across_groups=across_groups)
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
         """Return the keys of a posterior, and of a selection; ``items`` and ``gain`` are None."""
-        told = {"method": "posterior", "status": self.status.value, "gain": None, "reviewers": None}
-        return {**super().to_dict(), **told, **({} if selection is None else selection.to_dict())}
+        own = {"method": "posterior", "status": self.status.value, "gain": None, "reviewers": None}
+        return {**super().to_dict(), **own, **({} if selection is None else selection.to_dict())}
 
     def parts(self, rows: int = ROWS, selection: Selection | None = None) -> Iterator[dict[str, list[Any]]]:
-        """Return the columns of a posterior, and of a selection, so many rows at a time."""
+        """Return the columns of a posterior, and of a selection, in parts of ``rows`` rows."""
         lists = None if selection is None else selection.lists
         probability = None if selection is None else selection.probability
         for first, columns in zip(range(0, self.stream.n_items, rows), super().parts(rows), strict=True):
-            mine = slice(first, first + rows)
-            ends = central_interval(self.quality[mine], self.standard_error[mine], LEVEL)
+            part = slice(first, first + rows)
+            ends = central_interval(self.quality[part], self.standard_error[part], LEVEL)
             low, high = np.sort(self.stream.printed(ends), axis=1).T
             columns |= {"interval_low": or_none(low), "interval_high": or_none(high)}
             if probability is not None and lists is not None:
-                columns |= {"probability": probability[mine], "list": lists[mine]}
+                columns |= {"probability": probability[part], "list": lists[part]}
             yield columns
 
 
@@ -373,26 +378,27 @@ def posterior_stream(
 ) -> StreamedPosterior:
     """Infer the qualities of a table larger than memory: those of :func:`lsc.posterior`, by passes over the reviews.
 
-    All models that the posterior knows are tried, and the answers are the same to rounding. What the correction is
-    worth, joint draws, accounts of single items, weights and references need the reviews in memory.
+    The models and, up to rounding, the results are the same. The benefit of the correction, joint draws, contributions
+    to single estimates, weights and references need the reviews in memory.
 
     Parameters
     ----------
     stream
         The table, open, with scores; planned reviews are ignored.
     seed
-        Of the random probes that estimate traces, 0 by default.
+        Seed for the stochastic trace estimator (default 0).
     progress
         Called at each stage and pass.
 
     Raises
     ------
     InputError
-        If no review has a score, a score lies so far from all others that it must be a slip, or the disk is full.
+        If no review has a score, a score is so far from all others that it must be a data-entry error, or the disk is
+        full.
 
     Notes
     -----
-    A sweep is a pass; sweeps number some tens whatever the size. Temporary files take up to about 300 bytes a review.
+    A sweep is a pass; some tens of sweeps are needed for any size. Temporary files take up to 300 bytes per review.
 
     Examples
     --------
@@ -403,8 +409,8 @@ def posterior_stream(
     ...     path, rows = f"{folder}/scores.parquet", {"reviewer": [1, 1, 1, 2, 2], "item": [1, 2, 3, 1, 2]}
     ...     pa.parquet.write_table(pa.table({**rows, "score": [2, 4, 6, 5, 6]}), path)
     ...     with stream_reviews(path) as stream:
-    ...         found = posterior_stream(stream)
-    ...         found.rank.tolist(), found.status.value
+    ...         result = posterior_stream(stream)
+    ...         result.rank.tolist(), result.status.value
     ([3, 2, 1], 'no_signal')
     """
     expect_scores(stream)

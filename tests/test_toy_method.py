@@ -36,7 +36,7 @@ def test_calibrate_and_verify_know_it(table: str, tmp_path: Path) -> None:
     assert f"median: {TOY.words}" in " ".join(printed("calibrate", "--help-all").split())
     page = printed(*words, "--select", 3, "--html", tmp_path / "report.html")
     assert "Quality of 12 papers by median:" in page
-    assert "This method says nothing of how sure it is" in page
+    assert "This method does not estimate uncertainty" in page
     assert "median" in (tmp_path / "report.html").read_text("utf-8")
     answer = json.loads(printed(*words, "--select", 3, "--json", "-o", tmp_path / "answer.csv"))
     assert answer["method"] == "median"

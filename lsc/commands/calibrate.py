@@ -176,7 +176,7 @@ class Extras:
 
         with _as_option():
             self.line = result.on_scale_of(known)
-        self.lines += ["", *line_lines(result, self.line, heard=heard)]
+        self.lines += ["", *line_lines(result, self.line, in_calibration=heard)]
         self.record["scale"] = self.line.to_dict()
 
     def columns(self, choice: Choice) -> dict[str, list[Any]]:

@@ -1,4 +1,4 @@
-"""What the scores can say: optimality, uniqueness, support, errors."""
+"""What the scores determine: optimality, uniqueness, support, standard errors."""
 
 import lazy_loader
 

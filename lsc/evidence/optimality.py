@@ -1,4 +1,4 @@
-"""How far from optimal a solution is, computed from the data alone: no solver is asked."""
+"""Residuals of the optimality conditions, computed from the data alone, and fitted scoring functions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,11 @@ from reviewgraph.graph.kernels.compiling import kernel
 
 
 class Residuals(NamedTuple):
-    """What a solution violates of the Karush-Kuhn-Tucker conditions of a :class:`~lsc._model.formulation.Programme`.
+    """Violations of the Karush-Kuhn-Tucker conditions of a :class:`~lsc._model.formulation.Programme`.
 
-    Parameters
-    ----------
-    primal
-        The largest violation of a constraint, in units of quality.
-    dual
-        The largest component of the gradient that no multiplier of the right sign cancels, in units of quality.
-    gap
-        The sum of multiplier times slack, in units of the objective.
+    ``primal`` is the largest violation of a constraint and ``dual`` the largest component of the gradient that no
+    multiplier of the right sign cancels, in units of quality; ``gap`` the sum of multiplier times slack, in units of
+    the objective.
     """
 
     primal: float
@@ -34,15 +29,12 @@ class Residuals(NamedTuple):
 def residuals(programme: Programme, quality: FloatArray, perceived: FloatArray) -> Residuals:
     r"""Check the Karush-Kuhn-Tucker conditions of ``min 1/2 sum (perceived - quality[item])^2``.
 
-    With ``eps = perceived - quality[item]`` they are: the perceived qualities obey every reviewer's class; ``eps`` sums
-    to zero over the reviews of each item that is no reference; and the ``eps`` of every reviewer are a combination of
-    her binding constraints with multipliers of the right sign. The multipliers follow from ``eps`` by summation, since
-    each class is a cone with simple generators: steps (monotone), one slope (linear), ramps (convex, concave).
-
+    With ``eps = perceived - quality[item]``: the perceived qualities satisfy the constraints of every reviewer's class;
+    ``eps`` sums to zero over the reviews of each item that is not a reference; and the ``eps`` of every reviewer are a
+    combination of their binding constraints with multipliers of the right sign. The multipliers are sums of ``eps``,
+    since each class is a cone with simple generators: steps (monotone), one slope (linear), ramps (convex, concave).
     Runs in O(E).
 
-    Examples
-    --------
     >>> from reviewgraph import Reviews
     >>> from lsc._model.formulation import formulate
     >>> programme, _ = formulate(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0)]))
@@ -65,10 +57,9 @@ def residuals(programme: Programme, quality: FloatArray, perceived: FloatArray) 
 
 
 def scale(programme: Programme, quality: FloatArray) -> float:
-    """Return the typical size of a difference in quality, against which residuals are to be read.
+    """Return the unit of residuals: the standard deviation of qualities, or of the scores over C if that is larger.
 
-    It is the standard deviation of the qualities or, where it is larger, of the scores over C; and 1 / C where neither
-    differ.
+    1 / C if both are 0.
     """
     lower = float(np.median(programme.lower))
     return max(float(np.std(quality)), lower * float(np.std(programme.score))) or lower
@@ -86,7 +77,7 @@ def _reviewer_residuals(
     quality: FloatArray,
     perceived: FloatArray,
 ) -> tuple[float, float, float]:
-    """Largest primal and dual violation and the sum of the gaps over all reviewers."""
+    """Return the largest primal and dual violation and the sum of the gaps over all reviewers."""
     primal, dual, gap = 0.0, 0.0, 0.0
     for j in range(start.size - 1):
         first, last = start[j], start[j + 1]
@@ -106,12 +97,12 @@ def _reviewer_residuals(
 def _strict(
     shape: int, rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: float, upper: float, ties_equal: bool
 ) -> tuple[float, float, float]:
-    """Return the violations of one reviewer whose tied reviews are perceived alike.
+    """Return the violations of one reviewer whose tied reviews have equal perceived qualities.
 
-    Where ties are free a convex function may be flat up to its lowest level: reviews there stand at the level's point
-    or below. A concave one may be flat from its highest level on.
+    With free ties a convex function may be flat up to its lowest level: reviews there are at the level's point or
+    below. A concave one may be flat from its highest level on.
     """
-    # Levels: one point each, the noise that pushes at it, its height above the lowest score.
+    # Levels: the point, the sum of the noise, and the height above the lowest score of each.
     count = rise.size
     point, push, height = np.zeros(count), np.zeros(count), np.zeros(count)
     primal, dual, gap = 0.0, float(abs(np.sum(eps))), 0.0
@@ -133,18 +124,18 @@ def _strict(
             dual = max(dual, side * eps[r])
             gap += max(0.0, -side * eps[r]) * abs(point[level] - perceived[r])
         push[level] += eps[r]
-    # Multipliers: what lifting everything from a step on would change.
+    # Multipliers: the derivative of the objective if all points from a step on are shifted.
     levels = level + 1
     if levels == 1:
         return primal, dual, 0.0
     dy, step, total = np.diff(height[:levels]), np.diff(point[:levels]), np.zeros(levels - 1)
     running = 0.0
-    for k in range(levels - 1, 0, -1):  # the derivative by each step: all that it lifts
+    for k in range(levels - 1, 0, -1):
         running += push[k]
         total[k - 1] = running
     for k in range(levels - 1):
         primal = max(primal, lower * dy[k] - step[k], step[k] - upper * dy[k])
-    # By shape: steps on their own, one slope, or ramps.
+    # By shape: independent steps, one slope, or ramps.
     if shape == MONOTONE:
         return _bounded(primal, dual, total, step, lower * dy, upper * dy)
     if shape == LINEAR:
@@ -156,7 +147,7 @@ def _strict(
         return _bounded(
             primal, dual, turn, np.array([slope * reach]), np.array([lower * reach]), np.array([upper * reach])
         )
-    if shape == CONVEX:  # then the same as concave, read from the top
+    if shape == CONVEX:  # a concave function from the top
         dy, step, total = dy[::-1].copy(), step[::-1].copy(), total[::-1].copy()
     primal, dual, more = _ramps(primal, dual, dy, step, total, lower, upper)
     return primal, dual, gap + more
@@ -166,7 +157,7 @@ def _strict(
 def _bounded(
     primal: float, dual: float, force: FloatArray, step: FloatArray, low: FloatArray, high: FloatArray
 ) -> tuple[float, float, float]:
-    """Independent steps between bounds: a force up needs a step at its lower bound, a force down one at its upper."""
+    """Add the gaps of steps between bounds: a positive force needs the lower bound, a negative one the upper."""
     gap = 0.0
     for k in range(force.size):
         if force[k] >= 0:
@@ -182,24 +173,24 @@ def _bounded(
 def _ramps(
     primal: float, dual: float, dy: FloatArray, step: FloatArray, total: FloatArray, lower: float, upper: float
 ) -> tuple[float, float, float]:
-    """Slopes that increase from a lower bound to an upper one: slope_l = lower + the sum of w_m over m <= l, w >= 0."""
+    """Increasing slopes between bounds: slope_l = lower + the sum of w_m over m <= l, w >= 0."""
     count = dy.size
     force, reach = np.zeros(count), np.zeros(count)
     running, length = 0.0, 0.0
-    # Moving bend w_m moves all later slopes: its force is the sum of theirs, over the length they span.
+    # A change of w_m changes all later slopes: its force is the sum of theirs, over the length that they span.
     for m in range(count - 1, -1, -1):
         running += dy[m] * total[m]
         length += dy[m]
         force[m], reach[m] = running, length
     gap = 0.0
     ceiling = 0.0
-    # The bound above has the multiplier that makes the least force zero; its slack is the last slope's.
+    # The upper bound has the multiplier that makes the least force zero; its slack is that of the last slope.
     if np.isfinite(upper):
         ceiling = max(0.0, -np.min(force))
         gap += ceiling * abs(upper - step[count - 1] / dy[count - 1])
     before, before_dy = lower, 0.0
     for m in range(count):
-        # Primal: bends are not negative. Dual: forces are not. Their products are the gap.
+        # Primal: w_m >= 0. Dual: forces >= 0. Gap: their products.
         slope = step[m] / dy[m]
         bend = slope - before
         if m > 0:
@@ -215,13 +206,13 @@ def _ramps(
 
 @kernel
 def _loose(rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: float) -> tuple[float, float, float]:
-    """Return the violations of one reviewer whose tied reviews are free within their level.
+    """Return the violations of one reviewer with free ties.
 
-    A flow runs upwards through the levels, ``flow`` from each to the next: it presses down on what stands highest
-    in the lower level and lifts what stands lowest in the upper one.
+    The multipliers between levels are a ``flow`` from each level to the next: a force down on the highest points of the
+    lower level, and up on the lowest points of the upper one.
     """
     primal, dual, gap = 0.0, float(abs(np.sum(eps))), 0.0
-    flow = 0.0  # nothing presses on the lowest level from below
+    flow = 0.0  # there is no level below the lowest
     r, count = 0, rise.size
     before_top, before_rise = 0.0, 0.0
     while r < count:
@@ -249,9 +240,9 @@ def _loose(rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: floa
     return primal, dual, gap
 
 
-# Fitted scoring functions: how one reviewer turns quality into a score.
+# Fitted scoring functions.
 
-#: Perceived qualities closer than this part of their range coincide: solvers are exact to 1e-12 and better.
+#: Perceived qualities closer than this part of their range are equal: solvers are exact to 1e-12 and better.
 ROUNDING = 1e-9
 
 
@@ -259,16 +250,16 @@ ROUNDING = 1e-9
 class ScoringFunction:
     """A reviewer's scoring function, from quality on the reported scale to score.
 
-    Between its knots it is straight; beyond them it goes on with the slope of the last piece, and where all her scores
-    are the same it is constant. It meets every score: ``f(quality + noise) = score``.
+    It is piecewise linear, with the slopes of the first and last piece outside the knots, and constant if all scores of
+    the reviewer are equal. It fits every score: ``f(quality + noise) = score``.
 
     Parameters
     ----------
     qualities, scores
         The knots, shapes (K,) and (K,), ascending in both.
     slope, offset
-        Of ``score = slope * quality + offset`` where the reviewer was taken to be linear and gave different scores;
-        None otherwise.
+        Coefficients of ``score = slope * quality + offset`` for a linear reviewer with different scores, otherwise
+        None.
 
     Examples
     --------
@@ -314,7 +305,7 @@ def fit_through(perceived: FloatArray, score: FloatArray, *, linear: bool) -> Sc
     perceived, score = perceived[order], score[order]
     apart = ROUNDING * max(float(np.ptp(perceived)), float(np.abs(perceived).max()) * ROUNDING)
     new = np.ones(score.size, np.bool_)
-    new[1:] = (np.diff(score) > 0) | (np.diff(perceived) > apart)  # tied points that coincide are one knot
+    new[1:] = (np.diff(score) > 0) | (np.diff(perceived) > apart)  # equal points are one knot
     perceived, score = perceived[new], score[new]
     if not linear or score[0] == score[-1]:
         return ScoringFunction(perceived, score)

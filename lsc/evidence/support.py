@@ -1,4 +1,4 @@
-"""What the reviews connect: which items the graph puts on one scale, whatever a solver returns for the others."""
+"""What the reviews determine: groups and blocks of the graph, standard errors, the reported scale, and uniqueness."""
 
 from __future__ import annotations
 
@@ -22,26 +22,18 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 
-#: Reviews from which joining them one by one, compiled, is faster than SciPy's search from vertex to vertex.
+#: Number of reviews from which a compiled union-find is faster than SciPy's breadth-first search.
 MANY = 500_000
 
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """What the graph of scored reviews supports, at the level that the hypothesis classes ask for.
+    """The blocks of the graph of scored reviews, at the level that the hypothesis classes need.
 
-    Parameters
-    ----------
-    level
-        That level.
-    degrees_of_freedom
-        Missing links of the whole table; 0 means that it is at the level.
-    main_block
-        Shape (G,): the block at the level that covers most items of each group, -1 where no reviewer links two items.
-    block
-        Shape (M,): the block of each reviewer, -1 for those with fewer than two scores.
-    determined
-        Shape (N,): whether the item lies in the main block of its group or is alone in it; False without a score.
+    ``degrees_of_freedom`` is the number of missing links, 0 at the level; ``main_block`` (G,) the block that covers
+    most items of each group, -1 if no reviewer links two items; ``block`` (M,) that of each reviewer, -1 for those with
+    fewer than two scores; ``determined`` (N,) whether an item has a score and is in the main block of its group, or its
+    only item.
     """
 
     level: Level
@@ -75,7 +67,7 @@ def groups_of(reviews: Reviews) -> IntArray:
 
 
 def numbered(piece: IntArray | CodeArray) -> IntArray:
-    """Return the pieces of items, whatever their numbers, numbered from 1: the largest first, ties by first item.
+    """Renumber the pieces of items from 1: the largest first, ties by first item.
 
     >>> numbered(np.array([7, 2, 2, 0])).tolist()
     [2, 1, 1, 3]
@@ -90,12 +82,10 @@ def numbered(piece: IntArray | CodeArray) -> IntArray:
 
 
 def support_of(reviews: Reviews, group: IntArray, level: Level) -> Support:
-    """Return what reviews, all with scores, support; ``group`` (N,) are the connected components, from 1.
+    """Return the support of reviews that all have scores; ``group`` (N,) are the connected components, from 1.
 
-    Takes the time of :func:`reviewgraph.recoverability` where the level is recoverable, O(E) where it is connected.
+    Takes the time of :func:`reviewgraph.recoverability` at the level recoverable, O(E) at the level connected.
 
-    Examples
-    --------
     >>> from reviewgraph.graph.levels import level_named
     >>> rows = [("ann", 1, 5.0), ("ann", 2, 6.0), ("bob", 1, 5.0), ("bob", 2, 7.0), ("bob", 3, 8.0), ("cleo", 3, 1.0)]
     >>> reviews, group = Reviews.from_pairs([*rows, ("cleo", 4, 2.0)]), np.ones(4, np.int64)
@@ -115,21 +105,21 @@ def support_of(reviews: Reviews, group: IntArray, level: Level) -> Support:
 
 def _recoverable(reviews: Reviews, group: IntArray) -> tuple[int, IntArray, IntArray, BoolArray]:
     """Return missing links, the largest block of each group, each reviewer's block, and the items of the largest."""
-    found = recoverability(reviews)
-    covers = found.block_covers
+    blocks = recoverability(reviews)
+    covers = blocks.block_covers
     sizes = np.array([cover.size for cover in covers], np.int64)
     home = np.array([group[cover[0]] - 1 for cover in covers], np.int64)
     main = np.full(int(group.max(initial=0)), -1, np.int64)
-    order = np.lexsort((-np.arange(sizes.size), sizes, home))  # of each group the largest comes last, ties: the first
+    order = np.lexsort((-np.arange(sizes.size), sizes, home))  # the largest of each group is last, ties: the first
     main[home[order]] = order
     determined = np.zeros(group.size, np.bool_)
     for block in main[main >= 0].tolist():
         determined[covers[block]] = True
-    return found.degrees_of_freedom, main, found.block_labels, determined
+    return blocks.degrees_of_freedom, main, blocks.block_labels, determined
 
 
 def _connected(reviews: Reviews, group: IntArray) -> tuple[int, IntArray, IntArray, BoolArray]:
-    """Return the same where groups are the blocks."""
+    """Return the same with groups as blocks."""
     groups = int(group.max(initial=0))
     block = np.full(reviews.n_reviewers, -1, np.int64)
     block[reviews.reviewer] = group[reviews.item] - 1
@@ -145,11 +135,11 @@ _BY_LEVEL: Mapping[str, Callable[[Reviews, IntArray], tuple[int, IntArray, IntAr
 }
 
 
-# Standard errors of recovered qualities where every reviewer's function is a line, with or without a slope.
+# Standard errors, if all scoring functions are lines, with or without a slope.
 
-#: A slope this close to its bound, relatively, lies on it.
+#: Relative distance from its bound at which a slope is on it.
 ON_BOUND = 1e-6
-#: Fewer residual degrees of freedom than this do not tell how noisy the scores are.
+#: Minimum residual degrees of freedom of an estimate of the noise.
 LEAST_DIVISOR = 10
 
 
@@ -160,21 +150,20 @@ def standard_errors(
 
     ``parameters`` p determine a reviewer's function: 2 for slope and offset, 1 for an offset alone.
 
-    Block by block of those that are the main one of their group: with the E' scores, N' items and M' reviewers of the
-    block::
+    For the main block of each group, with E' scores, N' items and M' reviewers::
 
         sigma^2 = sum of squared noise / (E' - N' - sum_j p_j + p),   standard error_i = sigma sqrt((L^+)_ii),
 
-    L the sum over reviewers of identity minus the projection on span(1, quality), or on span(1) where p_j is 1: to
-    first order in sigma, relative to the shift and scale of the block, or its shift alone. A slope at its bound is no
-    parameter of the fit, so p_j is 1 there: under noise many reviewers sit at the bound, and errors that count their
-    slopes are too wide. NaN for items outside these blocks and where the divisor is below 10.
+    L the sum over reviewers of identity minus the projection on span(1, quality), or on span(1) if p_j is 1: to first
+    order in sigma, relative to the shift and scale of the block, or its shift alone. A slope at its bound is not a
+    parameter of the fit, so p_j is 1: with noise many reviewers are at the bound, and errors that count their slopes
+    are too wide. NaN for items outside these blocks, or if the divisor is below 10.
     """
     owner = np.repeat(np.arange(programme.shape.size), np.diff(programme.start))
     block = support.block[owner]
     noise = (perceived - quality[programme.item]) ** 2
     sloped = ~_at_bound(programme, perceived, owner)
-    found = np.full(programme.n_items, np.nan)
+    errors = np.full(programme.n_items, np.nan)
     order = np.argsort(block, kind="stable")
     for main in support.main_block[support.main_block >= 0].tolist():
         here = order[slice(*np.searchsorted(block[order], [main, main + 1]))]
@@ -186,12 +175,12 @@ def standard_errors(
         if divisor >= LEAST_DIVISOR:
             variance = float(noise[here].sum()) / divisor
             spread = error_variances(reviewer, item, quality[items] if parameters > 1 else None, sloped=free)
-            found[items] = np.sqrt(variance * spread)
-    return found
+            errors[items] = np.sqrt(variance * spread)
+    return errors
 
 
 def _at_bound(programme: Programme, perceived: FloatArray, owner: IntArray) -> BoolArray:
-    """Whether the slope of each reviewer's line lies on its bound, shape (M,)."""
+    """Whether the slope of each reviewer's line is at its bound, shape (M,)."""
     size = programme.shape.size
     score, count = programme.score, np.maximum(np.bincount(owner, minlength=size), 1)
 
@@ -204,16 +193,16 @@ def _at_bound(programme: Programme, perceived: FloatArray, owner: IntArray) -> B
     return np.asarray(slope <= programme.lower * (1.0 + ON_BOUND))
 
 
-# The scale on which qualities are reported.
+# The reported scale.
 
 #: Deviations below this part of that of the scores are rounding: solvers agree to 1e-9 and better.
 FLAT = 1e-8
 
 
 class ReportingScale(NamedTuple):
-    """``reported = slope * quality + offset``, shapes (G,), or the same number for all of a group that is ``flat``.
+    """``reported = slope * quality + offset``, shapes (G,), or a constant for a group that is ``flat``.
 
-    ``known`` says which groups are on the scale of their references.
+    ``known`` groups are on the scale of their references.
     """
 
     slope: FloatArray
@@ -222,7 +211,7 @@ class ReportingScale(NamedTuple):
     known: BoolArray
 
     def apply(self, quality: FloatArray, group: IntArray) -> FloatArray:
-        """Move qualities of items in these groups (from 1) to the reported scale."""
+        """Map qualities of items in these groups (from 1) to the reported scale."""
         place = group - 1
         return np.where(self.flat, 0.0, self.slope)[place] * quality + self.offset[place]
 
@@ -236,28 +225,12 @@ def reporting_scale(
     max_slope: float,
     fixed: BoolArray | None = None,
 ) -> ReportingScale:
-    """Give each group the mean and standard deviation of its plain averages, or leave it on that of its references.
+    """Map each group to the mean and standard deviation of its plain averages; with two references keep their scale.
 
-    A group whose unit is fixed keeps it: it is only shifted to the mean of its plain averages, or with one reference
-    not at all.
+    A group with a ``fixed`` unit (G,) is only shifted to the mean of its plain averages, or with one reference not at
+    all. ``average`` is NaN without a score; ``spread`` (G,), the standard deviation of the scores, replaces that of the
+    averages if these are all equal. Qualities that differ by less than ``FLAT * spread / max_slope`` are equal.
 
-    Parameters
-    ----------
-    quality, average
-        Shape (N,); items without a score have the average NaN and do not count.
-    spread
-        Shape (G,): standard deviation of the scores of each group, which stands in where its averages are all alike.
-    group
-        Shape (N,), from 1.
-    is_reference
-        Shape (N,); two references or more in a group set its scale.
-    max_slope
-        C: qualities of a group that differ by less than ``FLAT * spread / C`` do not differ.
-    fixed
-        Shape (G,): whether a point of quality is a point of score there; nowhere by default.
-
-    Examples
-    --------
     >>> one = np.array([1, 1])
     >>> scale = reporting_scale(np.array([0.0, 0.1]), np.array([4.0, 6.0]), np.ones(1), one, np.zeros(2, bool), 10.0)
     >>> scale.apply(np.array([0.0, 0.1]), one).tolist()
@@ -287,19 +260,18 @@ def _moments(value: FloatArray, place: IntArray, size: int) -> tuple[FloatArray,
     return mean, np.sqrt(np.bincount(place, off * off, size) / count)
 
 
-# Is the minimiser the only one? Decided at a solution, by the directions in which the objective stays the same.
+# Uniqueness of the minimiser, decided at a solution by the directions that keep the objective.
 
-#: A constraint with less slack than this part of the spread of qualities binds: interior point solvers end 1e-9 off a
-#: bound, the fast solver 1e-14; slacks that occur in data are above 1e-4 of the spread.
+#: A constraint with less slack than this part of the spread of qualities binds: interior point solvers end 1e-9 from a
+#: bound, the fast solver 1e-14; slacks in data are above 1e-4 of the spread.
 BINDING = 1e-6
-#: The noise of a fit counts as none below this part of the spread of qualities (root mean square): solvers end below
-#: 1e-8 where there is none.
+#: A fit with root mean squared noise below this part of the spread of qualities is noiseless: solvers end below 1e-8.
 NOISELESS = 1e-7
-#: Movement of some quality, where all may move by one, from which a direction counts: linear programmes are solved
-#: to 1e-7, and a direction that exists takes some quality to its bound.
+#: Minimum component of a direction with components bounded by 1: linear programmes are solved to 1e-7, and an existing
+#: direction has a component at its bound.
 MOVES = 1e-4
-#: Relative residual that a system without a solution cannot reach: a random vector of a million entries has a part of
-#: 1e-3 along any direction. Graphs whose smallest eigenvalue is 1e-4 take a few hundred steps.
+#: Relative residual that a system without a solution cannot reach: the component of a random vector of a million
+#: entries along any direction is about 1e-3. Graphs whose smallest eigenvalue is 1e-4 take a few hundred steps.
 SOLVED, STEPS = 1e-7, 1000
 
 
@@ -316,23 +288,16 @@ class Directions(NamedTuple):
 
 
 def is_unique(programme: Programme, quality: FloatArray, perceived: FloatArray) -> bool:
-    """Whether the minimiser is unique up to one common shift, and up to scale where there is no noise.
+    """Whether the minimiser is unique up to one common shift, and up to scale if there is no noise.
 
-    The noise of all minimisers is the same, so they differ by directions d of the qualities along which no binding
-    constraint is left. Where these constraints only order qualities they form a directed graph, and all d are constant
-    exactly where it is strongly connected; otherwise a linear programme looks for a d along a random vector.
+    The noise of all minimisers is the same, so they differ by directions d of the qualities along which all binding
+    constraints hold. If these constraints only order qualities they form a directed graph, and all d are constant if
+    and only if it is strongly connected; otherwise a linear programme maximises d along a random vector.
 
-    Parameters
-    ----------
-    programme, quality, perceived
-        The programme and a solution.
-
-    Examples
-    --------
     >>> from reviewgraph import Reviews
     >>> from lsc._model.formulation import formulate
     >>> programme, _ = formulate(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0), ("bob", "p3", 1.0)]))
-    >>> is_unique(programme, np.array([0.0, 0.1, 0.3]), np.array([0.0, 0.1, 0.3]))  # bob's paper may stand anywhere
+    >>> is_unique(programme, np.array([0.0, 0.1, 0.3]), np.array([0.0, 0.1, 0.3]))  # bob's paper may have any quality
     False
     """
     trivial = [np.ones(programme.n_items)]
@@ -340,20 +305,20 @@ def is_unique(programme: Programme, quality: FloatArray, perceived: FloatArray) 
         trivial.append(quality - quality.mean())
     if _lines_fix_all(programme, trivial):
         return True
-    # What no constraint joins, whether it binds or not, may be shifted on its own; with two items that is a scale, too.
+    # Parts without a common constraint, binding or not, have separate shifts; with two items that is a scale, too.
     if _pieces(_directions(programme, quality, perceived, np.inf)) > 1:
         return False
     directions = _directions(programme, quality, perceived, BINDING * scale(programme, quality))
-    if _only_orders(directions):
+    if max(np.diff(rows.indptr).max(initial=0) for rows in (directions.equal, directions.rising)) <= 2:
         return _orders_fix_all(directions, trivial)
     return not _moves(directions, trivial)
 
 
 def _lines_fix_all(programme: Programme, trivial: list[FloatArray]) -> bool:
-    """Whether the lines of linear reviewers alone leave the trivial directions only; False may mean "not known".
+    """Whether the lines of linear reviewers alone exclude all but trivial directions; False may mean unknown.
 
     A direction d that keeps all lines solves ``L d = 0``, L the sum over linear reviewers of I - P_j, P_j the
-    projection on lines in her scores. If ``L d = g`` has a solution for a random g orthogonal to the trivial
+    projection on lines in their scores. If ``L d = g`` has a solution for a random g orthogonal to the trivial
     directions, then L has no other null vectors: one would have to be orthogonal to g.
     """
     from scipy.sparse.linalg import LinearOperator, cg
@@ -368,7 +333,7 @@ def _lines_fix_all(programme: Programme, trivial: list[FloatArray]) -> bool:
     if not count.all():
         return False
     transposed, shape = matrix.T.tocsr(), (count.size, count.size)
-    # Where each of two pieces is of one quality, a shift of one alone has the form of a scale, and is none.
+    # If each of two parts has one quality, the shift of one part looks like a scale, but is not trivial.
     if len(trivial) > 1 and _parts(transposed) > 1:
         return False
     basis, _ = np.linalg.qr(np.column_stack(trivial))
@@ -376,14 +341,14 @@ def _lines_fix_all(programme: Programme, trivial: list[FloatArray]) -> bool:
     probe -= basis @ (basis.T @ probe)
     lines = LinearOperator(shape, matvec=lambda d: count * d - matrix @ (transposed @ d), dtype=np.float64)
     scaled = LinearOperator(shape, matvec=lambda d: d / count, dtype=np.float64)
-    with np.errstate(all="ignore"):  # without a solution the method divides by nothing
-        found, _ = cg(lines, probe, rtol=SOLVED, maxiter=STEPS, M=scaled)
-        left = np.linalg.norm(lines @ found - probe)
-    return bool(left <= 2 * SOLVED * np.linalg.norm(probe))
+    with np.errstate(all="ignore"):  # without a solution the method divides by zero
+        direction, _ = cg(lines, probe, rtol=SOLVED, maxiter=STEPS, M=scaled)
+        residual = np.linalg.norm(lines @ direction - probe)
+    return bool(residual <= 2 * SOLVED * np.linalg.norm(probe))
 
 
 def is_noiseless(programme: Programme, quality: FloatArray, perceived: FloatArray, *, part: float = NOISELESS) -> bool:
-    """Whether a solution explains all scores but for this part of the spread of qualities."""
+    """Whether the root mean squared noise is at most this part of the spread of qualities."""
     noise = perceived - quality[programme.item]
     return float(np.sqrt(np.mean(noise**2))) <= part * scale(programme, quality)
 
@@ -400,14 +365,11 @@ def _directions(programme: Programme, quality: FloatArray, perceived: FloatArray
     def widen(matrix: sp.csr_array) -> sp.csr_array:
         return sp.hstack([matrix @ item, sp.csr_array((matrix.shape[0], levels))], format="csr")
 
-    # Rows on perceived qualities become rows on qualities: noise of a minimiser is the same in all of them.
+    # Rows on perceived qualities become rows on qualities, since all minimisers have the same noise.
     equal = [widen(rows.matrix) for rows in equalities(programme)]
-    rising = []
-    for rows in inequalities(programme):
-        # Only constraints that bind forbid a small step.
-        binding = rows.matrix @ perceived - rows.low <= tolerance
-        rising.append(widen(rows.matrix[binding]))
-    # Free ties have levels of their own, which may move with the qualities.
+    # Only binding constraints restrict a small step.
+    rising = [widen(rows.matrix[rows.matrix @ perceived - rows.low <= tolerance]) for rows in inequalities(programme)]
+    # Free ties have thresholds, which are part of the direction.
     middle = middle_levels(loose, perceived)
     for level_rows in loose:
         slack = level_rows.matrix @ perceived + level_rows.on_level @ middle - level_rows.low
@@ -420,7 +382,7 @@ def _directions(programme: Programme, quality: FloatArray, perceived: FloatArray
 
 
 def middle_levels(loose: list[LevelRows], perceived: FloatArray) -> FloatArray:
-    """Return thresholds half-way between what bounds them from below and from above."""
+    """Return thresholds halfway between their bounds."""
     if not loose:
         return np.empty(0)
     below, above = loose
@@ -432,17 +394,19 @@ def middle_levels(loose: list[LevelRows], perceived: FloatArray) -> FloatArray:
 
 
 def _pieces(directions: Directions) -> int:
-    """Count the sets of qualities that may be shifted on their own; references stand together."""
+    """Count the sets of qualities that have separate shifts; all references are in one."""
     import scipy.sparse as sp
 
     rows = sp.vstack([directions.equal, directions.rising], format="csr")
-    known = np.flatnonzero(directions.fixed)
-    together = sp.csr_array((np.ones(known.size), (np.zeros(known.size, np.int64), known)), shape=(1, rows.shape[1]))
+    references = np.flatnonzero(directions.fixed)
+    together = sp.csr_array(
+        (np.ones(references.size), (np.zeros(references.size, np.int64), references)), shape=(1, rows.shape[1])
+    )
     return _parts(sp.vstack([rows, together], format="csr"), directions.size)
 
 
 def _parts(touched: sp.csr_array, size: int | None = None) -> int:
-    """Count the sets of columns that no row joins, of the first so many, or of all."""
+    """Count the connected sets of columns, among the first ``size`` columns or all."""
     import scipy.sparse as sp
     from scipy.sparse.csgraph import connected_components
 
@@ -451,25 +415,20 @@ def _parts(touched: sp.csr_array, size: int | None = None) -> int:
     return int(np.unique(part[touched.shape[0] :][:size]).size)
 
 
-def _only_orders(directions: Directions) -> bool:
-    counts = [np.diff(rows.indptr).max(initial=0) for rows in (directions.equal, directions.rising)]
-    return bool(max(counts) <= 2)
-
-
 def _orders_fix_all(directions: Directions, trivial: list[FloatArray]) -> bool:
-    """Whether the order that binds, as a directed graph, is strongly connected (or nearly, without noise)."""
+    """Whether the binding order, as a directed graph, is strongly connected, or has two parts of one scale."""
     import scipy.sparse as sp
     from scipy.sparse.csgraph import connected_components
 
-    # A row says that one quality falls no faster than another: an arc. A circle of arcs moves as one.
+    # A row is an arc: d of one quality is at least that of another. All d of a cycle are equal.
     rows = sp.vstack([directions.equal, -directions.equal, directions.rising], format="coo")
     up, down = rows.data > 0, rows.data < 0
     high, low = np.empty((2, rows.shape[0]), np.int64)
     high[rows.coords[0][up]], low[rows.coords[0][down]] = rows.coords[1][up], rows.coords[1][down]
-    # References do not move at all, so they are on one circle.
-    known = np.flatnonzero(directions.fixed)
-    ring = np.roll(known, 1)
-    tails, heads = np.concatenate([low, known]), np.concatenate([high, ring])
+    # The d of references are 0: a cycle through all of them.
+    references = np.flatnonzero(directions.fixed)
+    ring = np.roll(references, 1)
+    tails, heads = np.concatenate([low, references]), np.concatenate([high, ring])
     graph = sp.csr_array((np.ones(tails.size), (tails, heads)), shape=(rows.shape[1],) * 2)
     count, part = connected_components(graph, connection="strong")
     part = part[: directions.size]
@@ -478,7 +437,7 @@ def _orders_fix_all(directions: Directions, trivial: list[FloatArray]) -> bool:
         return True
     if count > 2 or len(trivial) == 1:
         return False
-    # Two parts are allowed where the trivial directions, shift and scale, hold each of them together.
+    # Two parts are allowed if the trivial directions, shift and scale, are constant on each.
     sizes = np.bincount(part)
     means = np.bincount(part, trivial[1]) / np.maximum(sizes, 1)
     off = float(np.abs(trivial[1] - means[part]).max())
@@ -486,19 +445,19 @@ def _orders_fix_all(directions: Directions, trivial: list[FloatArray]) -> bool:
 
 
 def _moves(directions: Directions, trivial: list[FloatArray]) -> bool:
-    """Whether some direction has a part outside the span of the trivial ones: two linear programmes."""
+    """Whether some direction is outside the span of the trivial ones: two linear programmes."""
     import scipy.sparse as sp
     from scipy.optimize import linprog
 
-    # A random probe, orthogonal to the trivial directions, sees any other with probability 1.
+    # A random vector, orthogonal to the trivial directions, is orthogonal to any other with probability 0.
     basis, _ = np.linalg.qr(np.column_stack(trivial))
     probe = np.random.default_rng(0).standard_normal(directions.size)
     probe -= basis @ (basis.T @ probe)
     width = directions.fixed.size
     bound = np.where(directions.fixed, 0.0, 1.0)
-    # The cone may hold a direction and not its opposite, so both are asked.
+    # The cone may contain a direction and not its opposite.
     for sign in (1.0, -1.0):
-        found = linprog(
+        solution = linprog(
             np.concatenate([-sign * probe, np.zeros(width - directions.size)]),
             A_ub=-directions.rising if directions.rising.shape[0] else None,
             b_ub=np.zeros(directions.rising.shape[0]) if directions.rising.shape[0] else None,
@@ -507,9 +466,9 @@ def _moves(directions: Directions, trivial: list[FloatArray]) -> bool:
             bounds=np.column_stack([-bound, bound]),
             method="highs",
         )
-        if found.status != 0:
+        if solution.status != 0:
             return True
-        step = found.x[: directions.size]
+        step = solution.x[: directions.size]
         if float(np.abs(step - basis @ (basis.T @ step)).max()) > MOVES:
             return True
     return False

@@ -1,1 +1,1 @@
-"""The experiments of the paper, and more."""
+"""The experiments of the paper."""

@@ -1,4 +1,4 @@
-"""The paper's experiment on peer grading: the Hamburg files [Sajjadi16]_, or any reviews whose truth is known."""
+"""The paper's experiment on peer grading: the Hamburg files [Sajjadi16]_, or any reviews with a known truth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from lsc.errors import CalibrationError
 from lsc.estimate import plain_averages
 from lsc.experiments.registry import GRADED_METHODS, PEER_GRADING, TITLES, estimate_by
-from lsc.experiments.running import FONTS, MARGIN, MEASURES, STYLES, measure, written
+from lsc.experiments.running import FONTS, MARGIN, MEASURES, STYLES, aligned, columns_of, measure, written
 from lsc.metrics import expected_discounts, selection_shares
 from reviewgraph._base.arrays import FloatArray, IntArray
 from reviewgraph._base.errors import InputError
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# How sure a difference to the average is: bootstrap intervals over items.
+# Bootstrap intervals over items of the differences to the average.
 
-#: Resamples, and the tails left out on each side.
+#: Number of resamples, and the probability of each tail.
 RESAMPLES, TAIL = 2000, 0.025
-#: Resamples measured at a time, which bounds the memory.
+#: Resamples per batch, which bounds the memory.
 BATCH = 100
 
 
 def resamples_of(truth: FloatArray, rng: np.random.Generator, resamples: int = RESAMPLES) -> IntArray:
-    """Draw items of known truth with replacement, as many as there are, shape (resamples, number of them).
+    """Draw n of the n items of known truth with replacement, shape (resamples, n).
 
     >>> resamples_of(np.array([1.0, np.nan, 2.0]), np.random.default_rng(0), 2).tolist()
     [[2, 2], [2, 0]]
@@ -49,37 +49,19 @@ def intervals(
 ) -> dict[str, tuple[float, float]]:
     """Return 95 % intervals of the difference to the average, by measure.
 
-    The estimates are made once, from all reviews; every measure of both is taken on the same resamples of items, ties
-    as in :mod:`lsc.metrics`. An interval that misses the estimate itself, as a skewed measure may have it, is widened
-    to hold it.
+    Measures are precision and NDCG, both in percent, and Spearman's coefficient, over the resamples that have one (NaN
+    if none has). Both estimates are from all reviews, and measured on the same resamples of items, the rows of
+    ``draws``, with ties as in :mod:`lsc.metrics`. An interval that misses the estimated difference, as with a skewed
+    measure, is widened to contain it. Arrays have shape (N,); ``n`` items are selected.
 
-    Parameters
-    ----------
-    quality, average, truth
-        Shape (N,): the estimate, the plain averages, and the truth.
-    n
-        How many items are selected.
-    draws
-        Resamples of items, one a row.
-
-    Returns
-    -------
-    dict
-        The 2.5 % and 97.5 % quantiles of the difference in precision and NDCG, both in percent, and in Spearman's
-        coefficient, over the resamples that have one; NaN where none has.
-
-    Examples
-    --------
     >>> truth = np.arange(20.0)
     >>> draws = resamples_of(truth, np.random.default_rng(0), 50)
     >>> low, high = intervals(truth, -truth, truth, 4, draws)["precision"]
     >>> low > 50.0, high
     (True, 100.0)
     """
-    rows: list[Mapping[str, FloatArray]] = []
-    for first in range(0, len(draws), BATCH):
-        chosen = draws[first : first + BATCH]
-        rows.append(_apart(quality, average, truth, n, chosen))
+    batches = [draws[first : first + BATCH] for first in range(0, len(draws), BATCH)]
+    rows = [_apart(quality, average, truth, n, batch) for batch in batches]
     itself = _apart(quality, average, truth, n, np.flatnonzero(np.isfinite(truth))[None, :])
     return {
         name: _bootstrap_interval(np.concatenate([row[name] for row in rows]), float(itself[name][0]))
@@ -90,7 +72,7 @@ def intervals(
 def _apart(
     quality: FloatArray, average: FloatArray, truth: FloatArray, n: int, chosen: IntArray
 ) -> dict[str, FloatArray]:
-    """Return by how much the estimate is ahead of the average, a row of chosen items each."""
+    """Return the differences to the average, for each row of chosen items."""
     ours, plain = (resampled(values[chosen], truth[chosen], n) for values in (quality, average))
     return {name: ours[name] - plain[name] for name in ours}
 
@@ -104,11 +86,11 @@ def _bootstrap_interval(apart: FloatArray, itself: float) -> tuple[float, float]
 
 
 def resampled(quality: FloatArray, truth: FloatArray, n: int) -> dict[str, FloatArray]:
-    """Return the measures of :mod:`lsc.metrics` of each row, all of known truth; shapes (R, S) to (R,).
+    """Return the measures of :mod:`lsc.metrics` of each row of items of known truth; shapes (R, S) to (R,).
 
     >>> quality, truth = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]), np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])
-    >>> found = resampled(quality, truth, 1)
-    >>> found["precision"].tolist(), found["spearman"].tolist()
+    >>> measures = resampled(quality, truth, 1)
+    >>> measures["precision"].tolist(), measures["spearman"].tolist()
     ([100.0, 0.0], [1.0, -1.0])
     """
     quality_or_last = np.where(np.isfinite(quality), quality, -np.inf)
@@ -122,29 +104,28 @@ def resampled(quality: FloatArray, truth: FloatArray, n: int) -> dict[str, Float
 
 
 def _spearman(quality: FloatArray, truth: FloatArray) -> FloatArray:
-    """Spearman's coefficient of each row among the items that have a quality; NaN where a side is constant."""
+    """Return Spearman's coefficient of each row among the items with a quality; NaN if a side is constant."""
     from scipy.stats import rankdata
 
     known = np.isfinite(quality)
     one, other = (rankdata(np.where(known, values, np.inf), axis=1) for values in (quality, truth))
     count = known.sum(axis=1, keepdims=True)
-    centre = (count + 1) / 2.0  # the mean of ranks 1 to count, ties or not; unknown items rank after all others
+    centre = (count + 1) / 2.0  # the mean of ranks 1 to count; unknown items rank last
     one, other = (np.where(known, ranks - centre, 0.0) for ranks in (one, other))
     scale = np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
     product: FloatArray = (one * other).sum(axis=1)
-    found: FloatArray = np.divide(product, scale, out=np.full(scale.size, np.nan), where=scale > 0)
-    return found
+    coefficient: FloatArray = np.divide(product, scale, out=np.full(scale.size, np.nan), where=scale > 0)
+    return coefficient
 
 
 Grouping: TypeAlias = Literal["question", "homework", "semester"]
 
-#: Parts of the submissions that are selected.
+#: Shares of the submissions that are selected.
 SHARES = (0.2, 0.5)
-#: Grades are brought to [-5, 5], as in the code of [Tan21]_.
+#: Grades are mapped to [-5, 5], as in the code of [Tan21]_.
 SPREAD = 10.0
-#: The one published table: this group and share.
+#: Task and share of the only published table.
 PUBLISHED = ("homework 1", 0.5)
-#: What people read.
 AGAINST = "to Average [95 %]"
 HEADER = ("method", "precision %", AGAINST, "NDCG %", AGAINST, "Spearman", AGAINST, "gap")
 LEGEND = "In square brackets the 95 % bootstrap interval of the difference to Average, over submissions."
@@ -159,15 +140,8 @@ class Graded(NamedTuple):
 
 
 def from_truth(reviews: Reviews, truth: Mapping[Any, float], name: str = "all") -> Graded:
-    """Join reviews with a truth by item.
+    """Join reviews with a truth by item; InputError if no item of the reviews has one.
 
-    Raises
-    ------
-    InputError
-        If no item of the reviews has a truth.
-
-    Examples
-    --------
     >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)])
     >>> from_truth(reviews, {"p1": 0.5}).truth.tolist()
     [0.5, nan]
@@ -183,28 +157,23 @@ def read_hamburg(folder: str, grouping: Grouping = "homework") -> list[Graded]:
     """Read ``peer.csv``, ``ta.csv`` (taskid, reviewerid, groupid, grade) and ``maxgrades.csv`` (taskid, maxgrade).
 
     Grades become ``10 (grade / maxgrade - 1/2)``; the truth of a submission is the mean of the teaching assistants'.
-    The first letter of a task is the homework, the rest the question.
-
-    Parameters
-    ----------
-    grouping
-        What is calibrated as one: each question; the questions of a homework together (the paper's table); all
-        questions of the semester. A submission is one group's answer to one question in each case.
+    The first letter of a task is the homework, the rest the question. By ``grouping`` calibrations are per question,
+    per homework (the paper's table), or of the whole semester; a submission is one group's answer to one question.
     """
     limit = {labels[0]: most for labels, most in _read(f"{folder}/maxgrades.csv", ("taskid",), "maxgrade")}
     truth: dict[str, dict[str, list[float]]] = {}
     for (task, _, group), grade in _grades(f"{folder}/ta.csv", limit):
         truth.setdefault(_unit(task, grouping), {}).setdefault(f"{group}_{task}", []).append(grade)
-    found: dict[str, list[tuple[str, str, float]]] = {}
+    reviews: dict[str, list[tuple[str, str, float]]] = {}
     for (task, reviewer, group), grade in _grades(f"{folder}/peer.csv", limit):
-        found.setdefault(_unit(task, grouping), []).append((reviewer, f"{group}_{task}", grade))
+        reviews.setdefault(_unit(task, grouping), []).append((reviewer, f"{group}_{task}", grade))
     return [
         from_truth(
             Reviews.from_pairs(rows),
             {item: float(np.mean(grades)) for item, grades in truth.get(unit, {}).items()},
             unit,
         )
-        for unit, rows in sorted(found.items())
+        for unit, rows in sorted(reviews.items())
     ]
 
 
@@ -223,7 +192,7 @@ def _grades(path: str, limit: Mapping[str, float]) -> list[tuple[tuple[str, ...]
     rows = _read(path, ("taskid", "reviewerid", "groupid"), "grade")
     unknown = sorted({labels[0] for labels, _ in rows} - limit.keys())
     if unknown:
-        message = f"{path}: expected tasks that maxgrades.csv knows, found {quote_all(unknown)}"
+        message = f"{path}: expected tasks of maxgrades.csv, found {quote_all(unknown)}"
         raise InputError(message)
     nothing = sorted({labels[0] for labels, _ in rows if not limit[labels[0]] > 0})
     if nothing:
@@ -235,11 +204,10 @@ def _grades(path: str, limit: Mapping[str, float]) -> list[tuple[tuple[str, ...]
 def cells_of(
     tasks: Sequence[Graded], methods: Sequence[str] = GRADED_METHODS, *, resamples: int = RESAMPLES
 ) -> list[dict[str, Any]]:
-    """Measure every method on every task at 20 % and 50 %; the paper's figures beside its one table.
+    """Measure every method on every task at 20 % and 50 %, with the figures of the paper's table.
 
-    Beside each precision, NDCG and Spearman's coefficient stand its difference to that of the plain average
-    (``_difference``) and a 95 % bootstrap interval of the difference (``_low``, ``_high``), of items resampled with
-    fixed seeds.
+    Precision, NDCG and Spearman's coefficient also have the difference to that of the plain average (``_difference``)
+    and its 95 % bootstrap interval (``_low``, ``_high``), with fixed seeds.
 
     >>> rows = [(j, i, float((i * (j + 1)) % 7)) for j in range(4) for i in range(20)]
     >>> task = Graded("all", Reviews.from_pairs(rows), np.arange(20.0))
@@ -247,7 +215,7 @@ def cells_of(
     >>> cell["share"], round(cell["precision"], 2), cell["precision_difference"]
     (0.2, 16.67, 0.0)
     """
-    found = []
+    cells = []
     for task in tasks:
         draws = resamples_of(task.truth, np.random.default_rng(0), resamples)
         base = plain_averages(task.reviews)
@@ -265,12 +233,12 @@ def cells_of(
                 for name, (low, high) in intervals(quality, base, task.truth, n, draws).items():
                     difference = own[name] - at_average[name]
                     record |= {f"{name}_difference": difference, f"{name}_low": low, f"{name}_high": high}
-                found.append(record)
-    return found
+                cells.append(record)
+    return cells
 
 
 def _estimated(method: str, reviews: Reviews, n: int) -> tuple[FloatArray, str | None]:
-    """Return a method's qualities, or NaN and why it has none: one method that fails does not end the table."""
+    """Return a method's qualities, or NaN and the reason: a method that fails does not end the table."""
     try:
         return estimate_by(method, reviews, n, None, 0).quality, None
     except CalibrationError as error:
@@ -278,9 +246,7 @@ def _estimated(method: str, reviews: Reviews, n: int) -> tuple[FloatArray, str |
 
 
 def table(cells: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the lines of a table a task and share; in round brackets the paper's figures."""
-    from lsc.experiments.running import aligned
-
+    """Return the lines of a table per task and share, with the paper's figures in round brackets."""
     lines: list[str] = []
     for task, share in dict.fromkeys((cell["task"], cell["share"]) for cell in cells):
         own = [cell for cell in cells if (cell["task"], cell["share"]) == (task, share)]
@@ -311,15 +277,13 @@ def _interval(cell: Mapping[str, Any], name: str, digits: int) -> str:
 
 def save(folder: Path, cells: Sequence[Mapping[str, Any]]) -> None:
     """Write peer-grading.csv, peer-grading.png and peer-grading.svg, all of one run."""
-    from lsc.experiments.running import columns_of
-
     files: dict[str, str | bytes] = {"peer-grading.csv": csv_text(columns_of(cells))}
     write_together(folder, files | {f"peer-grading.{suffix}": data for suffix, data in render_tasks(cells).items()})
 
 
 # The picture of peer grading: differences to the plain average with their bootstrap intervals.
 
-#: Inches: a panel, and a row of it for one task.
+#: In inches: a panel, and a row of it for one task.
 WIDTH, ROW = 3.0, 0.2
 DRAWN = ("precision", "ndcg", "spearman")
 
@@ -327,7 +291,7 @@ Record = Mapping[str, Any]
 
 
 def render_tasks(cells: Sequence[Record]) -> dict[str, bytes]:
-    """Return the picture of peer grading as PNG and SVG, by suffix: a row of panels a share, a mark a task."""
+    """Return the picture of peer grading as PNG and SVG, by suffix: a row of panels per share, a mark per task."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -343,7 +307,7 @@ def render_tasks(cells: Sequence[Record]) -> dict[str, bytes]:
                 _differences(axis, own, measure, methods, tasks)
                 axis.set_title(f"best {share:.0%}", fontsize=9)
         figure.suptitle("Difference to the plain average, 95 % bootstrap intervals over submissions", fontsize=10)
-        handles, labels = panels[-1, 0].get_legend_handles_labels()  # where the paper states something
+        handles, labels = panels[-1, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=8)
         return written(figure)
 
@@ -351,13 +315,13 @@ def render_tasks(cells: Sequence[Record]) -> dict[str, bytes]:
 def _differences(
     axis: Axes, cells: Sequence[Record], measure: str, methods: Sequence[str], tasks: Sequence[str]
 ) -> None:
-    """One row a method, in it one mark a task; open marks for the paper's own differences."""
+    """Draw a row per method with a mark per task; open marks for the paper's differences."""
     looks = list(STYLES.values())
     base = {cell["task"]: cell.get(f"{measure}_paper") for cell in cells if cell["method"] == "average"}
     for cell in cells:
         if cell["method"] == "average":
             continue
-        # Marks of one method share its row, a little apart.
+        # Marks of one method share its row, slightly apart.
         number = tasks.index(cell["task"])
         place = methods.index(cell["method"]) + 0.8 * ((number + 0.5) / len(tasks) - 0.5)
         colour, mark = looks[number % len(looks)]

@@ -1,4 +1,4 @@
-"""The experiments of the paper: their settings, what they compare, and what the paper states for each cell."""
+"""The experiments of the paper: settings, methods, and the published figures of each cell."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _LISTED = [(method, variant) for method in METHODS.values() for variant in metho
 #: Methods with fixed options, by the names under which results are reported.
 VARIANTS = {variant.name: (method, variant.options) for method, variant in _LISTED}
 
-#: What people read.
+#: Titles of methods in tables.
 TITLES: Mapping[str, str] = {variant.name: variant.title for _, variant in _LISTED}
 
 #: The methods of the paper's tables, in their order.
 PAPER_METHODS = ("average", "qp", "bayesian", "lsc-monotone", "lsc-linear")
 
-#: The methods that are tried on real scores, the one we recommend last.
+#: The methods that are compared on real scores, the recommended one last.
 GRADED_METHODS = tuple(
     variant.name for method, variant in sorted(_LISTED, key=lambda listed: listed[0].name == DEFAULT) if variant.graded
 )
@@ -35,7 +35,7 @@ GRADED_METHODS = tuple(
 def estimate_by(
     name: str, reviews: Reviews, n: int, kinds: Sequence[str] | None, seed: int | np.random.Generator
 ) -> Estimate:
-    """Return the estimate of a variant where ``n`` items are to be selected and reviewers are of these kinds.
+    """Return the estimate of a variant, for ``n`` items to select and these hypothesis classes of reviewers.
 
     >>> estimate_by("average", Reviews.from_pairs([("ann", "p1", 1.0)]), 1, None, 0).quality.tolist()
     [1.0]
@@ -43,23 +43,21 @@ def estimate_by(
     method, fixed = VARIANTS[name]
     given: dict[str, Any] = {"n": n, "seed": seed}
     if kinds is not None:
-        # What a variant does not fix, it takes from the truth: the class of each reviewer.
+        # Unless the variant has a class of its own, it gets the true class of each reviewer.
         given["hypothesis"] = dict(zip(reviews.reviewers, kinds, strict=True))
     options = {option: value for option, value in given.items() if option in method.options}
     return method(reviews, **{**options, **fixed})
 
 
-# What the paper states: every number of its tables, and the few that its text gives for the figures.
-#
-# The figures themselves are not available as numbers. Where a figure's point has the setting of Table 1 the number of
-# Table 1 stands for it.
+# Published figures: all of the tables, and the few of the text. The plots are not available as numbers; for points with
+# the setting of Table 1 we use Table 1.
 
-#: Trials behind each number.
+#: Trials of each published figure.
 TRIALS = 20
 
 
 class Published(NamedTuple):
-    """Mean over 20 trials and their standard deviation as printed (None where the paper gives none).
+    """Mean and standard deviation over 20 trials as printed (None if not published).
 
     ``rounding`` is half a unit of the last digit printed.
     """
@@ -146,7 +144,7 @@ RANK: Mapping[float, Mapping[str, Row]] = {
     },
 }
 
-#: The table of the peer-grading data: best 50 % of the first homework; one data set, so no deviation.
+#: The table of the peer-grading data: best 50 % of the first homework; one data set, so no standard deviation.
 PEER_GRADING: Mapping[str, Row] = {
     "average": {"precision": _percent(80.9), "gap": _gap(0.48)},
     "qp": {"precision": _percent(80.3), "gap": _gap(0.40)},
@@ -155,22 +153,18 @@ PEER_GRADING: Mapping[str, Row] = {
     "lsc-linear": {"precision": _percent(82.2), "gap": _gap(0.38)},
 }
 
-#: Why a figure is not reproduced where that is known, by noise, method and measure.
+#: Known reasons for figures that are not reproduced, by noise, method and measure.
 REASONS: Mapping[tuple[float, str, str], str] = {
-    (
-        0.5,
-        "average",
-        "average_l1",
-    ): "chance, it seems: 200 trials give 209.4 ± 0.4, and so do other readings of the setting"
+    (0.5, "average", "average_l1"): "probably chance: 200 trials give 209.4 ± 0.4, for any reading of the setting"
 }
-UNKNOWN = "beyond two standard errors, for no known reason"
+UNKNOWN = "differs by more than two standard errors, for an unknown reason"
 
-#: "LSC (linear) can always perfectly recover": said of k from 3 and of N : M to 2 : 1 without noise, and of doubly
-#: connected graphs at M = 350.
+#: "LSC (linear) can always perfectly recover": without noise for k >= 3, for N : M up to 2 : 1, and for doubly
+#: connected graphs with M = 350.
 PERFECT: Row = {"precision": Published(100.0, 0.0, 0.05), "gap": Published(0.0, 0.0, 0.005)}
 
 
-#: Part of the papers that are accepted.
+#: Share of the papers that are accepted.
 ACCEPTED = 0.1
 SIGMAS = (0.0, 0.5)
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -181,18 +175,9 @@ RATIOS = ("1:1", "3:2", "2:1")
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting of an experiment, all methods in it.
+    """One setting of an experiment, with its methods and published figures.
 
-    Parameters
-    ----------
-    at
-        Where it stands: what the paper varies, by name.
-    setting
-        The setting.
-    methods
-        Names of methods.
-    published
-        What the paper states, by method and measure.
+    ``at`` has the values of what the paper varies, by name.
     """
 
     at: Mapping[str, float | str]
@@ -205,20 +190,8 @@ class Cell:
 class Experiment:
     """A table or figure of the paper.
 
-    Parameters
-    ----------
-    name, title
-        The name to type, and what it is.
-    axis
-        What varies along the picture's horizontal axis, a key of :attr:`Cell.at`; empty for a table of methods.
-    panel
-        What tells the panels of the picture apart, a key of :attr:`Cell.at`; empty for one panel.
-    cells
-        The settings.
-    measures
-        What is reported, the first one drawn.
-    label
-        Of the axis.
+    ``axis`` is the key of :attr:`Cell.at` on the horizontal axis (empty for a table of methods), ``label`` its label,
+    ``panel`` the key that differs between panels (empty for one panel). The first of the ``measures`` is drawn.
     """
 
     name: str
@@ -230,7 +203,7 @@ class Experiment:
     label: str = ""
 
     def scaled(self, n_items: int) -> Experiment:
-        """Return the experiment with so many items, without the paper's figures: they are for 1,000."""
+        """Return the experiment with ``n_items`` items, without the paper's figures, which are for 1,000."""
         cells = (replace(cell, setting=cell.setting.scaled(n_items), published={}) for cell in self.cells)
         return replace(self, cells=tuple(cells))
 
@@ -286,7 +259,7 @@ def _k() -> Experiment:
         for sigma in SIGMAS
         for k in LOADS
     )
-    return Experiment("k", "Papers a reviewer", "k", "noise", cells, label="papers a reviewer, k")
+    return Experiment("k", "Papers per reviewer", "k", "noise", cells, label="papers per reviewer, k")
 
 
 def _ratio() -> Experiment:
@@ -303,7 +276,7 @@ def _ratio() -> Experiment:
 
 
 def _stated(sigma: float, *, usual: bool) -> Mapping[str, Row]:
-    """Return what the paper states of a setting that differs from Table 1 in one thing, or not at all."""
+    """Return the published figures of a setting that differs from Table 1 in at most one parameter."""
     if usual:
         return TABLE_1[sigma]
     return {"lsc-linear": PERFECT} if sigma == 0 else {}

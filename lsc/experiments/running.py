@@ -1,7 +1,7 @@
-"""Run trials: each seeded by its setting and number, each stored whole, through joblib.
+"""Run the trials of experiments with joblib, store them, and report them in tables, CSV files and pictures.
 
-A trial's numbers depend on its setting and its number only, neither on what else runs, nor in how many processes, nor
-on what was already there. Experiments that share a setting share its trials.
+The seed of a trial depends on its setting and number only, so results are independent of the other trials, the number
+of processes, and stored results. Experiments that share a setting share its trials.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from lsc.simulation import Setting
 from reviewgraph._base.arrays import FloatArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.results import Progress
-from reviewgraph._base.storing import csv_text, write_together
+from reviewgraph._base.storing import csv_text, plain, write_together
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,18 +45,12 @@ if TYPE_CHECKING:
 Measures: TypeAlias = dict[str, float]
 #: Measures by method.
 Trial: TypeAlias = dict[str, Measures]
+#: A setting, the number of a trial, and the methods to run.
+Task: TypeAlias = tuple[Setting, int, Sequence[str]]
 #: Trials by setting, in the order of their numbers.
 Results: TypeAlias = Mapping[Setting, Sequence[Trial]]
-#: Trials a process that run in one turn, where none can be stored before all have ended.
+#: Trials per process and batch, with backends that return all results of a batch at once.
 TURN = 4
-
-
-class Task(NamedTuple):
-    """A trial that is to run, by setting and number, with the methods that it lacks."""
-
-    setting: Setting
-    number: int
-    methods: Sequence[str]
 
 
 def run_trial(setting: Setting, trial: int, methods: Iterable[str]) -> Trial:
@@ -69,12 +63,12 @@ def run_trial(setting: Setting, trial: int, methods: Iterable[str]) -> Trial:
     seed = zlib.crc32(setting.key.encode())
     simulation = setting.draw(np.random.default_rng([seed, trial]))
     accepted = max(int(ACCEPTED * setting.n_items), 1)
-    found = {}
+    measures = {}
     for method in methods:
         rng = np.random.default_rng([seed, trial, zlib.crc32(method.encode())])
         estimate = estimate_by(method, simulation.reviews, accepted, simulation.kinds, rng)
-        found[method] = measure(estimate.quality, simulation.truth, accepted)
-    return found
+        measures[method] = measure(estimate.quality, simulation.truth, accepted)
+    return measures
 
 
 def measure(quality: FloatArray, truth: FloatArray, n: int) -> Measures:
@@ -98,19 +92,19 @@ def run(
     folder: Path | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Results:
-    """Run all trials that some experiments need, each setting once.
+    """Run all trials of some experiments, each setting once.
 
     Parameters
     ----------
     trials
-        How many of each setting (20, as in the paper).
+        Trials per setting (20, as in the paper).
     jobs
-        Processes; by default what ``joblib.parallel_config`` says, which also chooses the backend: processes here, or
-        a Dask or Ray cluster.
+        Number of processes; by default that of ``joblib.parallel_config``, which also sets the backend: local
+        processes, or a Dask or Ray cluster.
     folder
-        Store each trial here as it ends, and take from here what is done already.
+        Folder where each trial is stored when it ends; stored trials are not run again.
     progress
-        Told how many trials are done, of how many, at the start and after each.
+        Called with the number of finished trials, at the start and after each.
 
     Raises
     ------
@@ -125,14 +119,17 @@ def run(
     >>> len(results), [trial["lsc-linear"]["precision"] for trial in results[small.cells[1].setting]]
     (10, [100.0, 100.0])
     """
-    wanted = _wanted(experiments)
-    # What is stored and complete is not run again; a trial lacking a method runs for that method alone.
-    results = {(setting, n): _load(folder, setting, n) for setting in wanted for n in range(trials)}
+    methods: dict[Setting, dict[str, None]] = {}
+    for experiment in experiments:
+        for cell in experiment.cells:
+            methods.setdefault(cell.setting, {}).update(dict.fromkeys(cell.methods))
+    # A stored trial runs only for the methods that it lacks.
+    results = {(setting, n): _load(folder, setting, n) for setting in methods for n in range(trials)}
     missing = [
-        Task(setting, n, [method for method in wanted[setting] if method not in done])
-        for (setting, n), done in results.items()
+        (setting, n, [method for method in methods[setting] if method not in stored])
+        for (setting, n), stored in results.items()
     ]
-    todo = [task for task in missing if task.methods]
+    todo = [task for task in missing if task[2]]
     done = len(results) - len(todo)
     began = time.monotonic()
 
@@ -143,38 +140,29 @@ def run(
 
     tell()
     if todo:
-        # Each trial is stored as it ends, so that a kill loses only those under way.
+        # Each trial is stored when it ends, so that an interruption loses only the running ones.
         for setting, n, trial in _ended(todo, jobs):
             results[setting, n] = {**results[setting, n], **trial}
             _store(folder, setting, n, results[setting, n])
             done += 1
             tell()
-    return {setting: [results[setting, n] for n in range(trials)] for setting in wanted}
+    return {setting: [results[setting, n] for n in range(trials)] for setting in methods}
 
 
 def _ended(todo: Sequence[Task], jobs: int | None) -> Iterator[tuple[Setting, int, Trial]]:
-    """Run tasks, and yield what comes of each as it ends; in turns where the backend, as Ray's, gives all at once."""
+    """Run tasks, and yield each result; in batches if the backend, as Ray's, returns all results at once."""
     from joblib import Parallel, delayed, effective_n_jobs
 
     try:
-        parallel, turn = Parallel(jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs"), len(todo)
+        parallel, batch = Parallel(jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs"), len(todo)
     except ValueError:
-        parallel, turn = Parallel(jobs), TURN * effective_n_jobs(jobs)
-    for first in range(0, len(todo), turn):
-        yield from parallel(delayed(_task)(*task) for task in todo[first : first + turn])
+        parallel, batch = Parallel(jobs), TURN * effective_n_jobs(jobs)
+    for first in range(0, len(todo), batch):
+        yield from parallel(delayed(_task)(*task) for task in todo[first : first + batch])
 
 
 def _task(setting: Setting, trial: int, methods: Sequence[str]) -> tuple[Setting, int, Trial]:
     return setting, trial, run_trial(setting, trial, methods)
-
-
-def _wanted(experiments: Sequence[Experiment]) -> dict[Setting, list[str]]:
-    """Methods by setting, without repetition."""
-    wanted: dict[Setting, dict[str, None]] = {}
-    for experiment in experiments:
-        for cell in experiment.cells:
-            wanted.setdefault(cell.setting, {}).update(dict.fromkeys(cell.methods))
-    return {setting: list(methods) for setting, methods in wanted.items()}
 
 
 def _path(folder: Path, setting: Setting, trial: int) -> Path:
@@ -182,7 +170,7 @@ def _path(folder: Path, setting: Setting, trial: int) -> Path:
 
 
 def _load(folder: Path | None, setting: Setting, trial: int) -> Trial:
-    """Return a stored trial, or nothing where there is none, or one that cannot be read."""
+    """Return a stored trial; empty if there is none, or it cannot be read."""
     if folder is None:
         return {}
     try:
@@ -192,13 +180,11 @@ def _load(folder: Path | None, setting: Setting, trial: int) -> Trial:
         return {}
 
 
-def _store(folder: Path | None, setting: Setting, trial: int, found: Trial) -> None:
+def _store(folder: Path | None, setting: Setting, trial: int, measures: Trial) -> None:
     if folder is None:
         return
-    from reviewgraph._base.storing import plain
-
     path = _path(folder, setting, trial)
-    record = {"setting": setting.to_dict(), "trial": trial, "methods": found}
+    record = {"setting": setting.to_dict(), "trial": trial, "methods": measures}
     write_together(path.parent, {path.name: json.dumps(plain(record), indent=1) + "\n"})
 
 
@@ -206,14 +192,14 @@ def _number(value: Any) -> float:
     return float("nan") if value is None else float(value)
 
 
-# From trials to cells: means, deviations, the paper's figures beside them, and a verdict each.
+# From trials to cells: means, standard deviations, the paper's figures, and verdicts.
 
-#: Measures of which less is better.
+#: Measures where lower is better.
 LOWER_IS_BETTER = frozenset({"gap", "average_l1"})
 
 
 class Verdict(StrEnum):
-    """What becomes of a figure of the paper."""
+    """The comparison with a figure of the paper."""
 
     REPRODUCED = "reproduced"
     BETTER = "better"
@@ -221,11 +207,11 @@ class Verdict(StrEnum):
 
 
 def cells_of(experiment: Experiment, results: Results) -> list[dict[str, Any]]:
-    """Return one record a setting and method.
+    """Return one record per setting and method.
 
-    It says where it stands, and per measure our mean, standard deviation over trials (divisor trials - 1) and standard
-    error, the paper's mean and deviation, a verdict (None where the paper states nothing), and why a figure is not
-    reproduced.
+    It has the position of the cell, and per measure our mean, standard deviation over trials (divisor trials - 1) and
+    standard error, the paper's mean and deviation, a verdict (None without a figure of the paper), and the reason if a
+    figure is not reproduced.
     """
     return [_record(experiment, cell, method, results) for cell in experiment.cells for method in cell.methods]
 
@@ -250,7 +236,7 @@ def _record(experiment: Experiment, cell: Cell, method: str, results: Results) -
 
 
 def _verdict(name: str, mean: float, std: float, trials: int, paper: Published) -> Verdict | None:
-    """Compare two means by two standard errors of their difference, plus what the paper rounded away."""
+    """Compare two means, with a tolerance of two standard errors of their difference plus the paper's rounding."""
     if paper.std is None or not math.isfinite(std):
         return None
     error = math.hypot(std / math.sqrt(trials), paper.std / math.sqrt(TRIALS))
@@ -265,13 +251,13 @@ def counts(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     >>> counts([{"precision_verdict": Verdict.BETTER, "gap_verdict": None}])
     {'reproduced': 0, 'better': 1, 'not reproduced': 0}
     """
-    found = [value for cell in cells for key, value in cell.items() if key.endswith("_verdict")]
-    return {verdict.value: sum(value == verdict for value in found) for verdict in Verdict}
+    verdicts = [value for cell in cells for key, value in cell.items() if key.endswith("_verdict")]
+    return {verdict.value: sum(value == verdict for value in verdicts) for verdict in Verdict}
 
 
-# What an experiment leaves behind: a table for people, and a CSV, a PNG and an SVG file.
+# The output of an experiment: a table, and a CSV, a PNG and an SVG file.
 
-#: What people read of a measure, and its digits.
+#: Heading and digits of each measure.
 COLUMNS = {
     "precision": ("precision %", 1),
     "gap": ("gap", 2),
@@ -287,7 +273,7 @@ Record = Mapping[str, Any]
 
 
 def table(experiment: Experiment, cells: Sequence[Record]) -> list[str]:
-    """Return the lines of a table: ours, the paper's in brackets, and ``=``, ``+`` or ``!`` for the verdict."""
+    """Return the lines of a table: our figures, the paper's in brackets, and ``=``, ``+`` or ``!`` for the verdict."""
     places = list(experiment.cells[0].at)
     header = [*places, "method", *(COLUMNS[name][0] for name in experiment.measures)]
     rows = [
@@ -295,7 +281,7 @@ def table(experiment: Experiment, cells: Sequence[Record]) -> list[str]:
         for cell in cells
     ]
     verdicts = counts(cells)
-    found = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
+    summary = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
     missed = [
         f"! {' '.join([*(f'{key} {cell[key]}' for key in places), TITLES[cell['method']]])}, {COLUMNS[name][0]}: {why}"
         for cell in cells
@@ -303,7 +289,7 @@ def table(experiment: Experiment, cells: Sequence[Record]) -> list[str]:
         if (why := cell[f"{name}_why"])
     ]
     title = f"{experiment.name}: {experiment.title}"
-    against = [f"Figures of the paper: {found}."] if any(verdicts.values()) else []
+    against = [f"Figures of the paper: {summary}."] if any(verdicts.values()) else []
     return [title, *aligned([header, *rows]), *against, *missed]
 
 
@@ -329,26 +315,20 @@ def _figure(cell: Record, name: str) -> str:
 
 
 def columns_of(cells: Sequence[Record]) -> dict[str, list[Any]]:
-    """Return records as columns; what a record lacks is None."""
+    """Return records as columns, None for missing values."""
     names = dict.fromkeys(name for cell in cells for name in cell)
     return {name: [cell.get(name) for cell in cells] for name in names}
 
 
 def folder_of(output: str | None) -> Path | None:
-    """Make the folder for results, if one is asked for.
-
-    Raises
-    ------
-    InputError
-        If it cannot be made.
-    """
+    """Create the folder for results, if there is one."""
     if output is None:
         return None
     folder = Path(output)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        message = f"{output}: cannot be made a folder ({error.strerror or error})"
+        message = f"{output}: the folder cannot be created ({error.strerror or error})"
         raise InputError(message) from error
     return folder
 
@@ -361,9 +341,9 @@ def save(folder: Path, experiment: Experiment, cells: Sequence[dict[str, Any]]) 
     return [folder / name for name in files]
 
 
-# Pictures of experiments: ours with error bars, the paper's own figures drawn beside.
+# Pictures of experiments: our figures with error bars, the paper's with open marks.
 
-#: Okabe and Ito's colours, which people with any colour vision tell apart; marks differ too.
+#: Okabe and Ito's colours, which are distinct for all kinds of colour vision; marks differ, too.
 STYLES = {
     "average": ("#000000", "o"),
     "qp": ("#E69F00", "s"),
@@ -385,10 +365,10 @@ MEASURES = {
 }
 OURS = "ours: mean ± 2 standard errors"
 PAPER = "paper: mean ± 2 standard errors"
-#: Inches: a panel of curves, and a panel of a table and one of its rows. Two panels have the width of a page.
+#: In inches: a panel of curves, the margin of a panel of dots, and one of its rows. Two panels fill a page.
 PANEL_WIDTH, CURVES_HEIGHT = 4.2, 3.6
 MARGIN, ROW_HEIGHT = 0.7, 0.26
-#: Between the curves of a place, and from ours to the paper's, as parts of the axis.
+#: Distance between curves, and from our marks to the paper's, as parts of the axis.
 APART, BESIDE = 0.014, 0.072
 FONTS = {
     "font.size": 9,
@@ -428,13 +408,13 @@ def render(experiment: Experiment, cells: Sequence[MutableRecord]) -> dict[str, 
 
 
 def _drawn(experiment: Experiment, cells: Sequence[MutableRecord]) -> tuple[str, ...]:
-    """Measures that the paper states, or the first."""
+    """Return the measures with figures of the paper, or the first."""
     stated = [name for name in experiment.measures if any(cell[f"{name}_paper"] is not None for cell in cells)]
     return tuple(stated) or experiment.measures[:1]
 
 
 def _dots(axis: Axes, experiment: Experiment, cells: Sequence[MutableRecord], measure: str) -> None:
-    """One row a method: ours, and the paper's just below."""
+    """Draw a row per method: our figure, and the paper's just below."""
     for row, cell in enumerate(cells):
         colour, mark = STYLES[cell["method"]]
         axis.errorbar(cell[measure], row, xerr=_error(cell, measure), fmt=mark, color=colour, capsize=2)
@@ -447,12 +427,12 @@ def _dots(axis: Axes, experiment: Experiment, cells: Sequence[MutableRecord], me
 
 
 def _curves(axis: Axes, experiment: Experiment, cells: Sequence[MutableRecord], measure: str) -> None:
-    """One curve a method, or a graph where there is one method only, slightly apart; the paper's marks to the right."""
+    """Draw a curve per method, or per graph with one method, slightly apart; the paper's marks to the right."""
     line = "graph" if "graph" in cells[0] else "method"
     names = list(dict.fromkeys(cell[line] for cell in cells))
     places = list(dict.fromkeys(cell[experiment.axis] for cell in cells))
     for number, name in enumerate(names):
-        # Curves stand a little apart so that error bars do not hide each other.
+        # Curves are slightly apart so that error bars do not overlap.
         own = [cell for cell in cells if cell[line] == name]
         shift = APART * len(places) * (number - (len(names) - 1) / 2)
         at = [places.index(cell[experiment.axis]) + shift for cell in own]
@@ -477,7 +457,7 @@ def _legend(figure: Figure, axis: Axes, experiment: Experiment, columns: int) ->
     from matplotlib.lines import Line2D
 
     handles, labels = axis.get_legend_handles_labels() if experiment.axis else ([], [])
-    for _ in range(len(handles) % 2):  # what the marks mean gets a column of its own
+    for _ in range(len(handles) % 2):  # the meanings of marks have their own column
         handles, labels = [*handles, Line2D([], [], linestyle="none")], [*labels, ""]
     kinds = [
         Line2D([], [], color="0.3", marker="o", linestyle="none"),
@@ -498,15 +478,14 @@ def _error(cell: MutableRecord, measure: str) -> float:
 
 
 def _paper_error(cell: MutableRecord, measure: str) -> float:
-
     return 2.0 * float(cell[f"{measure}_paper_std"] or 0.0) / math.sqrt(TRIALS)
 
 
 def written(figure: Figure) -> dict[str, bytes]:
     """Return a figure as PNG and SVG, by suffix; without a date, so that the same cells give the same files."""
-    found = {}
+    images = {}
     for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
         buffer = io.BytesIO()
         figure.savefig(buffer, format=suffix, dpi=200, metadata=metadata)
-        found[suffix] = buffer.getvalue()
-    return found
+        images[suffix] = buffer.getvalue()
+    return images

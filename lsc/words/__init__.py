@@ -1,1 +1,1 @@
-"""What pages and messages say of an estimate."""
+"""The texts of pages and messages about estimates."""

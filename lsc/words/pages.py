@@ -1,4 +1,4 @@
-"""What the command prints of a result, whatever method made it: an opening, the papers, and what is known now."""
+"""The page that the command prints, for any method, and the contributions to the estimate of one paper."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lsc.calibration import Calibration
 from lsc.posteriors import PosteriorEstimate
 from lsc.words import calibration_page, posterior_page
-from lsc.words.calibration_page import SHOWN, Column, best_by_group, by_group, paper_name, summed_up, table
+from lsc.words.calibration_page import SHOWN, Column, best_by_group, by_group, paper_name, table, truncation
 from reviewgraph._base.text import counted
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Page(NamedTuple):
-    """Lines: what to know before any number, the body, and what is known now."""
+    """Lines: what to know before any number, the body, and a conclusion."""
 
     opening: list[str]
     body: list[str]
@@ -26,27 +26,17 @@ class Page(NamedTuple):
 
 
 def page_of(result: Estimate, selection: Selection | None = None) -> Page:
-    """Return the page of a result, with a selection where the method gives chances."""
+    """Return the page of a result, with a selection if the method computes probabilities."""
     if isinstance(result, PosteriorEstimate):
-        return _posterior(result, selection)
+        parts = [posterior_page.papers(result, selection)]
+        if selection is not None:
+            parts.append(posterior_page.decisions(result, selection))
+        parts += [posterior_page.reviewer_lines(result), posterior_page.misfit_lines(result)]
+        body = [line for part in parts if part for line in ("", *part)][1:]
+        return Page(posterior_page.opening(result), body, [])
     if isinstance(result, Calibration):
         warnings = [f"Warning: {warning}" for warning in calibration_page.warnings_of(result)]
         return Page(warnings, calibration_page.report(result), [calibration_page.closing(result)])
-    return Page([], _plain(result), ["This method says nothing of how sure it is; the posterior does."])
-
-
-def _posterior(result: PosteriorEstimate, selection: Selection | None) -> Page:
-    body = posterior_page.papers(result, selection)
-    if selection is not None:
-        body += ["", *posterior_page.decisions(result, selection)]
-    if reviewers := posterior_page.reviewer_lines(result):
-        body += ["", *reviewers]
-    if contradicting := posterior_page.misfit_lines(result):
-        body += ["", *contradicting]
-    return Page(posterior_page.opening(result), body, [])
-
-
-def _plain(result: Estimate) -> list[str]:
     best = best_by_group(result)
     quality, average = result.reviews.printed(result.quality), result.reviews.printed(result.average)
     columns: list[Column] = [
@@ -57,27 +47,28 @@ def _plain(result: Estimate) -> list[str]:
         ("its rank", lambda i: str(result.average_rank[i])),
     ]
     head = f"Quality of {counted(best.size, 'paper')} by {result.method}:"
-    return [head, "", *table(by_group(result, columns), best[:SHOWN]), *summed_up(SHOWN, best.size)]
+    body = [head, "", *table(by_group(result, columns), best[:SHOWN]), *truncation(best.size)]
+    return Page([], body, ["This method does not estimate uncertainty; --method posterior does."])
 
 
-# The account of a paper in words that an author may read, on the scale that reviewers used.
+# The contributions to the estimate of a paper, for its authors: all figures are on the scale of the scores.
 
-#: Corrections smaller than this, in points, are not worth a word.
+#: Corrections smaller than this, in points, are not mentioned.
 SLIGHT = 0.05
-#: What stands before all sources.
-MIDDLE = "the middle of all papers"
+#: What all papers have in common before their scores are used.
+MIDDLE = "the overall mean"
 
 
 def account_lines(account: Account, title: str = "", scale: tuple[float, float] | None = None) -> list[str]:
-    """Return the account as lines: the result, the middle where all papers start, and what each source adds.
+    """Return the result, the mean from which all papers start, and what each source adds.
 
-    With ``scale``, the least and the greatest score given, what counts as a score beyond it is explained.
+    With ``scale``, the least and the greatest score given, corrected scores outside it are explained.
     """
     name = f"{account.item} {title}".strip()
     lines = [
-        f"Paper {name}: quality {account.quality:.2f}{give_or_take(account)}; plain average {account.average:.2f}.",
+        f"Paper {name}: quality {account.quality:.2f}{plus_minus(account)}; plain average {account.average:.2f}.",
         "",
-        f"  {account.middle:8.2f}  where every paper starts: {MIDDLE}",
+        f"  {account.middle:8.2f}  starting point of every paper: {MIDDLE}",
     ]
     lines += [
         f"  {rounded(part.moves):+8.2f}  {source_words(part, lower_is_better=account.lower_is_better)}"
@@ -88,33 +79,33 @@ def account_lines(account: Account, title: str = "", scale: tuple[float, float] 
     return [*lines, "", *remarks(account, scale)]
 
 
-def give_or_take(account: Account) -> str:
-    """Return the standard error as the end of a clause; nothing where the scores do not tell it."""
+def plus_minus(account: Account) -> str:
+    """Return the standard error as the end of a clause; empty if it cannot be estimated."""
     error = account.standard_error
-    return f", give or take {error:.2f} (standard error)" if math.isfinite(error) else ""
+    return f" +- {error:.2f} (standard error)" if math.isfinite(error) else ""
 
 
 def remarks(account: Account, scale: tuple[float, float] | None = None) -> list[str]:
-    """Say what the weights mean, and why a score may count as one beyond the scale."""
-    # The middle moves nothing: its weight says how far the scores are drawn to it.
+    """Explain the weights, and corrected scores outside the scale."""
+    # The mean adds nothing: its weight is the strength of the shrinkage.
     rest = sum(part.weight for part in account.parts if part.source == "middle")
     lines = [
-        f"What is known of this paper weighs {_share(1.0 - rest)} together, the middle {_share(rest)}: the fewer and "
-        "the less consistent the scores, the closer a paper stays to the middle.",
+        f"The data on this paper have {_share(1.0 - rest)} of the weight, {MIDDLE} {_share(rest)}: the fewer and the "
+        "less consistent the scores, the closer the quality is to the mean.",
     ]
-    said = [part.says for part in account.parts if part.source == "review" and _is_corrected(part)]
-    if scale and said and (min(said) < scale[0] or max(said) > scale[1]):
+    corrected = [part.says for part in account.parts if part.source == "review" and _is_corrected(part)]
+    if scale and corrected and (min(corrected) < scale[0] or max(corrected) > scale[1]):
         lines.append(
-            f"Scores were given from {scale[0]:g} to {scale[1]:g}; once corrected, one may count as less or more than "
-            "any of them: the best score of a harsh reviewer says more than that of a lenient one."
+            f"Scores were given from {scale[0]:g} to {scale[1]:g}; a corrected score may be outside this range: the "
+            "best score of a harsh reviewer means more than that of a lenient one."
         )
     return lines
 
 
 def source_words(part: Part, *, lower_is_better: bool) -> str:
-    """Say what a source is, what a score counts as and why, and what it weighs."""
+    """Return the name of a source, the value of a score after correction with reasons, and its weight."""
     if part.source == "likeness":
-        return f"like papers go to like reviewers: the other papers of {part.reviewer} (weight {_share(part.weight)})"
+        return f"reviewers have similar papers: the other papers of {part.reviewer} (weight {_share(part.weight)})"
     if part.source == "reference":
         return f"its known quality {part.score:g}, as a score {part.says:.2f}; weight {_share(part.weight)}"
     counts = f", counts as {part.says:.2f}{_why(part, lower_is_better)}" if _is_corrected(part) else ""
@@ -122,7 +113,7 @@ def source_words(part: Part, *, lower_is_better: bool) -> str:
 
 
 def rounded(points: float) -> float:
-    """Round to what is printed, so that what moves nothing has no minus."""
+    """Round to the digits printed, without a negative zero."""
     return round(points, 2) + 0.0
 
 
@@ -135,12 +126,11 @@ def _is_corrected(part: Part) -> bool:
 
 
 def _why(part: Part, lower_is_better: bool) -> str:
-    """Name the corrections that are no slight ones."""
     harsh = "harsh" if (part.severity > 0) != lower_is_better else "lenient"
-    # The stretch holds what is left: how widely she spreads scores, and what her other papers taught of both.
+    # The stretch has the rest: the reviewer's slope, and what their other papers add to both estimates.
     reasons = [
         (part.severity, f"as this reviewer is {harsh}"),
         (part.stretch, "by how this reviewer scored other papers"),
     ]
-    told = [f"{value:+.2f} {reason}" for value, reason in reasons if abs(value) >= SLIGHT]
-    return f" ({', '.join(told)})"
+    corrections = [f"{value:+.2f} {reason}" for value, reason in reasons if abs(value) >= SLIGHT]
+    return f" ({', '.join(corrections)})"

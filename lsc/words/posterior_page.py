@@ -1,4 +1,7 @@
-"""The posterior in words and tables, for people: to them items are papers."""
+"""The page of the posterior, the lists of a selection, and the pages of tables larger than memory.
+
+Pages call items papers.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ from lsc.words.calibration_page import (
     by_group,
     measured_line,
     paper_name,
-    summed_up,
     table,
+    truncation,
 )
 from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.labels import Label
@@ -33,63 +36,43 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray
 
 
-# Words on papers that a selection sets aside, because no review connects them to the others.
-
-#: Papers set aside that are named.
-PAPERS_NAMED = 10
-
-
-def aside_lines(aside: Sequence[Label], groups: IntArray, others: int) -> list[str]:
-    """Return the line that names the papers set aside, and says how few reviews would connect them; none without any.
-
-    Parameters
-    ----------
-    aside
-        Their labels.
-    groups
-        The group of each.
-    others
-        How many papers the largest group holds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> aside_lines(["p1", "p2"], np.array([2, 2]), 2995)[0]
-    'Set aside, neither in nor out: 2 papers that no review connects to the other 2,995, so nothing says how they
-    compare: p1, p2. At least 1 review would be needed to connect them.'
-    """
-    if not aside:
-        return []
-    needed = counted(len(set(groups.tolist())), "review")
-    return [
-        f"Set aside, neither in nor out: {counted(len(aside), 'paper')} that no review connects to the other "
-        f"{others:,}, so nothing says how {noun(len(aside), 'it compares', 'they compare')}: "
-        f"{listed(aside, PAPERS_NAMED)}. "
-        f"At least {needed} would be needed to connect {noun(len(aside), 'it', 'them')}."
-    ]
-
-
-#: Changes of a selection that are named one by one.
-CHANGES = 5
-#: Papers to discuss that are listed on the terminal.
-DISCUSSED = 40
-#: Reviewers of a kind that are named.
-NAMED = 5
-#: With fewer scores than that little is known of a reviewer.
+#: How many papers set aside, changes of a selection, papers to discuss, and reviewers of a kind are named.
+PAPERS_NAMED, CHANGES, DISCUSSED, NAMED = 10, 5, 40, 5
+#: Reviewers with fewer scores are too uncertain to be judged.
 LEAST_LOAD = 3
-
-#: Standard errors from which a gain or a loss is taken for one.
-SURE = 2.0
+#: A gain or a loss is significant from this number of standard errors.
+SIGNIFICANT = 2.0
 
 NO_DIFFERENCES = (
     "These scores show no differences between reviewers: there is nothing to correct. "
-    "What follows are averages, those of few reviews drawn to the middle."
+    "The qualities are averages, shrunk towards the mean if reviews are few."
 )
-_AGAINST = "Do not rely on the correction alone"
+UNCERTAIN = "These scores cannot tell whether the correction helps"
+AGAINST = "Do not rely on the correction alone"
+
+
+def aside_lines(aside: Sequence[Label], groups: IntArray, others: int) -> list[str]:
+    """Name the papers set aside, if any, and the number of reviews that would connect them.
+
+    ``groups`` are the groups of these papers, ``others`` is the size of the largest group.
+
+    >>> import numpy as np
+    >>> aside_lines(["p1", "p2"], np.array([2, 2]), 2995)[0]
+    'Set aside, neither in nor out: 2 papers that no review connects to the other 2,995, and that cannot be compared
+    with them: p1, p2. At least 1 review is needed to connect them.'
+    """
+    if not aside:
+        return []
+    needed = len(set(groups.tolist()))
+    return [
+        f"Set aside, neither in nor out: {counted(len(aside), 'paper')} that no review connects to the other "
+        f"{others:,}, and that cannot be compared with them: {listed(aside, PAPERS_NAMED)}. At least "
+        f"{counted(needed, 'review is', 'reviews are')} needed to connect {noun(len(aside), 'it', 'them')}."
+    ]
 
 
 def opening(result: PosteriorEstimate) -> list[str]:
-    """Say, before any number, what the correction is worth and what the scores do not support."""
+    """Return the benefit of the correction, and what the scores do not support."""
     scored = np.isfinite(result.quality)
     lines = [worth(result)] if scored.any() else [f"{result.status.text[0].upper()}{result.status.text[1:]}."]
     sizes = np.bincount(result.group[scored], minlength=2)
@@ -108,47 +91,45 @@ def opening(result: PosteriorEstimate) -> list[str]:
 
 
 def headline(result: PosteriorEstimate) -> tuple[bool, str]:
-    """Return what the correction is worth in a few words, and whether that is good news: :func:`worth` in short."""
+    """Return whether the news is good, and the benefit of the correction in a few words: :func:`worth` in short."""
     if not result.beliefs.signal:
         return True, "Nothing to correct"
     if not np.isfinite(result.gain.relative):
-        return False, "What the correction is worth cannot be told"
+        return False, "Too little data to estimate the benefit of the correction"
     steps = result.gain.relative / result.gain.standard_error if result.gain.standard_error else np.inf
-    if steps > SURE:
+    if steps > SIGNIFICANT:
         return True, "The correction helps"
-    if steps >= -SURE:
-        return False, "Whether the correction helps cannot be told"
-    return False, "Do not rely on the correction alone"
+    return False, UNCERTAIN if steps >= -SIGNIFICANT else AGAINST
 
 
 def worth(result: PosteriorEstimate) -> str:
-    """Say in one line what the correction for reviewers is worth."""
+    """Return the benefit of the correction in one line."""
     if not result.beliefs.signal:
         return NO_DIFFERENCES
     gain = result.gain
     if not np.isfinite(gain.relative):
         return (
-            "Too few reviewers scored two papers that others scored too: what the correction is worth cannot be told "
-            "from these scores."
+            "Too few reviewers scored two papers that others scored too: the benefit of the correction cannot be "
+            "estimated from these scores."
         )
     better, error = 100.0 * gain.relative, 100.0 * gain.standard_error
     digits = 0 if error >= 1.0 else 1
-    less = "less" if better >= 0 else "more"
-    if better > SURE * error:
+    lowers = "lowers" if better >= 0 else "raises"
+    if better > SIGNIFICANT * error:
         head, end = "The correction helps", ""
     else:
-        head = "These scores cannot tell whether the correction helps" if better >= -SURE * error else _AGAINST
-        end = " Where its order and the average's differ, look at the paper."
+        head = UNCERTAIN if better >= -SIGNIFICANT * error else AGAINST
+        end = " Look at the papers whose two ranks differ."
     return (
-        f"{head}: it predicts how held-out reviewers rank their papers with {abs(better):.{digits}f} % {less} squared "
-        f"error than averages do, +- {error:.{digits}f} (standard error).{end}"
+        f"{head}: compared with averages, it {lowers} the squared error in predicting the rankings of held-out "
+        f"reviewers by {abs(better):.{digits}f} % +- {error:.{digits}f} (standard error).{end}"
     )
 
 
 def papers(result: PosteriorEstimate, selection: Selection | None = None) -> list[str]:
     """Return the table of the best papers, with intervals."""
     best = best_by_group(result)
-    # Sorted after printing: where 1 is the best score, the ends of an interval change places.
+    # Sorted after printing: if 1 is the best score, the ends of an interval change places.
     low, high = np.sort(result.reviews.printed(result.interval()), axis=1).T
     quality, average = result.reviews.printed(result.quality), result.reviews.printed(result.average)
     columns: list[Column] = [
@@ -163,88 +144,86 @@ def papers(result: PosteriorEstimate, selection: Selection | None = None) -> lis
         chance = selection.chance
         columns.append((f"among best {selection.n}", lambda i: percent(float(chance[i]))))
     return [
-        f"Quality of {counted(best.size, 'paper')}: the score to expect of a typical reviewer. High and low averages "
-        "are partly luck, so qualities lie nearer to the middle; those of few scores most.",
+        f"Quality of {counted(best.size, 'paper')}: the expected score of a typical reviewer. High and low averages "
+        "are partly chance, so qualities are closer to the mean, most of all those with few scores.",
         "",
         *table(by_group(result, columns), best[:SHOWN]),
-        *summed_up(SHOWN, best.size),
-        *_beyond(result),
+        *truncation(best.size),
+        *_outside(result),
     ]
 
 
-def _beyond(result: PosteriorEstimate) -> list[str]:
-    """Say how many qualities lie beyond all scores given, if any do."""
+def _outside(result: PosteriorEstimate) -> list[str]:
+    """Count the qualities outside the range of the scores, if there are any."""
     score = result.reviews.score[result.reviews.scored]
     if not score.size:
         return []
     low, high = np.sort(result.reviews.printed([score.min(), score.max()]))
-    beyond = int(((result.quality > score.max()) | (result.quality < score.min())).sum())
-    verb = noun(beyond, "quality lies", "qualities lie")
-    return [f"{beyond} {verb} beyond the scores given, {low:g} to {high:g}."] if beyond else []
+    outside = int(((result.quality > score.max()) | (result.quality < score.min())).sum())
+    verb = noun(outside, "quality is", "qualities are")
+    return [f"{outside} {verb} outside the range of the scores, {low:g} to {high:g}."] if outside else []
 
 
 def decisions(result: PosteriorEstimate, selection: Selection) -> list[str]:
-    """Return the three lists, how many of the selected are expected to be wrong, and what differs from the average."""
+    """Return the expected number of wrong selections, the three lists, and the changes compared with averages."""
     n, stated = selection.n, percent(1.0 - selection.error_rate)
     number = f" ({selection.certain.size})" if selection.certain.size else ""
     lines = [
         expectation(selection),
-        *aside_lines(selection_labels(result, selection.aside), result.group[selection.aside], selection.ranked.size),
+        *aside_lines(selection.named(selection.aside), result.group[selection.aside], selection.ranked.size),
         "",
-        f"In, at least {stated} sure{number}: {_names(result, selection.certain)}",
+        f"In, with probability at least {stated}{number}: {_names(result, selection.certain)}",
     ]
     if selection.discuss.size:
         places = n - selection.certain.size
         lines += [
             f"To discuss ({counted(selection.discuss.size, 'paper')} for {counted(places, 'place')}), nearest to the "
-            f"line first, with the chance of being among the best {n}:",
-            *_chances(result, selection),
+            f"line first, with the probability of being among the best {n}:",
+            *_probabilities(result, selection),
             *advice(result, selection),
         ]
-    lines.append(f"Out, at least {stated} sure: {counted(selection.out.size, 'paper')}.")
+    lines.append(f"Out, with probability at least {stated}: {counted(selection.out.size, 'paper')}.")
     return [*lines, "", *changes(result, selection)]
 
 
 def expectation(selection: Selection) -> str:
-    """Say how many are selected, and how many of them are expected to be wrong."""
+    """Return the number of selected papers, and how many of them are expected to be wrong."""
     n, wrong, by_average = selection.n, selection.expected_wrong, selection.expected_wrong_by_average
     return (
-        f"Selecting {counted(n, 'paper')}. Of the {n} of highest quality, {wrong:.1f} are expected not to be among the "
-        f"truly best {n}; of the {n} of highest average, {by_average:.1f}."
+        f"Selecting {counted(n, 'paper')}. Of the {n:,} of highest quality, {wrong:,.1f} are expected not to be among "
+        f"the truly best {n:,}; of the {n:,} of highest average, {by_average:,.1f}."
     )
 
 
 def advice(result: PosteriorEstimate, selection: Selection) -> list[str]:
-    """Say what to do with the papers to discuss, where there are several."""
-    # What to do next depends on whether even the ends of the list can be told apart.
-    if _blurred(result, selection):
+    """Return how to proceed with the papers to discuss, if there are several."""
+    discuss, sure = selection.discuss, 1.0 - selection.error_rate
+    if discuss.size < 2:
+        return []
+    if _better(result, int(discuss[0]), int(discuss[-1])) < sure:
         return [
-            f"Not even the first and the last of these can be told apart ({percent(1.0 - selection.error_rate)} sure): "
-            "discuss them, add reviews, or draw lots (--lottery)."
+            f"Even the first and the last of these are statistically tied (at {percent(sure)}): discuss them, add "
+            "reviews, or use a lottery (--lottery)."
         ]
-    if selection.discuss.size > 1:
-        return [
-            "Begin at the line, where a second look changes most; what is left over can be drawn by lot (--lottery)."
-        ]
-    return []
+    return ["Begin at the line, where another look matters most; a lottery can decide the rest (--lottery)."]
 
 
 def decision(result: PosteriorEstimate, selection: Selection) -> tuple[str, str]:
-    """Return how many papers are in, to discuss and out in a few words, and where the line between them lies."""
+    """Return the sizes of the lists in a few words, and the position of the line between them."""
     n, inside, discuss = selection.n, selection.certain.size, selection.discuss.size
     head = f"{counted(inside, 'paper is', 'papers are')} in, {discuss:,} to discuss, {selection.out.size:,} out"
     of = f"{n:,} of {counted(selection.ranked.size, 'paper')} are to be selected."
-    sure = f"Papers in and out are at least {percent(1.0 - selection.error_rate)} sure"
-    left = f", and {counted(n - inside, 'place is', 'places are')} left for those to discuss" if discuss else ""
+    sure = f"Lists in and out have probability {percent(1.0 - selection.error_rate)} or more"
+    rest = f"; {counted(n - inside, 'place remains', 'places remain')} for those to discuss" if discuss else ""
     line = line_of(result, selection)
     if line is None:
-        return head, f"{of} {sure}{left}."
-    last, following = selection_labels(result, selection.ranked[n - 1 : n + 1])
-    return head, f"{of} The line lies at a quality of {line:.2f}, between {last} and {following}. {sure}{left}."
+        return head, f"{of} {sure}{rest}."
+    last, following = selection.named(selection.ranked[n - 1 : n + 1])
+    return head, f"{of} The line is at a quality of {line:.2f}, between {last} and {following}. {sure}{rest}."
 
 
 def line_of(result: Estimate, selection: Selection | None) -> float | None:
-    """Return the quality halfway between the last paper selected and the first that is not, as printed."""
+    """Return the quality halfway between the last selected paper and the next one, as printed."""
     if selection is None or not 0 < selection.n < selection.ranked.size:
         return None
     edge = result.quality[selection.ranked[selection.n - 1 : selection.n + 1]].mean()
@@ -252,101 +231,97 @@ def line_of(result: Estimate, selection: Selection | None) -> float | None:
 
 
 def changes(result: PosteriorEstimate, selection: Selection) -> list[str]:
-    """Say which papers the average would have selected instead, and how sure each change is."""
+    """Return the papers that the average would have selected instead, with a probability for each change."""
     n, into, out_of = selection.n, selection.swapped_in, selection.swapped_out
     if not into.size:
         return [f"The {n} of highest average are the same papers as the {n} of highest quality."]
     are = noun(into.size, "is", "are")
     lines = [f"{into.size} of the {n} of highest quality {are} not among the {n} of highest average:"]
-    # The surest newcomer stands beside the paper that was nearest to the cut.
+    # The best of the new papers is compared with the weakest of those that it replaces.
     for better, worse in zip(into[:CHANGES].tolist(), out_of[::-1][:CHANGES].tolist(), strict=False):
-        sure = _better(result, better, worse)
-        lines.append(
-            f"  {paper_name(result, better)} instead of {paper_name(result, worse)}: the better of the two with a "
-            f"chance of {percent(sure)}"
-        )
+        names = f"{paper_name(result, better)} instead of {paper_name(result, worse)}"
+        lines.append(f"  {names}: the better of the two with probability {percent(_better(result, better, worse))}")
     if into.size > CHANGES:
         lines.append(f"  and {into.size - CHANGES} more")
     return lines
 
 
 def reviewer_lines(result: PosteriorEstimate) -> list[str]:
-    """Name the reviewers whose intervals lie outside the middle half of all reviewers, by what they do."""
+    """Name the reviewers whose intervals are outside the interquartile range of all reviewers."""
     return standing_out(result.beliefs, result.reviews.reviewers, result.reviews.only_scored().loads)
 
 
 def misfit_lines(result: PosteriorEstimate) -> list[str]:
-    """Name the reviewers whose scores contradict those of the others beyond noise, the surest first, if any do."""
+    """Name the reviewers whose scores contradict those of the others beyond noise, by p-value, if there are any."""
     misfit = result.misfit
-    who = np.flatnonzero(misfit.contradicts)
-    if not who.size:
+    codes = np.flatnonzero(misfit.contradicts)
+    if not codes.size:
         return []
-    who = who[np.argsort(misfit.p_value[who], kind="stable")]
-    numbers = zip(who.tolist(), misfit.agreement[who].tolist(), misfit.mean_square[who].tolist(), strict=True)
+    codes = codes[np.argsort(misfit.p_value[codes], kind="stable")]
+    numbers = zip(codes.tolist(), misfit.agreement[codes].tolist(), misfit.mean_square[codes].tolist(), strict=True)
     labels = result.reviews.reviewers
     named = [f"{labels[j]} (agreement {agree:.1f}, mean square {square:.1f})" for j, agree, square in numbers]
     return [
-        f"{counted(who.size, 'reviewer contradicts', 'reviewers contradict')} the others beyond noise: "
-        f"{listed(named, NAMED)}. Of both numbers 1 is expected; below an agreement of 0 scores are reversed."
+        f"{counted(codes.size, 'reviewer contradicts', 'reviewers contradict')} the others beyond noise: "
+        f"{listed(named, NAMED)}. Both numbers have the expected value 1; a negative agreement means reversed scores."
     ]
 
 
 def standing_out(beliefs: Beliefs, labels: Sequence[Label], loads: IntArray) -> list[str]:
-    """Do so by labels of reviewers and how many scores each gave, shape (M,)."""
+    """Name the reviewers outside the interquartile range, given all labels and numbers of scores, shape (M,)."""
     if not beliefs.signal:
         return []
-    found = beliefs.reviewers
-    kinds = [(found.severity, "harsh", "lenient"), (found.stretch, "scores far apart", "scores close together")]
-    # Unless reviewers have a noise of their own it follows from their stretch, and tells nothing more.
+    reviewers = beliefs.reviewers
+    kinds = [(reviewers.severity, "harsh", "lenient"), (reviewers.stretch, "scores far apart", "scores close together")]
+    # Without individual noise in the model the noise follows from the stretch.
     if beliefs.extent.own:
-        kinds.append((found.noise, "erratic", "steady"))
+        kinds.append((reviewers.noise, "erratic", "steady"))
     lines = []
     for quantity, above, below in kinds:
         low, high = middle_half(quantity)
         lines += _named(labels, above, quantity.low > high, -quantity.mean)
         lines += _named(labels, below, quantity.high < low, quantity.mean)
-    judged = counted(int(np.isfinite(found.severity.mean).sum()), "reviewer")
+    judged = counted(int(np.isfinite(reviewers.severity.mean).sum()), "reviewer")
     if lines:
-        lines = [f"Outside the middle half of {judged} (90 % sure of each):", *lines]
+        lines = [f"Outside the interquartile range of {judged}, each with probability 90 %:", *lines]
     else:
-        lines = [f"None of {judged} stands out from the middle half (90 % sure)."]
+        lines = [f"None of {judged} is outside the interquartile range with probability 90 %."]
     if few := int(((loads > 0) & (loads < LEAST_LOAD)).sum()):
-        lines.append(f"{counted(few, 'reviewer')} gave one or two scores, which say little of a reviewer.")
+        lines.append(f"{counted(few, 'reviewer')} gave one or two scores, too few to estimate their severity.")
     return lines
 
 
 def _named(labels: Sequence[Label], word: str, stands_out: BoolArray, order: FloatArray) -> list[str]:
-    """Return the line that names the reviewers who stand out in a way, the first by ``order``, if there are any."""
-    who = np.flatnonzero(stands_out)
-    first = who[np.argsort(order[who], kind="stable")][:NAMED].tolist()
-    most = f"{who.size}, most of all " if who.size > NAMED else ""
-    return [f"  {word}: {most}{listed([labels[j] for j in first])}"] if who.size else []
+    codes = np.flatnonzero(stands_out)
+    first = codes[np.argsort(order[codes], kind="stable")][:NAMED].tolist()
+    most = f"{codes.size}, most of all " if codes.size > NAMED else ""
+    return [f"  {word}: {most}{listed([labels[j] for j in first])}"] if codes.size else []
 
 
 def lottery_lines(
     drawn: Sequence[object], chances: Mapping[object, float], seed: int, *, given: bool = True
 ) -> list[str]:
-    """Return what a lottery drew, and with which probabilities; whether the seed was given or is the default."""
+    """Return the papers that a lottery drew, and its probabilities; ``given`` if the seed is not the default."""
     free = {label: chance for label, chance in chances.items() if chance < 1.0}
     if not free:
-        return [f"Lots: nothing to draw, {counted(len(drawn), 'paper is', 'papers are')} in for certain."]
+        return [f"Lottery: nothing to draw, {counted(len(drawn), 'paper is', 'papers are')} in for certain."]
     likeliest = sorted(free, key=lambda label: -free[label])
     kept = len(chances) - len(free)
-    sure = f"{counted(kept, 'paper is', 'papers are')} in without drawing; the other " if kept else ""
+    certain = f"{counted(kept, 'paper is', 'papers are')} in for certain; the other " if kept else ""
     places = counted(len(drawn) - kept, "place is", "places are")
     return [
-        f"Lots (seed {seed}): {sure}{places} drawn among {counted(len(free), 'paper')}, the likelier the better they "
-        "look:",
+        f"Lottery (seed {seed}): {certain}{places} drawn among {counted(len(free), 'paper')}, with these "
+        "probabilities:",
         f"  {listed([f'{label} ({percent(free[label])})' for label in likeliest], DISCUSSED)}",
         f"Drawn: {listed([str(label) for label in drawn if label in free], len(drawn))}",
-        "The same seed draws the same papers: agree on the seed before you draw."
+        "The same seed draws the same papers: announce it before drawing."
         if given
-        else f"No --seed was given, so it is {seed}, for everybody and every time: agree on a seed before you draw.",
+        else f"No --seed was given, so it is {seed}, for everybody and every time: announce a seed before drawing.",
     ]
 
 
 def percent(chance: float) -> str:
-    """Return a probability as a person would say it; never 0 or 100 %.
+    """Return a probability in percent, never 0 or 100 %.
 
     >>> percent(0.583), percent(0.9999), percent(1e-9)
     ('58 %', '> 99 %', '< 1 %')
@@ -354,44 +329,33 @@ def percent(chance: float) -> str:
     return "> 99 %" if chance > 0.995 else "< 1 %" if chance < 0.005 else f"{100.0 * chance:.0f} %"
 
 
-def _names(result: PosteriorEstimate, who: IntArray) -> str:
-    return listed(selection_labels(result, who), DISCUSSED) if who.size else "none"
+def _names(result: PosteriorEstimate, codes: IntArray) -> str:
+    return listed([str(result.items[i]) for i in codes.tolist()], DISCUSSED) if codes.size else "none"
 
 
-def selection_labels(result: PosteriorEstimate, who: IntArray) -> list[str]:
-    """Return the labels of papers given by code, as text."""
-    return [str(result.items[i]) for i in who.tolist()]
-
-
-def _chances(result: PosteriorEstimate, selection: Selection) -> list[str]:
-    """List papers with their chances, of many those nearest to the line."""
+def _probabilities(result: PosteriorEstimate, selection: Selection) -> list[str]:
+    """List the papers to discuss with their probabilities, those nearest to the line first."""
     shown = selection.nearest[:DISCUSSED]
     lines = [
         f"  {percent(float(selection.chance[i])):>6}  {paper_name(result, i)}{'' if selection.comparable[i] else ' *'}"
         for i in shown.tolist()
     ]
-    if left := selection.discuss.size - shown.size:
-        lines.append(f"  and {left:,} farther from the line; -o FILE writes all (list: in, discuss, out)")
+    if others := selection.discuss.size - shown.size:
+        lines.append(f"  and {others:,} farther from the line; -o FILE writes all (list: in, discuss, out)")
     if not selection.comparable[shown].all():
         lines.append("No review connects papers marked * to most others.")
     return lines
-
-
-def _blurred(result: PosteriorEstimate, selection: Selection) -> bool:
-    """Whether not even the best and the worst of the papers to discuss can be told apart."""
-    discuss = selection.discuss
-    return discuss.size > 1 and _better(result, int(discuss[0]), int(discuss[-1])) < 1.0 - selection.error_rate
 
 
 def _better(result: PosteriorEstimate, first: int, second: int) -> float:
     """Probability that one paper, given by code, is better than another."""
     from scipy.special import ndtr
 
-    found = result.difference(result.items[first], result.items[second])
-    return float(ndtr(found.mean / found.standard_error)) if np.isfinite(found.standard_error) else 0.5
+    difference = result.difference(result.items[first], result.items[second])
+    return float(ndtr(difference.mean / difference.standard_error)) if np.isfinite(difference.standard_error) else 0.5
 
 
-# The calibration of a table larger than memory in a few lines.
+# Tables larger than memory: shorter pages.
 
 
 def calibration_lines(calibration: StreamedCalibration) -> list[str]:
@@ -400,7 +364,7 @@ def calibration_lines(calibration: StreamedCalibration) -> list[str]:
     if calibration.status is not Status.OPTIMAL:
         lines.append(f"{calibration.status.text} ({calibration.message}).")
     lines += [
-        "Standard errors, and which places are determined, are not computed by batches.",
+        "Standard errors, and which qualities are determined, are not computed by batches.",
         "",
         "Best of the largest group:",
     ]
@@ -410,14 +374,14 @@ def calibration_lines(calibration: StreamedCalibration) -> list[str]:
 
 
 def posterior_lines(result: StreamedPosterior, selection: Selection | None = None) -> list[str]:
-    """Return what the scores do not support, the best papers of the largest group, and what is to be done."""
+    """Return what the scores do not support, the best papers of the largest group, the lists, and reviewers."""
     lines = _opening(result, "Quality of {}, from")
     if not result.beliefs.signal:
         lines.append(NO_DIFFERENCES)
     elif result.status is Ending.SWEEPS_EXHAUSTED:
         lines.append(f"{result.status.text[0].upper()}{result.status.text[1:]}.")
     lines += [
-        "What the correction is worth is not computed by batches.",
+        "The benefit of the correction is not computed by batches.",
         "",
         "Best of the largest group, with 90 % ranges:",
     ]
@@ -451,18 +415,15 @@ def _opening(result: StreamedEstimate, what: str) -> list[str]:
 
 
 def _decisions(result: StreamedPosterior, selection: Selection) -> list[str]:
-    """Return the three lists in short, and how many of the selected are expected to be wrong."""
-    n, stated = selection.n, percent(1.0 - selection.error_rate)
+    stated = percent(1.0 - selection.error_rate)
 
     def names(papers: IntArray) -> str:
         return listed(selection.named(papers[: DISCUSSED + 1]), DISCUSSED) if papers.size else "none"
 
     return [
-        f"Selecting {counted(n, 'paper')}. Of the {n:,} of highest quality, {selection.expected_wrong:,.1f} are "
-        f"expected not to be among the truly best {n:,}; of the {n:,} of highest average, "
-        f"{selection.expected_wrong_by_average:,.1f}.",
+        expectation(selection),
         *aside_lines(selection.named(selection.aside), result.group[selection.aside], selection.ranked.size),
-        f"In, at least {stated} sure ({selection.certain.size:,}): {names(selection.certain)}",
+        f"In, with probability at least {stated} ({selection.certain.size:,}): {names(selection.certain)}",
         f"To discuss ({selection.discuss.size:,}), nearest to the line first: {names(selection.nearest)}",
-        f"Out, at least {stated} sure: {counted(selection.out.size, 'paper')}.",
+        f"Out, with probability at least {stated}: {counted(selection.out.size, 'paper')}.",
     ]

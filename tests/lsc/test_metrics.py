@@ -103,7 +103,7 @@ def test_impossible_numbers_are_refused(n: int) -> None:
 
 
 def test_bad_arrays_are_refused() -> None:
-    with pytest.raises(InputError, match="expected one number an item each, found shapes"):
+    with pytest.raises(InputError, match="expected one number per item, found shapes"):
         metrics.precision(QUALITY, TRUTH[:3], 1)
     with pytest.raises(InputError, match="truth: expected at least one known quality"):
         metrics.kendall(QUALITY, np.full(6, np.nan))

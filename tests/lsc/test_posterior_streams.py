@@ -164,7 +164,7 @@ def test_the_command_writes_what_it_writes_in_memory(tmp_path: Path, monkeypatch
     assert runner.invoke(main, [*words, "whole.csv"]).exit_code == 0
     done = runner.invoke(main, [*words, "stream.csv", "--stream"])
     assert done.exit_code == 0, done.output
-    for part in ("not computed by batches", "Selecting 3 papers", "To discuss", "middle half"):
+    for part in ("not computed by batches", "Selecting 3 papers", "To discuss", "interquartile range"):
         assert part in " ".join(done.output.split())
     whole, found = (read_table(tmp_path / name) for name in ("whole.csv", "stream.csv"))
     assert whole[0] == found[0]
@@ -200,10 +200,10 @@ def test_sweeps_within_a_limit_on_memory_that_the_messages_alone_would_break(tmp
     code = (
         "import resource, sys\n"
         "from lsc import posterior_stream\n"
-        "from lsc.inference import climbing, model, states, streaming\n"
+        "from lsc._inference import model, states, streaming, sweeps\n"
         "from reviewgraph import stream_reviews\n"
         "def few(problem, rng, tell, part):\n"
-        "    return climbing.settle(problem, states.start(problem, model.START, model.Extent()), 1, gauge=True)\n"
+        "    return sweeps.settle(problem, states.start(problem, model.START, model.Extent()), 1, gauge=True)\n"
         "streaming.run_stages = few\n"
         "from reviewgraph.graph.kernels.compiling import POLICY\n"
         "with stream_reviews(sys.argv[2], batch=10_000) as s, POLICY.at_once():\n    posterior_stream(s)\n"

@@ -34,9 +34,9 @@ def test_the_line_is_the_least_squares_one_or_none(pairs, others) -> None:
     [
         ([1, 2, 3], [1, 2, np.nan], "expected 3 or more that have a score, in the largest group, found 2"),
         ([1, 2, np.nan], [1, 2, 3], "expected 3 or more that have a score, in the largest group, found 2"),
-        ([1, 2, 3], [3, 2, 1], "expected values that rise with quality"),
-        ([1, 2, 3], [0.1, 0.1, 0.1], "expected values that rise with quality"),
-        ([0.1, 0.1, 0.1], [1, 2, 3], "expected values that rise with quality"),
+        ([1, 2, 3], [3, 2, 1], "expected values that increase with quality"),
+        ([1, 2, 3], [0.1, 0.1, 0.1], "expected values that increase with quality"),
+        ([0.1, 0.1, 0.1], [1, 2, 3], "expected values that increase with quality"),
     ],
 )
 def test_no_line_where_nothing_holds_it(quality, known, message) -> None:
@@ -53,7 +53,7 @@ def test_the_line_keeps_to_the_largest_group_and_to_the_direction_of_scores() ->
     assert found.references == 3
     assert found.slope > 0
     assert np.isnan(found.value).tolist() == [label.startswith("q") for label in [*"ppppp", *"qqq"]]
-    with pytest.raises(InputError, match="rise with quality"):
+    with pytest.raises(InputError, match="increase with quality"):
         lsc.posterior(Reviews.from_pairs(rows, lower_is_better=True)).on_scale_of(told)
 
 

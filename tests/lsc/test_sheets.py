@@ -46,7 +46,7 @@ def test_a_sheet_says_what_the_terminal_does_and_names_nobody(direction: tuple[s
     assert set(re.findall(r"Label-\d+-Xw", page.text)) == {"Label-3-Xw"}
     assert SCRIPT in page.text
     assert [tag for tag, _ in page.tags].count("script") == 0
-    assert ("the least is the best" in page.text) == bool(direction)
+    assert ("the lowest is the best" in page.text) == bool(direction)
 
 
 def test_several_papers_are_explained_in_the_order_asked_for() -> None:

@@ -81,7 +81,7 @@ def test_people_get_a_table_with_both_ranks_and_the_next_command(tmp_path: Path)
     done = run(path, "--method", "lsc")
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
-    assert "plain average may be the better guide" in lines[0]
+    assert "plain average may be more accurate" in lines[0]
     header = next(line for line in lines if line.startswith("rank"))
     assert header.split() == ["rank", "paper", "calibrated", "+/-", "average", "its", "rank"]
     assert lines[lines.index(header) + 1].split()[:2] == ["1", "p4"]
@@ -137,7 +137,7 @@ def test_few_papers_outside_the_largest_group_are_set_aside(method: str, tmp_pat
     answered.write_text(json.dumps({**found, "set_aside": ["q1"]}), "utf-8")
     assert CliRunner().invoke(verify, [str(answered), path, "--method", method, "--select", "10%"]).exit_code == 1
     page = run(path, "--method", method, "--select", "10%").stdout
-    assert "compare: q1, q2. At least 2 reviews" in " ".join(page.split())
+    assert "compared with them: q1, q2. At least 2 reviews are needed" in " ".join(page.split())
     assert f"reviewgraph plan {path} --target connected" in page
     # More than the group holds, and groups of like size, are refused.
     assert run(path, "--method", method, "--select", "19").exit_code == 1
@@ -275,14 +275,19 @@ def test_people_read_the_worth_the_lists_and_the_exchange_with_the_average(tmp_p
     done = run(path, "--select", "3", "--lottery")
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("These scores cannot tell whether the correction helps: it predicts how held-out")
-    assert any("% less squared error than averages" in f"{one} {two}" for one, two in pairwise(lines))
+    assert lines[0].startswith("These scores cannot tell whether the correction helps: compared with averages,")
+    assert any("squared error in predicting the rankings" in f"{one} {two}" for one, two in pairwise(lines))
     header = next(line for line in lines if line.startswith("rank"))
     assert header.split("  ")[0] == "rank"
     assert header.endswith("among best 3")
-    for opening in ("Selecting 3 papers. ", "In, at least 90 % sure (", "To discuss (", "Out, at least 90 % sure: "):
+    for opening in (
+        "Selecting 3 papers. ",
+        "In, with probability at least 90 % (",
+        "To discuss (",
+        "Out, with probability at least 90 %: ",
+    ):
         assert any(line.startswith(opening) for line in lines), opening
-    assert any(line.startswith("Lots (seed 0): ") for line in lines)
+    assert any(line.startswith("Lottery (seed 0): ") for line in lines)
     assert offered(run(path).stdout) == ["calibrate", path, "--select", "10%", "-o", "calibrated.csv"]
 
 
@@ -332,7 +337,7 @@ def test_an_account_sums_to_the_quality(direction: list[str], tmp_path: Path) ->
     assert {part["reviewer"]: part["score"] for part in reviews} == given
     done = run(path, "--explain", "p3", *direction)
     assert done.exit_code == 0
-    assert done.stdout.startswith(f"Paper p3: quality {quality:.2f}, give or take ")
+    assert done.stdout.startswith(f"Paper p3: quality {quality:.2f} +- ")
     assert f"{quality:.2f}  the sum" in done.stdout
     for place, score in enumerate(sorted(given.values(), reverse=True), 1):
         assert f"Reviewer {place} gave {score}" in done.stdout
@@ -371,7 +376,7 @@ def test_papers_outside_the_largest_group_are_never_certain(tmp_path: Path) -> N
     refused = run(path, "--select", "4", "--lottery")
     assert refused.exit_code == 1
     assert "no review connects the 2 groups of papers" in refused.stderr
-    assert "Lots" not in refused.stdout
+    assert "Lottery" not in refused.stdout
     assert f"reviewgraph plan {path}" in refused.stdout
 
 
@@ -429,15 +434,17 @@ def test_a_line_through_references_leads_to_their_scale_and_leaves_the_qualities
             assert [row["quality"] for row in found["items"]] == [row["quality"] for row in plain]
     page = " ".join(run(path, "--on-scale-of", str(known)).stdout.split())
     assert "On the scale of 3 references: " in page
-    assert "had a say" not in page
-    assert "had a say" in run(path, "--on-scale-of", str(known), "--references", str(known)).stdout
+    assert "calibration used the references" not in page
+    assert (
+        "calibration used the references" in run(path, "--on-scale-of", str(known), "--references", str(known)).stdout
+    )
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
         ("p0,10\np4,52\n", "--on-scale-of {known}: expected 3 or more that have a score"),
-        ("p0,98\np4,52\np9,10\n", "--on-scale-of {known}: expected values that rise with quality"),
+        ("p0,98\np4,52\np9,10\n", "--on-scale-of {known}: expected values that increase with quality"),
         ("zebra,1\n", "--on-scale-of {known}: the paper is not in the reviews"),
     ],
 )
@@ -457,7 +464,7 @@ def test_references_on_no_scale_are_refused_and_measured_ones_named(tmp_path: Pa
     assert f"--references {known}: expected 3 or more whose values rise with their scores" in done.stderr
     known.write_text("item,quality\np0,3\n", encoding="utf-8")
     page = " ".join(run(table(tmp_path, NOISY), "--references", str(known)).stdout.split())
-    assert "1 paper of known quality counts as a measurement with an error, not as exact" in page
+    assert "1 paper of known quality is a measurement with noise, not exact" in page
 
 
 def test_lsc_says_that_it_is_on_the_scale_of_references_and_that_they_fight(tmp_path: Path) -> None:
@@ -468,7 +475,7 @@ def test_lsc_says_that_it_is_on_the_scale_of_references_and_that_they_fight(tmp_
     assert "fight" not in page
     known.write_text("item,quality\np0,70\np2,10\np4,40\n", encoding="utf-8")
     page = " ".join(run(path, "--method", "lsc", "--references", str(known)).stdout.split())
-    assert "the references fight the scores" in page
+    assert "the references contradict the scores" in page
 
 
 def test_methods_without_chances_say_who_is_in_and_who_is_out(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
-"""Selections with a conscience, and lots."""
+"""Selections, and lotteries."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsc.selection import Selection, draw_lots, lottery_probabilities
+from lsc.selection import Selection, draw_papers, lottery_probabilities
 from reviewgraph import InputError
 
 
@@ -65,7 +65,7 @@ def test_a_small_change_of_one_chance_changes_the_lottery_a_little(
 
 def test_draws_have_the_given_probabilities_and_always_the_given_number() -> None:
     probability = np.array([1.0, 0.8, 0.5, 0.4, 0.3, 0.0])
-    drawn = np.array([draw_lots(probability, np.random.default_rng(seed)) for seed in range(4000)])
+    drawn = np.array([draw_papers(probability, np.random.default_rng(seed)) for seed in range(4000)])
     assert (drawn.sum(axis=1) == 3).all()
     assert np.abs(drawn.mean(axis=0) - probability).max() < 0.03
 
@@ -76,7 +76,7 @@ def test_a_draw_moves_by_few_papers_when_one_probability_moves_a_little() -> Non
     nearby[7], nearby[8] = 0.26, 0.24
     moved = []
     for seed in range(200):
-        one, other = (draw_lots(p, np.random.default_rng(seed)) for p in (probability, nearby))
+        one, other = (draw_papers(p, np.random.default_rng(seed)) for p in (probability, nearby))
         moved.append(int((one != other).sum()))
     assert np.mean(moved) < 0.5
     assert max(moved) <= 6

@@ -192,7 +192,7 @@ def test_a_figure_that_is_not_reproduced_says_why() -> None:
     assert [found["average_l1_verdict"] for found in cells] == ["not reproduced"] * 2
     assert table(experiment, cells)[-2:] == [
         f"! noise 0.5 Average, avg. L1: {REASONS[0.5, 'average', 'average_l1']}",
-        "! noise 0.5 QP, avg. L1: beyond two standard errors, for no known reason",
+        "! noise 0.5 QP, avg. L1: differs by more than two standard errors, for an unknown reason",
     ]
 
 
@@ -348,7 +348,7 @@ def test_a_truth_that_ranks_nothing_leaves_no_correlation() -> None:
 def test_a_task_without_a_maximum_and_reviews_without_a_truth_are_refused(tmp_path: Path) -> None:
     hamburg(tmp_path)
     (tmp_path / "maxgrades.csv").write_text("taskid,maxgrade\n11,10\n12,4\n21,20\n")
-    with pytest.raises(InputError, match=r"ta\.csv: expected tasks that maxgrades\.csv knows, found '22'"):
+    with pytest.raises(InputError, match=r"ta\.csv: expected tasks of maxgrades\.csv, found '22'"):
         read_hamburg(str(tmp_path))
     with pytest.raises(InputError, match="truth: expected items of the reviews, such as 'p1'; found none"):
         from_truth(Reviews.from_pairs([("ann", "p1", 1.0)]), {"p2": 1.0})

@@ -63,14 +63,14 @@ def with_gain(found: PosteriorEstimate, relative: float, error: float) -> Poster
 @pytest.mark.parametrize(
     ("relative", "error", "expected"),
     [
-        (0.25, 0.03, "The correction helps: it predicts how held-out reviewers rank their papers with 25 % less"),
-        (0.25, 0.03, "squared error than averages do, +- 3 (standard error)."),
-        (0.04, 0.03, "4 % less squared error than"),
-        (0.04, 0.03, "These scores cannot tell whether the correction helps: it"),
-        (-0.04, 0.03, "4 % more squared error than"),
-        (0.0016, 0.004, "with 0.2 % less squared error than averages do, +- 0.4 (standard error). Where its order"),
-        (-0.2, 0.03, "Do not rely on the correction alone: it"),
-        (np.nan, np.nan, "Too few reviewers scored two papers that others scored too: what"),
+        (0.25, 0.03, "The correction helps: compared with averages, it lowers the squared error in predicting the"),
+        (0.25, 0.03, "rankings of held-out reviewers by 25 % +- 3 (standard error)."),
+        (0.04, 0.03, "lowers the squared error in predicting the rankings of held-out reviewers by 4 % +-"),
+        (0.04, 0.03, "These scores cannot tell whether the correction helps: compared"),
+        (-0.04, 0.03, "raises the squared error in predicting the rankings of held-out reviewers by 4 % +-"),
+        (0.0016, 0.004, "by 0.2 % +- 0.4 (standard error). Look at the papers whose two ranks differ."),
+        (-0.2, 0.03, "Do not rely on the correction alone: compared"),
+        (np.nan, np.nan, "Too few reviewers scored two papers that others scored too: the benefit"),
     ],
 )
 def test_the_first_line_is_what_the_correction_is_worth(
@@ -92,7 +92,7 @@ def test_scores_without_differences_between_reviewers_are_called_averages() -> N
     alike = posterior(Reviews.from_pairs([(who, what, 3.0) for who in "abc" for what in "xyz"]))
     page = page_of(alike)
     assert page.opening[0].startswith("These scores show no differences between reviewers")
-    assert not any("stand out" in line or "stands out" in line for line in page.body)
+    assert not any("interquartile" in line for line in page.body)
 
 
 def stands_out(result: PosteriorEstimate, word: str) -> str:
@@ -108,7 +108,9 @@ def test_harsh_and_lenient_change_places_with_the_direction(
     assert stands_out(turned, "lenient") == "  lenient: pr0"
 
 
-def test_only_who_lies_outside_the_crowd_with_the_whole_interval_stands_out(found: PosteriorEstimate) -> None:
+def test_reviewers_are_named_if_their_whole_interval_is_outside_the_interquartile_range(
+    found: PosteriorEstimate,
+) -> None:
     centre = np.array([-3.0, -1.0, 0.0, 0.0, 1.0, 3.0])
 
     def lines(severity: FloatArray, reach: float, own: bool) -> list[str]:
@@ -119,27 +121,29 @@ def test_only_who_lies_outside_the_crowd_with_the_whole_interval_stands_out(foun
         return posterior_page.reviewer_lines(replace(found, beliefs=beliefs))
 
     assert lines(centre, 0.5, False) == [
-        "Outside the middle half of 6 reviewers (90 % sure of each):",
+        "Outside the interquartile range of 6 reviewers, each with probability 90 %:",
         "  harsh: pr5",
         "  lenient: pr0",
     ]
-    # Without a noise of her own a reviewer's noise says nothing that her stretch does not.
+    # Without individual noise in the model the noise of a reviewer follows from their stretch.
     assert [line for line in lines(centre, 0.5, True) if "erratic" in line or "steady" in line] == [
         "  erratic: pr5",
         "  steady: pr0",
     ]
-    # Nobody is sure to be unusual where little is known of each.
-    assert lines(centre, 5.0, False) == ["None of 6 reviewers stands out from the middle half (90 % sure)."]
+    # Wide intervals: nobody is significantly unusual.
+    assert lines(centre, 5.0, False) == [
+        "None of 6 reviewers is outside the interquartile range with probability 90 %."
+    ]
 
 
 def test_reviewers_of_few_scores_are_counted_not_named() -> None:
     rows = [*scores(), ("one", "p3", 1.0), ("two", "p4", 9.0), ("two", "p5", 9.5)]
     lines = posterior_page.reviewer_lines(posterior(Reviews.from_pairs(rows)))
-    assert lines[-1] == "2 reviewers gave one or two scores, which say little of a reviewer."
+    assert lines[-1] == "2 reviewers gave one or two scores, too few to estimate their severity."
 
 
 def account(found: PosteriorEstimate, who: str) -> tuple[str, str]:
-    """A paper that a reviewer scored, and the line of her score in its account."""
+    """A paper that a reviewer scored, and the line of this score in its account."""
     item = next(what for reviewer, what, _ in scores() if reviewer == who)
     lines = account_lines(found.account(item), "On titles")
     assert lines[0].startswith(f"Paper {item} On titles: quality ")
@@ -176,13 +180,13 @@ def test_every_kind_of_part_has_words() -> None:
     )
     lines = account_lines(Account("p1", 6.2, 0.3, 7.0, 5.0, parts))
     assert lines[2:7] == [
-        "      5.00  where every paper starts: the middle of all papers",
+        "      5.00  starting point of every paper: the overall mean",
         "     +0.80  ann gave 7; weight 40 %",
-        "     +0.10  like papers go to like reviewers: the other papers of ann (weight 10 %)",
+        "     +0.10  reviewers have similar papers: the other papers of ann (weight 10 %)",
         "     +0.30  its known quality 83, as a score 6.50; weight 20 %",
         "      6.20  the sum",
     ]
-    assert "weighs 70 % together, the middle 30 %" in lines[-1]
+    assert "have 70 % of the weight, the overall mean 30 %" in lines[-1]
 
 
 def test_decisions_count_every_paper_once(found: PosteriorEstimate) -> None:
@@ -205,21 +209,23 @@ def test_changes_name_who_comes_in_and_who_goes_out(found: PosteriorEstimate) ->
     first, second = posterior_page.changes(found, other)
     assert first == "1 of the 4 of highest quality is not among the 4 of highest average:"
     into, out = found.items[best.best[3]], found.items[best.ranked[-1]]
-    assert second.startswith(f"  {into} instead of {out}: the better of the two with a chance of > 99 %")
+    assert second.startswith(f"  {into} instead of {out}: the better of the two with probability > 99 %")
 
 
-def test_lots_say_what_was_drawn_among_whom() -> None:
+def test_a_lottery_names_its_papers_and_probabilities() -> None:
     lines = posterior_page.lottery_lines(["a", "c"], {"a": 1.0, "b": 0.25, "c": 0.75}, 7)
     assert lines == [
-        "Lots (seed 7): 1 paper is in without drawing; the other 1 place is drawn among 2 papers, the likelier the "
-        "better they look:",
+        "Lottery (seed 7): 1 paper is in for certain; the other 1 place is drawn among 2 papers, with these "
+        "probabilities:",
         "  c (75 %), b (25 %)",
         "Drawn: c",
-        "The same seed draws the same papers: agree on the seed before you draw.",
+        "The same seed draws the same papers: announce it before drawing.",
     ]
     default = posterior_page.lottery_lines(["a", "c"], {"a": 1.0, "b": 0.25, "c": 0.75}, 0, given=False)
     assert default[-1].startswith("No --seed was given, so it is 0, for everybody and every time")
-    assert posterior_page.lottery_lines(["a"], {"a": 1.0}, 7) == ["Lots: nothing to draw, 1 paper is in for certain."]
+    assert posterior_page.lottery_lines(["a"], {"a": 1.0}, 7) == [
+        "Lottery: nothing to draw, 1 paper is in for certain."
+    ]
 
 
 def test_a_page_has_the_chances_only_of_a_selection(found: PosteriorEstimate) -> None:
