@@ -139,8 +139,8 @@ def test_no_second_way_to_outlive_a_loss_is_worse_than_that_of_the_core(monkeypa
 @pytest.mark.slow
 def test_the_search_gives_up_after_so_many_pairs_in_vain(monkeypatch):
     tried = []
-    force = Linker._force_growing
-    monkeypatch.setattr(Linker, "_force_growing", lambda self, *pair: tried.append(force(self, *pair)) or tried[-1])
+    force = Linker.force
+    monkeypatch.setattr(Linker, "force", lambda self, *pair: tried.append(force(self, *pair)) or tried[-1])
     call = {"affinity": similar(40, 40, 0), "demand": 3, "load": 3, "conditioning": 0.0}
     monkeypatch.setattr(linking, "ORDERS", 0)
     assert assign(**call).status == "level_missed"
