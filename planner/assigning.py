@@ -11,13 +11,13 @@ import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.constraints import Floors, scored_pairs
-from planner._assign.fair import Fair, way_named
+from planner._assign.fair import Fair
 from planner._assign.findings import CONDITIONING, DRAWS
-from planner._assign.inputs import Wishes, build
-from planner._assign.levels import aim_named, aims, design_named
+from planner._assign.inputs import Constraints, build
+from planner._assign.levels import aim_named, aims, design_named, way_named
 from planner._assign.lottery import Lottery
 from planner._assign.panels import missing_reviews
-from planner._assign.problem import Chances
+from planner._assign.problem import Randomisation
 from planner._assign.stages import Run
 from planner._assign.why_none import shortage
 from planner.rules import asked_rules
@@ -30,8 +30,7 @@ from reviewgraph.graph.precision import Assumptions
 
 if TYPE_CHECKING:
     from planner._assign.constraints import Scored
-    from planner._assign.fair import Way
-    from planner._assign.levels import Aim
+    from planner._assign.levels import Aim, Way
     from planner._assign.problem import MaxProbability
     from planner._assign.stages import Say
     from planner.rules import Rule
@@ -272,7 +271,7 @@ def assign(
         min_affinity=min_affinity,
         per_change=per_change,
     )
-    chances, clock = Chances(max_probability, perturbation, draws), Clock(time_limit)
+    chances, clock = Randomisation(max_probability, perturbation, draws), Clock(time_limit)
     chances.check()
     floors, way = Floors(floor, floor_best), None if fair is None else way_named(fair)
     settled = {"fair": way is not None, "floor, floor_best": floors.asked, "alternates": alternates > 0}
@@ -284,7 +283,7 @@ def assign(
 
     # The data.
     first = () if phase_one is None else phase_one
-    wishes = Wishes(stated, first, allow_unscored, previous, per_change, min_affinity, floors)
+    constraints = Constraints(stated, first, allow_unscored, previous, per_change, min_affinity, floors)
     scored = scored_pairs(affinity, reviewers, items, merge)
     if not len(scored.reviewers):
         message = "affinity: expected at least one reviewer, here or among reviewers, found none"
@@ -300,12 +299,12 @@ def assign(
         *(chances, way, alternates, best_effort),
     )
     with clock.stopped_by_interrupts(say):
-        found, missing = search.best(wishes)
+        found, missing = search.best(constraints)
         # A relaxation must not give a worse result: without a proof of optimality, scored pairs alone are tried, too.
         proved = found.status is AssignmentStatus.OPTIMAL
         if not (proved or not allow_unscored or chances.asked or clock.over() or not scored.item.size):
             # With the same demands, so that the bounds of the first run are valid.
-            scored_only, _ = search.best(wishes._replace(allow_unscored=False), missing)
+            scored_only, _ = search.best(constraints._replace(allow_unscored=False), missing)
             found = found.or_better(scored_only)
         return replace(found.in_frames_like(affinity), timed_out=clock.timed_out)
 
@@ -321,22 +320,22 @@ class _Search(NamedTuple):
     say: Say
     conditioning: float
     assumptions: Assumptions
-    chances: Chances
+    chances: Randomisation
     way: Way | None
     alternates: int
     best_effort: bool
 
-    def best(self, wishes: Wishes, missing: IntArray | None = None) -> tuple[Assignment, IntArray | None]:
+    def best(self, constraints: Constraints, missing: IntArray | None = None) -> tuple[Assignment, IntArray | None]:
         """Return the best assignment for demands less ``missing``, and the missing reviews."""
-        asked = build(self.scored, wishes)
+        asked = build(self.scored, constraints)
         if self.best_effort and missing is None:
             missing = missing_reviews(asked)
         problem = asked if missing is None else replace(asked, demand=asked.demand - missing)
         steps = (problem, self.aim, self.losses, self.seed, self.clock, self.say, self.conditioning, self.assumptions)
         if self.chances.asked:
             caps = self.chances.spelled(self.scored.spellings)
-            return Lottery(*steps, chances=caps).result(), missing
-        fairly = Fair(problem, self.way, self.say) if self.way or wishes.floors.asked else None
+            return Lottery(*steps, randomisation=caps).result(), missing
+        fairly = Fair(problem, self.way, self.say) if self.way or constraints.floors.asked else None
         found = Run(*steps, fairly, self.alternates, best_effort=self.best_effort).result()
         if missing is not None and missing.any():
             found = found.short_of(shortage(asked, missing))

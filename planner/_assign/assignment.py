@@ -1,4 +1,4 @@
-"""The result of an assignment: who reviews what, how much affinity that has, and what the level cost."""
+"""The result of an assignment: who reviews what, its affinity, and the cost of constraints and level."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class AssignmentStatus(Status):
     """How an assignment ended.
 
     >>> AssignmentStatus.INFEASIBLE.text
-    'proved: no assignment obeys everything that was asked for'
+    'proved: no assignment satisfies all constraints'
     """
 
     OPTIMAL = (
         "optimal",
-        "no assignment within the constraints has more affinity, less what changes count, and it reaches the level",
+        "no assignment within the constraints has more affinity, less the price of changes, and it reaches the level",
     )
     FEASIBLE = (
         "feasible",
@@ -38,17 +38,17 @@ class AssignmentStatus(Status):
     )
     LEVEL_MISSED = (
         "level_missed",
-        "the search did not reach the level, or all that was asked of each paper; give it more time, or add reviews",
+        "the search did not reach the level, or not all constraints on each paper; allow more time, or add reviews",
     )
     BEST_EFFORT = (
         "best_effort",
-        "not all demands can be met: as many are as can be, and the rest says whom to recruit",
+        "not all demands can be met: most are, and the shortage lists whom to recruit",
     )
-    INFEASIBLE = "infeasible", "proved: no assignment obeys everything that was asked for"
+    INFEASIBLE = "infeasible", "proved: no assignment satisfies all constraints"
 
     @property
     def reached(self) -> bool:
-        """Whether there is an assignment that does what was asked for."""
+        """Whether there is an assignment that satisfies the request."""
         return self in (AssignmentStatus.OPTIMAL, AssignmentStatus.FEASIBLE)
 
 
@@ -58,15 +58,14 @@ def _percent(part: float, whole: float) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Assignment(Pictured):
-    """Who reviews what, and what it cost to make the scores comparable.
+    """Who reviews what, and the cost of making the scores comparable.
 
     Parameters
     ----------
     status
-        ``optimal``, ``feasible``, ``level_missed``, ``best_effort`` or ``infeasible``; ``status.text`` says what that
-        means.
+        ``optimal``, ``feasible``, ``level_missed``, ``best_effort`` or ``infeasible``; ``status.text`` explains it.
     target
-        The level asked for, or ``none``.
+        The requested level, or ``none``.
     reviews
         The assignment: planned reviews, without those of a first phase; no reviews when infeasible.
     affinities
@@ -75,36 +74,35 @@ class Assignment(Pictured):
         The largest total under the same demands, loads, conflicts and fixed pairs without a connection level; NaN
         when there is none.
     critical
-        Reviewers without whom the level would not hold; None if they were not looked for, or not known in time.
+        Reviewers without whom the level would not hold; None if not determined.
     forced
         Pairs that the level forced in, beyond what affinity chose.
     explanation
         Why the assignment is infeasible or misses the level; empty otherwise.
     exchanges
-        What exchanges for smaller errors gave up and bought; None if these were not looked for.
+        The affinity given up for smaller errors by exchanges, and their effect; None if these were not tried.
     not_exchanged
-        Why they were not looked for, where the assignment is too large for them; empty otherwise.
+        Why they were not tried, where the assignment is too large for them; empty otherwise.
     least_loss
-        Affinity that the level costs at least, whatever the assignment; None where that is not known.
+        Lower bound on the affinity that the level costs; None if there is none.
     loads
         Reviews of each reviewer in the assignment, shape (M,).
     concerned
-        What became of a previous assignment and of a threshold, and the affinity that these cost.
+        The changes of a previous assignment, reviews below a threshold, and the affinity that these cost.
     authors
         Which rules of an authors' file hold; None without one.
     kept
-        The rules on who reviews a paper together, what they cost, and a bound; None where there are none.
+        The rules on who reviews a paper together, their cost, and a bound; None without rules.
     fairness
-        How the papers are served, the worst above all; None where nothing of the kind was asked for.
+        Scores of the papers, of the worst-served in particular; None if not requested.
     alternates
-        Who can step in on each paper; None if that was not asked for.
+        Alternates of each paper; None if not requested.
     shortage
-        Which papers lack reviews, and whom to recruit, for a best effort where demands cannot be met; else None.
+        Papers that lack reviews, and whom to recruit, for a best effort where demands cannot be met; else None.
     timed_out
         Whether a time limit stopped the search before its end.
     randomised
-        With what probability each pair could be assigned, and what draws do, where this assignment was drawn; None
-        where it was not.
+        The probability of each pair, and statistics of draws, where this assignment was drawn; None otherwise.
     """
 
     status: AssignmentStatus
@@ -128,14 +126,14 @@ class Assignment(Pictured):
     timed_out: bool = False
 
     def short_of(self, shortage: Shortage) -> Assignment:
-        """Return the same as what meets as many demands as can be met; infeasible where that is none."""
+        """Return the same as a best effort, with its shortage; infeasible if no demand is met."""
         if not self.reviews.n_reviews:
             why = self.explanation or shortage.why
             return replace(self, status=AssignmentStatus.INFEASIBLE, affinity_unconstrained=math.nan, explanation=why)
         return replace(self, status=AssignmentStatus.BEST_EFFORT, shortage=shortage)
 
     def _merit(self) -> tuple[object, ...]:
-        """Return what makes an assignment better than another, first things first, the larger the better."""
+        """Return the order of assignments, most important first, the larger the better."""
         few = tuple(-count for count in self.concerned.counts)
         scores = np.bincount(self.reviews.item, self.affinities, self.reviews.n_items)
         served = tuple(np.sort(scores).tolist()) if self.fairness is not None and self.fairness.way else ()
@@ -143,7 +141,7 @@ class Assignment(Pictured):
         return self.status.reached, self.reviews.n_reviews, few, served, worth
 
     def or_better(self, stricter: Assignment) -> Assignment:
-        """Return this assignment, or that of a stricter problem if it does more; its bounds are those of this one."""
+        """Return this assignment, or that of a stricter problem if it is better, with the bounds of this one."""
         if stricter._merit() <= self._merit():
             return self
         kept = stricter.kept
@@ -171,11 +169,11 @@ class Assignment(Pictured):
     pictured_by: ClassVar[str] = "planner.assignment_report"
 
     def in_frames_like(self, given: Any) -> Assignment:
-        """Return the assignment with data frames of the kind of ``given``; as it is where that is none."""
+        """Return the assignment with data frames of the kind of ``given``; unchanged if that is none."""
         return replace(self, reviews=replace(self.reviews, backend=backend_of(given)))
 
     def headline(self) -> str:
-        """Return status, sizes and affinity: whoever passed a matrix the wrong way round sees it."""
+        """Return status, sizes and affinity, which reveal a matrix passed the wrong way round."""
         return f"{self.status}, {self.reviews.headline()}, affinity {self.affinity:.6g}"
 
     def to_columns(self) -> dict[str, list[Any]]:
@@ -189,7 +187,7 @@ class Assignment(Pictured):
         }
 
     def outgoing(self) -> Outgoing:
-        """Return the reviews as :mod:`reviewgraph.formats.systems` write them."""
+        """Return the reviews for the writers of :mod:`reviewgraph.formats.systems`."""
         from reviewgraph.formats.systems.system import Outgoing
 
         columns = self.to_columns()
@@ -251,52 +249,52 @@ class Assignment(Pictured):
 
     @property
     def price(self) -> float:
-        """Affinity lost against the unconstrained optimum, in percent of it; an upper bound on what it must be."""
+        """Affinity lost against the unconstrained optimum, in percent of it; an upper bound on the necessary loss."""
         if self.status is AssignmentStatus.INFEASIBLE:
             return float("nan")
-        lost = self.affinity_unconstrained - self.affinity
+        return self._share(self.affinity_unconstrained - self.affinity)
+
+    def _share(self, lost: float) -> float:
+        """Return lost affinity in percent of the unconstrained optimum."""
         scale = abs(self.affinity_unconstrained)
         return 100.0 * lost / scale if scale > 0 else 0.0
 
     @property
     def rewards(self) -> float:
-        """What different reviewers on papers earn by rules, in affinity; no part of the affinity itself."""
+        """Rewards for different reviewers on papers, in affinity; no part of the affinity itself."""
         return 0.0 if self.kept is None else self.kept.rewards
 
     @property
     def bound(self) -> float:
-        """What affinity and rewards together are at most under the rules, whatever the level; infinite if unknown."""
-        bounds = [found.bound for found in (self.kept, self.authors) if found is not None]
+        """Upper bound on affinity and rewards together under the rules, whatever the level; infinite if unknown."""
+        bounds = [part.bound for part in (self.kept, self.authors) if part is not None]
         return min(bounds, default=self.affinity_unconstrained)
 
     @property
     def gap(self) -> float:
-        """By how much affinity and rewards may fall short of the best without a level, in percent; 0 where proved."""
+        """Maximum distance of affinity and rewards to the best without a level, in percent; 0 where proved optimal."""
         short = max(self.bound - self.affinity - self.rewards, 0.0)
         return 0.0 if self.status is AssignmentStatus.OPTIMAL else _percent(short, self.bound)
 
     @property
     def price_of_rules(self) -> float:
         """The part of the price that the rules cost before any level, in percent."""
-        best, found = self.affinity_unconstrained, self.kept or self.authors
-        return 0.0 if found is None else _percent(best - self.concerned.lost - found.affinity, best)
+        best, rules = self.affinity_unconstrained, self.kept or self.authors
+        return 0.0 if rules is None else _percent(best - self.concerned.lost - rules.affinity, best)
 
     @property
     def price_of_exchanges(self) -> float:
         """The part of the price that was given up for smaller errors; the rest is the price of all else."""
-        lost = 0.0 if self.exchanges is None else self.exchanges.lost
-        scale = abs(self.affinity_unconstrained)
-        return 100.0 * lost / scale if scale > 0 else 0.0
+        return self._share(0.0 if self.exchanges is None else self.exchanges.lost)
 
     @property
     def price_of_concerns(self) -> float:
-        """The part of the price that fewer changes and fewer reviews below a threshold cost before any level."""
-        scale = abs(self.affinity_unconstrained)
-        return 100.0 * self.concerned.lost / scale if scale > 0 else 0.0
+        """The part of the price for fewer changes and fewer reviews below a threshold, before any level."""
+        return self._share(self.concerned.lost)
 
     @property
     def changes(self) -> Changes | None:
-        """What changed against the previous assignment; None without one."""
+        """The changes of the previous assignment; None without one."""
         return self.concerned.changes
 
     @property
@@ -307,19 +305,14 @@ class Assignment(Pictured):
     @property
     def price_of_fairness(self) -> float:
         """The part of the price that was given up for the worst-served papers and floors."""
-        lost = 0.0 if self.fairness is None else self.fairness.lost
-        scale = abs(self.affinity_unconstrained)
-        return 100.0 * lost / scale if scale > 0 else 0.0
+        return self._share(0.0 if self.fairness is None else self.fairness.lost)
 
     @property
     def least_price(self) -> float | None:
-        """What the price must be at least, in percent; None where that is not known."""
-        if self.least_loss is None:
-            return None
-        scale = abs(self.affinity_unconstrained)
-        return 100.0 * self.least_loss / scale if scale > 0 else 0.0
+        """Lower bound on the price, in percent; None if there is none."""
+        return None if self.least_loss is None else self._share(self.least_loss)
 
     @property
     def survives(self) -> bool | None:
-        """Whether the level holds after any one reviewer drops out; None if that was not looked into."""
+        """Whether the level holds after any one reviewer drops out; None if not determined."""
         return None if self.critical is None else self.status.reached and not self.critical

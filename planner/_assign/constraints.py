@@ -1,4 +1,4 @@
-"""Who wrote what, by code."""
+"""Constraints by code: authors of papers, rivals among pairs, floors on affinity, and the scored pairs themselves."""
 
 from __future__ import annotations
 
@@ -27,49 +27,31 @@ if TYPE_CHECKING:
 
 
 class Authors(NamedTuple):
-    """Who wrote what, as given, and what shall follow from it.
+    """An authors' file, and its consequences."""
 
-    Parameters
-    ----------
-    pairs
-        (author, item) pairs, a ``Columns``, or a mapping item -> authors; labels of authors are those of reviewers.
-    distance
-        0: nobody reviews a paper of her own; 1: nor one of somebody with whom she shares a paper.
-    allow_cycles
-        Whether two may review a paper of each other.
-    allow_coauthors
-        Whether two who share a paper may review the same one.
-    """
-
+    # (author, item) pairs, a ``Columns``, or a mapping item -> authors; labels of authors are those of reviewers
     pairs: Pairs | Mapping[Any, Any] = ()
-    distance: int = 0
-    allow_cycles: bool = False
-    allow_coauthors: bool = False
+    distance: int = 0  # 0: nobody reviews their own paper; 1: nor one of a co-author
+    allow_cycles: bool = False  # whether two may review a paper of each other
+    allow_coauthors: bool = False  # whether two who share a paper may review the same one
 
 
 def authors_of(rules: Rules) -> Authors:
-    """Return what rules say of authors."""
+    """Return the part of the rules on authors."""
     pairs = () if rules.authors is None else rules.authors
     return Authors(pairs, rules.author_distance or 0, bool(rules.allow_cycles), bool(rules.allow_coauthors))
 
 
 class Written:
-    """Papers and authors by code: the reviewers' and items' codes first, then those of whom and what else is named.
+    """Papers and authors by code: the reviewers' and items' codes first, then those of other people and papers.
 
-    Parameters
-    ----------
-    asked
-        What shall follow from it.
-    item, author
-        Who wrote what, by code, each pair once.
-    sizes
-        Items and reviewers of the problem; higher codes are other papers, and authors who do not review.
+    ``item``, ``author``: who wrote what, each pair once; ``sizes``: items and reviewers of the problem.
     """
 
-    def __init__(self, asked: Authors, item: IntArray, author: IntArray, sizes: tuple[int, int]) -> None:
+    def __init__(self, settings: Authors, item: IntArray, author: IntArray, sizes: tuple[int, int]) -> None:
         from scipy.sparse import coo_array
 
-        self.asked = asked
+        self.settings = settings
         n_items, n_reviewers = sizes
         shape = (max(int(item.max(initial=-1)) + 1, n_items), max(int(author.max(initial=-1)) + 1, n_reviewers))
         self.n_items, self.n_reviewers = n_items, n_reviewers
@@ -82,7 +64,7 @@ class Written:
 
     @property
     def author(self) -> IntArray:
-        """Authors of the items, one item behind the other."""
+        """Authors of the items, by item."""
         return np.asarray(self.matrix.indices, np.int64)
 
     @property
@@ -99,24 +81,24 @@ class Written:
 
     @cached_property
     def _shared(self) -> Any:
-        """Papers that people share, people x people."""
+        """Number of papers that people share, people x people."""
         return (self.matrix.T @ self.matrix).tocsr()
 
     def coauthors(self) -> Any:
-        """Reviewers who share a paper, M x M in rows; everybody who wrote one shares it with herself."""
+        """Return the reviewers who share a paper, M x M in rows; everybody who wrote one shares it with themselves."""
         return self._shared[: self.n_reviewers, : self.n_reviewers].tocsr()
 
     def barred(self) -> IntArray:
-        """Return the pairs, as item * M + reviewer ascending, of who wrote the item, or at distance 1 a co-author."""
+        """Return the pairs, item * M + reviewer, of authors of the item, or at distance 1 of co-authors; ascending."""
         wrote = self.matrix[: self.n_items]
-        near = (wrote @ self._shared if self.asked.distance else wrote).tocsr()[:, : self.n_reviewers].tocoo()
+        near = (wrote @ self._shared if self.settings.distance else wrote).tocsr()[:, : self.n_reviewers].tocoo()
         item, reviewer = near.coords
         return np.unique(item.astype(np.int64) * self.n_reviewers + reviewer)
 
     def cycles_of_three(self, item: IntArray, reviewer: IntArray) -> int:
         """Count circles of three reviewers in an assignment: each reviews a paper of the next.
 
-        Takes what multiplying the sparse matrix of who reviews whom by itself does.
+        Takes the time of squaring the sparse matrix of who reviews whom.
         """
         from scipy.sparse import coo_array
 
@@ -130,7 +112,7 @@ class Written:
         return int((who @ who).multiply(who.T).sum()) // 3
 
 
-# Cliques that cover couples of rivals: of each, one pair may be assigned.
+# Cliques that cover couples of rivals: of each, at most one pair may be assigned.
 
 
 class Cliques(NamedTuple):
@@ -141,34 +123,31 @@ class Cliques(NamedTuple):
 
 
 def cliques_of(rivals: Rivals) -> Cliques:
-    """Cover every couple by a clique that nothing can be added to, greedily, smaller codes first.
+    """Cover every couple by a maximal clique, greedily, smaller codes first.
 
-    One row of a programme for a clique leaves its relaxation less than rows for its couples do (Padberg 1973: these
-    rows are facets), and the cliques of an authors' file are large: whoever wrote one paper, on one panel; the authors
-    of one paper on another one, and that one's authors on it.
+    One row of a programme per clique leaves a tighter relaxation than rows for its couples (Padberg 1973: these rows
+    are facets), and the cliques of an authors' file are large: the authors of one paper on one panel, or the authors
+    of two papers each on the other. Takes O(K (D + log K)) for K couples and at most D rivals per pair.
 
-    Takes O(K (D + log K)) for K couples and D rivals of a pair at most.
-
-    >>> from planner._assign.constraints import rivals_of
     >>> cliques_of(rivals_of(4, np.array([[0, 1], [1, 2], [0, 2], [2, 3]])))
     Cliques(row=array([0, 0, 0, 1, 1]), member=array([0, 1, 2, 2, 3]))
     """
     near = [set(part.tolist()) for part in np.split(rivals.rival, rivals.start[1:-1])]
-    left = [{other for other in others if other > pair} for pair, others in enumerate(near)]
+    remaining = [{other for other in others if other > pair} for pair, others in enumerate(near)]
     cliques: list[list[int]] = []
-    for pair, others in enumerate(left):
+    for pair, others in enumerate(remaining):
         while others:
             clique = _grown([pair, min(others)], near)
             cliques.append(clique)
             for one in clique:
-                left[one].difference_update(clique)
+                remaining[one].difference_update(clique)
     size = [len(clique) for clique in cliques]
     members = np.array([pair for clique in cliques for pair in clique], np.int64)
     return Cliques(np.repeat(np.arange(len(cliques)), size), members)
 
 
 def _grown(clique: list[int], near: list[set[int]]) -> list[int]:
-    """Add pairs, smallest codes first, while there is one that is a rival of all."""
+    """Add pairs, smallest codes first, while one is a rival of all."""
     could = near[clique[0]] & near[clique[1]]
     for pair in sorted(could):
         if pair in could:
@@ -177,15 +156,15 @@ def _grown(clique: list[int], near: list[set[int]]) -> list[int]:
     return sorted(clique)
 
 
-# Couples of pairs that an authors' file does not let be assigned together.
+# Couples of pairs that an authors' file forbids together.
 
 
 def cycles_of_two(item: IntArray, reviewer: IntArray, wrote: Written) -> IntArray:
-    """Couples of pairs (q, a) and (p, b) where a is an author of p and b of q, shape (K, 2).
+    """Return couples of pairs (q, a) and (p, b) where a is an author of p and b of q, shape (K, 2).
 
     Takes O(A log A) for A pairs, each counted once for every author of its paper, and the couples themselves.
     """
-    # Entry (q, a) by b says: a may review a paper of b. Sorted by {a, b}, both directions stand beside each other.
+    # Entry (q, a) by b: a may review a paper of b. Sorted by {a, b}, both directions are adjacent.
     size = wrote.n_authors[item]
     pair = np.repeat(np.arange(item.size), size)
     by = wrote.author[spread(wrote.start[item], size)]
@@ -202,7 +181,7 @@ def cycles_of_two(item: IntArray, reviewer: IntArray, wrote: Written) -> IntArra
 
 
 def _products(pair: IntArray, first: IntArray, n_left: IntArray, n_right: IntArray) -> IntArray:
-    """Every left one with every right one of each group; the right ones follow the left ones."""
+    """Return every left pair with every right one of each group; the right ones follow the left ones."""
     number = n_left * n_right
     at = spread(np.zeros_like(number), number)
     width, begin = np.repeat(n_right, number), np.repeat(first, number)
@@ -212,7 +191,7 @@ def _products(pair: IntArray, first: IntArray, n_left: IntArray, n_right: IntArr
 
 
 def coauthors_together(item: IntArray, reviewer: IntArray, wrote: Written) -> IntArray:
-    """Couples of pairs (p, a) and (p, b) where a and b are authors of one paper, shape (K, 2).
+    """Return couples of pairs (p, a) and (p, b) where a and b are authors of one paper, shape (K, 2).
 
     Pairs are sorted by (item, reviewer). Takes O(C log P) for C co-authors, each counted once for every pair.
     """
@@ -230,7 +209,7 @@ def coauthors_together(item: IntArray, reviewer: IntArray, wrote: Written) -> In
     return np.column_stack([first[both], second[both]])
 
 
-# What no paper shall fall below: the sum of its reviewers' affinities, or the best of them; in whole units.
+# Floors: lower bounds on the sum of a paper's affinities, or on the best of them; in whole units.
 
 #: Bits of the largest affinity in whole units: sums of them are exact, and are compared without rounding.
 VALUE_BITS = 36
@@ -240,7 +219,7 @@ NO_FLOOR = -(1 << 62)
 
 
 class Floors(NamedTuple):
-    """Least sum of the affinities of a paper's reviewers, and least affinity of its best one; None asks for nothing."""
+    """Minimum sum of the affinities of a paper's reviewers, and minimum affinity of its best one; None for no floor."""
 
     total: float | None = None
     best: float | None = None
@@ -251,18 +230,18 @@ class Floors(NamedTuple):
         return self.total is not None or self.best is not None
 
 
-#: Nothing is asked for.
+#: No floors.
 NO_FLOORS = Floors()
 
 
 def unit_of(affinity: FloatArray) -> float:
-    """One unit, in affinity."""
+    """Return one unit, in affinity."""
     largest = float(np.abs(affinity).max(initial=0.0))
     return (largest if largest > 0 else 1.0) * 2.0**-VALUE_BITS
 
 
 def whole_values(affinity: FloatArray) -> IntArray:
-    """Affinities in whole units, each with an error of half a unit.
+    """Return affinities in whole units, each with an error of half a unit.
 
     >>> whole_values(np.array([1.0, 0.5, -0.25])) / 2**VALUE_BITS
     array([ 1.  ,  0.5 , -0.25])
@@ -271,16 +250,16 @@ def whole_values(affinity: FloatArray) -> IntArray:
 
 
 def whole_floor(floor: float | None, affinity: FloatArray, most: int) -> int:
-    """Return a floor in whole units, less what rounding may take from a sum of so many affinities."""
+    """Return a floor in whole units, less the rounding error of a sum of ``most`` affinities."""
     if floor is None:
         return NO_FLOOR
     units = np.floor(np.clip(floor / unit_of(affinity), NO_FLOOR // 2, -(NO_FLOOR // 2)))
     return int(units) - most
 
 
-# Pairs of a reviewer and an item as codes, whatever they come as; labels are looked at once each, not once a pair.
+# Pairs of a reviewer and an item as codes, from any input; labels are looked up once each, not once per pair.
 
-#: What messages call the labels that an assignment knows.
+#: How messages call the labels of an assignment.
 LISTS = "the lists of papers and reviewers"
 
 
@@ -300,23 +279,18 @@ def scored_pairs(
 ) -> Scored:
     """Read affinities: pairs with a number, in any form but rows, or a matrix, dense or sparse.
 
-    In a dense matrix and beside pairs NaN is an unscored pair, in a sparse matrix an entry that is not stored.
-
-    Raises
-    ------
-    InputError
-        If affinities are of another kind or shape, or name nobody who is declared.
+    NaN in a dense matrix or a table is an unscored pair, in a sparse matrix an entry that is not stored.
     """
-    known = Spellings.of(merge)
-    people = None if reviewers is None else labels_in(list(reviewers), "reviewers", REVIEWER, known)
-    papers = None if items is None else labels_in(list(items), "items", ITEM, known)
+    spellings = Spellings.of(merge)
+    people = None if reviewers is None else labels_in(list(reviewers), "reviewers", REVIEWER, spellings)
+    papers = None if items is None else labels_in(list(items), "items", ITEM, spellings)
     if isinstance(affinity, Mapping | Columns) or is_frame(affinity):
-        return _of_table(numbered_pairs(affinity, "affinity", AFFINITY.role, known), people, papers, known)
-    return _of_matrix(affinity, people, papers, known)
+        return _of_table(numbered_pairs(affinity, "affinity", AFFINITY.role, spellings), people, papers, spellings)
+    return _of_matrix(affinity, people, papers, spellings)
 
 
 def _of_matrix(
-    affinity: Any, reviewers: Sequence[Label] | None, items: Sequence[Label] | None, known: Spellings
+    affinity: Any, reviewers: Sequence[Label] | None, items: Sequence[Label] | None, spellings: Spellings
 ) -> Scored:
     if hasattr(affinity, "tocoo"):
         matrix = affinity.tocoo()
@@ -330,45 +304,41 @@ def _of_matrix(
         value = matrix[row, column]
     labels: list[Sequence[Label]] = []
     for name, given, size in (("reviewers", reviewers, matrix.shape[0]), ("items", items, matrix.shape[1])):
-        found = range(size) if given is None else given
-        if len(found) != size:
-            message = f"{name}: expected {size} labels, one for each line of affinity, found {len(found)}"
+        own = range(size) if given is None else given
+        if len(own) != size:
+            message = f"{name}: expected {size} labels, one for each line of affinity, found {len(own)}"
             raise InputError(message)
         if given is not None and len(set(given)) < size:
             twice = next(label for place, label in enumerate(given) if label in given[:place])
             message = f"{name}: expected a label of its own for each line of affinity, found {twice!r} twice"
             raise InputError(message)
-        labels.append(found)
-    return Scored(row.astype(np.int64), column.astype(np.int64), value.astype(np.float64), labels[0], labels[1], known)
+        labels.append(own)
+    return Scored(
+        row.astype(np.int64), column.astype(np.int64), value.astype(np.float64), labels[0], labels[1], spellings
+    )
 
 
 def _of_table(
     table: Columns, reviewers: Sequence[Label] | None, items: Sequence[Label] | None, spellings: Spellings
 ) -> Scored:
-    known = _declared(table.reviewer, table.reviewers, reviewers), _declared(table.item, table.items, items)
-    row, column = match_pairs(table, *known, "affinity", where=LISTS)
+    labels = _declared(table.reviewer, table.reviewers, reviewers), _declared(table.item, table.items, items)
+    row, column = match_pairs(table, *labels, "affinity", where=LISTS)
     value = np.asarray(table.score, np.float64)
     scored = (row >= 0) & (column >= 0) & ~np.isnan(value)
-    return Scored(row[scored], column[scored], value[scored], known[0], known[1], spellings)
+    return Scored(row[scored], column[scored], value[scored], labels[0], labels[1], spellings)
 
 
 def _declared(codes: IntArray, labels: Sequence[Label], given: Iterable[Label] | None) -> Sequence[Label]:
-    """Return the labels that are declared, or else those that rows name, in natural order."""
+    """Return the labels that are declared, or else those of the rows, in natural order."""
     used = () if given is not None else [labels[code] for code in np.flatnonzero(np.bincount(codes)).tolist()]
     return encode(used, () if given is None else given)[1]
 
 
 def codes_of(pairs: Columns, scored: Scored, name: str, *, unknown: Unknown = "left out") -> tuple[IntArray, IntArray]:
-    """Reviewer and item codes of distinct pairs, by reviewer, then item.
-
-    Raises
-    ------
-    InputError
-        If none of the labels is known, or one is unknown and these are ``refused``.
-    """
+    """Return reviewer and item codes of distinct pairs, by reviewer, then item; ``unknown`` as for ``match_pairs``."""
     reviewer, item = match_pairs(pairs, scored.reviewers, scored.items, name, unknown=unknown, where=LISTS)
-    known = (reviewer >= 0) & (item >= 0)
-    key = np.unique(reviewer[known] * max(len(scored.items), 1) + item[known])
+    matched = (reviewer >= 0) & (item >= 0)
+    key = np.unique(reviewer[matched] * max(len(scored.items), 1) + item[matched])
     return key // max(len(scored.items), 1), key % max(len(scored.items), 1)
 
 
@@ -376,13 +346,7 @@ def codes_of(pairs: Columns, scored: Scored, name: str, *, unknown: Unknown = "l
 
 
 class Rivals(NamedTuple):
-    """The rivals of pair x are ``rival[start[x]:start[x + 1]]``, shapes (P + 1,) and (R,); every couple stands twice.
-
-    Parameters
-    ----------
-    start, rival
-        Rows by pair, in order.
-    """
+    """The rivals of pair x are ``rival[start[x]:start[x + 1]]``, shapes (P + 1,) and (R,); every couple is in twice."""
 
     start: IntArray
     rival: IntArray
@@ -399,7 +363,7 @@ class Rivals(NamedTuple):
         return before[self.start[1:]] - before[self.start[:-1]]
 
     def couples_among(self, chosen: BoolArray) -> IntArray:
-        """Couples of rivals that are both chosen, x < y, shape (K, 2).
+        """Return couples of rivals that are both chosen, x < y, shape (K, 2).
 
         >>> rivals_of(3, np.array([[2, 0], [0, 1]])).couples_among(np.array([True, False, True])).tolist()
         [[0, 2]]
@@ -422,7 +386,7 @@ class Rivals(NamedTuple):
 
 
 def rivals_of(n_pairs: int, couples: IntArray) -> Rivals:
-    """Rows by pair of distinct couples, shape (K, 2), in O(P + K)."""
+    """Return rows by pair of distinct couples, shape (K, 2), in O(P + K)."""
     if not len(couples):
         return Rivals(np.zeros(n_pairs + 1, np.int64), np.empty(0, np.int64))
     from scipy.sparse import coo_array

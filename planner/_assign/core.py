@@ -1,4 +1,8 @@
-"""Kernels that grow one component from a seed, as far as the covers carry it, and all components from nothing."""
+"""The core of an assignment under change: the group of reviewers that covers most required items.
+
+Kernels grow one component from a seed, or all of them, and rank the pairs that would add to the core; :class:`Core`
+keeps the groups up to date, and :class:`Changes` finds the cheapest cycle through a pair.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Groups(NamedTuple):
-    """Sets of reviewers known to be components: ``label`` of each reviewer, members of set c in ``member``."""
+    """Sets of reviewers that are components: ``label`` of each reviewer, members of set c in ``member``."""
 
     label: IntArray
     start: IntArray
@@ -28,9 +32,9 @@ class Groups(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """What the seed reaches: items ``covered``, groups ``joined``, and the one shared item of the others or -1.
+    """The growth of a seed: items ``covered``, groups ``joined``, and the one shared item of the others or -1.
 
-    ``first`` counts the items that each group was the first to cover: one that has none could be left out.
+    ``first`` counts the items that each group was the first to cover: a group that has none could be left out.
     """
 
     covered: BoolArray
@@ -40,31 +44,21 @@ class Grown(NamedTuple):
 
 
 def groups_of(label: IntArray) -> Groups:
-    """Collect the members of each label."""
+    """Return the members of each label."""
     start = np.zeros(int(label.max(initial=-1)) + 2, np.int64)
     np.cumsum(np.bincount(label, minlength=start.size - 1), out=start[1:])
     return Groups(label, start, np.argsort(label, kind="stable"))
 
 
 def nothing_grown(n_items: int, n_groups: int) -> Grown:
-    """Space for what :func:`grow` finds."""
+    """Return space for the result of :func:`grow`."""
     return Grown(
         np.zeros(n_items, np.bool_), np.zeros(n_groups, np.bool_), np.full(n_groups, -1), np.zeros(n_groups, int)
     )
 
 
 def coverage(label: IntArray, reviewer: IntArray, item: IntArray, required: BoolArray) -> FloatArray:
-    """Count the required items that each group covers.
-
-    Parameters
-    ----------
-    label
-        Group of each reviewer, shape (M,).
-    reviewer, item
-        The reviews, shape (E,).
-    required
-        Items that count, shape (N,).
-    """
+    """Count the required items that each group covers, by the group of each reviewer, shape (M,)."""
     n_items = max(required.size, 1)
     covers = np.unique(label[reviewer] * n_items + item)
     weight = required[covers % n_items].astype(np.float64)
@@ -79,7 +73,7 @@ def largest_cover(aim: Aim, table: Reviews, required: BoolArray) -> int:
 
 @kernel
 def open_group(net: Network, groups: Groups, grown: Grown, group: int, without: int, items: IntArray, end: int) -> int:
-    """Cover what a group reads; items new to the cover go to the end of a queue, whose new length is returned."""
+    """Cover the items of a group; new ones are appended to a queue, whose new length is returned."""
     for m in range(groups.start[group], groups.start[group + 1]):
         j = groups.member[m]
         if j == without:
@@ -98,7 +92,7 @@ def open_group(net: Network, groups: Groups, grown: Grown, group: int, without: 
 def grow(net: Network, groups: Groups, grown: Grown, required: BoolArray, seed: int, shared: int, without: int) -> int:
     """Grow from a group: others join while they share ``shared`` (1 or 2) items with the cover.
 
-    Returns how many required items are covered; reviewer ``without`` does not count (-1: all do). Linear time.
+    Returns the number of required items covered; reviewer ``without`` does not count (-1: all do). Linear time.
     """
     items, waiting = np.empty(grown.covered.size, np.int64), np.empty(grown.joined.size, np.int64)
     grown.covered[:] = False
@@ -107,15 +101,15 @@ def grow(net: Network, groups: Groups, grown: Grown, required: BoolArray, seed: 
     grown.first[:] = 0
     grown.joined[seed] = True
     waiting[0] = seed
-    # Two queues: items[now:end] are covered and not looked at, waiting[entered:joined] joined and not opened.
+    # Two queues: items[now:end] are covered but not examined, waiting[entered:joined] joined but not opened.
     now, end, joined, entered, reached = 0, 0, 1, 0, 0
     while entered < joined or now < end:
-        # Groups first: all that they cover is covered before the next item is looked at.
+        # Groups first: everything that they cover is covered before the next item is examined.
         if entered < joined:
             end = open_group(net, groups, grown, waiting[entered], without, items, end)
             entered += 1
             continue
-        # Invariant: a group outside has shared no looked-at item, or its witness alone.
+        # Invariant: a group outside has shared no examined item, or its witness alone.
         i = items[now]
         now += 1
         if required[i]:
@@ -138,8 +132,8 @@ def grow(net: Network, groups: Groups, grown: Grown, required: BoolArray, seed: 
 def second_steps(
     net: Network, cost: IntArray, groups: Groups, grown: Grown, floor: int
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """For each group outside the core: the least loss of giving it an item of the core, that item, and the next."""
-    # The two least losses by group, of different items: the second serves where the first pair takes the best item.
+    """For each group outside the core: the least loss of getting an item of the core, that item, and the next loss."""
+    # The two least losses per group, of different items: the second applies where the first pair takes the best item.
     n_items, n_groups = net.item_start.size - 1, groups.start.size - 1
     best, other = np.full(n_groups, FAR, np.int64), np.full(n_groups, FAR, np.int64)
     best_item = np.full(n_groups, -1, np.int64)
@@ -162,7 +156,7 @@ def second_steps(
 
 @kernel
 def brought(net: Network, groups: Groups, grown: Grown, required: BoolArray) -> IntArray:
-    """Count required items outside the cover by the group that would bring them."""
+    """Count required items outside the cover by the group that would add them."""
     weight = np.zeros(groups.start.size - 1, np.int64)
     for i in range(required.size):
         if required[i] and not grown.covered[i]:
@@ -175,17 +169,17 @@ def brought(net: Network, groups: Groups, grown: Grown, required: BoolArray) -> 
 def promise(
     net: Network, cost: IntArray, groups: Groups, grown: Grown, required: BoolArray, shared: int, floor: int
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Say what forcing each pair would cost and bring: its loss at least, what must follow, and the items.
+    """Return loss, further loss and gain of forcing each pair: its least loss, that of what must follow, and the items.
 
-    A group that lacks one shared item brings all its items. One that lacks two must take another item of the core
-    afterwards, which is counted as what follows. Items brought are 0 where the pair is of no use.
+    A group that lacks one shared item adds all its items. One that lacks two must take another item of the core
+    afterwards, which is the further loss. The gain is 0 for pairs of no use.
     """
     n_items, n_pairs = net.item_start.size - 1, cost.size
     weight = brought(net, groups, grown, required)
     best, best_item, other = second_steps(net, cost, groups, grown, floor)
     loss, follow, gain = np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64)
     for i in range(n_items):
-        # An item outside brings itself and the groups that its witness then makes two shared items of.
+        # An item outside adds itself and the groups for which it is the second shared item.
         direct = 0
         if not grown.covered[i]:
             direct = 1 if required[i] else 0
@@ -197,7 +191,7 @@ def promise(
             group = groups.label[net.reviewer[p]]
             if net.assigned[p] or net.locked[p] or grown.covered[i] == grown.joined[group]:
                 continue
-            # One end in the core, the other out: the pair brings the item, or the group of its reviewer.
+            # One end in the core, the other out: the pair adds the item, or the group of its reviewer.
             loss[p] = max(cost[p] + net.potential[i] - net.potential[n_items + net.reviewer[p]], floor)
             if not grown.covered[i]:
                 gain[p] = direct
@@ -214,7 +208,7 @@ def promise(
 def largest_of(reviewer: IntArray, item: IntArray, required: BoolArray, n_reviewers: int, shared: int) -> int:
     """Count the required items that the largest component of some reviews covers; the reviews are sorted by item.
 
-    Each component in turn takes in all that share ``shared`` (1 or 2) items with its cover, until none does any more.
+    Each component in turn absorbs all that share ``shared`` (1 or 2) items with its cover, until none does any more.
     A growth takes time linear in the reviews of the items it covers.
     """
     n_items, total = required.size, required.sum()
@@ -273,71 +267,25 @@ def largest_of(reviewer: IntArray, item: IntArray, required: BoolArray, n_review
 
 # The components of an assignment under change, and the one that covers most: the core.
 
-#: Seeds tried when a core is to be regrown reviewer by reviewer.
+#: Seeds tried when a core is regrown reviewer by reviewer.
 SEEDS = 12
-
-
-class _State(NamedTuple):
-    """What :meth:`Core.regroup` finds: all of it is replaced together, and put back together."""
-
-    groups: Groups
-    seed: int
-    sizes: IntArray
-    grown: Grown
-    spare: Grown
-    covered: int
 
 
 @dataclass
 class Core:
-    """The group of reviewers that covers most required items, kept up while the assignment changes.
+    """The group of reviewers that covers most required items, updated while the assignment changes.
 
-    Parameters
-    ----------
-    net
-        The assignment.
-    required
-        Items that the core must cover, shape (N,).
-    aim
-        The level: what makes two groups one.
-
-    Attributes
-    ----------
-    total
-        Required items.
-    count
-        Those that the core covers.
-    groups, seed, grown
-        The groups, the one that the core grows from, and what it covers and has joined.
+    ``groups`` are the groups of reviewers, ``seed`` the one that the core grows from, ``grown`` the result of that, and
+    ``count`` the number of required items that it covers, of ``total``.
     """
 
     net: Network
-    required: BoolArray
-    aim: Aim
+    required: BoolArray  # items that the core must cover, shape (N,)
+    aim: Aim  # the level, which defines when two groups merge
 
     def __post_init__(self) -> None:
         self.total = int(self.required.sum())
         self.regroup()
-
-    @property
-    def groups(self) -> Groups:
-        """Groups of reviewers."""
-        return self._now.groups
-
-    @property
-    def seed(self) -> int:
-        """The group that the core grows from."""
-        return self._now.seed
-
-    @property
-    def grown(self) -> Grown:
-        """What the core covers."""
-        return self._now.grown
-
-    @property
-    def count(self) -> int:
-        """Required items that the core covers."""
-        return self._now.covered
 
     def complete(self) -> bool:
         """Whether the core covers every required item."""
@@ -348,7 +296,7 @@ class Core:
         return (self.aim.core_suffices and self.complete()) or self.aim.holds_early(self.table)
 
     def holds_with(self, more: IntArray) -> bool:
-        """Whether the level would hold with further pairs beside those assigned, whatever demands and loads."""
+        """Whether the level would hold with further pairs in addition to those assigned, whatever demands and loads."""
         net = self.net
         assigned = net.assigned.copy()
         assigned[more] = True
@@ -359,7 +307,7 @@ class Core:
         return self.aim.holds_early(lambda: self._table(pairs))
 
     def table(self) -> Reviews:
-        """Present assignment as a table of reviews."""
+        """Return the current assignment as a table of reviews."""
         return self._table(np.flatnonzero(self.net.assigned))
 
     def _table(self, pairs: IntArray) -> Reviews:
@@ -369,32 +317,31 @@ class Core:
         )
 
     def regroup(self) -> None:
-        """Find the components anew, and the core among them."""
+        """Compute the components, and the core among them."""
         reviews = self.table()
         components = self.aim.groups(reviews)
         label = components.labels
         core = int(np.argmax(coverage(label, reviews.reviewer, reviews.item, self.required)))
         if self.aim.shared > 1 and np.count_nonzero(label == core) > 1:
             label, core = self._apart(reviews, label, core, components.merges)
-        groups = groups_of(label)
-        n_items, n_groups = self.required.size, groups.start.size - 1
-        grown, spare = nothing_grown(n_items, n_groups), nothing_grown(n_items, n_groups)
-        count = self._grow(groups, grown, core)
-        self._now = _State(groups, core, np.diff(groups.start), grown, spare, count)
+        self.groups, self.seed = groups_of(label), core
+        n_items, n_groups = self.required.size, self.groups.start.size - 1
+        self.grown, self.spare = nothing_grown(n_items, n_groups), nothing_grown(n_items, n_groups)
+        self.sizes, self.count = np.diff(self.groups.start), self._grow(self.groups, self.grown, core)
 
     def _grow(self, groups: Groups, grown: Grown, seed: int) -> int:
         return grow(self.net, groups, grown, self.required, seed, self.aim.shared, -1)
 
     def _apart(self, reviews: Reviews, label: IntArray, core: int, merges: IntArray) -> tuple[IntArray, int]:
-        """Take the core apart into a seed of two reviewers and single ones, so that changes are quick to judge.
+        """Split the core into a seed of two reviewers and single ones, so that changes are quick to evaluate.
 
-        What does not grow back from the seed keeps together in components of its own.
+        What does not grow back from the seed stays together in components of its own.
         """
         inside = label == core
         alone = np.where(inside, label.max() + 1 + np.arange(label.size), label)
         best, best_label, best_seed, best_rest = -1, label, core, inside
         for a, b in seeds_of(reviews, merges[inside[merges[:, 0]]]):
-            # Everybody of the core stands alone but for the two of this seed; grow from them.
+            # Everybody of the core is alone except the two of this seed; grow from them.
             trial = alone.copy()
             trial[b] = trial[a]
             groups = groups_of(trial)
@@ -403,7 +350,7 @@ class Core:
             if count > best:
                 best, best_label, best_seed = count, trial, int(trial[a])
                 best_rest = inside & ~grown.joined[trial]
-        # One reviewer at a time does not join groups that only belong together as wholes: these stay whole.
+        # One reviewer at a time does not join groups that only belong together as a whole: these stay whole.
         if best_rest.any():
             rest = self.aim.groups(reviews.subset(best_rest[reviews.reviewer]))
             best_label[best_rest] = best_label.max() + 1 + rest.labels[best_rest]
@@ -411,27 +358,26 @@ class Core:
         return compact.astype(np.int64), int(np.searchsorted(distinct, best_seed))
 
     def holds_after(self, pairs: IntArray, least: int) -> bool:
-        """Whether the core covers ``least`` required items after pairs were flipped; if so, note what it covers.
+        """Whether the core covers ``least`` required items after pairs were flipped; if so, update its cover.
 
         Growth alone decides where only reviewers that are groups by themselves lost a review; a group of several
-        may have fallen apart, and then the components are found anew.
+        may have fallen apart, and then the components are computed anew.
         """
-        now = self._now
-        removed = pairs[~self.net.assigned[pairs]]
-        if (now.sizes[now.groups.label[self.net.reviewer[removed]]] > 1).any():
+        before, removed = vars(self).copy(), pairs[~self.net.assigned[pairs]]
+        if (self.sizes[self.groups.label[self.net.reviewer[removed]]] > 1).any():
             self.regroup()
             if self.count >= least:
                 return True
-            self._now = now
+            vars(self).update(before)
             return False
-        count = self._grow(now.groups, now.spare, now.seed)
+        count = self._grow(self.groups, self.spare, self.seed)
         if count < least:
             return False
-        self._now = now._replace(grown=now.spare, spare=now.grown, covered=count)
+        self.grown, self.spare, self.count = self.spare, self.grown, count
         return True
 
     def gains_by(self, pair: int) -> bool:
-        """Whether a pair would still bring something into the core, or halfway."""
+        """Whether a pair would still add something to the core, or halfway."""
         item, group = self.net.item[pair], self.groups.label[self.net.reviewer[pair]]
         inside, joined = self.grown.covered[item], self.grown.joined[group]
         movable = not (self.net.assigned[pair] or self.net.locked[pair])
@@ -439,13 +385,13 @@ class Core:
 
 
 def seeds_of(reviews: Reviews, merges: IntArray) -> list[tuple[int, int]]:
-    """Pairs of reviewers who share two items themselves, spread over a certificate."""
-    found = []
+    """Return pairs of reviewers who share two items themselves, spread over a certificate of merges."""
+    seeds = []
     for row in np.unique(np.linspace(0, len(merges) - 1, 4 * SEEDS).astype(np.int64)).tolist() if len(merges) else []:
         a, b = merges[row, :2].tolist()
         if np.intersect1d(reviews.items_of(a), reviews.items_of(b), assume_unique=True).size > 1:
-            found.append((a, b))
-    return found[:: max(1, len(found) // SEEDS)]
+            seeds.append((a, b))
+    return seeds[:: max(1, len(seeds) // SEEDS)]
 
 
 # Changes of an assignment along cheapest cycles of the residual network, within every rule.
@@ -453,17 +399,17 @@ def seeds_of(reviews: Reviews, merges: IntArray) -> list[tuple[int, int]]:
 #: Beyond every limit on a path: distances stay below.
 NO_LIMIT = 1 << 61
 
-#: Ways tried around rivals that would come in together.
+#: Maximum number of detours around rivals that would come in together.
 DETOURS = 4
 
 
 def around_rivals(net: Network, find: Callable[[], IntArray]) -> IntArray:
-    """Look for pairs to flip of which no two are rivals that come in together; none if each of a few ways has such."""
+    """Find pairs to flip without two rivals that come in together; none if each of DETOURS tries has some."""
     avoided: list[int] = []
     try:
         for _ in range(DETOURS):
             pairs = find()
-            # Two rivals may come in by one way: then one of them must not.
+            # Two rivals may come in by one cycle: then one of them is excluded.
             rival = clash(net, pairs)
             if rival < 0:
                 return pairs
@@ -475,22 +421,14 @@ def around_rivals(net: Network, find: Callable[[], IntArray]) -> IntArray:
 
 
 class Changes:
-    """What the cheapest change of an assignment is around one pair.
-
-    Parameters
-    ----------
-    net
-        The assignment.
-    cost
-        Cost of each pair in whole units, shape (P,).
-    """
+    """The cheapest change of an assignment around one pair, at the cost of each pair in whole units, shape (P,)."""
 
     def __init__(self, net: Network, cost: IntArray) -> None:
         self.net, self.cost = net, cost
         self.work: Work = workspace(net.potential.size)
 
     def change(self, pair: int, limit: int = NO_LIMIT) -> tuple[IntArray, bool]:
-        """Cheapest set of pairs to flip along with one, empty if there is none; false if it exceeds the limit.
+        """Return the cheapest pairs to flip along with one, empty if there are none; false if they exceed the limit.
 
         The limit is on the loss beyond the pair's own reduced cost.
         """
@@ -503,11 +441,11 @@ class Changes:
         return around_rivals(self.net, find), lengths[-1] >= 0
 
     def loss_of(self, pairs: IntArray) -> int:
-        """Cost of flipping pairs."""
+        """Return the cost of flipping pairs."""
         return int(np.where(self.net.assigned[pairs], -self.cost[pairs], self.cost[pairs]).sum())
 
     def reduced(self, pairs: IntArray) -> IntArray:
-        """Reduced costs of pairs, lower bounds on the loss of forcing each."""
+        """Return the reduced costs of pairs, lower bounds on the loss of forcing each."""
         net = self.net
         end = net.item_start.size - 1 + net.reviewer[pairs]
         reduced: IntArray = self.cost[pairs] + net.potential[net.item[pairs]] - net.potential[end]

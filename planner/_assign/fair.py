@@ -1,11 +1,15 @@
-"""What is called fair, in one object a way; nothing heavy is imported, the command's choices come from ``WAYS``."""
+"""Fair assignments: floors, and the worst-served papers first.
+
+In the order of use: an upper bound on the smallest score by duality,
+chains of exchanges that lift one paper, the search that lifts the worst-served ones, a good reviewer for every paper by
+a flow, and :class:`Fair`, the stage of :class:`planner._assign.stages.Run` that puts them together.
+"""
 
 from __future__ import annotations
 
 import heapq
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,7 +20,6 @@ from planner._assign.flow import FAR, Via, flip, free_of_rivals, serves, shortfa
 from planner._assign.leximin import small, with_floor
 from planner._assign.panels import through
 from reviewgraph._base.arrays import ranks
-from reviewgraph._base.text import named
 from reviewgraph.graph.kernels.compiling import kernel
 from reviewgraph.table.reviews import Reviews
 
@@ -25,72 +28,14 @@ if TYPE_CHECKING:
 
     from planner._assign.core import Core
     from planner._assign.flow import Shortfall
+    from planner._assign.levels import Way
     from planner._assign.linking import Linker
     from planner._assign.problem import Network, Problem
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
     from reviewgraph._base.clock import Clock
 
 
-class Way(ABC):
-    """A way to be fair.
-
-    Attributes
-    ----------
-    name
-        What commands, JSON and arguments call it.
-    words
-        What a chair may say of it.
-    """
-
-    name: ClassVar[str]
-    words: ClassVar[str]
-
-    @abstractmethod
-    def exactly(self, problem: Problem, clock: Clock) -> tuple[BoolArray | None, bool]:
-        """Return the pairs of the fairest assignment of a small problem, None if not found, and whether proved."""
-
-    @abstractmethod
-    def lift(self, lifting: Lifting) -> None:
-        """Make an assignment fairer, as far as exchanges do."""
-
-
-class Leximin(Way):
-    """The smallest score of a paper as large as can be, then the second smallest, and so on."""
-
-    name, words = "leximin", "the worst-served paper first"
-
-    def exactly(self, problem: Problem, clock: Clock) -> tuple[BoolArray | None, bool]:
-        """Solve one integer programme for each place in the order."""
-        from planner._assign.leximin import leximin
-
-        return leximin(problem, clock)
-
-    def lift(self, lifting: Lifting) -> None:
-        """Lift the lowest, over and over."""
-        lifting.run(NO_CEILING)
-
-
-#: What ``fair`` may be.
-WAYS: tuple[Way, ...] = (Leximin(),)
-
-
-def way_named(name: str) -> Way:
-    """Return the way of a name.
-
-    Raises
-    ------
-    InputError
-        If none bears the name.
-
-    Examples
-    --------
-    >>> way_named("leximin").words
-    'the worst-served paper first'
-    """
-    return named(WAYS, name, "fair")
-
-
-# How much the worst-served paper can have at most: a bound by linear programming duality, over all allowed pairs.
+# An upper bound on the smallest score, by linear programming duality, over all allowed pairs.
 #
 # The largest smallest score over fractional assignments is
 #
@@ -98,33 +43,35 @@ def way_named(name: str) -> Way:
 #     \max t \quad \text{subject to} \quad g_i + \sum_{p \ni i} a_p z_p \ge t, \quad
 #     \sum_{p \ni i} z_p = d_i, \quad \sum_{p \ni j} z_p \le u_j, \quad 0 \le z_p \le 1
 #
-# with g what an item's given pairs bring. For any weights of items that sum to one and any prices of reviewers, all of
-# them not negative, no assignment has a smallest score above
+# with g the sum of an item's given pairs. For any non-negative weights of items that sum to one and any non-negative
+# prices of reviewers, no assignment has a smallest score above
 #
 # .. math::
 #     \sum_i \lambda_i g_i + \sum_j \beta_j u_j + \sum_i \text{(the } d_i \text{ largest } \lambda_i a_{ij} - \beta_j)
 #
-# so the bound is worked out from the multipliers alone, and no solver's word is taken for it.
+# so the bound is computed from the multipliers alone, without relying on the solver.
 
-#: Programmes solved at most, each with the pairs that the prices of the last one ask for.
+#: Maximum number of programmes, each with the pairs of positive reduced value at the last prices.
 ROUNDS = 12
+
+#: Pairs per item to start with, maximum that join per round, and maximum items.
 
 #: Pairs of each item to start with, those that join in a round at most, and items up to which it is tried.
 FIRST, MORE, MOST_ITEMS = 8, 6, 3_000
 
-#: A bound this close, in parts of the largest affinity, is as good as reached.
+#: Tolerance, relative to the largest affinity, within which the bound counts as reached.
 CLOSE = 1e-9
 
 
 class Bound(NamedTuple):
-    """No assignment has a smallest score above ``value``; the items by which that is shown."""
+    """No assignment has a smallest score above ``value``, which the weights of these items prove."""
 
     value: float
     items: IntArray
 
 
 class _Market(NamedTuple):
-    """Free pairs of served items in the order of items, and what is still open; ``given`` is what fixed pairs bring."""
+    """Free pairs of served items in the order of items, open demands and loads; ``given``: sums of fixed pairs."""
 
     item: IntArray
     reviewer: IntArray
@@ -136,67 +83,47 @@ class _Market(NamedTuple):
 
 
 def smallest_at_most(problem: Problem, reached: float, clock: Clock) -> Bound:
-    """Bound the smallest score of a served item from above; stops where the bound meets what was ``reached``.
+    """Bound the smallest score of a served item from above; stop where the bound meets the score ``reached``.
 
-    First every item alone: the best that it could have. Then, up to 3,000 papers, the linear programme over the pairs
-    that count, by column generation.
+    First every item alone: the best that it could have. Then, up to 3,000 papers, the linear programme by column
+    generation.
     """
-    market = _market(problem)
-    alone = _alone(market)
-    best = Bound(float(alone[market.served].min(initial=np.inf)), np.array([int(np.argmin(alone))]))
-    close = CLOSE * float(np.abs(problem.affinity).max(initial=0.0))
-    if best.value <= reached + close or int(market.served.sum()) > MOST_ITEMS or not market.item.size:
-        return best
-    known = ranks(market.item, market.affinity) < FIRST + market.demand[market.item]
-    for _ in range(ROUNDS):
-        solved = None if clock.over() else _solve(market, np.flatnonzero(known), clock)
-        if solved is None:
-            break
-        weight, price = solved
-        found = _bound(market, weight, price)
-        best = min(best, found, key=lambda bound: bound.value)
-        # What the prices would rather have joins the programme, a few pairs an item.
-        wanted = weight[market.item] * market.affinity - price[market.reviewer]
-        new = (ranks(market.item, wanted) < market.demand[market.item] + MORE) & (weight[market.item] > 0) & ~known
-        if best.value <= reached + close or not new.any():
-            break
-        known |= new
-    return best
-
-
-def _market(problem: Problem) -> _Market:
+    # Free pairs, and what fixed ones leave of demands and loads.
     served, load = problem.served, problem.open_loads()[0]
     free = np.flatnonzero(~problem.given & served[problem.item] & (load[problem.reviewer] > 0))
     given = np.zeros(problem.n_items)
     np.add.at(given, problem.item[problem.given], problem.affinity[problem.given])
-    return _Market(
-        problem.item[free],
-        problem.reviewer[free],
-        problem.affinity[free],
-        np.where(served, problem.open_demand(), 0),
-        load,
-        given,
-        served,
-    )
-
-
-def _alone(market: _Market) -> FloatArray:
-    """Return the most that each item could have if all others were left out, infinite for those not served."""
-    taken = ranks(market.item, market.affinity) < market.demand[market.item]
-    sums = market.given + np.bincount(market.item[taken], market.affinity[taken], market.demand.size)
-    return np.where(market.served, sums, np.inf)
-
-
-def _bound(market: _Market, weight: FloatArray, price: FloatArray) -> Bound:
-    """Bound by weights of items and prices of reviewers, up to rounding of the sums."""
-    value = weight[market.item] * market.affinity - price[market.reviewer]
-    taken = ranks(market.item, value) < market.demand[market.item]
-    total = float(value[taken].sum() + price @ market.load + weight @ market.given)
-    return Bound(total, np.flatnonzero(weight > 0))
+    demand = np.where(served, problem.open_demand(), 0)
+    market = _Market(problem.item[free], problem.reviewer[free], problem.affinity[free], demand, load, given, served)
+    # The maximum of each item if all others were left out.
+    taken = ranks(market.item, market.affinity) < demand[market.item]
+    alone = given + np.bincount(market.item[taken], market.affinity[taken], demand.size)
+    alone = np.where(served, alone, np.inf)
+    best = Bound(float(alone[served].min(initial=np.inf)), np.array([int(np.argmin(alone))]))
+    close = CLOSE * float(np.abs(problem.affinity).max(initial=0.0))
+    if best.value <= reached + close or int(served.sum()) > MOST_ITEMS or not market.item.size:
+        return best
+    columns = ranks(market.item, market.affinity) < FIRST + demand[market.item]
+    for _ in range(ROUNDS):
+        multipliers = None if clock.over() else _solve(market, np.flatnonzero(columns), clock)
+        if multipliers is None:
+            break
+        # The bound by weights of items and prices of reviewers, up to rounding of the sums.
+        weight, price = multipliers
+        value = weight[market.item] * market.affinity - price[market.reviewer]
+        taken = ranks(market.item, value) < demand[market.item]
+        total = float(value[taken].sum() + price @ load + weight @ given)
+        best = min(best, Bound(total, np.flatnonzero(weight > 0)), key=lambda bound: bound.value)
+        # Pairs of larger value at these prices join the programme, a few per item.
+        new = (ranks(market.item, value) < demand[market.item] + MORE) & (weight[market.item] > 0) & ~columns
+        if best.value <= reached + close or not new.any():
+            break
+        columns |= new
+    return best
 
 
 def _solve(market: _Market, pairs: IntArray, clock: Clock) -> tuple[FloatArray, FloatArray] | None:
-    """Weights of items and prices of reviewers by the programme over some of the pairs; None where it ends without."""
+    """Return weights of items and prices of reviewers by the programme over some pairs; None if it is not solved."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_array
 
@@ -216,7 +143,7 @@ def _solve(market: _Market, pairs: IntArray, clock: Clock) -> tuple[FloatArray, 
     equal = coo_array((one, (item, column)), shape=(n, size + 1))
     goal = np.zeros(size + 1)
     goal[size] = -1.0
-    answer = linprog(
+    solution = linprog(
         goal,
         A_ub=upper.tocsr(),
         b_ub=np.concatenate([market.given[items], market.load]),
@@ -226,47 +153,31 @@ def _solve(market: _Market, pairs: IntArray, clock: Clock) -> tuple[FloatArray, 
         method="highs",
         options={"time_limit": clock.left()},
     )
-    if answer.status != 0:
+    if solution.status != 0:
         return None
-    multiplier = np.maximum(-answer.ineqlin.marginals, 0.0)
+    multiplier = np.maximum(-solution.ineqlin.marginals, 0.0)
     weight = np.zeros(market.demand.size)
     weight[items] = multiplier[:n]
     total = weight.sum()
     return (weight / total, multiplier[n:] / total) if total > 0 else None
 
 
-# The kernel that looks for a chain of exchanges which gives one item more and leaves every other above its floor.
+# Kernels that find a chain of exchanges which lifts one item and leaves every other above its floor.
 
 
 class Chains(NamedTuple):
-    """Scratch space of the search.
+    """Scratch space of the search."""
 
-    Parameters
-    ----------
-    ranked
-        Pairs by item, those of most value first, shape (P,).
-    came
-        The pair by which each reviewer enters a panel, shape (M,); -1 where she was not reached.
-    instead
-        The pair that leaves that panel for her, shape (M,).
-    root
-        The reviewer who leaves the first panel at the start of her chain, shape (M,).
-    queue
-        Reviewers reached, in their order, shape (M,).
-    path
-        Pairs to flip, shape (2 M,).
-    """
-
-    ranked: IntArray
-    came: IntArray
-    instead: IntArray
-    root: IntArray
-    queue: IntArray
-    path: IntArray
+    ranked: IntArray  # pairs by item, those of largest value first, shape (P,)
+    came: IntArray  # the pair by which each reviewer enters a panel, shape (M,); -1 where not reached
+    instead: IntArray  # the pair that leaves that panel for it, shape (M,)
+    root: IntArray  # the reviewer who leaves the first panel at the start of each reviewer's chain, shape (M,)
+    queue: IntArray  # reviewers reached, in their order, shape (M,)
+    path: IntArray  # pairs to flip, shape (2 M,)
 
 
 def chains_of(net: Network) -> Chains:
-    """Scratch space for a network."""
+    """Return scratch space for a network."""
     ranked = np.lexsort((np.arange(net.value.size), -net.value, net.item)).astype(np.int64)
     none = np.full(net.n_held.size, -1, np.int64)
     return Chains(ranked, none, none.copy(), none.copy(), none.copy(), np.full(2 * max(none.size, 1), -1, np.int64))
@@ -287,9 +198,9 @@ def on_chain(net: Network, chains: Chains, reviewer: int, item: int, start: int)
 
 @kernel
 def follow(net: Network, chains: Chains, score: IntArray, floor: IntArray, q: int, end: int, root: int) -> int:
-    """Let whoever may replace a pair's reviewer enter; returns the new end of the queue, negative where a chain ends.
+    """Let whoever may replace a pair's reviewer enter; return the new end of the queue, negative where a chain ends.
 
-    A chain ends with a reviewer who has room, or with the one who left the first panel; she is last in the queue.
+    A chain ends with a reviewer who has room, or with the one who left the first panel; they are last in the queue.
     """
     item = net.item[q]
     need = floor[item] - score[item] + net.value[q]
@@ -333,7 +244,7 @@ def lifting_chain(net: Network, chains: Chains, score: IntArray, floor: IntArray
             q = net.held[slot]
             if end >= 0 and not net.locked[q] and not on_chain(net, chains, j, net.item[q], item):
                 end = follow(net, chains, score, floor, q, end, chains.root[j])
-    # Back along the chain that ended; then the scratch space is as it was.
+    # Back along the chain that ended; then the scratch space is reset.
     length = 0
     if end < 0:
         j = chains.queue[-end - 1]
@@ -351,12 +262,12 @@ def lifting_chain(net: Network, chains: Chains, score: IntArray, floor: IntArray
 
 # Lift the worst-served papers by chains of exchanges: no other paper falls below the one that is lifted.
 #
-# After a lift the paper itself has more than before, and every other one keeps what it has, or has more than what the
-# lifted one had. So the sorted scores rise lexicographically, and since they are whole numbers the search ends. It
-# changes one place of each panel at a time, so the end is a local one; how far it may be from the best possible says
-# :mod:`.bounding`.
+# A lift raises the score of its paper, and every other one keeps its score, or stays above the old score of the lifted
+# one. So the sorted scores rise lexicographically, and since they are whole numbers the search ends. It changes one
+# place of each panel at a time, so the end is a local optimum; :func:`smallest_at_most` bounds its distance from the
+# best.
 
-#: The least lift, in whole units: a millionth of the largest affinity.
+#: The minimum lift, in whole units: a millionth of the largest affinity.
 STEP = 1 << (VALUE_BITS - 20)
 
 #: Above every sum of affinities.
@@ -365,12 +276,12 @@ NO_CEILING = -NO_FLOOR
 #: Rounds over papers that could not be lifted before others were.
 LIFTING_ROUNDS = 5
 
-#: Lifts after which the listener is told.
-TOLD = 100
+#: Lifts between two reports of progress.
+REPORTED = 100
 
 
 def panel_scores(net: Network) -> IntArray:
-    """Sum of the values of each item's reviewers, shape (N,); below 2**53, so floats add them up exactly."""
+    """Return the sum of the values of each item's reviewers, shape (N,); below 2**53, so float sums are exact."""
     assigned = np.flatnonzero(net.assigned)
     sums = np.bincount(net.item[assigned], net.value[assigned].astype(np.float64), net.item_start.size - 1)
     return sums.astype(np.int64)
@@ -378,31 +289,19 @@ def panel_scores(net: Network) -> IntArray:
 
 @dataclass
 class Lifting:
-    """Lifts of the worst-served items.
+    """Lifts of the worst-served items."""
 
-    Parameters
-    ----------
-    linker
-        The assignment, and its cheapest cycles.
-    counted
-        Items that are served, shape (N,); the others neither rise nor are protected.
-    reach
-        Most that each item can have, shape (N,).
-    say
-        Told the number of lifts, now and then.
-    """
-
-    linker: Linker
-    counted: BoolArray
-    reach: IntArray
-    say: Callable[[int], object] = lambda count: None
+    linker: Linker  # the assignment, and its cheapest cycles
+    counted: BoolArray  # items that are served, shape (N,); the others neither rise nor are protected
+    reach: IntArray  # most that each item can reach, shape (N,)
+    say: Callable[[int], object] = lambda count: None  # called with the number of lifts, now and then
 
     def __post_init__(self) -> None:
         self.score = panel_scores(self.linker.net)
         self.chains = chains_of(self.linker.net)
         self.lifts = 0
 
-    def run(self, ceiling: int, keep: int = NO_FLOOR) -> None:
+    def run(self, ceiling: int = NO_CEILING, keep: int = NO_FLOOR) -> None:
         """Lift items below a ceiling, the worst first, until none can be or time is up.
 
         Items at ``keep`` or above stay there, and those below lose nothing.
@@ -410,13 +309,13 @@ class Lifting:
         waiting = np.flatnonzero(self.counted)
         for _ in range(LIFTING_ROUNDS):
             lifts = self.lifts
-            # Lifts of some may have made way for others who had to wait.
+            # Lifts of some items may have made room for others.
             waiting = self._round(waiting, ceiling, keep)
             if self.lifts == lifts or not waiting.size or self.linker.clock.over():
                 break
 
     def _round(self, waiting: IntArray, ceiling: int, keep: int) -> IntArray:
-        """Lift from the lowest up; returns the items that could not be lifted."""
+        """Lift from the lowest score up; return the items that could not be lifted."""
         queue = [(int(self.score[i]), int(i)) for i in waiting]
         heapq.heapify(queue)
         stuck = np.zeros(self.counted.size, np.bool_)
@@ -432,27 +331,24 @@ class Lifting:
         return np.flatnonzero(stuck)
 
     def _lift(self, item: int, keep: int) -> IntArray:
-        """Lift an item by the fewest exchanges; returns the items that changed."""
+        """Lift an item by the fewest exchanges; return the items that changed."""
         net = self.linker.net
         least = int(self.score[item]) + STEP
         floor = np.where(self.counted, np.minimum(self.score, max(least, keep)), NO_FLOOR)
         floor[item] = least
-        pairs = self._chain(item, floor)
+        # Where two rivals would come in together, another chain is tried.
+        chains = self.chains
+        pairs = around_rivals(net, lambda: chains.path[: lifting_chain(net, chains, self.score, floor, item)].copy())
         flip(net, pairs)
         np.add.at(self.score, net.item[pairs], np.where(net.assigned[pairs], net.value[pairs], -net.value[pairs]))
         self.lifts += pairs.size > 0
-        if pairs.size and self.lifts % TOLD == 0:
+        if pairs.size and self.lifts % REPORTED == 0:
             self.say(self.lifts)
         return np.unique(net.item[pairs])
 
-    def _chain(self, item: int, floor: IntArray) -> IntArray:
-        """Pairs to flip; where rivals would come in together, another way is tried."""
-        net, chains = self.linker.net, self.chains
-        return around_rivals(net, lambda: chains.path[: lifting_chain(net, chains, self.score, floor, item)].copy())
-
 
 def reach_of(net: Network, demand: IntArray) -> IntArray:
-    """Return the most that each item can have alone: its locked pairs and the best of the others, shape (N,)."""
+    """Return the maximum score of each item alone: its locked pairs and the best of the others, shape (N,)."""
     given = net.locked & net.assigned
     free = np.flatnonzero(~net.locked)
     lack = demand - np.bincount(net.item[given], minlength=demand.size)
@@ -462,11 +358,11 @@ def reach_of(net: Network, demand: IntArray) -> IntArray:
     return sums.astype(np.int64)
 
 
-# Which pairs a guard on papers' scores leaves, and whether these can bring the level at all.
+# Which pairs a guard on papers' scores leaves, and whether the level is within reach of these.
 
 
 def allowed(net: Network, guard: IntArray, demand: IntArray) -> BoolArray:
-    """Pairs that leave their item at its guard if the rest of its panel is the best there could be, shape (P,)."""
+    """Return the pairs that keep their item at its guard if the rest of its panel is the best possible, shape (P,)."""
     one_less = np.maximum(demand - 1, np.bincount(net.item[net.locked & net.assigned], minlength=demand.size))
     rest = reach_of(net, np.minimum(one_less, demand))
     return np.asarray(net.assigned | (net.value + rest[net.item] >= guard[net.item]), np.bool_)
@@ -487,11 +383,11 @@ def within_reach(core: Core) -> bool:
     return largest_cover(core.aim, table, core.required) >= core.total
 
 
-# A good reviewer for every paper: a flow with a node between each paper and those who serve it well enough.
+# A good reviewer for every paper: a flow with a node between each paper and the reviewers above the floor.
 
 
 class Places(NamedTuple):
-    """A proof by counting that not every paper can have a good reviewer beside its other ones.
+    """A proof by counting that not every paper can have a good reviewer in addition to its other ones.
 
     Good places of ``good`` and the other places of ``rest``, items both, need ``needed`` reviews; ``reviewers`` can
     give ``supply`` of them, and there are ``pairs`` further pairs.
@@ -506,7 +402,7 @@ class Places(NamedTuple):
 
 
 def sole(problem: Problem, chosen: BoolArray) -> BoolArray:
-    """Pairs that are an item's only one at the floor for the best reviewer, shape (P,)."""
+    """Return the pairs that are an item's only one at the floor for the best reviewer, shape (P,)."""
     if problem.floors.best is None:
         return np.zeros(chosen.size, np.bool_)
     good = chosen & problem.strong
@@ -515,7 +411,7 @@ def sole(problem: Problem, chosen: BoolArray) -> BoolArray:
 
 
 def best_with_good(problem: Problem, cost: IntArray) -> BoolArray | None:
-    """Choose pairs of the least cost with a good reviewer on every paper, exactly; None if there are none."""
+    """Return the pairs of least cost with a good reviewer on every paper, exactly; None if there are none."""
     free = np.flatnonzero(~problem.given)
     wanted = problem.wanting
     items = np.flatnonzero(wanted)
@@ -530,7 +426,7 @@ def best_with_good(problem: Problem, cost: IntArray) -> BoolArray | None:
 
 
 def too_few_good(problem: Problem) -> Shortfall | None:
-    """Find papers whose good reviewers are too few, whatever else the papers need: a cut of the flow of good pairs."""
+    """Return papers with too few good reviewers, whatever else they need: a cut of the flow of good pairs."""
     load, _ = problem.open_loads()
     pairs = np.flatnonzero(problem.strong & ~problem.given & (load[problem.reviewer] > 0))
     wanted = problem.wanting.astype(np.int64)
@@ -538,7 +434,7 @@ def too_few_good(problem: Problem) -> Shortfall | None:
 
 
 def too_few_places(problem: Problem) -> Places | None:
-    """Find places, good and others, that need more than their reviewers can give: a cut of the whole flow."""
+    """Return places, good and others, that need more than their reviewers can give: a cut of the whole flow."""
     from ortools.graph.python import max_flow
 
     free = np.flatnonzero(~problem.given)
@@ -570,49 +466,30 @@ def too_few_places(problem: Problem) -> Places | None:
 # The stage that serves papers fairly, between the best affinity and the level, and guards that afterwards.
 #
 # The level may need a review of a paper that is served badly. So the search for it runs under guards, the strictest
-# first, those left out that are proved to keep the level out of reach:
+# first, without those that are proved to put the level out of reach:
 #
 # 1. The worst-served tenth lose nothing, and no other paper falls among them.
 # 2. No paper falls below the smallest score.
-# 3. No paper falls further below it than by some part of the spread of affinities, which grows.
-# 4. Only what the floor asks for is kept: papers at the floor stay there, those below it lose nothing.
+# 3. No paper falls further below it than by a part of the spread of affinities, which grows.
+# 4. Only the floor is kept: papers at the floor stay there, those below it lose nothing.
 #
-# Once the level holds no paper loses anything more, where a fair way was asked for: exchanges for smaller errors are
-# made only where both papers have as much as before.
+# Once the level holds no paper loses anything more, where a fair assignment was requested: exchanges for smaller errors
+# are made only where both papers keep their scores.
 
-#: Parts of the spread of affinities by which papers may fall where the level cannot be had without.
+#: Parts of the spread of affinities by which papers may fall where the level needs it.
 LOWER = (0.06, 0.12, 0.25, 0.5, 1.0)
 
 
 @dataclass
 class Fair:
-    """Serve papers fairly.
-
-    Parameters
-    ----------
-    problem
-        Who may review what, with its floors.
-    way
-        What is sought beside the floors, if anything.
-    say
-        Told in words what goes on.
-    bound
-        Found on the way: what the smallest score is at most.
-    cannot
-        Found on the way: papers that cannot reach the floor, each by itself; empty where that is no reason.
-    impossible
-        Found on the way: whether the floor is proved out of reach.
-    proved
-        Found on the way: whether the sorted scores before the level are proved the best possible.
-    lost
-        Found on the way: affinity given up for fairness.
-    guards
-        Found on the way: least scores under which the level was sought, the strictest first, shape (N,) each.
-    """
+    """The stage that serves papers fairly."""
 
     problem: Problem
-    way: Way | None
-    say: Callable[[str], object]
+    way: Way | None  # the criterion in addition to the floors, if any
+    say: Callable[[str], object]  # called with a description of the current step
+    # Results of the stage: an upper bound on the smallest score; papers none of which can reach the floor;
+    # whether the floor is proved out of reach; whether the sorted scores before the level are proved the best possible;
+    # the affinity given up; and the guards under which the level was sought, the strictest first, shape (N,) each.
     bound: Bound | None = None
     cannot: tuple[int, ...] = ()
     impossible: bool = False
@@ -621,23 +498,36 @@ class Fair:
     guards: list[IntArray] = field(default_factory=list)
 
     def serve(self, linker: Linker, best: BoolArray) -> None:
-        """Make an assignment fair, or find out that a floor is impossible; ``best`` is the most affinity there is."""
+        """Make an assignment fair, or prove that a floor is impossible; ``best`` is the assignment of most affinity."""
         net, problem = linker.net, self.problem
         self.before, served = panel_scores(problem.network(best)), problem.served
         if not served.any():
             return
         self.say("the worst-served papers")
-        lifting = Lifting(linker, served, reach_of(net, problem.demand), self._count)
+        lifting = Lifting(
+            linker,
+            served,
+            reach_of(net, problem.demand),
+            lambda lifts: self.say(f"the worst-served papers: {lifts} lifted"),
+        )
         self.cannot = tuple(np.flatnonzero(served & (lifting.reach < self._floor())).tolist())
         self.impossible = bool(self.cannot)
         if self.impossible:
             return
         if not (small(problem) and self._exactly(linker)):
-            self._lift(lifting)
+            if self.way is not None:
+                self.way.lift(lifting)
+            elif problem.floors.total is not None:
+                lifting.run(self._floor(), self._floor())
         linker.core.regroup()
         self.lost = float(problem.affinity[best].sum() - problem.affinity[net.assigned].sum())
         if self.way is not None or problem.floors.total is not None:
-            self._bound(linker)
+            # Bound the smallest score, which may rule out a floor that was not reached.
+            unit, score = unit_of(problem.affinity), panel_scores(net)
+            smallest, floor = int(score[served].min()), self._floor()
+            self.say("what the worst-served paper can have at most")
+            self.bound = smallest_at_most(problem, unit * smallest, linker.clock)
+            self.impossible |= smallest < floor and (self.proved or self.bound.value < unit * floor)
 
     def link(self, linker: Linker) -> bool:
         """Bring a fair assignment to the level, under the strictest guard that allows it."""
@@ -657,7 +547,7 @@ class Fair:
         return False
 
     def keep(self, net: Network) -> None:
-        """Let no paper lose anything from here on, where a fair way is asked for."""
+        """Let no paper lose anything from here on, where a fair assignment is requested."""
         if self.way is not None:
             net.floor[:] = np.where(self.problem.served, panel_scores(net), NO_FLOOR)
 
@@ -683,11 +573,8 @@ class Fair:
         problem = self.problem
         return whole_floor(problem.floors.total, problem.affinity, int(problem.demand.max(initial=0)))
 
-    def _count(self, lifts: int) -> None:
-        self.say(f"the worst-served papers: {lifts} lifted")
-
     def _exactly(self, linker: Linker) -> bool:
-        """Take the answer of an integer programme, where there is one; true if nothing is left to do."""
+        """Use the solution of an integer programme, if there is one; true if nothing remains to be done."""
         problem, total = self.problem, self.problem.floors.total
         if self.way is not None:
             chosen, self.proved = self.way.exactly(problem, linker.clock)
@@ -699,23 +586,8 @@ class Fair:
             flip(linker.net, np.flatnonzero(chosen != linker.net.assigned))
         return chosen is not None or self.impossible
 
-    def _lift(self, lifting: Lifting) -> None:
-        if self.way is not None:
-            self.way.lift(lifting)
-        elif self.problem.floors.total is not None:
-            lifting.run(self._floor(), self._floor())
-
-    def _bound(self, linker: Linker) -> None:
-        """Bound the smallest score, and see whether that rules the floor out where it was not reached."""
-        problem = self.problem
-        unit, score = unit_of(problem.affinity), panel_scores(linker.net)
-        smallest, floor = int(score[problem.served].min()), self._floor()
-        self.say("what the worst-served paper can have at most")
-        self.bound = smallest_at_most(problem, unit * smallest, linker.clock)
-        self.impossible |= smallest < floor and (self.proved or self.bound.value < unit * floor)
-
     def _guards(self, score: IntArray) -> list[IntArray]:
-        """Least scores while the level is sought, the strictest first, shape (N,) each."""
+        """Return lower bounds on the scores while the level is sought, the strictest first, shape (N,) each."""
         problem = self.problem
         if not problem.served.any():
             return [np.full(score.size, NO_FLOOR)]

@@ -1,4 +1,4 @@
-"""How the papers are served, the worst of them above all, and what that cost."""
+"""Parts of an assignment's result: fairness, authors, changes, exchanges, rules, the lottery, alternates."""
 
 from __future__ import annotations
 
@@ -24,40 +24,22 @@ WORST = 0.1
 
 @dataclass(frozen=True)
 class Fairness:
-    """Scores of papers, sums of the affinities of their reviewers, before and after, and the price of the difference.
+    """Scores of papers (sums of their affinities) before and after fairness, and its price."""
 
-    Parameters
-    ----------
-    way
-        What was sought, such as ``leximin``; empty where only floors were.
-    floors
-        What no paper was to fall below.
-    smallest
-        Smallest score of a paper: by affinity alone, within the rules on panels and authors, and in the assignment.
-    worst_tenth
-        Mean score of the worst-served tenth of the papers, likewise.
-    at_most
-        No assignment within demands, loads and conflicts has a smallest score above this; None where only a floor for
-        the best reviewer was asked for.
-    proved
-        Whether the sorted scores before the level were proved the best possible, by two solvers.
-    lost
-        Affinity given up for it, before the level.
-    below
-        Papers whose sum is below the floor.
-    """
-
-    way: str
-    floors: Floors
+    way: str  #: the criterion, such as ``leximin``; empty where only floors were
+    floors: Floors  #: lower bounds for each paper
+    #: Smallest score of a paper: by affinity alone, within the rules on panels and authors, and in the assignment
     smallest: tuple[float, float]
-    worst_tenth: tuple[float, float]
+    worst_tenth: tuple[float, float]  #: mean score of the worst-served tenth of the papers, likewise
+    #: Upper bound on the smallest score of any assignment within demands, loads and conflicts; None where only a floor
+    #: for the best reviewer was requested
     at_most: float | None
-    proved: bool
-    lost: float
-    below: tuple[Label, ...] = ()
+    proved: bool  #: whether the sorted scores before the level were proved the best possible, by two solvers
+    lost: float  #: affinity given up for it, before the level
+    below: tuple[Label, ...] = ()  #: papers whose sum is below the floor
 
     def under(self, wider: Fairness) -> Fairness:
-        """Return the same beside what is known of a wider problem: scores by affinity alone, and the bound."""
+        """Return the same with the results of a wider problem: scores by affinity alone, and the bound."""
         at_most = None if wider.at_most is None else max(wider.at_most, self.smallest[1])
         return replace(
             self,
@@ -81,46 +63,30 @@ class Fairness:
         }
 
 
-# What an authors' file asked for and what is left of it in an assignment.
+# The authors' file.
 
 
 @dataclass(frozen=True)
 class Authored:
-    """Which rules of an authors' file hold, and what they came to.
+    """Which rules of an authors' file hold, and their effect."""
 
-    Parameters
-    ----------
-    author_distance
-        0: nobody reviews a paper of her own; 1: nor one of a co-author.
-    cycles_of_two, coauthors
-        Whether two may review a paper of each other, and whether two who share a paper may review the same one.
-    barred
-        Scored pairs that the file rules out by themselves.
-    rivals
-        Couples of pairs that may not be together and that the most affinity alone would have.
-    cycles_of_three
-        Circles of three in the assignment: each reviews a paper of the next.
-    affinity
-        Affinity of the best assignment found within all rules before any level was asked for.
-    bound
-        What no assignment within all rules exceeds, in affinity and rewards, whatever its level.
-    """
-
-    author_distance: int
+    author_distance: int  #: 0: nobody reviews their own paper; 1: nor one of a co-author
+    #: cycles_of_two, coauthors: whether two may review a paper of each other, and whether two who share a paper may
+    #: review the same one
     cycles_of_two: bool
     coauthors: bool
-    barred: int
-    rivals: int
-    cycles_of_three: int
-    affinity: float
-    bound: float
+    barred: int  #: scored pairs that the file rules out by themselves
+    rivals: int  #: couples of pairs that may not be together and that the most affinity alone would have
+    cycles_of_three: int  #: circles of three in the assignment: each reviews a paper of the next
+    affinity: float  #: affinity of the best assignment found within all rules, before any level
+    bound: float  #: upper bound on affinity and rewards within all rules, whatever the level
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as the command's ``--json`` prints them."""
         return asdict(self)
 
 
-# What became of a previous assignment, and which pairs lie below a threshold.
+# A previous assignment, and a threshold.
 
 
 class Reason(Status):
@@ -150,7 +116,7 @@ class Pair(NamedTuple):
 
 
 class Dropped(NamedTuple):
-    """A pair of the previous assignment that is assigned no more, and why."""
+    """A pair of the previous assignment that is not assigned any more, and why."""
 
     reviewer: Label
     item: Label
@@ -163,28 +129,18 @@ class Dropped(NamedTuple):
 
 @dataclass(frozen=True)
 class Changes:
-    """A previous assignment against the one that replaces it.
+    """A previous assignment against the one that replaces it."""
 
-    Parameters
-    ----------
-    kept
-        Pairs of both.
-    dropped
-        Pairs of the previous one alone, each with the reason; ``choice`` where it might have stayed.
-    new
-        Pairs of this one alone.
-    fewest
-        New pairs that demands, loads, conflicts, fixed pairs and the threshold make necessary, proved by a flow; None
-        where a price was set on a change, or where the level takes more pairs below the threshold than they do.
-    """
-
-    kept: tuple[Pair, ...]
+    kept: tuple[Pair, ...]  #: pairs of both
+    #: Pairs of the previous one alone, each with the reason; ``choice`` where it might have stayed
     dropped: tuple[Dropped, ...]
-    new: tuple[Pair, ...]
+    new: tuple[Pair, ...]  #: pairs of this one alone
+    #: New pairs that demands, loads, conflicts, fixed pairs and the threshold make necessary, proved by a flow; None
+    #: where a price was set on a change, or where the level takes more pairs below the threshold than they do
     fewest: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the changes as the command's ``--json`` prints them: what is kept is counted."""
+        """Return the changes as the command's ``--json`` prints them, with the number of pairs kept."""
         return {
             "kept": len(self.kept),
             "dropped": [pair.to_dict() for pair in self.dropped],
@@ -194,21 +150,11 @@ class Changes:
 
 
 class Below(NamedTuple):
-    """Pairs assigned although their affinity is below the threshold.
+    """Pairs assigned although their affinity is below the threshold."""
 
-    Parameters
-    ----------
-    min_affinity
-        The threshold.
-    pairs
-        These pairs, by item.
-    fewest
-        How many of them demands, loads, conflicts and fixed pairs make necessary, proved by a flow.
-    """
-
-    min_affinity: float
-    pairs: tuple[Pair, ...]
-    fewest: int
+    min_affinity: float  #: the threshold
+    pairs: tuple[Pair, ...]  #: these pairs, by item
+    fewest: int  #: the number of them that demands, loads, conflicts and fixed pairs make necessary, proved by a flow
 
     def to_dict(self) -> dict[str, Any]:
         """Return threshold and pairs as the command's ``--json`` prints them."""
@@ -220,31 +166,21 @@ class Below(NamedTuple):
 
 
 class Concerned(NamedTuple):
-    """What became of the concerns of a problem.
+    """The outcome of concerns that come before affinity."""
 
-    Parameters
-    ----------
-    lost
-        Affinity that they cost before any level: the most without them less the most with them.
-    changes, below
-        The changes of a previous assignment, and the pairs below the threshold; None where not asked for.
-    counts
-        Number of pairs of each kind that is to be few before any affinity, the first kind first.
-    paid
-        Affinity that the changed pairs count, where each has a price.
-    """
-
-    lost: float = 0.0
+    lost: float = 0.0  #: affinity that they cost before any level: the most without them less the most with them
+    #: changes, below: the changes of a previous assignment, and the pairs below the threshold; None if not requested
     changes: Changes | None = None
     below: Below | None = None
+    #: Number of pairs of each kind that is to be few before any affinity, the first kind first
     counts: tuple[int, ...] = ()
-    paid: float = 0.0
+    paid: float = 0.0  #: affinity that the changed pairs count, where each has a price
 
     def under(self, wider: Concerned) -> Concerned:
-        """Return the same with what is proved of a wider problem: fewest pairs, and the affinity lost for them.
+        """Return the same with the proofs for a wider problem: fewest pairs, and the affinity lost for them.
 
-        Pairs that only the stricter problem leaves out for want of an affinity are dropped by choice. Where nothing is
-        known of the wider problem no changes are proved necessary, and no pairs below the threshold.
+        Pairs that only the stricter problem excludes for lack of an affinity are dropped by choice. Where nothing is
+        proved for the wider problem no changes count as necessary, and no pairs below the threshold.
         """
         changes, below = self.changes, self.below
         few = 0 if wider.below is None else wider.below.fewest
@@ -259,11 +195,11 @@ class Concerned(NamedTuple):
         return self._replace(lost=wider.lost, changes=changes, below=below)
 
 
-#: What the reason of a dropped pair is where pairs without an affinity may be assigned.
+#: The reason of a dropped pair where pairs without an affinity may be assigned.
 _CHOSEN = {Reason.UNSCORED: Reason.CHOICE}
 
 
-# What exchanges for smaller errors gave up and bought.
+# Exchanges for smaller errors.
 
 #: Part of the affinity that may be given up for smaller errors by default.
 CONDITIONING = 0.0005
@@ -274,25 +210,14 @@ SELECTED = 0.1
 
 @dataclass(frozen=True)
 class Exchanges:
-    """Figures before and after exchanges of reviews, under the same assumptions.
+    """Figures before and after exchanges of reviews, under the same assumptions."""
 
-    Parameters
-    ----------
-    lost
-        Affinity given up for them.
-    error
-        Expected standard error of a paper's quality once scores are in (root mean square over the papers), before and
-        after, in points of the assumed spread.
-    right
-        Expected share of the best tenth of the papers among those selected, before and after.
-    assumptions
-        What is assumed of the scores.
-    """
-
-    lost: float
+    lost: float  #: affinity given up for them
+    #: Expected standard error of a paper's quality once scores are in (root mean square over the papers), before and
+    #: after, in points of the assumed spread
     error: tuple[float, float]
-    right: tuple[float, float]
-    assumptions: Assumptions
+    right: tuple[float, float]  #: expected share of the best tenth of the papers among those selected, before and after
+    assumptions: Assumptions  #: assumptions about the scores
 
     @classmethod
     def of(cls, before: FloatArray, after: FloatArray, lost: float, assumptions: Assumptions) -> Exchanges:
@@ -316,86 +241,53 @@ class Exchanges:
         }
 
 
-# Rules in the result: which hold, what they cost, and how far from the best the assignment can be.
+# Rules on panels.
 
 
 class KeptRule(NamedTuple):
-    """A rule that holds on every paper; or a reward, and what earned it.
+    """A rule that holds on every paper; or a reward, and what earned it."""
 
-    Parameters
-    ----------
-    option
-        As an option of the command.
-    words
-        What holds on each paper, or is rewarded there.
-    papers
-        Papers that it is about; of a reward those that earn it.
-    earned
-        Different values that earn a reward, over all papers; None for what is no reward.
-    """
-
-    option: str
-    words: str
-    papers: int
+    option: str  #: as an option of the command
+    words: str  #: what holds on each paper, or is rewarded there
+    papers: int  #: papers that it is about; of a reward those that earn it
+    #: Number of different values that earn a reward, over all papers; None if the rule is no reward
     earned: int | None = None
 
 
 @dataclass(frozen=True)
 class Kept:
-    """The rules that an assignment keeps, and what they cost.
+    """The rules that an assignment keeps, and their cost."""
 
-    Parameters
-    ----------
-    rules
-        Each of them.
-    affinity
-        Affinity of the best assignment found under the rules before any level was asked for.
-    rewards
-        What the assignment earns by different values, in affinity; no part of its affinity.
-    bound
-        What affinity and rewards together are at most under the rules, whatever the assignment.
-    """
-
-    rules: tuple[KeptRule, ...]
-    affinity: float
-    rewards: float
-    bound: float
+    rules: tuple[KeptRule, ...]  #: each of them
+    affinity: float  #: affinity of the best assignment found under the rules, before any level
+    rewards: float  #: rewards for different values, in affinity; no part of its affinity
+    bound: float  #: upper bound on affinity and rewards together under the rules
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return the rules as the command's ``--json`` prints them."""
         return [rule._asdict() for rule in self.rules]
 
 
-# With what probability each pair is assigned, and the assignments of which one is drawn.
+# Lotteries.
 
-#: Assignments of which one is drawn, by default.
+#: Default number of assignments of which one is drawn.
 DRAWS = 100
 
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """Assignments of which one is drawn, each as likely as any other.
+    """Assignments of which one is drawn with equal probability.
 
     Probabilities are the shares of the assignments that hold each pair, so they hold exactly, and with them the caps.
-
-    Parameters
-    ----------
-    holds
-        Whether each assignment holds each pair that may be drawn, shape (K, S).
-    at_level, mended
-        Share of the assignments at the level and within all rules as rounded from the best probabilities, and in the
-        end.
-    changed
-        Pairs of an assignment that the level and the rules have changed, on average.
-    lost
-        Affinity of an assignment that they cost, on average; negative where it gains.
     """
 
-    holds: BoolArray
+    holds: BoolArray  #: whether each assignment holds each pair that may be drawn, shape (K, S)
+    #: at_level, repaired: share of the assignments at the level and within all rules as rounded from the best
+    #: probabilities, and after repair
     at_level: float
-    mended: float
-    changed: float
-    lost: float
+    repaired: float
+    changed: float  #: pairs of an assignment that the level and the rules have changed, on average
+    lost: float  #: affinity of an assignment that they cost, on average; negative where it gains
 
     @property
     def count(self) -> int:
@@ -405,41 +297,22 @@ class Listed:
 
 @dataclass(frozen=True, eq=False)
 class Randomised:
-    """A lottery over assignments, by the probability of each pair.
+    """A lottery over assignments, by the probability of each pair."""
 
-    Parameters
-    ----------
-    item, reviewer, probability
-        The pairs that may be drawn, by item: their codes and probabilities, shape (S,).
-    items, reviewers
-        Labels.
-    max_probability
-        The cap on every probability; None where it is a table.
-    perturbation
-        Weight of the square of a probability in the gain.
-    certain
-        Fixed pairs, whose probability is 1 whatever the cap.
-    expected
-        Expected affinity of a draw.
-    best
-        Affinity of the best assignment without a lottery and without a level.
-    gap
-        What no other probabilities within the caps can gain more than, in parts of the gain.
-    listed
-        The assignments of which one is drawn; None where the probabilities are rounded anew for each draw.
-    """
-
+    #: item, reviewer, probability: the pairs that may be drawn, by item: their codes and probabilities, shape (S,)
     item: IntArray
     reviewer: IntArray
     probability: FloatArray
+    #: items, reviewers: labels
     items: Sequence[Label]
     reviewers: Sequence[Label]
-    max_probability: float | None
-    perturbation: float
-    certain: int
-    expected: float
-    best: float
-    gap: float
+    max_probability: float | None  #: the cap on every probability; None where it is a table
+    perturbation: float  #: weight of the square of a probability in the gain
+    certain: int  #: fixed pairs, whose probability is 1 whatever the cap
+    expected: float  #: expected affinity of a draw
+    best: float  #: affinity of the best assignment without a lottery and without a level
+    gap: float  #: upper bound on the additional gain of other probabilities within the caps, relative to the gain
+    #: The assignments of which one is drawn; None where the probabilities are rounded anew for each draw
     listed: Listed | None
 
     @property
@@ -483,13 +356,13 @@ class Randomised:
         }
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return the same, a dictionary a pair."""
+        """Return the same, one dictionary per pair."""
         columns = self.to_columns()
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as the command's ``--json`` prints them."""
-        found = self.listed
+        listed = self.listed
         return {
             "max_probability": self.max_probability,
             "perturbation": self.perturbation,
@@ -501,51 +374,40 @@ class Randomised:
             "entropy": self.entropy,
             "largest_probability": self.largest,
             "mean_largest_probability": self.mean_largest,
-            "assignments": None if found is None else found.count,
-            "at_level": None if found is None else found.at_level,
-            "at_level_mended": None if found is None else found.mended,
-            "changed": None if found is None else found.changed,
-            "lost_by_mending": None if found is None else found.lost,
+            "assignments": None if listed is None else listed.count,
+            "at_level": None if listed is None else listed.at_level,
+            "at_level_mended": None if listed is None else listed.repaired,
+            "changed": None if listed is None else listed.changed,
+            "lost_by_mending": None if listed is None else listed.lost,
         }
 
 
-# Alternates: who can step in on a paper when somebody of its panel drops out, and why nobody can.
+# Alternates.
 
 
 class Lack(Enum):
-    """Why a paper has fewer alternates than asked for: what rules out the last who would be left."""
+    """Why a paper has fewer alternates than requested: what rules out the remaining candidates."""
 
     NOBODY = "nobody else may review it"
     ROOM = "nobody else who may review it has room"
-    RULES = "what must hold on each paper rules out those who have room"
+    RULES = "the rules on each paper exclude those who have room"
     LEVEL = "the level would be lost with those who have room and fit"
     STOPPED = "the search was stopped before it came to them"
 
 
 class Alternate(NamedTuple):
-    """A reviewer who can take the place of some of a paper's panel.
+    """A reviewer who can replace members of a paper's panel."""
 
-    Parameters
-    ----------
-    item, reviewer
-        The paper, and who can step in.
-    affinity
-        Her affinity with it; 0 where unscored.
-    replaces
-        Reviewers of the paper any one of whom she can replace.
-    everyone
-        Whether these are all of them.
-    """
-
+    #: item, reviewer: the paper, and the alternate
     item: Label
     reviewer: Label
-    affinity: float
-    replaces: tuple[Label, ...]
-    everyone: bool
+    affinity: float  #: their affinity; 0 where unscored
+    replaces: tuple[Label, ...]  #: reviewers of the paper any one of whom the alternate can replace
+    everyone: bool  #: whether these are all of them
 
 
 class Missing(NamedTuple):
-    """A paper with fewer alternates for everyone than asked for: how many it has, and why not more."""
+    """A paper with fewer alternates for everyone than requested: their number, and why there are no more."""
 
     item: Label
     found: int
@@ -554,24 +416,14 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True)
 class Alternates:
-    """Alternates of all papers.
+    """Alternates of all papers."""
 
-    Parameters
-    ----------
-    asked
-        How many were asked for, for each paper.
-    listed
-        The alternates, paper by paper, the best first.
-    missing
-        Papers with fewer than asked who can replace everyone.
-    """
-
-    asked: int
-    listed: tuple[Alternate, ...]
-    missing: tuple[Missing, ...]
+    asked: int  #: number requested per paper
+    listed: tuple[Alternate, ...]  #: the alternates, paper by paper, the best first
+    missing: tuple[Missing, ...]  #: papers with too few alternates who can replace everyone
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return one row an alternate; ``replaces`` is ``all``, or names separated by semicolons."""
+        """Return one row per alternate; ``replaces`` is ``all``, or names separated by semicolons."""
         rank: Counter[Label] = Counter()
         places = []
         for one in self.listed:
@@ -586,7 +438,7 @@ class Alternates:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the command's ``--json`` prints of them."""
+        """Return the alternates as the command's ``--json`` prints them."""
         return {
             "alternates": [one._asdict() | {"replaces": list(one.replaces)} for one in self.listed],
             "alternates_missing": [

@@ -1,4 +1,4 @@
-"""From what a chair has (affinities, demands, loads, conflicts, fixed pairs, a first phase) to arrays."""
+"""From tables (affinities, demands, loads, conflicts, fixed pairs, a first phase) to the arrays of a problem."""
 
 from __future__ import annotations
 
@@ -30,28 +30,22 @@ if TYPE_CHECKING:
     from reviewgraph.io.sides import Pairs, Valued
 
 
-#: More than anybody can read: what a larger number means.
+#: Above any number of reviews: the meaning of a larger number.
 UNLIMITED = 1 << 40
-#: Pairs that may be listed when unscored ones count too; more would fill the memory.
+#: Maximum number of pairs when unscored ones count too; more would fill the memory.
 MOST_PAIRS = 30_000_000
-#: Reviews per item, and maximum reviews per reviewer, where rules do not say.
+#: Reviews per paper, and maximum reviews per reviewer, by default.
 USUAL_DEMAND, USUAL_LOAD = 3, 5
 
 
 def per_label(value: int | Valued, scored: Scored, name: str, role: Role, column: Role) -> IntArray:
-    """One whole number for each label, from one for all or a number by label.
-
-    Raises
-    ------
-    InputError
-        If a number is negative or not whole, or a label has none.
-    """
+    """Return one whole number per label, from one for all or a number by label."""
     labels = scored.items if role is ITEM else scored.reviewers
     if isinstance(value, Real):
         return np.full(len(labels), _whole(value, name), np.int64)
     given = by_label(value, name, role, column, scored.spellings)
     what = "paper" if role is ITEM else "reviewer"
-    # Lines of a matrix without labels are all there are: a number beyond is of its other side.
+    # The lines of a matrix without labels are complete: any other number is an error.
     unknown: Unknown = "refused" if isinstance(labels, range) else "expected"
     match_labels(list(given), labels, name, what, unknown=unknown, where=LISTS)
     missing = next((label for label in labels if label not in given), None)
@@ -68,8 +62,8 @@ def _whole(number: Any, name: str) -> int:
     return min(int(number), UNLIMITED)
 
 
-class Wishes(NamedTuple):
-    """What is asked of an assignment, beside affinity and level, as :func:`planner.assign` takes it."""
+class Constraints(NamedTuple):
+    """The constraints on an assignment, as :func:`planner.assign` takes them."""
 
     rules: Rules
     phase_one: Pairs = ()
@@ -80,25 +74,20 @@ class Wishes(NamedTuple):
     floors: Floors = NO_FLOORS
 
 
-def build(scored: Scored, wishes: Wishes) -> Problem:
-    """Gather everything into a problem.
+def build(scored: Scored, constraints: Constraints) -> Problem:
+    """Return the problem of scored pairs and constraints.
 
     The reviews of a first phase become given pairs on top of demands and loads; papers of that phase that are not
     among the items were left behind and only link.
-
-    Raises
-    ------
-    InputError
-        If a number, label or rule does not fit, or a fixed pair is in conflict or exceeds a demand or load.
     """
-    n_items, n_reviewers, rules = len(scored.items), len(scored.reviewers), wishes.rules
+    n_items, n_reviewers, rules = len(scored.items), len(scored.reviewers), constraints.rules
     demand, load, least = _numbers(scored, rules)
     if not np.isfinite(scored.affinity).all():
         message = "affinity: expected finite numbers (NaN for unscored pairs), found an infinite one"
         raise InputError(message)
     check_magnitude("affinity", scored.affinity)
     # From here on a pair is one number, item * M + reviewer, newcomers of the first phase included.
-    scored, old = _with_first_phase(scored, pairs_of(wishes.phase_one, "phase_one", scored.spellings))
+    scored, old = _with_first_phase(scored, pairs_of(constraints.phase_one, "phase_one", scored.spellings))
     N, M = len(scored.items), len(scored.reviewers)
     load, least = np.pad(load, (0, M - load.size)), np.pad(least, (0, M - least.size))
     old_key = old[1] * M + old[0]
@@ -110,17 +99,20 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     own = np.empty(0, np.int64) if wrote is None else wrote.barred()
     check_fixed(scored, fixed, own)
     # Candidates, and the given pairs that are none of them, in one ascending order.
-    key, affinity = _candidates(scored, n_items, np.union1d(np.union1d(barred, own), old_key), wishes.allow_unscored)
+    key, affinity = _candidates(
+        scored, n_items, np.union1d(np.union1d(barred, own), old_key), constraints.allow_unscored
+    )
     given = np.union1d(old_key, fixed_key)
     missing = given[~np.isin(given, key, assume_unique=True)]
     order = np.argsort(np.concatenate([key, missing]), kind="stable")
     value = np.concatenate([affinity, np.zeros(missing.size)])[order]
     key = np.concatenate([key, missing])[order]
     is_old = np.isin(key, old_key, assume_unique=True)
-    # What was read in the first phase comes on top of demands and of loads that anybody has.
+    # Reviews of the first phase come on top of demands and of loads above 0.
     read, written = np.bincount(old[1], minlength=N), np.bincount(old[0], minlength=M)
     affinity = np.where(is_old, 0.0, value)
-    concerns = _concerns(wishes, scored, Keys(key, barred, old_key, n_items, n_reviewers), affinity)
+    own_scored = own if constraints.allow_unscored else own[np.isin(own, scored.item * M + scored.reviewer)]
+    concerns = _concerns(constraints, scored, Keys(key, barred, old_key, n_items, n_reviewers), affinity)
     problem = Problem(
         item=key // M if M else key,
         reviewer=key % M if M else key,
@@ -133,34 +125,34 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
         required=np.arange(N) < n_items,
         ruled=ruled(scored.reviewers, rules, LISTS, spellings=scored.spellings),
         rivals=rivals_of(key.size, np.empty((0, 2), np.int64)),
-        barred=np.bincount(_scored(own, scored, wishes.allow_unscored) // max(M, 1), minlength=N),
+        barred=np.bincount(own_scored // max(M, 1), minlength=N),
         wrote=wrote,
         reviewers=scored.reviewers,
         items=scored.items,
-        floors=wishes.floors,
+        floors=constraints.floors,
         concerns=concerns,
         weights=() if concerns is None else concerns.first_weights(affinity),
     )
     return problem if wrote is None else with_rivals(problem, wrote)
 
 
-def _concerns(wishes: Wishes, scored: Scored, keys: Keys, affinity: FloatArray) -> Concerns | None:
-    """Pairs that are to be few; None where nothing of the kind is asked for."""
-    if wishes.previous is None and wishes.min_affinity is None:
+def _concerns(constraints: Constraints, scored: Scored, keys: Keys, affinity: FloatArray) -> Concerns | None:
+    """Return the pairs to minimise; None if there are none."""
+    if constraints.previous is None and constraints.min_affinity is None:
         return None
     new = ~np.isin(keys.all, keys.old)
-    below = new & (affinity < (-np.inf if wishes.min_affinity is None else wishes.min_affinity))
+    below = new & (affinity < (-np.inf if constraints.min_affinity is None else constraints.min_affinity))
     changed, gone = np.zeros_like(new), None
-    if wishes.previous is not None:
-        previous = pairs_of(wishes.previous, "previous", scored.spellings)
+    if constraints.previous is not None:
+        previous = pairs_of(constraints.previous, "previous", scored.spellings)
         reviewer, item = codes_of(previous, scored, "previous", unknown="expected")
         changed = new & ~np.isin(keys.all, item * len(scored.reviewers) + reviewer)
         gone = missing_pairs(previous, scored, keys)
-    return Concerns(below, changed, wishes.per_change, wishes.min_affinity, gone)
+    return Concerns(below, changed, constraints.per_change, constraints.min_affinity, gone)
 
 
 def _numbers(scored: Scored, rules: Rules) -> tuple[IntArray, IntArray, IntArray]:
-    """Demands, loads and least loads by code; nobody must take more than they may."""
+    """Return demands, loads and minimum loads by code, and check that no minimum is above its maximum."""
     demand, load, least = (
         per_label(default if stated is None else stated, scored, name, role, column.role)
         for name, stated, default, role, column in (
@@ -174,12 +166,12 @@ def _numbers(scored: Scored, rules: Rules) -> tuple[IntArray, IntArray, IntArray
         label = scored.reviewers[int(bad[0])]
         message = f"min_load: reviewer {label!r} has min_load {least[bad[0]]} above load {load[bad[0]]}"
         raise InputError(message)
-    # Nobody reads a paper twice: a load that stands for "no limit" costs no more than one of all papers.
+    # No reviewer has a paper twice: a load that stands for "no limit" costs no more than one of all papers.
     return demand, np.minimum(load, np.maximum(least, len(scored.items))), least
 
 
 def _with_first_phase(scored: Scored, first: Columns) -> tuple[Scored, tuple[IntArray, IntArray]]:
-    """Append the reviewers and papers that only the first phase knows, and give its pairs in codes."""
+    """Append the reviewers and papers of the first phase alone, and return its pairs in codes."""
     match_labels(first.reviewers, scored.reviewers, "phase_one", "reviewer", unknown="new", where=LISTS)
     reviewers = _newcomers(first.reviewer, first.reviewers, scored.reviewers)
     items = _newcomers(first.item, first.items, scored.items)
@@ -189,14 +181,14 @@ def _with_first_phase(scored: Scored, first: Columns) -> tuple[Scored, tuple[Int
 
 
 def _newcomers(codes: IntArray, labels: Sequence[Label], known: Sequence[Label]) -> list[Label]:
-    """Labels that rows name and nobody knows yet, in the order of their first rows."""
+    """Return labels of rows that are not in the problem yet, in the order of their first rows."""
     used, row = np.unique(codes, return_index=True)
     new = used[np.argsort(row)]
     return [labels[code] for code in new[codes_among(labels, known)[new] < 0].tolist()]
 
 
 def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: bool) -> tuple[IntArray, FloatArray]:
-    """Pairs that may be assigned, as item * M + reviewer ascending, with their affinities."""
+    """Return pairs that may be assigned, as item * M + reviewer ascending, with their affinities."""
     M = len(scored.reviewers)
     key = scored.item * M + scored.reviewer
     order = np.argsort(key, kind="stable")
@@ -215,11 +207,6 @@ def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: 
     return key[free], value[free]
 
 
-def _scored(key: IntArray, scored: Scored, allow_unscored: bool) -> IntArray:
-    """Of pairs, as item * M + reviewer, those with an affinity, or all where it does not matter."""
-    return key if allow_unscored else key[np.isin(key, scored.item * len(scored.reviewers) + scored.reviewer)]
-
-
 def _check_fixed(
     scored: Scored, fixed: tuple[IntArray, IntArray], key: IntArray, barred: IntArray, demand: IntArray, load: IntArray
 ) -> None:
@@ -233,7 +220,7 @@ def _check_fixed(
         ("reviewer", fixed[0], scored.reviewers, load),
     ):
         count = np.bincount(codes, minlength=len(labels))
-        # Labels beyond those with a limit are of the first phase: no new pair may name them.
+        # Labels beyond those with a limit are of the first phase: no new pair may use them.
         over = np.flatnonzero(count[: most.size] > most)
         over = np.append(over, most.size + np.flatnonzero(count[most.size :]))
         if over.size:
@@ -245,7 +232,7 @@ def _check_fixed(
             raise InputError(message)
 
 
-# Several tables of affinities, and bids, as one.
+# Several tables of affinities, and bids, merged into one.
 
 
 @checked
@@ -257,7 +244,7 @@ def merge_affinities(
     .. math:: a_{ji} = \sum_t w_t a^{(t)}_{ji}
 
     A pair that a table lacks counts 0 there. A pair has an affinity where one of the tables of affinities has it, or
-    where its bids come to more than 0: who wants a paper may get it, and "no" does not make a pair possible.
+    where its bids sum to more than 0: reviewers may get papers that they want, and "no" does not make a pair possible.
 
     Parameters
     ----------
@@ -298,14 +285,15 @@ def merge_affinities(
     every = np.concatenate([np.empty(0, np.int64), *keys])
     key, at = np.unique(every, return_inverse=True)
     value = np.concatenate([np.empty(0), *(weight * table.affinity for table, weight in tables)])
-    # Affinities stand first, then bids.
+    # Affinities come first, then bids.
     split = sum(one.size for one in keys[: len(scored)])
     total = np.asarray(np.bincount(at, value, key.size), np.float64)
-    known = np.bincount(at[:split], minlength=key.size) > 0
+    affine = np.bincount(at[:split], minlength=key.size) > 0
     welcome = np.bincount(at[split:], value[split:], key.size) > 0
     if not all_pairs:
-        total[~known & ~welcome] = np.nan
-    return _columns(key, total, reviewers, items)
+        total[~affine & ~welcome] = np.nan
+    width = max(len(items), 1)
+    return Columns(key // width, key % width, reviewers, items, score=total)
 
 
 def _tables(given: Iterable[tuple[Any, float]]) -> list[tuple[Scored, float]]:
@@ -326,10 +314,10 @@ def _tables(given: Iterable[tuple[Any, float]]) -> list[tuple[Scored, float]]:
 
 
 def _key(table: Scored, reviewers: Iterable[Label], items: Iterable[Label]) -> IntArray:
-    """Give a number to each pair of a table; no pair stands twice."""
-    known = list(items)
-    row, column = codes_among(table.reviewers, reviewers), codes_among(table.items, known)
-    key = row[table.reviewer] * len(known) + column[table.item]
+    """Return a number for each pair of a table, each pair once."""
+    labels = list(items)
+    row, column = codes_among(table.reviewers, reviewers), codes_among(table.items, labels)
+    key = row[table.reviewer] * len(labels) + column[table.item]
     distinct, first = np.unique(key, return_index=True)
     if distinct.size < key.size:
         again = int(np.setdiff1d(np.arange(key.size), first)[0])
@@ -337,8 +325,3 @@ def _key(table: Scored, reviewers: Iterable[Label], items: Iterable[Label]) -> I
         message = f"affinities: expected each (reviewer, item) pair once in a table, found {pair!r} twice"
         raise InputError(message)
     return key
-
-
-def _columns(key: IntArray, total: FloatArray, reviewers: Any, items: Any) -> Columns:
-    width = max(len(items), 1)
-    return Columns(key // width, key % width, reviewers, items, score=total)

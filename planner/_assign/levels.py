@@ -1,15 +1,14 @@
-"""The levels as something to aim at: what assigning must know of each, in one object a level, ``none`` included.
+"""The choices of an assignment, one class each: levels as aims, ``none`` included, criteria of fairness, and designs.
 
-What a level means, and its words for people, is :mod:`reviewgraph.graph.levels`, where it names its aim, too. Nothing
-heavy
-is imported here, so that the command's choices and help come from :func:`aims`.
+The meaning of a level, and its words for people, are in :mod:`reviewgraph.graph.levels`, where it names its aim, too.
+Nothing heavy is imported here, so that the command's choices and help come from :func:`aims`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from reviewgraph._base.text import named
 from reviewgraph.graph.levels import ALL, Connected, Level, Recoverable, level_named
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from planner._assign.problem import Problem
     from reviewgraph._base.arrays import BoolArray
     from reviewgraph._base.clock import Clock
     from reviewgraph.graph.components import Components
@@ -26,69 +26,44 @@ if TYPE_CHECKING:
 
 
 class Aim(ABC):
-    """A level to reach.
+    """A level to reach."""
 
-    Attributes
-    ----------
-    name
-        What commands, JSON and arguments call it.
-    level
-        The level itself; None where none is asked for.
-    shared
-        Items that two groups of reviewers must share to become one.
-    core_suffices
-        Whether the level holds where one group of reviewers covers all items.
-    core_decides
-        Whether the level holds only if one group of reviewers covers all items: then the steps that look at this
-        group (freeing pairs, critical reviewers, proofs that the level is out of reach) speak of the level itself.
-    may_survive
-        Whether it may be asked to hold after any one reviewer drops out.
-    outlives
-        Whether it holds after any one loss by its own meaning.
-    conditioned
-        Whether exchanges make the errors of the recovered qualities smaller.
-    """
-
-    name: ClassVar[str]
-    level: ClassVar[Level | None]
-    shared: ClassVar[int]
-    core_suffices: ClassVar[bool] = True
+    name: ClassVar[str]  # in commands, JSON and arguments
+    level: ClassVar[Level | None]  # None if none is requested
+    shared: ClassVar[int]  # items that two groups of reviewers must share to merge
+    core_suffices: ClassVar[bool] = True  # whether the level holds if one group of reviewers covers all items
+    # Whether the level holds only if one group covers all items: then the steps that examine this group (freeing pairs,
+    # critical reviewers, proofs that the level is out of reach) are about the level itself.
     core_decides: ClassVar[bool]
-    may_survive: ClassVar[bool]
-    conditioned: ClassVar[bool]
-    outlives: ClassVar[bool] = False
+    may_survive: ClassVar[bool]  # whether it can be required to hold after any one reviewer drops out
+    conditioned: ClassVar[bool]  # whether exchanges reduce the errors of the recovered qualities
+    outlives: ClassVar[bool] = False  # whether it holds after any one loss by definition
 
     @abstractmethod
     def groups(self, reviews: Reviews) -> Components:
-        """Return the groups of reviewers who share enough to be one."""
+        """Return the groups of reviewers who share enough to merge."""
 
     @abstractmethod
     def links(self, groups: Reviews) -> int:
-        """Return the fewest new pairs that can bring the level, from a table of groups and the items they cover."""
+        """Return the minimum number of new pairs that reach the level, from a table of groups and their items."""
 
     def exposed(self, reviews: Reviews, clock: Clock) -> BoolArray:
-        """Shape (M,): reviewers by whose loss the level may fail where it shall hold after a loss; by default all.
-
-        Raises
-        ------
-        TimeOver
-            If the clock is over before they are known.
-        """
+        """Reviewers by whose loss the level may fail where it must survive a loss, shape (M,); by default all."""
         import numpy as np
 
         return np.ones(reviews.n_reviewers, np.bool_)
 
     def after_losses(self, covers: list[int]) -> Iterator[list[int]]:
-        """Give what each loss leaves that the level shall outlive; ``covers`` are the items of each reviewer, as bits.
+        """Yield what remains after each loss that the level must survive, by default of a reviewer.
 
-        By default a reviewer is lost.
+        ``covers`` are the items of each reviewer, as bits.
         """
         for place, cover in enumerate(covers):
             if cover:
                 yield [*covers[:place], 0, *covers[place + 1 :]]
 
     def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
-        """Whether the level holds although no group covers all items; the table is made where it is looked at."""
+        """Whether the level holds although no group covers all items; the table is made only if needed."""
         return False
 
     @property
@@ -99,17 +74,17 @@ class Aim(ABC):
 
     @property
     def words(self) -> str:
-        """What a chair may say of the papers."""
+        """Words for a chair."""
         return "not asked for" if self.level is None else f"{self.level.words} ({self.level.term})"
 
     @property
     def sharing(self) -> str:
-        """How reviewers of one group hang together."""
+        """What the reviewers of one group share, in words."""
         return "share a paper" if self.shared == 1 else "share two papers"
 
     @property
     def joins(self) -> str:
-        """How many further papers a reviewer of k papers joins to a group at most."""
+        """Maximum number of further papers that a reviewer of k papers joins to a group, as a formula."""
         return f"k - {self.shared}"
 
     def __repr__(self) -> str:
@@ -117,7 +92,7 @@ class Aim(ABC):
 
 
 class _SharingTwo(Aim):
-    """Groups are doubly connected components; what they lack is counted by degrees of freedom."""
+    """Groups are doubly connected components; their distance to one is counted in degrees of freedom."""
 
     shared = 2
 
@@ -128,7 +103,7 @@ class _SharingTwo(Aim):
         return doubly_connected_components(reviews)
 
     def links(self, groups: Reviews) -> int:
-        """Count degrees of freedom: one new pair takes one away at most."""
+        """Count degrees of freedom: one new pair removes at most one."""
         from reviewgraph.graph.components import recoverability
 
         return recoverability(groups).degrees_of_freedom
@@ -148,13 +123,13 @@ class ToSurviveReviewer(ToDouble):
 
 
 class ToSurviveReview(ToDouble):
-    """The same after any one review fails to arrive: reviewers hold it up by critical reviews only."""
+    """The same after any one review fails to arrive: only critical reviews matter."""
 
     name, level, outlives = "survives-review", level_named("survives-review"), True
     may_survive = conditioned = False
 
     def exposed(self, reviews: Reviews, clock: Clock) -> BoolArray:
-        """Find the reviewers of critical reviews: a level that outlives a reviewer outlives each of her reviews."""
+        """Find the reviewers of critical reviews: surviving a reviewer implies surviving each of their reviews."""
         import numpy as np
 
         from reviewgraph.graph.fragility import critical_reviews
@@ -172,38 +147,38 @@ class ToSurviveReview(ToDouble):
 
 
 class ToRecoverable(_SharingTwo):
-    """No degrees of freedom; doubly connected components grow towards it, and it may hold before they are one."""
+    """No degrees of freedom; doubly connected components grow towards it, and it may hold before they merge."""
 
     name, level = "recoverable", level_named("recoverable")
     core_decides = may_survive = conditioned = False
 
     def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
-        """Ask the count matroid."""
+        """Test the count matroid."""
         from reviewgraph.graph.components import recoverability
 
         return recoverability(reviews()).recoverable
 
 
 class _SharingOne(Aim):
-    """Groups are connected pieces."""
+    """Groups are connected components."""
 
     shared = 1
 
     def groups(self, reviews: Reviews) -> Components:
-        """Find the connected pieces."""
+        """Find the connected components."""
         from reviewgraph import connected_components
 
         return connected_components(reviews)
 
     def links(self, groups: Reviews) -> int:
-        """Count the pieces but one."""
+        """Count the components but one."""
         import numpy as np
 
         return int(np.unique(groups.reviewer).size) - 1
 
 
 class ToConnected(_SharingOne):
-    """One piece holds all items."""
+    """One component holds all items."""
 
     name, level = "connected", level_named("connected")
     core_decides = may_survive = True
@@ -217,69 +192,108 @@ class ToNothing(_SharingOne):
     core_decides = may_survive = conditioned = False
 
     def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
-        """Say yes: nothing is asked for."""
+        """Return True: there is no level."""
         return True
 
 
 class _ByTest(Aim):
-    """A level that names no aim: groups grow towards it, and its own test says whether it holds."""
+    """A level that names no aim: groups grow towards it, and its own test decides."""
 
     core_suffices = core_decides = may_survive = conditioned = False
 
     def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
-        """Ask the level."""
+        """Test the level."""
         from reviewgraph.graph.structure import structure_of
 
         return self.level is not None and self.level.holds(structure_of(reviews()))
 
 
 def aim_of(aimed: Level) -> Aim:
-    """Return the aim that a level names, or one that goes by its test."""
+    """Return the aim that a level names, or one that relies on its test."""
     named_aim: type[Aim] | None = aimed.part("aim")
     if named_aim is not None:
         return named_aim()
     base = _SharingOne if aimed.shared == 1 else _SharingTwo
 
-    class Found(_ByTest, base):  # type: ignore[misc, valid-type]
+    class Tested(_ByTest, base):  # type: ignore[misc, valid-type]
         name, level = aimed.name, aimed
 
-    return Found()
+    return Tested()
 
 
 def aims() -> list[Aim]:
-    """Return what may be aimed at: the levels, the strongest first, and none."""
+    """Return the aims: the levels, the strongest first, and none."""
     return [*map(aim_of, ALL), ToNothing()]
 
 
 def aim_named(name: str, argument: str = "target") -> Aim:
-    """Return the aim of a name.
+    """Return the aim of a name, or raise InputError.
 
-    Raises
-    ------
-    InputError
-        If no level bears the name.
-
-    Examples
-    --------
     >>> aim_named("connected").joins
     'k - 1'
     """
     return named(aims(), name, argument)
 
 
-# The designs that a chair without affinities may ask for, one object each; nothing heavy is imported here.
+# Criteria of fairness, one class each.
+
+
+class Lifts(Protocol):
+    """Chains of exchanges that lift the worst-served papers (:class:`planner._assign.fair.Lifting`)."""
+
+    def run(self) -> None:
+        """Lift papers, the worst first, until none can be or time is up."""
+
+
+class Way(ABC):
+    """A criterion of fairness: its ``name`` in commands, JSON and arguments, and its ``words`` for a chair."""
+
+    name: ClassVar[str]
+    words: ClassVar[str]
+
+    @abstractmethod
+    def exactly(self, problem: Problem, clock: Clock) -> tuple[BoolArray | None, bool]:
+        """Return the pairs of the fairest assignment of a small problem, None if not found; and whether proved."""
+
+    @abstractmethod
+    def lift(self, lifting: Lifts) -> None:
+        """Make an assignment fairer by exchanges."""
+
+
+class Leximin(Way):
+    """The smallest score of a paper as large as can be, then the second smallest, and so on."""
+
+    name, words = "leximin", "the worst-served paper first"
+
+    def exactly(self, problem: Problem, clock: Clock) -> tuple[BoolArray | None, bool]:
+        """Solve one integer programme for each place in the order."""
+        from planner._assign.leximin import leximin
+
+        return leximin(problem, clock)
+
+    def lift(self, lifting: Lifts) -> None:
+        """Lift the lowest score, again and again."""
+        lifting.run()
+
+
+#: The values of ``fair``.
+WAYS: tuple[Way, ...] = (Leximin(),)
+
+
+def way_named(name: str) -> Way:
+    """Return the criterion of a name, or raise InputError.
+
+    >>> way_named("leximin").words
+    'the worst-served paper first'
+    """
+    return named(WAYS, name, "fair")
+
+
+# Designs that a chair without affinities may request, one class each.
 
 
 class Design(ABC):
-    """A way to assign that knows loads alone.
-
-    Attributes
-    ----------
-    name
-        What commands and arguments call it.
-    words
-        What it does, for the command's help.
-    """
+    """A way to assign by loads alone: its ``name`` in commands and arguments, and its ``words`` for their help."""
 
     name: ClassVar[str]
     words: ClassVar[str]
@@ -315,20 +329,12 @@ class DoublyConnected(Design):
         return doubly_connected_assignment(n_items, len(loads), loads, rng)
 
 
-#: All designs.
 DESIGNS: tuple[Design, ...] = (Random(), DoublyConnected())
 
 
 def design_named(name: str) -> Design:
-    """Return the design of a name.
+    """Return the design of a name, or raise InputError.
 
-    Raises
-    ------
-    InputError
-        If no design bears the name.
-
-    Examples
-    --------
     >>> design_named("random").words
     'at random (Algorithm 2 of the paper)'
     """

@@ -1,8 +1,8 @@
 """The fairest assignment of a small problem: one integer programme for each place of the sorted scores, solved twice.
 
-With the k - 1 smallest scores known, the k-th is the largest t such that at most k - 1 papers stay below t, while at
-most as many stay below each smaller score as before. One solver works in whole numbers (CP-SAT); the other one (HiGHS),
-of another kind, must find no larger t, or nothing is called proved.
+Given the k - 1 smallest scores, the k-th is the largest t such that at most k - 1 papers stay below t, while at most as
+many stay below each smaller score as before. One solver works in whole numbers (CP-SAT); the other one (HiGHS), of
+another kind, must find no larger t, or nothing counts as proved.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from reviewgraph._base.clock import Clock
 
 
-#: Pairs and papers up to which it is tried: most such programmes take some hundredths of a second.
+#: Maximum number of pairs and papers: most such programmes take some hundredths of a second.
 MOST_PAIRS, MOST_ITEMS = 300, 30
 
 #: Bits of the largest affinity that count, and units by which solvers may differ: HiGHS obeys rows to a millionth.
 BITS, AGREED = 20, 16
 
-#: Units by which HiGHS may fall short of a score: rows met to the last bit it has called infeasible.
+#: Units by which HiGHS may fall short of a score: it has called rows met to the last bit infeasible.
 SLACK = 4
 
 #: Work of CP-SAT and of HiGHS for one programme.
@@ -50,7 +50,7 @@ class _Model(NamedTuple):
 
 
 class _Small(NamedTuple):
-    """A programme over all free pairs; the value of each, and of each served item places and what given pairs bring."""
+    """A programme over all free pairs, their values, and the open places and given sum of each served item."""
 
     programme: Programme
     value: IntArray
@@ -61,30 +61,30 @@ class _Small(NamedTuple):
 
 
 def small(problem: Problem) -> bool:
-    """Whether exact answers are tried."""
+    """Whether exact solutions are tried."""
     return problem.item.size <= MOST_PAIRS and problem.n_items <= MOST_ITEMS
 
 
 def leximin(problem: Problem, clock: Clock) -> tuple[BoolArray | None, bool]:
     """Find the assignment of lexicographically largest sorted scores, to a millionth of the largest affinity.
 
-    Returns its pairs, None if they were not found, and whether two solvers agree that there is none better.
+    Returns its pairs, None if not found, and whether two solvers agree that there is none better.
     """
-    found = _small(problem)
+    reduced = _small(problem)
     chosen: BoolArray | None = None
-    if found is None or not found.items.size:
+    if reduced is None or not reduced.items.size:
         return None, False
-    known: list[tuple[int, int]] = []
+    scores: list[tuple[int, int]] = []
     proved = True
-    for below in range(found.items.size):
-        model = _next_score(found, known, below)
-        answer, sure = _solve(model, clock)
-        if answer is None or clock.over():
+    for below in range(reduced.items.size):
+        model = _next_score(reduced, scores, below)
+        solution, sure = _solve(model, clock)
+        if solution is None or clock.over():
             return chosen, False
-        proved = proved and sure and _agreed(model, int(answer[-1]), clock)
-        score, chosen = int(answer[-1] + _range(found)[0].min()), _chosen(problem, found.programme, answer)
-        if not known or known[-1][0] != score:
-            known.append((score, below))
+        proved = proved and sure and _agreed(model, int(solution[-1]), clock)
+        score, chosen = int(solution[-1] + _range(reduced)[0].min()), _chosen(problem, reduced.programme, solution)
+        if not scores or scores[-1][0] != score:
+            scores.append((score, below))
     return chosen, proved
 
 
@@ -93,14 +93,19 @@ def with_floor(problem: Problem, floor: float, clock: Clock) -> tuple[BoolArray 
 
     Returns its pairs, None if there are none, and whether two solvers agree that there are none.
     """
-    found = _small(problem)
-    if found is None:
+    reduced = _small(problem)
+    if reduced is None:
         return None, False
     least = int(np.floor(floor / _unit(problem))) - int(problem.demand.max())
-    model = _floored(found, least, np.rint(found.programme.value / _unit(problem)).astype(np.int64))
-    answer, sure = _solve(model, clock)
-    if answer is not None:
-        return _chosen(problem, found.programme, answer), False
+    # Maximise the worth with no score below the floor.
+    goal = np.rint(reduced.programme.value / _unit(problem)).astype(np.int64)
+    counted, rows = np.flatnonzero(reduced.row >= 0), _Rows(reduced.programme)
+    far = np.full(reduced.items.size, _FAR)
+    rows.add(reduced.row[counted], counted, reduced.value[counted], least - reduced.given, far)
+    model = rows.model(np.ones(goal.size, np.int64), goal)
+    solution, sure = _solve(model, clock)
+    if solution is not None:
+        return _chosen(problem, reduced.programme, solution), False
     return None, sure and _agreed(model, None, clock)
 
 
@@ -125,9 +130,9 @@ def _small(problem: Problem) -> _Small | None:
     return _Small(programme, coarse[programme.pairs], items, rows, given[items], places)
 
 
-def _chosen(problem: Problem, programme: Programme, answer: IntArray) -> BoolArray:
+def _chosen(problem: Problem, programme: Programme, solution: IntArray) -> BoolArray:
     chosen = problem.given.copy()
-    chosen[programme.pairs] = answer[: programme.pairs.size] > 0
+    chosen[programme.pairs] = solution[: programme.pairs.size] > 0
     return chosen
 
 
@@ -158,42 +163,42 @@ class _Rows:
         return _Model(matrix, np.concatenate(self.low), np.concatenate(self.high), most, goal)
 
 
-def _range(found: _Small) -> tuple[IntArray, int]:
+def _range(reduced: _Small) -> tuple[IntArray, int]:
     """Return the least score that each item could have if all others were left out, and the largest of any."""
-    down, up = found.given.copy(), found.given.copy()
-    for item in range(found.items.size):
-        value = np.sort(found.value[found.row == item])
-        down[item] += value[: found.open[item]].sum()
-        up[item] += value[value.size - found.open[item] :].sum()
+    down, up = reduced.given.copy(), reduced.given.copy()
+    for item in range(reduced.items.size):
+        value = np.sort(reduced.value[reduced.row == item])
+        down[item] += value[: reduced.open[item]].sum()
+        up[item] += value[value.size - reduced.open[item] :].sum()
     return down, int(up.max())
 
 
-def _next_score(found: _Small, known: list[tuple[int, int]], below: int) -> _Model:
-    """Maximise the score that at most so many items stay below; t counts from the least score that could be."""
-    n, size = found.items.size, found.programme.value.size
-    counted = np.flatnonzero(found.row >= 0)
-    down, up = _range(found)
-    rows, everyone = _Rows(found.programme), np.arange(n)
+def _next_score(reduced: _Small, scores: list[tuple[int, int]], below: int) -> _Model:
+    """Maximise the score that at most ``below`` items miss; t counts from the least possible score."""
+    n, size = reduced.items.size, reduced.programme.value.size
+    counted = np.flatnonzero(reduced.row >= 0)
+    down, up = _range(reduced)
+    rows, everyone = _Rows(reduced.programme), np.arange(n)
     first, far = size, np.full(n, _FAR)
-    # Scores known: at most ``count`` items may stay below each; x says who does.
-    for score, count in known:
+    # Smaller scores: at most ``count`` items may stay below each; x marks them.
+    for score, count in scores:
         slack = np.maximum(score - down, 0)
         rows.add(
-            np.concatenate([found.row[counted], everyone]),
+            np.concatenate([reduced.row[counted], everyone]),
             np.concatenate([counted, first + everyone]),
-            np.concatenate([found.value[counted], slack]),
-            score - found.given,
+            np.concatenate([reduced.value[counted], slack]),
+            score - reduced.given,
             far,
         )
         rows.add(np.zeros(n, np.int64), first + everyone, np.ones(n, np.int64), np.array([0]), np.array([count]))
         first += n
-    # The next one: every item has t at least, but for those that may stay below.
+    # The next one: every item has t at least, except those that may stay below.
     last = first + n
     rows.add(
-        np.concatenate([found.row[counted], everyone, everyone]),
+        np.concatenate([reduced.row[counted], everyone, everyone]),
         np.concatenate([counted, first + everyone, np.full(n, last)]),
-        np.concatenate([found.value[counted], up - down, np.full(n, -1)]),
-        down.min() - found.given,
+        np.concatenate([reduced.value[counted], up - down, np.full(n, -1)]),
+        down.min() - reduced.given,
         far,
     )
     rows.add(np.zeros(n, np.int64), first + everyone, np.ones(n, np.int64), np.array([0]), np.array([below]))
@@ -204,16 +209,8 @@ def _next_score(found: _Small, known: list[tuple[int, int]], below: int) -> _Mod
     return rows.model(most, goal)
 
 
-def _floored(found: _Small, least: int, goal: IntArray) -> _Model:
-    """Maximise a goal with no score below a floor."""
-    counted = np.flatnonzero(found.row >= 0)
-    rows = _Rows(found.programme)
-    rows.add(found.row[counted], counted, found.value[counted], least - found.given, np.full(found.items.size, _FAR))
-    return rows.model(np.ones(goal.size, np.int64), goal)
-
-
 def _solve(model: _Model, clock: Clock) -> tuple[IntArray | None, bool]:
-    """Solve in whole numbers (CP-SAT); returns the answer, and whether nothing is said to be better, or to exist."""
+    """Solve in whole numbers (CP-SAT); returns the solution, and whether it is optimal, or infeasibility certain."""
     from ortools.sat.python import cp_model
 
     sat = cp_model.CpModel()
@@ -232,18 +229,18 @@ def _solve(model: _Model, clock: Clock) -> tuple[IntArray | None, bool]:
 
 
 def _agreed(model: _Model, best: int | None, clock: Clock) -> bool:
-    """Whether a second solver (HiGHS) finds nothing better either, or nothing at all where there is to be none.
+    """Whether a second solver (HiGHS) finds nothing better either, or nothing at all if there is to be no solution.
 
-    It solves a relaxation by a hair, so that what it bounds is bounded.
+    It solves a slight relaxation, so that its bound is valid.
     """
     from scipy.optimize import Bounds, LinearConstraint
     from scipy.sparse import diags_array
 
-    # In parts of the largest affinity, so that its tolerances are small beside what counts; t is not whole then.
+    # Relative to the largest affinity, so that its tolerances are small beside values; t is not whole then.
     unit = 2.0**-BITS
     row = np.where(abs(model.rows).max(axis=1).toarray().ravel() > 1, unit, 1.0)
     column = np.where(model.most > 1, 2.0**BITS, 1.0)
-    answer = integer_programme(
+    result = integer_programme(
         -unit * column * model.goal,
         clock.effort(CHECK),
         gap=0.0,
@@ -256,5 +253,5 @@ def _agreed(model: _Model, best: int | None, clock: Clock) -> bool:
         ),
     )
     if best is None:
-        return bool(answer.status == 2)
-    return bool(answer.status == 0 and -answer.fun / unit <= best + AGREED)
+        return bool(result.status == 2)
+    return bool(result.status == 0 and -result.fun / unit <= best + AGREED)

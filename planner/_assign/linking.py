@@ -1,9 +1,9 @@
 """Bring an assignment to a connection level at the least loss: force useful pairs along cheapest cycles.
 
-1. Group the reviewers into components and take the one that covers most (the core, :mod:`.grouping`).
-2. Rank the pairs that would bring items into the core by their loss (a reduced cost: a lower bound) per item.
-3. Force the best pair by the cheapest cycle of the residual network; take it back if the core shrinks by what the
-   cycle removes, and try again around the reviews that were missed.
+1. Group the reviewers into components and take the one that covers most (the core, :mod:`.core`).
+2. Rank the pairs that would add items to the core by their loss (a reduced cost: a lower bound) per item.
+3. Force the best pair by the cheapest cycle of the residual network; undo it if the core shrinks by what the cycle
+   removes, and try again around the reviews that were missed.
 4. When the core covers every required item, free the forced pairs one by one where it still does.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -32,27 +33,27 @@ if TYPE_CHECKING:
 #: Pairs ranked at a time, and the share of the missing items after which they are ranked anew.
 RANKED, SHARE = 256, 0.05
 
-#: Ways tried around reviews that the core cannot do without.
+#: Maximum number of detours around reviews that the core cannot do without.
 DETOURS = 4
 
-#: By how much each search in vain raises what the next may go to.
+#: Factor by which each failed search raises the limit of the next.
 ALLOWANCE = 1.5
 
-#: Forced pairs whose mean loss per item is what a search may go to at once.
+#: Forced pairs over whose mean loss per item the limit of a search is averaged.
 MEMORY = 20
 
-#: While the core covers less than this share, its own reviews stay where they are: it is too small to lose any.
+#: While the core covers less than this share, its own reviews are locked: it is too small to lose any.
 SMALL = 0.05
 
 #: Pairs forced in vain, one after the other, after which the search gives up: those that reach the level try far fewer.
 FUTILE = 400
 
-#: A path may cost this much more than promised before the next pair in the ranking gets its turn.
-PATIENCE = 2.0
+#: A path may cost this multiple of its predicted cost before the next pair in the ranking is tried.
+TOLERANCE = 2.0
 
 
 class Ranking(NamedTuple):
-    """Pairs worth forcing: ``heap`` of (loss per item, pair); by pair what must ``follow``, and the items it gains."""
+    """Pairs worth forcing: ``heap`` of (loss per item, pair); by pair the loss that must ``follow``, and ``gain``."""
 
     heap: list[tuple[float, int]]
     follow: IntArray
@@ -61,27 +62,13 @@ class Ranking(NamedTuple):
 
 @dataclass
 class Linker(Changes):
-    """Changes of an assignment along cheapest cycles that bring it to a level.
-
-    Parameters
-    ----------
-    core
-        The assignment, and its core.
-    cost
-        Cost of each pair in whole units, shape (P,).
-    clock
-        When to stop.
-    say
-        Told how many required items the core covers, now and then.
-    forced
-        Pairs forced in so far, which are locked.
-    """
+    """Changes of an assignment along cheapest cycles that bring it to a level."""
 
     core: Core
-    cost: IntArray
+    cost: IntArray  # of each pair in whole units, shape (P,)
     clock: Clock
-    say: Callable[[int], object] = lambda count: None
-    forced: list[int] = field(default_factory=list)
+    say: Callable[[int], object] = lambda count: None  # called with the number of required items in the core
+    forced: list[int] = field(default_factory=list)  # pairs forced in so far, which are locked
 
     def __post_init__(self) -> None:
         super().__init__(self.core.net, self.cost)
@@ -90,7 +77,7 @@ class Linker(Changes):
     # Changes
 
     def force(self, pair: int, pairs: IntArray, holds: Callable[[IntArray], bool]) -> bool:
-        """Flip pairs and keep them if that holds; else look for ways around the reviews that were removed."""
+        """Flip pairs and keep them if that holds; otherwise look for detours around the reviews that were removed."""
         net, avoided = self.net, []
         try:
             for _ in range(DETOURS):
@@ -101,7 +88,7 @@ class Linker(Changes):
                 if holds(pairs):
                     self.forced.append(pair)
                     return True
-                # Undo, and keep the reviews that this way took: the next one must go around them.
+                # Undo, and lock the reviews that this cycle removed: the next one must avoid them.
                 flip(net, pairs)
                 net.locked[pair] = False
                 removed = pairs[net.assigned[pairs]]
@@ -113,7 +100,7 @@ class Linker(Changes):
             net.locked[avoided] = False
 
     def release(self, holds: Callable[[IntArray], bool]) -> None:
-        """Give forced pairs up again, dearest first, where the level holds without them."""
+        """Free forced pairs again, dearest first, where the level holds without them."""
         net = self.net
         forced = np.array(self.forced, np.int64)
         kept = []
@@ -124,7 +111,7 @@ class Linker(Changes):
         self.forced = kept
 
     def _freed(self, pair: int, holds: Callable[[IntArray], bool]) -> bool:
-        """Take a forced pair away by the cheapest cycle; back again unless that holds."""
+        """Remove a forced pair by the cheapest cycle; undo that unless it holds."""
         pairs, _ = self.change(pair, max(int(self.reduced(np.array([pair]))[0]), 0))
         if pairs.size == 0:
             return False
@@ -151,14 +138,14 @@ class Linker(Changes):
             if not ranking.heap:
                 return False
             held = self._hold_core()
-            # Where nothing could be forced the groups may have been taken apart too finely: find them anew.
+            # Where nothing could be forced the groups may be too fine: compute them anew.
             if not self._force_ranked(ranking, blocked):
                 core.regroup()
             self.net.locked[held] = False
         return True
 
     def _ranking(self, blocked: BoolArray, floor: int) -> Ranking:
-        """Rank pairs by loss per item brought; the best ones only."""
+        """Rank pairs by loss per item added; the best ones only."""
         core = self.core
         loss, follow, gain = promise(
             self.net, self.cost, core.groups, core.grown, core.required, core.aim.shared, floor
@@ -191,15 +178,18 @@ class Linker(Changes):
             score, pair = heapq.heappop(heap)
             if not core.gains_by(pair):
                 continue
-            # Where the way is dearer than what the next pair promises, that one gets its turn first.
-            bar = PATIENCE * max(score, heap[0][0], self.usual) if heap and self.usual > 0 else np.inf
-            pairs, within = self.change(pair, self._room(ranking, pair, bar))
+            # If the cycle costs more than the next pair promises, that one is tried first.
+            bar = TOLERANCE * max(score, heap[0][0], self.usual) if heap and self.usual > 0 else np.inf
+            # The limit is on the loss beyond the reduced cost.
+            beyond = bar * ranking.gain[pair] - ranking.follow[pair] - int(self.reduced(np.array([pair]))[0])
+            pairs, within = self.change(pair, int(min(max(beyond, 0), NO_LIMIT)))
             if not within:
                 self.usual *= ALLOWANCE
                 heapq.heappush(heap, (bar, pair))
                 continue
             price = self.loss_of(pairs) / ranking.gain[pair]
-            if self._force_growing(pair, pairs):
+            # The pair stays unless the core covers less than before.
+            if self.force(pair, pairs, partial(core.holds_after, least=core.count)):
                 forced, self.in_vain = forced + 1, 0
                 self.usual += (price - self.usual) / min(len(self.forced), MEMORY)
             else:
@@ -209,50 +199,39 @@ class Linker(Changes):
                 break
         return forced > 0
 
-    def _room(self, ranking: Ranking, pair: int, bar: float) -> int:
-        """Loss beyond its reduced cost at which a pair would pass the bar."""
-        beyond = bar * ranking.gain[pair] - ranking.follow[pair] - int(self.reduced(np.array([pair]))[0])
-        return int(min(max(beyond, 0), NO_LIMIT))
 
-    def _force_growing(self, pair: int, pairs: IntArray) -> bool:
-        """Force a pair unless the core covers less than before."""
-        least = self.core.count
-        return self.force(pair, pairs, lambda flipped: self.core.holds_after(flipped, least))
-
-
-# Bring an assignment to a connection level anew, at less loss: few cheap pairs that link all at a stroke.
+# Bring an assignment to a connection level anew, at less loss: few cheap pairs that link everything together.
 #
-# :mod:`.linking` grows one core and sees what a pair brings to it. Where components are many and small, cheap pairs far
-# from any core may make them fall together, one after the other. So:
+# :class:`Linker` grows one core and evaluates the items that a pair adds to it. Where components are many and small,
+# cheap pairs far from any core may merge them, one after the other. So:
 #
-# 1. Pairs of small reduced costs are searched for what forcing each alone would lose: the cheapest cycle through it.
-# 2. They are put in the order of their losses, and the dearest given up first where the level would hold without them
-# if
-#    the others were added: a minimal set of pairs that brings the level beside what is assigned.
-# 3. These are forced, each by the cheapest cycle after which the assignment and the rest of the set still have the
-#    level, so that it holds in the end. A pair that cannot be forced is barred, and a set found anew.
-# 4. Forced pairs that are not needed are freed again.
+# 1. Pairs of small reduced costs are searched for the loss of forcing each alone: the cheapest cycle through it.
+# 2. They are ordered by their losses, and the dearest given up first where the level would hold without them if the
+#    others were added: a minimal set of pairs that brings the assignment to the level.
+# 3. These are forced, each by the cheapest cycle after which the assignment and the rest of the set still reach the
+#    level, so that it holds in the end. A pair that cannot be forced is barred, and another set computed.
+# 4. Forced pairs that turn out superfluous are freed again.
 #
-# Random orders near that of the losses give other sets (a greedy randomised search, [Feo95]_); the best
-# assignment stands, that of the core included.
+# Random orders near that of the losses give other sets (a greedy randomised search, [Feo95]_); the best assignment
+# stands, that of the core included.
 
-#: Orders that are tried, and those in a row that may bring nothing better.
+#: Maximum number of orders, and of those in a row without improvement.
 ORDERS, STALE = 64, 24
 
-#: Standard deviation of the logarithms of what losses are multiplied by, for another order.
+#: Standard deviation of the log factors of the losses, for another order.
 NOISE = 1.0
 
-#: Pairs that are searched, where they are enough for the level; and sets that an order may take.
+#: Pairs that are searched, where they are enough for the level; and sets per order.
 SEARCHED, SETS = 400, 40
 
-#: Limit of a search for a cycle, as a multiple of what a forced pair of the core has lost on average.
+#: Limit of a search for a cycle, as a multiple of the mean loss of a forced pair of the core.
 DEAR = 2
 
 #: An order is abandoned once its loss exceeds this multiple of the total loss of the best one.
 HOPELESS = 2.0
 
-#: Work in all, and the part of it that goes into searching pairs; work of a search for a cycle, for each pair that may
-#: be assigned, and of a look at the level, for each review.
+#: Total work, and the part of it that goes into searching pairs; work of a search for a cycle, per pair that may be
+#: assigned, and of a test of the level, per review.
 WORK, RELINKED_SHARE, SEARCH, LOOK = 5.0, 0.4, 1e-7, 2e-7
 
 _NONE = np.empty(0, np.int64)
@@ -268,27 +247,15 @@ class State(NamedTuple):
 
 @dataclass
 class Relinker(Linker):
-    """A linker that looks for a cheaper way to the level once it knows one, or knows none.
+    """A linker that looks for a cheaper assignment at the level than that of the core, or for one if it has none."""
 
-    Parameters
-    ----------
-    rng
-        Draws the orders.
-    rewards
-        What the present assignment earns by rules, in units of cost.
-    enough
-        Loss that is small enough to look no further, in units of cost.
-    ways
-        Assignments at the level that were found: by the core, and by less where that is another one.
-    """
-
-    rng: np.random.Generator = field(default_factory=np.random.default_rng)
-    rewards: Callable[[], int] = lambda: 0
-    enough: float = 0.0
-    ways: list[State] = field(default_factory=list)
+    rng: np.random.Generator = field(default_factory=np.random.default_rng)  # for the orders
+    rewards: Callable[[], int] = lambda: 0  # rewards of the current assignment by rules, in units of cost
+    enough: float = 0.0  # loss that is small enough to stop, in units of cost
+    ways: list[State] = field(default_factory=list)  # assignments at the level: by the core, and a cheaper one if any
 
     def link(self) -> bool:
-        """Bring the assignment to the level by the core, and then by less, if that can be; false if neither does."""
+        """Bring the assignment to the level by the core, and then at less loss, if possible; false if neither works."""
         self.ways = []
         if self.core.at_level():
             return True
@@ -310,12 +277,12 @@ class Relinker(Linker):
         return least is not None
 
     def _anew(self, start: State, least: int | None, effort: Clock) -> Iterator[tuple[State, int]]:
-        """Give assignments at the level, each cheaper than those before, with what they lose against the start."""
+        """Yield assignments at the level, each cheaper than those before, with their losses against the start."""
         usual = len(self.forced)
         self.put(start)
         before = self.total()
         pairs, loss = self._candidates(least, usual, effort)
-        # Searching has left better potentials.
+        # The searches have improved the potentials.
         start, stale = self.state(), 0
         for number in range(ORDERS):
             if effort.over() or stale >= STALE or not pairs.size:
@@ -332,14 +299,14 @@ class Relinker(Linker):
                 yield self.state(), lost
 
     def _candidates(self, least: int | None, usual: int, effort: Clock) -> tuple[IntArray, FloatArray]:
-        """Return the cheapest pairs that are enough for the level, and what forcing each alone loses."""
+        """Return the cheapest pairs that are enough for the level, and the loss of forcing each alone."""
         net, most = self.net, NO_LIMIT if least is None else least
         pairs = np.flatnonzero(~net.assigned & ~net.locked)
         reduced = np.maximum(self.reduced(pairs), 0)
         order = np.argsort(reduced, kind="stable")
         pairs, loss = pairs[order], reduced[order].astype(np.float64)
         pairs = pairs[loss <= most]
-        # What is dearer than what the level costs by pair so far need not be known exactly.
+        # Beyond the mean cost of the level per pair so far losses need not be exact.
         limit, count = DEAR * most // max(usual, 1), SEARCHED
         while count < pairs.size and not self._holds(pairs[:count], effort):
             count *= 2
@@ -347,7 +314,7 @@ class Relinker(Linker):
         part, beyond = effort.effort(RELINKED_SHARE * effort.work), np.zeros(0)
         for place, pair in enumerate(pairs.tolist()):
             if part.over():
-                # What was not searched loses beyond its reduced cost what others do.
+                # The remaining pairs get the median excess over the reduced cost.
                 loss[place:] += np.median(beyond[np.isfinite(beyond)]) if np.isfinite(beyond).any() else 0.0
                 break
             cycle, within = self.change(pair, limit)
@@ -377,7 +344,7 @@ class Relinker(Linker):
         return False
 
     def _forced_beside(self, pair: int, rest: IntArray, effort: Clock) -> bool:
-        """Force a pair such that the rest of its set still brings the level; it may have come in with another one."""
+        """Force a pair such that the rest of its set still reaches the level; another cycle may have assigned it."""
         net = self.net
         if net.assigned[pair]:
             net.locked[pair] = True
@@ -387,7 +354,7 @@ class Relinker(Linker):
         return self.force(pair, self.change(pair)[0], lambda _: self._holds(rest, effort))
 
     def _needed(self, kept: IntArray, order: IntArray, effort: Clock) -> IntArray:
-        """Return a minimal part of some pairs that brings the level beside those kept; the first are given up first."""
+        """Return a minimal subset of pairs that reaches the level with those kept; the first are given up first."""
         if self._holds(kept, effort):
             return _NONE
         if order.size == 1:
@@ -401,15 +368,15 @@ class Relinker(Linker):
         return self.core.holds_with(more)
 
     def total(self) -> int:
-        """Cost of the assignment, less what it earns by rules."""
+        """Return the cost of the assignment, less its rewards."""
         return int(self.cost[self.net.assigned].sum()) - self.rewards()
 
     def state(self) -> State:
-        """Return the present assignment, to come back to."""
+        """Return the current assignment, to come back to."""
         return State(self.net.assigned.copy(), self.net.potential.copy(), tuple(self.forced))
 
     def put(self, state: State) -> None:
-        """Go back to a state; what is locked beside the forced pairs stays."""
+        """Restore a state; other locks stay."""
         net = self.net
         flip(net, np.flatnonzero(net.assigned != state.assigned))
         net.potential[:] = state.potential
@@ -418,9 +385,9 @@ class Relinker(Linker):
         net.locked[self.forced] = True
 
 
-# What a connection level must cost at least.
+# A lower bound on the cost of a connection level.
 
-#: Steps that narrow down how many cheap pairs leave the level out of reach.
+#: Steps of bisection for the number of cheap pairs that leave the level out of reach.
 STEPS = 5
 
 
@@ -432,22 +399,22 @@ class _Groups(NamedTuple):
 
 
 def least_loss(linker: Linker, problem: Problem, scale: float) -> float:
-    """Bound from below what affinity the level costs, at the unconstrained optimum with settled potentials.
+    """Bound from below the affinity that the level costs, at the unconstrained optimum with settled potentials.
 
-    ``scale`` is the steps of rounding in a unit of affinity.
+    ``scale`` is the rounding steps per unit of affinity.
 
-    Another assignment loses the reduced costs of its new pairs at least (linear programming duality). Take all pairs
+    Another assignment loses at least the reduced costs of its new pairs (linear programming duality). Take all pairs
     of reduced cost below some value as assigned: if groups and covers still miss the level, some new pairs must be
-    dearer and leave the cover of their reviewer's group, as many as the level counts links to be missing, because one
-    pair brings one link at most. The number of cheap pairs is raised until the level is in reach, then narrowed down,
-    and the best bound counts. Takes O(log P) closures.
+    dearer and leave the cover of their reviewer's group, at least the number of links that the level counts as missing,
+    because one pair adds one link at most. The number of cheap pairs is increased until the level is in reach, then
+    narrowed down by bisection, and the best bound counts. Takes O(log P) closures.
     """
     net = linker.net
     reduced = np.maximum(linker.reduced(np.arange(linker.cost.size)), 0)
     movable = np.flatnonzero(~net.assigned & ~net.locked)
     order = movable[np.argsort(reduced[movable], kind="stable")]
     search = _Bounds(linker, problem, reduced, order)
-    # Four times as many cheap pairs each time, until they are enough for the level.
+    # Four times the number of cheap pairs each time, until they are enough for the level.
     high = 1
     while high < order.size and not linker.clock.over() and search.out_of_reach(high):
         high *= 4
@@ -458,7 +425,7 @@ def least_loss(linker: Linker, problem: Problem, scale: float) -> float:
             break
         if not search.out_of_reach(middle):
             high = middle
-    best = search.best - (2 * int(net.assigned.sum()) << TIE_BITS)  # rounding and ties, of a pair gone and one come
+    best = search.best - (2 * int(net.assigned.sum()) << TIE_BITS)  # rounding and ties, per pair removed and added
     return max(best, 0) / scale / 2.0**TIE_BITS if scale > 0 else 0.0
 
 
@@ -473,7 +440,7 @@ class _Bounds:
         self.best = self._bound()
 
     def out_of_reach(self, cheap: int) -> bool:
-        """Whether the level is missed even with so many cheap pairs; if so, go on from there."""
+        """Whether the level is missed even with the ``cheap`` cheapest pairs; if so, continue from there."""
         core, label = self.linker.core, self.groups.label
         more = self._numbers(self.order[self.cheap : cheap], label)
         then = self._merged(_Groups(label, np.union1d(self.groups.covers, more)))
@@ -486,13 +453,13 @@ class _Bounds:
         return True
 
     def _numbers(self, pairs: IntArray, label: IntArray) -> IntArray:
-        """Give a number to each pair's group and item."""
+        """Return group * N + item of each pair."""
         net = self.linker.net
         numbers: IntArray = label[net.reviewer[pairs]] * self.problem.n_items + net.item[pairs]
         return numbers
 
     def _table(self, groups: _Groups) -> Reviews:
-        """Make a table of reviews of groups and the items they cover."""
+        """Return a table of reviews of groups and the items they cover."""
         size, n_items = int(groups.label.max(initial=-1)) + 1, self.problem.n_items
         return Reviews.from_codes(groups.covers // n_items, groups.covers % n_items, reviewers=size, items=n_items)
 
@@ -504,12 +471,12 @@ class _Bounds:
         return _Groups(merged[groups.label], covers)
 
     def _bound(self) -> int:
-        """Loss of the pairs that must come beside those already within the groups."""
+        """Return the loss of the pairs that must be added to those already within the groups."""
         net, covers = self.linker.net, self.groups.covers
         numbers = self._numbers(np.arange(self.reduced.size), self.groups.label)
         place = np.minimum(np.searchsorted(covers, numbers), covers.size - 1)
         cross = self.reduced[~net.assigned & ~net.locked & (covers[place] != numbers)]
-        # Papers left behind after a first phase need no links, so only one is sure there.
+        # Papers left behind after a first phase need no links, so only one is certain there.
         missing = 1 if self.problem.old.any() else self.linker.core.aim.links(self._table(self.groups))
         needed = max(missing, 1)
         return int(np.partition(cross, needed - 1)[:needed].sum()) if cross.size >= needed else 0

@@ -1,4 +1,8 @@
-"""An assignment by lot: the stages of one that is best, probabilities, and a draw."""
+"""Randomised assignments: probabilities, a list of assignments with these frequencies at the level, and a draw.
+
+:class:`Lottery` runs the stages: the best assignment, the best probabilities within the caps, then either dependent
+rounding (without a level) or :func:`mixture`, a list of assignments each repaired to the level.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +29,9 @@ from planner._assign.marginals import (
     limits_of,
 )
 from planner._assign.panel_programme import broken_items, repair
-from planner._assign.panels import Teams, depending, unrouted, within_rules
+from planner._assign.panels import PanelSolution, depending, unrouted, within_rules
 from planner._assign.panels import settle as settle_potentials
-from planner._assign.problem import Chances, concerns_among
+from planner._assign.problem import Randomisation, concerns_among
 from planner._assign.robust import harden
 from planner._assign.stages import Run, decide
 from planner._assign.why_none import why_apart
@@ -43,17 +47,17 @@ if TYPE_CHECKING:
     from reviewgraph._base.clock import Clock
 
 
-# Assignments of a lottery brought to a connection level, each among the pairs that the others leave room for.
+# Repair of one assignment of a lottery, among the pairs that the others leave room for.
 
 #: Whole units of the span of affinities, for costs of changes.
 SPAN_BITS = 30
 
-#: What a change costs beside what it loses, in spans.
+#: Fee of a change in addition to its loss, in spans.
 CHANGE = 0.5
 
 
-class Mended(NamedTuple):
-    """The pairs assigned, shape (P,), whether they are what was asked for, and how many were forced in."""
+class Repaired(NamedTuple):
+    """The pairs assigned, shape (P,), whether they satisfy the request, and the number of pairs forced in."""
 
     chosen: BoolArray
     reached: bool
@@ -61,21 +65,21 @@ class Mended(NamedTuple):
 
 
 def within(problem: Problem, pairs: IntArray) -> Problem:
-    """Return the problem with some of its pairs only."""
+    """Return the problem restricted to some of its pairs."""
     columns = {name: getattr(problem, name)[pairs] for name in ("item", "reviewer", "affinity", "given", "old")}
     concerns = concerns_among(problem, pairs, Reason.CHOICE)
     return replace(problem, **columns, rivals=problem.rivals.among(pairs), concerns=concerns)
 
 
-def mended(
+def repaired(
     problem: Problem, first: BoolArray, aim: Aim, survive: int, clock: Clock, rng: np.random.Generator
-) -> Mended:
-    """Bring an assignment to what was asked for, at little loss.
+) -> Repaired:
+    """Bring an assignment to what was requested, at little loss.
 
-    1. Where nothing is asked of panels: the best assignment of the problem in its place, unless that holds rivals.
-       Otherwise the panels that break a rule are reassigned.
+    1. Without rules on panels: the best assignment of the problem replaces it, unless that holds rivals. Otherwise the
+       panels that break a rule are reassigned.
     2. The level, by cheapest cycles (:mod:`.linking`); from the best assignment these are the cheapest in affinity,
-       from another they change few pairs. Where few pairs are allowed an exact method has the last word.
+       from another they change few pairs. Where few pairs are allowed an exact method decides.
     """
     cost = whole_costs(problem.affinity, int(rng.integers(1 << 31)))
     best = None if problem.panels.binding else unrouted(problem, cost)
@@ -85,15 +89,15 @@ def mended(
     if best is None:
         cost = costs_of_changes(problem.affinity, first)
         if broken_items(problem, first).size:
-            # By few changes, as for the level: the most affinity would undo what lots have drawn.
+            # By few changes, as for the level: the most affinity would undo the random choice.
             worth: FloatArray = -cost / (1 << SPAN_BITS)
-            repaired = repair(replace(problem, affinity=worth), first, clock, quick=True).chosen
-            if repaired is None:
-                return Mended(first, False)
-            chosen = repaired
+            obeying = repair(replace(problem, affinity=worth), first, clock, quick=True).chosen
+            if obeying is None:
+                return Repaired(first, False)
+            chosen = obeying
             cost = costs_of_changes(problem.affinity, chosen)
     if aim.level is None:
-        return Mended(chosen, True)
+        return Repaired(chosen, True)
     net = problem.network(chosen)
     if best is not None:
         settle_potentials(net, cost, depending(problem, chosen), exact=True)
@@ -103,19 +107,19 @@ def mended(
     if reached and aim.core_decides:
         linker.release(lambda pairs: core.holds_after(pairs, core.total))
     if reached and survive:
-        found = harden(linker, rng)
-        reached = found is not None and not found.exposed.any()
+        hardened = harden(linker, rng)
+        reached = hardened is not None and not hardened.exposed.any()
     if not reached:
         decided = decide(problem, aim, chosen, clock, survive=bool(survive)).chosen
-        return Mended(chosen if decided is None else decided, decided is not None)
-    return Mended(net.assigned.copy(), True, len(linker.forced))
+        return Repaired(chosen if decided is None else decided, decided is not None)
+    return Repaired(net.assigned.copy(), True, len(linker.forced))
 
 
 def costs_of_changes(worth: FloatArray, chosen: BoolArray) -> IntArray:
-    """Cost of each pair such that any change of the assignment costs something, whatever it is.
+    """Return costs, shape (P,), by which any change of the assignment costs something, whatever it is.
 
-    A pair that enters costs how much less it is worth than the best of all, one that leaves how much more than the
-    worst, and a fee; so reduced costs are not negative at potentials of 0.
+    A pair that enters costs its distance to the best of all, one that leaves its distance to the worst, and a fee; so
+    reduced costs are not negative at potentials of 0.
     """
     low, high = float(worth.min(initial=0.0)), float(worth.max(initial=0.0))
     share = (worth - low) / (high - low) if high > low else np.zeros(worth.size)
@@ -123,23 +127,22 @@ def costs_of_changes(worth: FloatArray, chosen: BoolArray) -> IntArray:
     return cost
 
 
-# A lottery over a list of assignments at a level, whose frequencies are the probabilities that are published.
+# A lottery over a list of assignments at a level, whose frequencies are the published probabilities.
 #
-# One assignment of the list is drawn, each as likely as any other. So what is published holds exactly: a pair is
-# assigned
-# with the share of the assignments that hold it, no share exceeds its cap, and every assignment obeys what is asked
-# for.
+# One assignment of the list is drawn, each with equal probability. So the published probabilities are exact: a pair is
+# assigned with the share of the assignments that hold it, no share exceeds its cap, and every assignment satisfies the
+# request.
 
-#: Best of each paper and each reviewer that may come in beside the support, before all others may.
+#: Best pairs per paper and per reviewer that may come in besides the support, before all others may.
 NEAR = 10
 
-#: What a pair costs that enters beyond its limit, in spans of worth; trials to mend others that hold it; and for how
-#: many assignments these may be in vain.
+#: Cost of a pair beyond its limit, in spans of worth; trials to repair others that hold it; and the number of
+#: assignments after which these are abandoned.
 DEAR, TRADES, IN_VAIN = 4.0, 40, 2
 
 
 class Asked(NamedTuple):
-    """What each assignment shall reach, and when to stop."""
+    """What each assignment must reach, and when to stop."""
 
     aim: Aim
     survive: int
@@ -148,44 +151,30 @@ class Asked(NamedTuple):
 
 
 class Mixture(NamedTuple):
-    """Assignments of which one is drawn.
+    """Assignments of which one is drawn."""
 
-    Parameters
-    ----------
-    pairs
-        The pairs of each assignment.
-    counts
-        How many of the assignments hold each pair, shape (P,).
-    reached
-        Whether each is what was asked for, shape (K,).
-    at_once
-        Whether each was so before anything was changed, but for drop-outs that it shall survive, shape (K,).
-    forced, changed
-        Pairs forced in for the level, and pairs that came in all, shape (K,).
-    needed
-        How many of the assignments hold some pair at most once those are mended that cannot be under the caps; None
-        where all were, or it is not known.
-    """
-
-    pairs: list[IntArray]
-    counts: IntArray
-    reached: BoolArray
-    at_once: BoolArray
+    pairs: list[IntArray]  # the pairs of each assignment
+    counts: IntArray  # the number of assignments that hold each pair, shape (P,)
+    reached: BoolArray  # whether each satisfies the request, shape (K,)
+    at_once: BoolArray  # whether each did so before any repair, except for surviving drop-outs, shape (K,)
+    # forced, changed: pairs forced in for the level, and pairs that entered in all, shape (K,)
     forced: IntArray
     changed: IntArray
+    # Maximum number of assignments that hold one pair once those are repaired that cannot be under the caps; None where
+    # all were, or it is not determined
     needed: int | None
 
 
 def mixture(problem: Problem, gain: Gain, limits: Limits, counts: IntArray, asked: Asked) -> Mixture:
-    """List assignments that have frequencies near the given ones, within the limits, and are all that is asked for.
+    """List assignments with frequencies near the given ones, within the limits, that all satisfy the request.
 
-    1. The frequencies are parted into as many assignments as a review has units (:func:`.rounding.decomposed`).
-    2. One after the other is brought to the level among its own pairs and those below their limit, so that limits hold
-       throughout; what a pair counts there is what the gain of all assignments together gains or loses by it.
-    3. Where that fails it is mended beyond the limits, and others of those that hold a pair too many give it up.
+    1. The frequencies are decomposed into one assignment per unit of a review (:func:`.marginals.decomposed`).
+    2. One after the other is repaired among its own pairs and those below their limit, so that limits hold throughout;
+       the objective is the change of the gain of all assignments together.
+    3. If that fails it is repaired beyond the limits, and others of those that hold a pair too many give it up.
 
     Each takes a flow and the search for the level over the support and some of the best pairs of each paper and
-    reviewer; over all pairs where that does not do.
+    reviewer; over all pairs where that is not enough.
     """
     rng = np.random.default_rng(0)
     parts = _Parts(problem, gain, limits, counts, asked, decomposed(problem, counts, gain.unit, rng))
@@ -198,22 +187,23 @@ def mixture(problem: Problem, gain: Gain, limits: Limits, counts: IntArray, aske
         asked.say(f"{size} assignments to draw from", k / size)
         reached[k] = at_once[k] = parts.holds(k)
         if not at_once[k] or asked.survive:
-            found = parts.mend(k, rng)
-            reached[k], forced[k] = found.reached, found.forced
+            repaired_one = parts.repair(k, rng)
+            reached[k], forced[k] = repaired_one.reached, repaired_one.forced
+    # Those that could not be repaired within the limits trade pairs with others, as long as that helps.
     in_vain = 0
     for k in np.flatnonzero(~reached).tolist():
         if in_vain == IN_VAIN or asked.clock.over():
             break
-        found = parts.trade(k, rng)
-        reached[k], forced[k] = found.reached, found.forced
-        in_vain += not found.reached
+        repaired_one = parts.trade(k, rng)
+        reached[k], forced[k] = repaired_one.reached, repaired_one.forced
+        in_vain += not repaired_one.reached
     needed = None if reached.all() or asked.clock.over() else parts.needed(np.flatnonzero(~reached), rng)
     moved = [np.setdiff1d(*both, assume_unique=True).size for both in zip(parts.pairs, rounded, strict=True)]
     return Mixture(parts.pairs, parts.counts, reached, at_once, forced, np.array(moved), needed)
 
 
 class _Parts:
-    """The assignments, while they are mended."""
+    """The assignments under repair."""
 
     def __init__(
         self, problem: Problem, gain: Gain, limits: Limits, counts: IntArray, asked: Asked, pairs: list[IntArray]
@@ -225,45 +215,45 @@ class _Parts:
             self.near |= ranks(side, problem.worth) < NEAR
 
     def holds(self, k: int) -> bool:
-        """Whether an assignment obeys the rules and is at the level as it is, before anybody drops out."""
+        """Whether an assignment obeys the rules and is at the level as it is, before any drop-out."""
         problem, chosen, aim = self.problem, self._chosen(k), self.asked.aim
         if problem.panels.binding and broken_items(problem, chosen).size:
             return False
         return aim.level is None or Core(problem.network(chosen), problem.required, aim).at_level()
 
-    def mend(self, k: int, rng: np.random.Generator) -> Mended:
-        """Bring an assignment to what is asked for within the limits, and count its pairs anew if that was done."""
+    def repair(self, k: int, rng: np.random.Generator) -> Repaired:
+        """Repair an assignment within the limits, and update the counts of its pairs if that succeeded."""
         first = self._chosen(k)
         room = (self.counts < self.most) | first
-        found = self._mended(first, room & (self.near | first), self._worth(first), rng)
-        if not found.reached and not self.asked.clock.over():
-            # What links this one may link the next ones, too.
-            found = self._mended(first, room, self._worth(first), rng)
-            self.near |= found.chosen
-        if found.reached:
-            self._put(k, found.chosen)
-        return found
+        result = self._repaired(first, room & (self.near | first), self._worth(first), rng)
+        if not result.reached and not self.asked.clock.over():
+            # Pairs that link this assignment may link the next ones, too.
+            result = self._repaired(first, room, self._worth(first), rng)
+            self.near |= result.chosen
+        if result.reached:
+            self._put(k, result.chosen)
+        return result
 
-    def trade(self, k: int, rng: np.random.Generator) -> Mended:
-        """Mend an assignment beyond the limits, and others of those that hold the pairs beyond them without these."""
+    def trade(self, k: int, rng: np.random.Generator) -> Repaired:
+        """Repair an assignment beyond the limits, and others that hold the pairs beyond them without these pairs."""
         kept = self.counts.copy(), self.pairs.copy()
-        found = self._beyond(k, rng)
-        for _ in range(TRADES if found.reached else 0):
+        result = self._beyond(k, rng)
+        for _ in range(TRADES if result.reached else 0):
             beyond = self.counts > self.most
             if not beyond.any():
-                return found
+                return result
             holders = [other for other in range(len(self.pairs)) if other != k and beyond[self.pairs[other]].any()]
             other = holders[int(rng.integers(len(holders)))]
             first = self._chosen(other)
             room = (self.counts < self.most) | (first & ~beyond)
-            again = self._mended(first, room, self._worth(first), rng)
+            again = self._repaired(first, room, self._worth(first), rng)
             if again.reached and again.chosen.sum() == first.sum():
                 self._put(other, again.chosen)
         self.counts, self.pairs = kept
-        return found._replace(reached=False)
+        return result._replace(reached=False)
 
     def needed(self, missed: IntArray, rng: np.random.Generator) -> int | None:
-        """Mend assignments beyond the limits, at a high price; how often some pair is then held, None if some fail."""
+        """Repair assignments beyond the limits at a high price; the highest count of a pair then, None if some fail."""
         kept = self.counts.copy(), self.pairs.copy()
         try:
             for k in missed.tolist():
@@ -273,14 +263,14 @@ class _Parts:
         finally:
             self.counts, self.pairs = kept
 
-    def _beyond(self, k: int, rng: np.random.Generator) -> Mended:
-        """Bring an assignment to what is asked for, pairs at their limits entering at a high price."""
+    def _beyond(self, k: int, rng: np.random.Generator) -> Repaired:
+        """Repair an assignment, with pairs at their limits entering at a high price."""
         first, span = self._chosen(k), float(np.ptp(self.problem.worth))
         worth = self._worth(first) - DEAR * span * ((self.counts >= self.most) & ~first)
-        found = self._mended(first, self.most > 0, worth, rng)
-        if found.reached:
-            self._put(k, found.chosen)
-        return found
+        result = self._repaired(first, self.most > 0, worth, rng)
+        if result.reached:
+            self._put(k, result.chosen)
+        return result
 
     def _chosen(self, k: int) -> BoolArray:
         chosen = np.zeros(self.counts.size, np.bool_)
@@ -288,18 +278,18 @@ class _Parts:
         return chosen
 
     def _worth(self, first: BoolArray) -> FloatArray:
-        """Gain of one more assignment with each pair, of the last one for pairs that are assigned, shape (P,)."""
+        """Return the gain of one more assignment with each pair, of the last one for assigned pairs, shape (P,)."""
         start = self.counts - first
         return self.gain.slope(start, start + 1, np.arange(start.size))
 
-    def _mended(self, first: BoolArray, allowed: BoolArray, worth: FloatArray, rng: np.random.Generator) -> Mended:
+    def _repaired(self, first: BoolArray, allowed: BoolArray, worth: FloatArray, rng: np.random.Generator) -> Repaired:
         pairs = np.flatnonzero(allowed)
         problem = replace(within(self.problem, pairs), affinity=worth[pairs], concerns=None)
         aim, survive, clock, _ = self.asked
-        found = mended(problem, first[pairs], aim, survive, clock, rng)
+        result = repaired(problem, first[pairs], aim, survive, clock, rng)
         chosen = np.zeros(first.size, np.bool_)
-        chosen[pairs] = found.chosen
-        return found._replace(chosen=chosen)
+        chosen[pairs] = result.chosen
+        return result._replace(chosen=chosen)
 
     def _put(self, k: int, chosen: BoolArray) -> None:
         self.counts[self.pairs[k]] -= 1
@@ -307,7 +297,7 @@ class _Parts:
         self.counts[self.pairs[k]] += 1
 
 
-#: Seconds that plain Python takes for one pair of the support in one draw.
+#: Seconds that plain Python takes per pair of the support and draw.
 DRAWING = 5e-5
 
 _NOT_EXCHANGED = "exchanges would change the probabilities of the draws"
@@ -315,28 +305,20 @@ _NOT_EXCHANGED = "exchanges would change the probabilities of the draws"
 
 @dataclass
 class Lottery(Run):
-    """The steps of :func:`planner.assign` where the assignment is drawn.
+    """The stages of :func:`planner.assign` where the assignment is drawn."""
 
-    Parameters
-    ----------
-    chances
-        What is asked of the lottery.
-    best
-        Found on the way: affinity of the best assignment within the rules.
-    """
-
-    chances: Chances = field(default_factory=Chances)
-    best: float = 0.0
+    randomisation: Randomisation = field(default_factory=Randomisation)
+    best: float = 0.0  # affinity of the best assignment within the rules
 
     def result(self) -> Assignment:
-        """Take the steps and return the draw of the seed."""
-        asked = self.chances.caps(self.problem)
+        """Take the stages and return the draw of the seed."""
+        asked = self.randomisation.caps(self.problem)
         usable = np.flatnonzero(self.problem.given | (asked * UNITS >= 1))
-        asked, beta = asked[usable], self.chances.perturbation
+        asked, beta = asked[usable], self.randomisation.perturbation
         caps = limits_of(within(self.problem, usable), asked)
         lottery = beta > 0 or bool((caps.most < UNITS).any())
-        # The best assignment is the only one where nothing asks for a lottery; else what draws are compared with, for
-        # which it needs no level, and it says why there is none.
+        # Without caps and perturbation the best assignment is the only one; otherwise it is the reference for draws,
+        # for which it needs no level, and it explains why there is none.
         best = self.start() if lottery else super().result()
         if isinstance(best, Assignment) and (lottery or not best.reviews.n_reviews):
             return best
@@ -346,38 +328,38 @@ class Lottery(Run):
         problem = within(self.problem, usable)
         if isinstance(best, Assignment):
             return self._certain(problem, best)
-        self.best = within_rules(self.problem, best.chosen, self.teams)
+        self.best = within_rules(self.problem, best.chosen, self.solution)
         gain = Gain(problem.worth, beta)
-        found = best_marginals(problem, gain, caps)
-        if found is None:
+        marginals = best_marginals(problem, gain, caps)
+        if marginals is None:
             return self.infeasible(why_capped(problem, caps.most / UNITS, UNITS))
         if self.aim.level is None and all_through(problem):
             POLICY.expect(DRAWING * problem.demand.sum())
-            return self._rounded(problem, gain, caps, found)
-        POLICY.expect(DRAWING * problem.demand.sum() * self.chances.draws)
-        return self._listed(problem, asked, found)
+            return self._rounded(problem, gain, caps, marginals)
+        POLICY.expect(DRAWING * problem.demand.sum() * self.randomisation.draws)
+        return self._listed(problem, asked, marginals)
 
     def _certain(self, problem: Problem, best: Assignment) -> Assignment:
-        """Give the pairs of an assignment probability 1."""
+        """Return an assignment with its pairs at probability 1."""
         key = problem.item * problem.n_reviewers + problem.reviewer
         chosen = np.isin(key, best.reviews.item * problem.n_reviewers + best.reviews.reviewer) | problem.given
         gain = float(problem.worth[chosen].sum())
         return replace(best, randomised=self._described(problem, np.where(chosen, 1.0, 0.0), gain, gain, None))
 
-    def _rounded(self, problem: Problem, gain: Gain, caps: Limits, found: Marginals) -> Assignment:
-        """Draw by rounding, which has just the probabilities, and keeps demands, loads and rules."""
-        kept = without_rivals(problem, gain, caps, found)
+    def _rounded(self, problem: Problem, gain: Gain, caps: Limits, marginals: Marginals) -> Assignment:
+        """Draw by rounding, which has exactly the probabilities, and keeps demands, loads and rules."""
+        kept = without_rivals(problem, gain, caps, marginals)
         if kept is None:
             return self._no_rivals()
         self.say("the draw")
         chosen = drawn(laid_out(problem, kept.units), np.random.default_rng(self.seed))
-        randomised = self._described(problem, kept.units / UNITS, kept.value, found.bound, None)
+        randomised = self._described(problem, kept.units / UNITS, kept.value, marginals.bound, None)
         return replace(self._drawn(problem, kept.units > 0, chosen, 0, reached=True), randomised=randomised)
 
-    def _listed(self, problem: Problem, asked: FloatArray, found: Marginals) -> Assignment:
+    def _listed(self, problem: Problem, caps: FloatArray, marginals: Marginals) -> Assignment:
         """Draw one of a list of assignments that are all at the level."""
-        count = self.chances.draws
-        gain, limits = Gain(problem.worth, self.chances.perturbation, count), limits_of(problem, asked, count)
+        count = self.randomisation.draws
+        gain, limits = Gain(problem.worth, self.randomisation.perturbation, count), limits_of(problem, caps, count)
         coarse = best_marginals(problem, gain, limits)
         if coarse is None:
             return self.infeasible(why_too_few(count))
@@ -389,15 +371,19 @@ class Lottery(Run):
         k = int(np.random.default_rng(self.seed).integers(count))
         chosen = np.zeros(problem.item.size, np.bool_)
         chosen[mixed.pairs[k]] = True
-        answer = self._drawn(problem, mixed.counts > 0, chosen, int(mixed.forced[k]), reached=bool(mixed.reached[k]))
+        assignment = self._drawn(
+            problem, mixed.counts > 0, chosen, int(mixed.forced[k]), reached=bool(mixed.reached[k])
+        )
         if not mixed.reached[k] and not self.clock.over():
-            answer = replace(answer, explanation=why_missed(int((~mixed.reached).sum()), count, mixed.needed))
+            assignment = replace(assignment, explanation=why_missed(int((~mixed.reached).sum()), count, mixed.needed))
         listed = _listed(problem, mixed, kept.units, count)
         value = gain.of(mixed.counts)
-        return replace(answer, randomised=self._described(problem, mixed.counts / count, value, found.bound, listed))
+        return replace(
+            assignment, randomised=self._described(problem, mixed.counts / count, value, marginals.bound, listed)
+        )
 
     def _no_rivals(self) -> Assignment:
-        """End where only rivals stand in the way: nothing is proved."""
+        """End where only rivals are in the way: nothing is proved."""
         why = (
             "No probabilities under these caps were found that keep apart the pairs that may not be assigned together."
         )
@@ -406,20 +392,20 @@ class Lottery(Run):
     def _drawn(
         self, problem: Problem, support: BoolArray, chosen: BoolArray, forced: int, *, reached: bool
     ) -> Assignment:
-        """Say what is known of a draw."""
+        """Return the assignment of a draw."""
         pairs = np.flatnonzero(support)
-        self.problem, self.teams = within(problem, pairs), Teams(None, False, self.teams.bound)
-        answer = self.answer(chosen[pairs], () if self.survive and reached else None, forced, reached=reached)
-        # Rules cost what they cost the best assignment; what else a draw has less is the lottery's.
-        kept = answer.kept and replace(answer.kept, affinity=self.best)
-        authors = answer.authors and replace(answer.authors, affinity=self.best)
-        answer = replace(answer, kept=kept, authors=authors)
-        return replace(answer, not_exchanged=_NOT_EXCHANGED if self.aim.conditioned else "", least_loss=None)
+        self.problem, self.solution = within(problem, pairs), PanelSolution(None, False, self.solution.bound)
+        assignment = self.answer(chosen[pairs], () if self.survive and reached else None, forced, reached=reached)
+        # The price of the rules is that of the best assignment; the rest of a draw's loss is the lottery's.
+        kept = assignment.kept and replace(assignment.kept, affinity=self.best)
+        authors = assignment.authors and replace(assignment.authors, affinity=self.best)
+        assignment = replace(assignment, kept=kept, authors=authors)
+        return replace(assignment, not_exchanged=_NOT_EXCHANGED if self.aim.conditioned else "", least_loss=None)
 
     def _described(
         self, problem: Problem, probability: FloatArray, value: float, bound: float, listed: Listed | None
     ) -> Randomised:
-        """Gather what is said of the lottery; pairs of a first phase are no part of it."""
+        """Return the lottery for people; pairs of a first phase are no part of it."""
         shown = np.flatnonzero((probability > 0) & ~problem.old)
         return Randomised(
             item=problem.item[shown],
@@ -427,8 +413,8 @@ class Lottery(Run):
             probability=probability[shown],
             items=problem.items,
             reviewers=problem.reviewers,
-            max_probability=self.chances.one_cap,
-            perturbation=self.chances.perturbation,
+            max_probability=self.randomisation.one_cap,
+            perturbation=self.randomisation.perturbation,
             certain=int((problem.given & ~problem.old).sum()),
             expected=float((problem.affinity * probability)[shown].sum()),
             best=self.unconstrained,
@@ -437,14 +423,14 @@ class Lottery(Run):
         )
 
 
-def without_rivals(problem: Problem, gain: Gain, limits: Limits, found: Marginals) -> Marginals | None:
+def without_rivals(problem: Problem, gain: Gain, limits: Limits, marginals: Marginals) -> Marginals | None:
     """Bar one of each two rivals of the support, the one of less gain, until it holds none: then no draw does.
 
-    None where that leaves nothing, which is no proof that nothing is left by other choices.
+    None if that leaves nothing, which is no proof that nothing is left by other choices.
     """
     most, least = limits.most.copy(), limits.least.copy()
-    while (couples := problem.rivals.couples_among(found.units > 0)).size:
-        value = found.units * gain.worth
+    while (couples := problem.rivals.couples_among(marginals.units > 0)).size:
+        value = marginals.units * gain.worth
         for couple in couples.tolist():
             if most[couple].all():
                 lesser = min(couple, key=lambda pair: (bool(problem.given[pair]), value[pair]))
@@ -452,12 +438,12 @@ def without_rivals(problem: Problem, gain: Gain, limits: Limits, found: Marginal
         again = best_marginals(problem, gain, Limits(least, most))
         if again is None:
             return None
-        found = again
-    return found
+        marginals = again
+    return marginals
 
 
 def _listed(problem: Problem, mixed: Mixture, rounded: IntArray, count: int) -> Listed:
-    """Say what is known of the assignments of a list, and what mending has made of the rounded ones."""
+    """Return the published part of a list of assignments, and how repair changed the rounded ones."""
     shown = np.flatnonzero((mixed.counts > 0) & ~problem.old)
     holds = np.zeros((count, problem.item.size), np.bool_)
     for k, pairs in enumerate(mixed.pairs):
@@ -465,7 +451,7 @@ def _listed(problem: Problem, mixed: Mixture, rounded: IntArray, count: int) -> 
     return Listed(
         holds=holds[:, shown],
         at_level=float(mixed.at_once.mean()),
-        mended=float(mixed.reached.mean()),
+        repaired=float(mixed.reached.mean()),
         changed=float(mixed.changed.mean()),
         lost=float((problem.affinity * (rounded - mixed.counts)).sum() / count),
     )

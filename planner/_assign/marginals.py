@@ -1,8 +1,8 @@
-"""With what probability each pair is assigned: as much expected affinity as caps on the probabilities leave.
+"""The probabilities of pairs: as much expected affinity as caps on them allow, and random draws with these.
 
 Probabilities that meet demands and loads are those of lotteries over assignments (Birkhoff and von Neumann; Budish,
-Che, Kojima and Milgrom 2013), so a flow finds them: one assignment has one unit a review, probabilities have
-:data:`~planner._assign.marginals.UNITS`.
+Che, Kojima and Milgrom 2013), so a flow computes them: one assignment has one unit per review, probabilities have
+:data:`~planner._assign.marginals.UNITS`. Draws are by dependent rounding (:func:`drawn`, :func:`decomposed`).
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 
 
-# Units of probability, and rules as nodes that they flow through.
+# Units of probability, and rules as nodes of the flow.
 
 #: Units of one whole review: probabilities are whole multiples of a ten-thousandth.
 UNITS = 10_000
 
 
 def through_rules(problem: Problem, unit: int = UNITS) -> Via | None:
-    """Rules on one attribute that gives each reviewer one value at most, as nodes of a flow; None if there is none.
+    """Return the rules on one attribute of which each reviewer has at most one value, as nodes of a flow; None if none.
 
-    Such rules part the candidates of a paper, so a flow can say them, and draws keep them. Of several attributes it is
-    the one whose rules panels by chance break most often, as every breach has to be mended in a draw. Nodes that limit
-    nothing, as they have too few candidates, are left out.
+    Such rules partition the candidates of a paper, so a flow can represent them, and draws keep them. Of several
+    attributes it is the one whose rules random panels break most often, as every breach has to be repaired in a draw.
+    Nodes that limit nothing, as they have too few candidates, are left out.
     """
     group = _parted(problem)
     if group is None:
@@ -53,7 +53,7 @@ def through_rules(problem: Problem, unit: int = UNITS) -> Via | None:
 
 
 def all_through(problem: Problem) -> bool:
-    """Whether the flow says all that is asked of panels, so that draws obey it."""
+    """Whether the flow represents all rules on panels, so that draws obey them."""
     panels, group = problem.panels, _parted(problem)
     limited = (panels.least > 0) | (panels.most < NO_MOST)
     ours = np.zeros(panels.n_groups, np.bool_)
@@ -62,7 +62,7 @@ def all_through(problem: Problem) -> bool:
 
 
 def _parted(problem: Problem) -> IntArray | None:
-    """Group of each reviewer under the attribute whose rules chance breaks most often, -1 for none, shape (M,)."""
+    """Return each reviewer's group under the attribute whose rules random panels break most often, -1 for none."""
     panels = problem.panels
     who, group = panels.of(np.arange(problem.n_reviewers))
     limited = (panels.least > 0) | (panels.most < NO_MOST)
@@ -70,16 +70,16 @@ def _parted(problem: Problem) -> IntArray | None:
     for attribute in np.argsort(-broken, kind="stable").tolist():
         ours = panels.attribute[group] == attribute
         if limited[panels.attribute == attribute].any() and np.bincount(who[ours], minlength=1).max() <= 1:
-            found = np.full(problem.n_reviewers, -1)
-            found[who[ours]] = group[ours]
-            return found
+            member = np.full(problem.n_reviewers, -1)
+            member[who[ours]] = group[ours]
+            return member
     return None
 
 
 def _broken_by_chance(problem: Problem) -> IntArray:
-    """Count by attribute the papers and groups that a panel drawn among the best candidates gives too few or too many.
+    """Count by attribute the papers and groups with too few or too many on a random panel of the best candidates.
 
-    Of each paper twice as many candidates as it needs are looked at.
+    Twice as many candidates as a paper needs count as its best.
     """
     panels, rng = problem.panels, np.random.default_rng(0)
     near = np.flatnonzero(ranks(problem.item, problem.worth) < 2 * problem.demand[problem.item])
@@ -98,19 +98,19 @@ def _broken_by_chance(problem: Problem) -> IntArray:
 #: Half width of the first segments around a solution, in parts of a review.
 WIDE = 0.5
 
-#: Least weight of a square beside that of a pair of mean worth: what is worth nothing is shared equally, too.
+#: Minimum weight of a square relative to that of a pair of mean worth: pairs without worth share equally, too.
 FLAT = 1e-3
 
 
 class Limits(NamedTuple):
-    """Least and largest probability of each pair, in units, shape (P,)."""
+    """Minimum and maximum probability of each pair, in units, shape (P,)."""
 
     least: IntArray
     most: IntArray
 
 
 class Marginals(NamedTuple):
-    """The probability of each pair, in units, shape (P,); their gain, and what no other probabilities can exceed."""
+    """The probability of each pair, in units, shape (P,); their gain, and an upper bound on that of any others."""
 
     units: IntArray
     value: float
@@ -118,21 +118,11 @@ class Marginals(NamedTuple):
 
 
 class Gain(NamedTuple):
-    r"""What a pair of probability x counts: ``v x - beta |v| x^2`` for its worth v, which is concave.
+    r"""The gain of a pair of probability x: ``v x - beta |v| x^2`` for its worth v, which is concave."""
 
-    Parameters
-    ----------
-    worth
-        v, shape (P,).
-    beta
-        How much less the last of the probability counts; 0 for expected worth.
-    unit
-        Units of probability in one whole review.
-    """
-
-    worth: FloatArray
-    beta: float
-    unit: int = UNITS
+    worth: FloatArray  # v, shape (P,)
+    beta: float  # the perturbation; 0 for expected worth
+    unit: int = UNITS  # units of probability in one whole review
 
     @property
     def curve(self) -> FloatArray:
@@ -142,48 +132,32 @@ class Gain(NamedTuple):
         return curve
 
     def of(self, units: IntArray) -> float:
-        """Gain of all pairs together."""
+        """Return the gain of all pairs together."""
         x = units / self.unit
         return float((self.worth * x - self.curve * x * x).sum())
 
     def slope(self, start: IntArray, end: IntArray, pairs: IntArray) -> FloatArray:
-        """Gain a probability between two of them: that of the chord, or of the tangent where they are one."""
+        """Return the slope of the gain between two probabilities: of the chord, or of the tangent if they are equal."""
         chord: FloatArray = self.worth[pairs] - self.curve[pairs] * (start + end) / self.unit
         return chord
 
 
 def limits_of(problem: Problem, most: float | FloatArray, unit: int = UNITS) -> Limits:
-    """Caps in units, rounded down; what stands already, fixed or of a first phase, has probability 1 whatever its cap.
-
-    >>> limits_of(problem, 0.55555).most.tolist()  # doctest: +SKIP
-    [5555, 5555, 10000]
-    """
+    """Return caps in units, rounded down; pairs that are fixed or of a first phase have probability 1 in any case."""
     cap = np.floor(np.broadcast_to(most, problem.item.shape) * unit + 1e-6).astype(np.int64)
     return Limits(np.where(problem.given, unit, 0), np.where(problem.given, unit, cap))
 
 
 def best_marginals(problem: Problem, gain: Gain, limits: Limits) -> Marginals | None:
-    r"""Find the probabilities of the largest gain.
+    r"""Find the probabilities of the largest gain; None if there are none.
 
     .. math::
         \max \sum_p g_p(x_p) \quad \text{subject to} \quad \sum_{p \ni i} x_p = d_i, \quad
         l_j \le \sum_{p \ni j} x_p \le u_j, \quad q^-_p \le x_p \le q_p
 
-    and, in expectation, what the rules on one attribute ask of each paper (:func:`.units.through_rules`).
+    and, in expectation, the rules on one attribute (:func:`through_rules`). Where gains are linear the bound is the
+    value; otherwise it is the value and the gap of Frank and Wolfe: the best along the tangent.
 
-    Parameters
-    ----------
-    problem, gain, limits
-        The pairs, what their probabilities count, and within which limits.
-
-    Returns
-    -------
-    Marginals
-        None if there are none. Where gains are linear the bound is the value; else it is the value and the gap of
-        Frank and Wolfe: no other probabilities gain more than the best along the tangent.
-
-    Notes
-    -----
     Linear gains take one flow: 20,000 papers and reviewers with 2 million pairs 13 s. Concave ones are replaced by
     chords, which lie below them, so that each flow with chords half as wide around the last solution gains more or the
     same; the last ones are one unit wide, so pairs of equal worth and equal competition share equally up to units.
@@ -198,7 +172,7 @@ def best_marginals(problem: Problem, gain: Gain, limits: Limits) -> Marginals | 
 
 
 def _refined(graph: _Graph, gain: Gain, units: IntArray) -> Marginals:
-    """Halve the segments around the solution down to a unit; ``units`` is any solution to begin with."""
+    """Halve the segments around a solution down to a unit, starting from any solution ``units``."""
     width = max(int(WIDE * gain.unit), 1)
     while width > 0:
         better = graph.flow(*_segments(units, width, graph.limits), gain)
@@ -215,9 +189,9 @@ def _refined(graph: _Graph, gain: Gain, units: IntArray) -> Marginals:
 
 
 def _segments(units: IntArray, width: int, limits: Limits) -> tuple[IntArray, IntArray, IntArray]:
-    """Pair, start and end of each segment that is not empty: two around a solution, and what is left on both sides.
+    """Return pair, start and end of the non-empty segments: two around a solution, and the rest on both sides.
 
-    Pairs at their least have one segment, of the width: all may enter, and at no great cost.
+    Pairs at their minimum have one segment, of the width: all may enter, and at no great cost.
     """
     low, high = limits
     edges = np.clip(np.stack([low, units - width, units, units + width, high]), low, high)
@@ -228,7 +202,7 @@ def _segments(units: IntArray, width: int, limits: Limits) -> tuple[IntArray, In
 
 
 class _Graph:
-    """The flow of probabilities: what the pairs' least leaves of demands, loads and rules."""
+    """The flow of probabilities: what the pairs' minima leave of demands, loads and rules."""
 
     def __init__(self, problem: Problem, unit: int, limits: Limits) -> None:
         self.problem, self.limits = problem, limits
@@ -241,13 +215,13 @@ class _Graph:
         self.rules = through_rules(problem, unit)
 
     def range(self, pairs: IntArray) -> tuple[IntArray, IntArray]:
-        """Start and end of the one segment of each pair."""
+        """Return start and end of the one segment of each pair."""
         return self.limits.least[pairs], self.limits.most[pairs]
 
     def flow(
         self, pairs: IntArray, start: IntArray, end: IntArray, gain: Gain, at: IntArray | None = None
     ) -> IntArray | None:
-        """Units of each pair, shape (P,), when segments have the slopes of chords, or of the tangents at a solution."""
+        """Return units, shape (P,), when segments have the slopes of chords, or of the tangents at a solution."""
         if (self.demand < 0).any() or (self.load < 0).any() or (self.limits.most < self.limits.least).any():
             return None
         slope = gain.slope(start, end, pairs) if at is None else gain.slope(at[pairs], at[pairs], pairs)
@@ -260,50 +234,35 @@ class _Graph:
             if (most < 0).any():
                 return None
             via = via._replace(node=via.node[pairs], least=least, most=most)
-        found = cheapest_flow(arcs, self.demand, self.load, self.least, via)
-        if found is None:
+        through = cheapest_flow(arcs, self.demand, self.load, self.least, via)
+        if through is None:
             return None
         units = self.limits.least.copy()
-        np.add.at(units, pairs, found)
+        np.add.at(units, pairs, through)
         return units
 
 
 # Draws with given probabilities in which every demand, load and rule of the flow holds: dependent rounding.
 #
-# Gandhi et al. ([Gandhi06]_) round a bipartite graph; here the probabilities are a flow from
-# papers, through nodes of rules, to reviewers and a sink. What enters a node leaves it and demands are whole, so no
-# node
-# has one fractional arc alone, and the fractional arcs hold a cycle. Flow is pushed around it one way or the other, as
-# far as some arc allows, with the chances that leave every arc's expectation as it is; that arc is whole from then on.
+# Gandhi et al. ([Gandhi06]_) round a bipartite graph; here the probabilities are a flow from papers, through nodes of
+# rules, to reviewers and a sink. Flow is conserved at nodes and demands are whole, so no node has one fractional arc
+# alone, and the fractional arcs contain a cycle. Flow is pushed around it one way or the other, as far as some arc
+# allows, with the probabilities that leave every arc's expectation unchanged; that arc is whole from then on.
 
 
 class Flow(NamedTuple):
-    """Arcs with a fractional part, and the arcs at each node.
+    """Arcs with a fractional part, and the arcs at each node."""
 
-    Parameters
-    ----------
-    tail, head
-        Nodes of each arc, shape (A,).
-    part
-        Units of each arc beyond whole reviews, 1 to ``unit - 1``, shape (A,).
-    start, arc
-        The arcs at node v are ``arc[start[v]:start[v + 1]]``.
-    pair
-        The pairs that the first arcs stand for.
-    whole
-        Pairs that are assigned whatever is drawn, shape (P,).
-    unit
-        Units of one whole review.
-    """
-
+    # tail, head: nodes of each arc, shape (A,)
     tail: IntArray
     head: IntArray
-    part: IntArray
+    part: IntArray  # units of each arc beyond whole reviews, 1 to ``unit - 1``, shape (A,)
+    # start, arc: the arcs at node v are ``arc[start[v]:start[v + 1]]``
     start: IntArray
     arc: IntArray
-    pair: IntArray
-    whole: BoolArray
-    unit: int
+    pair: IntArray  # the pairs of the first arcs
+    whole: BoolArray  # pairs that are assigned in every draw, shape (P,)
+    unit: int  # units of one whole review
 
 
 def flow_of(
@@ -317,8 +276,8 @@ def flow_of(
 ) -> Flow:
     """Lay out probabilities, in units, shape (P,), as a flow; sums over each item must be whole.
 
-    Nodes are the items, the reviewers, the sink and the nodes of ``via``. A reviewer's arc to the sink carries her
-    load and that to a node of a rule what passes it, so that both come out as the whole number below or above.
+    Nodes are the items, the reviewers, the sink and the nodes of ``via``. A reviewer's arc to the sink carries their
+    load and that to a node of a rule what passes it, so that both are rounded to the whole number below or above.
     """
     sink, n_via = n_items + n_reviewers, 0 if via is None else via.item.size
     node = np.full(item.size, -1) if via is None else via.node
@@ -362,29 +321,24 @@ def laid_out(problem: Problem, units: IntArray, unit: int = UNITS) -> Flow:
 def decomposed(problem: Problem, counts: IntArray, count: int, rng: np.random.Generator) -> list[IntArray]:
     """Split probabilities in units of ``1 / count``, shape (P,), into ``count`` assignments with these frequencies.
 
-    Each is drawn with the probabilities of what is left. A draw takes each pair, load and node of a rule as often as
-    expected, rounded down or up, so what it leaves is within demands, loads and rules of the others, and none is left.
-
-    Returns
-    -------
-    list of IntArray
-        The pairs of each assignment, ascending.
+    Each is drawn with the probabilities of the remainder. A draw takes each pair, load and node of a rule with its
+    expectation rounded down or up, so the remainder is within demands, loads and rules of the others, and ends at zero.
     """
     support, via = np.flatnonzero(counts), through_rules(problem, count)
     via = None if via is None else via._replace(node=via.node[support])
     where = problem.item[support], problem.reviewer[support]
-    left, found = counts[support], []
+    remaining, assignments = counts[support], []
     for unit in range(count, 0, -1):
-        chosen = drawn(flow_of(*where, left, problem.n_items, problem.n_reviewers, via, unit), rng)
-        left -= chosen
-        found.append(support[chosen])
-    return found
+        chosen = drawn(flow_of(*where, remaining, problem.n_items, problem.n_reviewers, via, unit), rng)
+        remaining -= chosen
+        assignments.append(support[chosen])
+    return assignments
 
 
 @kernel
 def next_arc(part: IntArray, arc: IntArray, first: IntArray, end: int, node: int, entered: int, units: int) -> int:
-    """Find a fractional arc at a node other than the one entered by; -1 if there is none."""
-    # Arcs that are whole stay whole: skip them for good. The one entered by may stand first; then look behind it.
+    """Return a fractional arc at a node other than the one entered by; -1 if there is none."""
+    # Arcs that are whole stay whole: skip them for good. The one entered by may come first; then search behind it.
     while first[node] < end:
         a = arc[first[node]]
         if part[a] == 0 or part[a] == units:
@@ -396,7 +350,7 @@ def next_arc(part: IntArray, arc: IntArray, first: IntArray, end: int, node: int
     for slot in range(first[node] + 1, end):
         a = arc[slot]
         if 0 < part[a] < units:
-            # Behind the one entered by: what lies between is whole, and is not looked at again.
+            # Between the one entered by and this slot all arcs are whole, and are not examined again.
             arc[slot], arc[first[node] + 1] = arc[first[node] + 1], a
             return int(a)
     return -1
@@ -422,14 +376,14 @@ def push(part: IntArray, path: IntArray, sign: IntArray, begin: int, end: int, c
 def round_cycles(
     tail: IntArray, head: IntArray, part: IntArray, start: IntArray, arc: IntArray, chance: FloatArray, units: int
 ) -> None:
-    """Make every arc 0 or ``units``, cycle by cycle; ``chance`` has a uniform number for each arc."""
+    """Make every arc 0 or ``units``, cycle by cycle; ``chance`` holds a uniform number for each arc."""
     n_nodes = start.size - 1
     first, place = start[:-1].copy(), np.full(n_nodes, -1, np.int64)
     path, sign = np.empty(n_nodes + 1, np.int64), np.empty(n_nodes + 1, np.int64)
     nodes = np.empty(n_nodes + 1, np.int64)
     cycles = 0
     for root in range(n_nodes):
-        # Walk along fractional arcs; a node met again closes a cycle, after which the walk goes on from there.
+        # Walk along fractional arcs; a node reached again closes a cycle, after which the walk continues from there.
         length, node, nodes[0], place[root] = 0, root, root, 0
         while True:
             entered = path[length - 1] if length > 0 else -1

@@ -1,4 +1,9 @@
-"""Integer programmes over some papers: what each must obey as sparse rows, and two solvers that must agree."""
+"""Integer programmes over some papers: their constraints as sparse rows, the solvers, and the repair of panels.
+
+:func:`programme_of` writes down what assigning a set of papers anew must obey, :func:`solve` and :func:`confirm` solve
+it by two solvers of different kinds, :func:`best_columns` solves large ones by pricing, and :func:`repair` reassigns
+the papers whose panels break a rule.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +22,9 @@ if TYPE_CHECKING:
     from reviewgraph._base.clock import Clock
 
 
-# What demands, loads and rules ask, as sparse rows of an integer programme.
+# Demands, loads and rules as sparse rows of an integer programme.
 
-#: Couples of rivals up to which all of them get rows from the start.
+#: Maximum number of couples of rivals that all get rows from the start.
 MOST_COUPLES = 100_000
 
 
@@ -34,17 +39,17 @@ class Rows(NamedTuple):
 
 
 class PanelRows(NamedTuple):
-    """Rows that rules make of pairs, and the reward for each group of an item that stands as a column behind them."""
+    """Rows that rules make of pairs, and the reward of each column for a group of an item, appended to the pairs."""
 
     rows: tuple[Rows, ...]
     reward: FloatArray
 
 
 def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> PanelRows | None:
-    """Write down what rules ask of the items of a region; None where too few pairs could do it."""
+    """Write down the rules on the items of a region; None where too few pairs could satisfy them."""
     panels, bound = problem.panels, region & problem.bound
     size = max(panels.n_groups, 1)
-    # A cell is a paper and a panel group: how many the given pairs put there, and which columns could.
+    # A cell is a paper and a panel group: the number of given pairs there, and the columns that could be.
     place, group = panels.of(problem.reviewer[pairs])
     mine = bound[problem.item[pairs[place]]]
     place, cell = place[mine], (problem.item[pairs[place]] * size + group)[mine]
@@ -53,9 +58,9 @@ def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> PanelRow
     taken, have = np.unique(problem.item[stand[there]] * size + held, return_counts=True)
     cells, row = np.unique(cell, return_inverse=True)
     given = np.zeros(cells.size, np.int64)
-    known = np.isin(cells, taken)
-    given[known] = have[np.searchsorted(taken, cells[known])]
-    # What an item lacks of a group must be among its cells.
+    present = np.isin(cells, taken)
+    given[present] = have[np.searchsorted(taken, cells[present])]
+    # A group that an item lacks must be among its cells.
     wanted = (np.flatnonzero(bound)[:, np.newaxis] * size + np.flatnonzero(panels.least)).ravel()
     missing = np.setdiff1d(wanted, cells)
     n_there = np.zeros(missing.size, np.int64)
@@ -72,7 +77,7 @@ def panel_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> PanelRow
 
 
 class Cells(NamedTuple):
-    """Papers and panel groups, item * G + group ascending; columns ``place`` of each ``row``, and what is ``given``."""
+    """Papers and panel groups, item * G + group ascending; columns ``place`` of each ``row``, and ``given`` pairs."""
 
     cell: IntArray
     row: IntArray
@@ -83,14 +88,14 @@ class Cells(NamedTuple):
 def _different_rows(
     problem: Problem, bound: BoolArray, n_pairs: int, cells: Cells, taken: IntArray
 ) -> PanelRows | None:
-    """Add columns for groups that an item may come to have, where different ones are asked for or rewarded."""
+    """Add columns for groups that an item may come to have, where different ones are required or rewarded."""
     panels, size = problem.panels, max(problem.panels.n_groups, 1)
     counts = (panels.different > 0) | (panels.reward > 0)
     owner = panels.attribute[cells.cell % size] if cells.cell.size else np.empty(0, np.int64)
     new = np.flatnonzero(counts[owner] & (cells.given == 0))
     column = np.full(cells.cell.size, -1)
     column[new] = n_pairs + np.arange(new.size)
-    # A group is there only where one of its pairs is: y - sum z <= 0.
+    # A group is present only where one of its pairs is: y - sum z <= 0.
     member = np.flatnonzero(column[cells.row] >= 0)
     number = column[cells.row[member]] - n_pairs
     present = Rows(
@@ -114,19 +119,19 @@ def _different_rows(
 
 
 def rows_of(group: IntArray, low: IntArray, high: IntArray) -> Rows:
-    """Rows that add up the columns of each group."""
+    """Return rows that sum the columns of each group."""
     return _compact(group, np.arange(group.size), low, high)
 
 
 def good_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> Rows:
-    """Ask for a pair at the floor for the best reviewer of each item of a region that has none such given."""
+    """Require a pair at the floor for the best reviewer of each item of a region that has none such given."""
     wanted = problem.wanting & region
     columns = np.flatnonzero(problem.strong[pairs] & wanted[problem.item[pairs]])
     return _compact(problem.item[pairs[columns]], columns, wanted.astype(np.int64), problem.demand)
 
 
 def clique_rows(problem: Problem, pairs: IntArray, chosen: BoolArray) -> tuple[Rows, ...]:
-    """Rows that keep apart all rivals among some pairs and the others that are chosen; none where they are too many."""
+    """Return rows that separate all rivals among some pairs and the other chosen ones; none where they are too many."""
     beside = chosen.copy()
     beside[pairs] = False
     shut = np.flatnonzero(problem.rivals.count_among(beside)[pairs])
@@ -141,17 +146,17 @@ def clique_rows(problem: Problem, pairs: IntArray, chosen: BoolArray) -> tuple[R
 
 
 def rival_rows(pairs: IntArray, couples: IntArray) -> Rows:
-    """Rows that let one of each couple be chosen, or none where the other one is no column."""
-    known = np.isin(couples, pairs).reshape(couples.shape)
-    row, side = np.nonzero(known)
+    """Return rows that allow one of each couple, or none where the other one is no column."""
+    columns = np.isin(couples, pairs).reshape(couples.shape)
+    row, side = np.nonzero(columns)
     lines, row = np.unique(row, return_inverse=True)
     column = np.searchsorted(pairs, couples[lines[row], side])
-    high = (known[lines].sum(axis=1) == 2).astype(np.int64)
+    high = (columns[lines].sum(axis=1) == 2).astype(np.int64)
     return Rows(row, column, np.zeros_like(high), high, np.ones(row.size, np.int64))
 
 
 def _compact(group: IntArray, column: IntArray, low: IntArray, high: IntArray) -> Rows:
-    """Rows of those groups that have a column."""
+    """Return rows of those groups that have a column."""
     distinct, row = np.unique(group, return_inverse=True)
     return Rows(row, column, low[distinct], high[distinct], np.ones(row.size, np.int64))
 
@@ -159,12 +164,12 @@ def _compact(group: IntArray, column: IntArray, low: IntArray, high: IntArray) -
 #: Relative gap at which an integer programme may stop.
 GAP = 1e-4
 
-#: Steps of the largest value to which the second solver rounds values.
+#: Rounding steps of the second solver in the largest value.
 STEPS = 1 << 34
 
 
 class Programme(NamedTuple):
-    """Choose among ``pairs``, given the rest of an assignment, so that all ``rows`` hold and ``value`` is largest.
+    """Choose among ``pairs``, given the rest of an assignment, so that all ``rows`` hold and ``value`` is maximal.
 
     Columns are the pairs and then, where different groups count, one for each group that an item may come to have.
     """
@@ -193,10 +198,10 @@ class Programme(NamedTuple):
         return True
 
 
-class Ending(NamedTuple):
-    """The columns picked, or None: then ``proved`` says whether that is because nothing obeys all rows.
+class Solution(NamedTuple):
+    """The columns picked, or None: then ``proved`` is whether nothing obeys all rows.
 
-    ``bound`` is what the solver says that no choice exceeds.
+    ``bound`` is an upper bound on the value of any choice, as the solver reports it.
     """
 
     picked: BoolArray | None
@@ -205,7 +210,7 @@ class Ending(NamedTuple):
 
 
 def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Programme | None:
-    r"""Write down what assigning the items of a region anew must obey, the rest as it is; None if a count rules it out.
+    r"""Write down what assigning the items of a region anew must obey, the rest fixed; None if a count rules it out.
 
     .. math::
         \sum_{p \ni i} z_p = d_i, \quad l_j - o_j \le \sum_{p \ni j} z_p \le u_j - o_j, \quad
@@ -213,7 +218,7 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
         \sum_{g \in a} y_{ig} \ge k_a
 
     for items i of the region, reviewers j with o reviews outside it, panel groups g and attributes a of which k
-    different groups are asked for; given pairs count. The value is that of pairs, and rewards for y.
+    different groups are required; given pairs count. The value is that of pairs, and rewards for y.
     """
     inside = region[problem.item]
     pairs = np.flatnonzero(inside & ~problem.given)
@@ -240,23 +245,23 @@ def solve(
     gap: float = GAP,
     within: BoolArray | None = None,
     fixed: IntArray | None = None,
-) -> Ending:
-    """Pick columns of the largest total value by branch and cut (HiGHS); what it calls infeasible is not proved yet.
+) -> Solution:
+    """Pick columns of the largest total value by branch and cut (HiGHS); "infeasible" is not proved yet.
 
-    An answer that breaks a row counts as none. With ``within`` only those columns may be picked, and the columns
+    A solution that breaks a row counts as none. With ``within`` only those columns may be picked, and the columns
     ``fixed`` must be.
     """
     from scipy.optimize import Bounds, LinearConstraint
 
     size = programme.value.size
     if not programme.pairs.size:
-        return Ending(np.zeros(size, np.bool_), False, 0.0)
+        return Solution(np.zeros(size, np.bool_), False, 0.0)
     columns = np.arange(size) if within is None else np.flatnonzero(within)
     lower = np.zeros(size)
     lower[[] if fixed is None else fixed] = 1
     matrix, low, high = programme.matrix()
-    # A limit may end it with an answer that is not the best, or with none, which is status 1 and no proof.
-    answer = integer_programme(
+    # A limit may end it with a solution that is not optimal, or with none, which is status 1 and no proof.
+    result = integer_programme(
         -programme.value[columns],
         effort,
         gap=gap,
@@ -264,22 +269,18 @@ def solve(
         bounds=Bounds(lower[columns], 1),
         constraints=LinearConstraint(matrix[:, columns], low, high),
     )
-    bound = math.inf if answer.mip_dual_bound is None else -float(answer.mip_dual_bound)
-    if answer.x is None:
-        return Ending(None, answer.status == 2)
+    bound = math.inf if result.mip_dual_bound is None else -float(result.mip_dual_bound)
+    if result.x is None:
+        return Solution(None, result.status == 2)
     picked = np.zeros(size, np.bool_)
-    picked[columns] = answer.x > 0.5
-    return Ending(picked, False, bound) if programme.obeyed_by(picked) else Ending(None, False)
+    picked[columns] = result.x > 0.5
+    return Solution(picked, False, bound) if programme.obeyed_by(picked) else Solution(None, False)
 
 
 def improved(
-    programme: Programme,
-    within: BoolArray,
-    fixed: IntArray,
-    picked: BoolArray | None,
-    effort: Clock,
-) -> Ending:
-    """Pick the best of some columns by the second solver (CP-SAT), a few fixed, from a first choice if there is one."""
+    programme: Programme, within: BoolArray, fixed: IntArray, picked: BoolArray | None, effort: Clock
+) -> Solution:
+    """Pick the best of some columns by the second solver (CP-SAT), some fixed, from a first choice if there is one."""
     from ortools.sat.python import cp_model
 
     model, columns = _model(programme, within, fixed)
@@ -291,15 +292,15 @@ def improved(
     solver = _second_solver()
     status = solve_within(solver, model, effort)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return Ending(None, status == cp_model.INFEASIBLE)
-    found = np.array([solver.boolean_value(column) for column in columns], np.bool_)
-    # Each value is rounded by half a step at most.
+        return Solution(None, status == cp_model.INFEASIBLE)
+    best = np.array([solver.boolean_value(column) for column in columns], np.bool_)
+    # Rounding changes each value by at most half a step.
     bound = (solver.best_objective_bound + np.count_nonzero(within) / 2) / scale
-    return Ending(found, False, bound) if programme.obeyed_by(found) else Ending(None, False)
+    return Solution(best, False, bound) if programme.obeyed_by(best) else Solution(None, False)
 
 
 def _second_solver() -> Any:
-    """Cuts at every node, since bounds are what takes time."""
+    """Return CP-SAT with cuts at every node, since bounds are what takes time."""
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
@@ -307,11 +308,11 @@ def _second_solver() -> Any:
     return solver
 
 
-def confirm(programme: Programme, effort: Clock) -> Ending:
-    """Ask a second solver, of another kind (constraint programming, CP-SAT), whether nothing obeys all rows.
+def confirm(programme: Programme, effort: Clock) -> Solution:
+    """Check by a second solver, of another kind (constraint programming, CP-SAT), that nothing obeys all rows.
 
-    One solver's word is no proof: releases of HiGHS have called wrong answers optimal. Where the second one finds a
-    choice of columns that obeys all rows, that is the answer; where the work is done before that nothing is proved.
+    One solver is no proof: releases of HiGHS have called wrong solutions optimal. If the second one finds a choice of
+    columns that obeys all rows, that is the solution; where the work limit ends it before that nothing is proved.
     """
     from ortools.sat.python import cp_model
 
@@ -320,12 +321,12 @@ def confirm(programme: Programme, effort: Clock) -> Ending:
     status = solve_within(solver, model, effort)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         picked = np.array([solver.boolean_value(column) for column in columns], np.bool_)
-        return Ending(picked if programme.obeyed_by(picked) else None, False)
-    return Ending(None, status == cp_model.INFEASIBLE)
+        return Solution(picked if programme.obeyed_by(picked) else None, False)
+    return Solution(None, status == cp_model.INFEASIBLE)
 
 
 def _model(programme: Programme, within: BoolArray, fixed: IntArray) -> tuple[Any, list[Any]]:
-    """Write the rows for the second solver; columns that are not within are none, and fixed ones are picked."""
+    """Write the rows for the second solver; columns not ``within`` are fixed at 0, and ``fixed`` ones at 1."""
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
@@ -341,80 +342,68 @@ def _model(programme: Programme, within: BoolArray, fixed: IntArray) -> tuple[An
     return model, columns
 
 
-# Integer programmes over all papers: prices from the linear relaxation say which pairs an optimum can hold.
+# Integer programmes over all papers: prices from the linear relaxation select the pairs that an optimum can hold.
 #
-# 1. Solve the relaxation over few pairs, price all others by its duals, take in those that would gain, and again. Any
+# 1. Solve the relaxation over few pairs, price all others by its duals, add those that would gain, and repeat. Any
 #    duals give a bound on every assignment (weak duality), whatever solver they come from: it is summed up here.
-# 2. An assignment with a pair that the prices call a loss of more than some slack falls short of the bound by as much.
-# So
-#    a programme over the other pairs finds the best of all that come within the slack.
-# 3. Where what it finds comes that near, it is the best of all; else do it again with the slack that is left.
+# 2. An assignment with a pair whose loss at these prices exceeds some slack falls short of the bound by as much. So a
+#    programme over the other pairs finds the best of all assignments within the slack.
+# 3. If its optimum is within the slack, it is the best of all; otherwise repeat with the slack that remains.
 
-#: Pairs of each item that the relaxation starts with, and columns from which it is worth pricing at all.
+#: Pairs per item that the relaxation starts with, and columns from which pricing pays.
 START, FEW = 12, 4_000
 
-#: Rounds of pricing, and what counts as a gain, in parts of the largest value.
+#: Rounds of pricing, and the least gain, relative to the largest value.
 ROUNDS, GAIN = 40, 1e-9
 
-#: Columns that a programme takes in at first, beside those of the relaxation.
+#: Columns of the first programme, beyond those of the relaxation.
 FIRST = 6_000
 
-#: Columns up to which a second solver checks the first.
+#: Maximum number of columns that a second solver checks.
 MOST_CHECKED = 20_000
 
-#: Parts of the total by which solvers of floating-point numbers may err.
+#: Relative error of totals that floating-point solvers may make.
 ERROR = 1e-9
 
 
-class Found(NamedTuple):
-    """The best columns found, or None, and what no choice of columns exceeds."""
-
-    picked: BoolArray | None
-    bound: float
-
-
 class _Prices(NamedTuple):
-    """A bound by weak duality, and what taking each column loses against it (negative: what leaving it does)."""
+    """A bound by weak duality, and the loss of taking each column against it (negative: the loss of leaving it)."""
 
     bound: float
     loss: FloatArray
 
 
-def best_columns(programme: Programme, item: IntArray, start: BoolArray, effort: Clock) -> Found:
-    """Find the best choice of columns by prices and branch and cut, as far as the work allows.
+def best_columns(programme: Programme, item: IntArray, start: BoolArray, effort: Clock) -> Solution:
+    """Return the best choice of columns by prices and branch and cut, as far as the work allows.
 
-    Parameters
-    ----------
-    programme
-        What must hold.
-    item
-        The item of each pair, shape (P,).
-    start
-        Columns that the relaxation has from the start.
-    effort
-        When to stop.
+    ``item`` is the item of each pair, shape (P,); ``start`` marks columns that the relaxation has from the start.
     """
-    everything = np.ones(programme.value.size, np.bool_)
-    few = programme.value.size <= FEW
-    prices = _prices(programme, everything if few else start | _dearest(programme, item), effort)
+    everything, few = np.ones(programme.value.size, np.bool_), programme.value.size <= FEW
+    # The relaxation starts with the pairs of each item that are worth most, and all columns that are no pairs.
+    active = everything.copy()
+    if not few:
+        active[: item.size] = ranks(item, programme.value[: item.size]) < START
+        active |= start
+    prices = _prices(programme, active, effort)
     if prices is None:
-        return Found(None, math.inf)
-    found = (
+        return Solution(None, False)
+    first = (
         _within(programme, everything, np.zeros(0, np.int64), effort) if few else _by_slack(programme, prices, effort)
     )
-    return _checked(programme, found, prices, effort)
+    return _checked(programme, first, prices, effort)
 
 
-def _checked(programme: Programme, first: Found, prices: _Prices, effort: Clock) -> Found:
-    """Take no solver's word that its answer is the best: its value meets the prices, or two solvers find no better.
+def _checked(programme: Programme, first: Solution, prices: _Prices, effort: Clock) -> Solution:
+    """Accept a solution as optimal only if its value meets the prices, or two solvers find none better.
 
-    The second one starts from the answer of the first; where it finds a better one, or comes to its end alone, the
-    first one is asked again. The bound is the weaker one of the two.
+    The second one starts from the solution of the first; if it finds a better one, or finishes where the first did not,
+    the first one runs again. The bound is the weaker one of the two.
     """
-    best = Found(first.picked, prices.bound)
-    if _meets(programme, best):
+    best = Solution(first.picked, False, prices.bound)
+    if best.bound - _value(programme, best.picked) <= tolerance(best.bound):
         return best
-    # Whatever is better has no column that the prices call a loss of more than what is short.
+    # Whatever is better has no column whose loss at the prices exceeds the gap.
+    # A better choice has no column whose loss at the prices exceeds the gap.
     within, fixed = _near(programme, prices, first.picked)
     if np.count_nonzero(within) > MOST_CHECKED:
         return best
@@ -423,64 +412,52 @@ def _checked(programme: Programme, first: Found, prices: _Prices, effort: Clock)
         return best
     if _value(programme, second.picked) > _value(programme, first.picked):
         best = best._replace(picked=second.picked)
-    if first.bound > second.bound + _error(second.bound) and not effort.over():
+    if first.bound > second.bound + tolerance(second.bound) and not effort.over():
         within, fixed = _near(programme, prices, best.picked)
         first = _within(programme, within, fixed, effort)
     return best._replace(bound=min(best.bound, max(first.bound, second.bound, _value(programme, best.picked))))
 
 
 def _near(programme: Programme, prices: _Prices, picked: BoolArray | None) -> tuple[BoolArray, IntArray]:
-    """Columns that a better choice may have by the prices, and those that it must have."""
-    short = prices.bound - _value(programme, picked) + _error(prices.bound)
+    """Return the columns that a better choice may have by the prices, and those that it must have."""
+    short = prices.bound - _value(programme, picked) + tolerance(prices.bound)
     return prices.loss <= short, np.flatnonzero(prices.loss < -short)
-
-
-def _meets(programme: Programme, found: Found) -> bool:
-    return found.bound - _value(programme, found.picked) <= _error(found.bound)
 
 
 def _value(programme: Programme, picked: BoolArray | None) -> float:
     return -math.inf if picked is None else math.fsum(programme.value[picked].tolist())
 
 
-def _error(value: float) -> float:
+def tolerance(value: float) -> float:
+    """Return the error of a total that floating-point solvers may make."""
     return ERROR * max(abs(value), 1.0)
 
 
-def _by_slack(programme: Programme, prices: _Prices, effort: Clock) -> Found:
-    loss, best, proved = np.abs(prices.loss), Found(None, prices.bound), -math.inf
+def _by_slack(programme: Programme, prices: _Prices, effort: Clock) -> Solution:
+    loss, best, proved = np.abs(prices.loss), Solution(None, False, prices.bound), -math.inf
     slack = float(np.partition(prices.loss, min(FIRST, loss.size - 1))[min(FIRST, loss.size - 1)])
     while not effort.over():
-        open_columns, fixed = prices.loss <= slack, np.flatnonzero(prices.loss < -slack)
-        found = _within(programme, open_columns, fixed, effort)
-        if found.picked is None and slack >= loss.max():
+        solution = _within(programme, prices.loss <= slack, np.flatnonzero(prices.loss < -slack), effort)
+        if solution.picked is None and slack >= loss.max():
             break
-        value = _value(programme, found.picked)
+        value = _value(programme, solution.picked)
         if value > proved:
-            best, proved = Found(found.picked, best.bound), value
-        # Whoever is not among the open columns falls short by the slack at least.
-        best = best._replace(bound=min(best.bound, max(found.bound, prices.bound - slack)))
+            best, proved = best._replace(picked=solution.picked), value
+        # Whatever is not among the open columns falls short by at least the slack.
+        best = best._replace(bound=min(best.bound, max(solution.bound, prices.bound - slack)))
         if value >= prices.bound - slack or slack >= loss.max():
             break
-        slack = float(loss.max()) if found.picked is None else (prices.bound - value) * (1 + ERROR)
+        slack = float(loss.max()) if solution.picked is None else (prices.bound - value) * (1 + ERROR)
     return best
 
 
-def _within(programme: Programme, open_columns: BoolArray, fixed: IntArray, effort: Clock) -> Found:
-    """Solve the programme over some columns, a few of them fixed, in half of the work left: the rest is for checks."""
+def _within(programme: Programme, open_columns: BoolArray, fixed: IntArray, effort: Clock) -> Solution:
+    """Solve the programme over some columns, some fixed, in half of the work left: the rest is for checks."""
     half = effort.share(0.5)
-    # The root of a programme knows no limit: where that alone is more than the work left, it is not begun.
+    # The root of a programme has no limit: where that alone exceeds the work left, it is not begun.
     if ROOT * sum(np.count_nonzero(open_columns[rows.column]) for rows in programme.rows) > half.work:
-        return Found(None, math.inf)
-    ending = solve(programme, half, gap=0.0, within=open_columns, fixed=fixed)
-    return Found(ending.picked, ending.bound)
-
-
-def _dearest(programme: Programme, item: IntArray) -> BoolArray:
-    """Mark the pairs of each item that are worth most, and all columns that are no pairs."""
-    chosen = np.ones(programme.value.size, np.bool_)
-    chosen[: item.size] = ranks(item, programme.value[: item.size]) < START
-    return chosen
+        return Solution(None, False)
+    return solve(programme, half, gap=0.0, within=open_columns, fixed=fixed)
 
 
 def _prices(programme: Programme, active: BoolArray, effort: Clock) -> _Prices | None:
@@ -497,7 +474,7 @@ def _prices(programme: Programme, active: BoolArray, effort: Clock) -> _Prices |
                 return best
             active = np.ones_like(active)
             continue
-        # Weak duality: whatever the duals, no choice is worth more than rows allow at these prices.
+        # Weak duality: whatever the duals, no choice is worth more than the rows allow at these prices.
         loss = -programme.value - columns.T @ duals
         rows = np.where(duals > 0, low, np.where(duals < 0, high, 0)) * duals
         bound = -(math.fsum(rows.tolist()) + math.fsum(np.minimum(loss, 0).tolist()))
@@ -511,13 +488,13 @@ def _prices(programme: Programme, active: BoolArray, effort: Clock) -> _Prices |
 
 
 def _duals(matrix: Any, low: IntArray, high: IntArray, cost: FloatArray, effort: Clock) -> FloatArray | None:
-    """Return the price of each row in the linear programme of least cost within rows, columns from 0 to 1."""
+    """Return the dual price of each row in the linear programme of least cost, columns from 0 to 1."""
     from scipy.sparse import vstack
 
     rows = matrix.tocsr()
     equal = low == high
     over, under = np.flatnonzero(~equal), np.flatnonzero(~equal & (low > rows.minimum(0).sum(axis=1)))
-    answer = linear_programme(
+    result = linear_programme(
         cost,
         effort,
         A_ub=vstack([rows[over], -rows[under]]),
@@ -526,48 +503,42 @@ def _duals(matrix: Any, low: IntArray, high: IntArray, cost: FloatArray, effort:
         b_eq=low[equal],
         bounds=(0, 1),
     )
-    if answer.status != 0:
+    if result.status != 0:
         return None
     duals = np.zeros(low.size)
-    duals[equal] = answer.eqlin.marginals
-    duals[over] += answer.ineqlin.marginals[: over.size]
-    duals[under] -= answer.ineqlin.marginals[over.size :]
+    duals[equal] = result.eqlin.marginals
+    duals[over] += result.ineqlin.marginals[: over.size]
+    duals[under] -= result.ineqlin.marginals[over.size :]
     return duals
 
 
-# Panels that break rules, and what mends them: an integer programme over as few papers as will do.
+# The repair of panels that break rules: an integer programme over as few papers as suffice.
 
-#: Work for the integer programmes of one repair, of which Ctrl-C cannot stop the one that runs; of a small one.
+#: Work for the integer programmes of one repair, which Ctrl-C cannot interrupt; the same of a small one.
 MOST_WORK, FEW_WORK = 300.0, 20.0
 
 
 def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
-    """Items whose panels break a rule or a floor, and those of rivals that are both chosen."""
+    """Return items whose panels break a rule or a floor, and those of rivals that are both chosen."""
     rivals: IntArray = problem.item[problem.rivals.couples_among(chosen)].ravel()
-    lacking = np.union1d(lacking_items(problem, chosen), ill_served_items(problem, chosen))
-    return np.union1d(np.union1d(crowded_items(problem, chosen), lacking), rivals)
-
-
-def ill_served_items(problem: Problem, chosen: BoolArray) -> IntArray:
-    """Items without a reviewer at the floor for the best one."""
-    if problem.floors.best is None:
-        return np.empty(0, np.int64)
-    good = np.bincount(problem.item[chosen & problem.strong], minlength=problem.n_items)
-    return np.flatnonzero(problem.served & (good == 0))
+    broken = np.union1d(lacking_items(problem, chosen), rivals)
+    if problem.floors.best is not None:
+        good = np.bincount(problem.item[chosen & problem.strong], minlength=problem.n_items)
+        broken = np.union1d(broken, np.flatnonzero(problem.served & (good == 0)))
+    return np.union1d(crowded_items(problem, chosen), broken)
 
 
 def crowded_items(problem: Problem, chosen: BoolArray) -> IntArray:
-    """Items with more reviewers of a panel group than they may have, not all of them of the first phase."""
+    """Return items with too many reviewers of a panel group, not all of them of the first phase."""
     item, group, ours = presence(problem, chosen)
     key, place = np.unique(item * problem.panels.n_groups + group, return_inverse=True)
     over = np.bincount(place) > problem.panels.most[key % max(problem.panels.n_groups, 1)]
-    bad = np.unique(key[over & (np.bincount(place, ours) > 0)] // max(problem.panels.n_groups, 1))
-    found: IntArray = bad[problem.bound[bad]]
-    return found
+    bad: IntArray = np.unique(key[over & (np.bincount(place, ours) > 0)] // max(problem.panels.n_groups, 1))
+    return bad[problem.bound[bad]]
 
 
 def lacking_items(problem: Problem, chosen: BoolArray) -> IntArray:
-    """Items with too few reviewers of a panel group, or of too few different groups of an attribute."""
+    """Return items with too few reviewers of a panel group, or of too few different groups of an attribute."""
     panels, (item, group, _) = problem.panels, presence(problem, chosen)
     bad = np.zeros(problem.n_items, np.bool_)
     for g in np.flatnonzero(panels.least).tolist():
@@ -580,19 +551,19 @@ def lacking_items(problem: Problem, chosen: BoolArray) -> IntArray:
 
 
 def presence(problem: Problem, chosen: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
-    """Return item and group of all memberships on panels, and whether they are not of the first phase."""
+    """Return item and group of all memberships on panels, and whether each is not of the first phase."""
     pairs = np.flatnonzero(chosen)
     place, group = problem.panels.of(problem.reviewer[pairs])
     return problem.item[pairs[place]], group, ~problem.old[pairs[place]]
 
 
 def objective(problem: Problem, chosen: BoolArray) -> float:
-    """Sum up affinity and rewards of an assignment."""
+    """Return affinity and rewards of an assignment."""
     return math.fsum(problem.worth[chosen].tolist()) + rewards(problem, chosen)
 
 
 def rewards(problem: Problem, chosen: BoolArray) -> float:
-    """Sum up what the different groups on the panels of an assignment are worth."""
+    """Return the rewards for the different groups on the panels of an assignment."""
     panels, size = problem.panels, max(problem.panels.n_groups, 1)
     item, group, _ = presence(problem, chosen)
     distinct = np.unique((item * size + group)[problem.bound[item]]) % size
@@ -600,7 +571,7 @@ def rewards(problem: Problem, chosen: BoolArray) -> float:
 
 
 class Repair(NamedTuple):
-    """The pairs chosen, or None: then ``proved`` says that no assignment obeys everything."""
+    """The pairs chosen, or None: then ``proved`` is whether no assignment obeys all constraints."""
 
     chosen: BoolArray | None
     proved: bool
@@ -609,9 +580,9 @@ class Repair(NamedTuple):
 def repair(problem: Problem, chosen: BoolArray, clock: Clock, *, quick: bool = False) -> Repair:
     """Reassign the broken items at the least loss, by an integer programme over them and, if need be, more.
 
-    Start with the broken items alone, the others keep their reviewers; where that is infeasible, take in the items
-    that compete for their candidates, in the end all of them. Over all of them "infeasible" is a proof once a second
-    solver has confirmed it. A ``quick`` repair takes one solver's answer, the best or nearly so.
+    Start with the broken items alone, the others keep their reviewers; where that is infeasible, add the items that
+    compete for their candidates, in the end all of them. Over all of them "infeasible" is a proof once a second
+    solver has confirmed it. A ``quick`` repair takes one solver's solution, optimal or nearly so.
     """
     if crowded_items(problem, problem.given).size:
         return Repair(None, True)
@@ -620,9 +591,9 @@ def repair(problem: Problem, chosen: BoolArray, clock: Clock, *, quick: bool = F
     region[broken_items(problem, chosen)] = True
     while region.any():
         whole = bool(region[problem.item].all())
-        found = _reassign(problem, chosen, region, effort, prove=whole and not quick, priced=not quick)
-        if whole or found.chosen is not None or not found.proved:
-            return found
+        repaired = _reassign(problem, chosen, region, effort, prove=whole and not quick, priced=not quick)
+        if whole or repaired.chosen is not None or not repaired.proved:
+            return repaired
         candidates = np.zeros(problem.n_reviewers, np.bool_)
         candidates[problem.reviewer[region[problem.item]]] = True
         wider = region.copy()
@@ -632,50 +603,43 @@ def repair(problem: Problem, chosen: BoolArray, clock: Clock, *, quick: bool = F
 
 
 def feasible(problem: Problem, items: BoolArray, effort: Clock) -> bool:
-    """Whether these items could be served if all others were left out; true where there is no proof that they cannot.
-
-    Two solvers of different kinds must agree that they cannot.
-    """
-    found = _reassign(problem, problem.given, items, effort, prove=True, valued=False)
-    return found.chosen is not None or not found.proved
+    """Whether these items could be served if all others were left out; true unless two solvers prove that not."""
+    alone = _reassign(problem, problem.given, items, effort, prove=True, valued=False)
+    return alone.chosen is not None or not alone.proved
 
 
 def _reassign(
     problem: Problem, chosen: BoolArray, region: BoolArray, effort: Clock, *, prove: bool, priced: bool = True,
     valued: bool = True,
 ) -> Repair:  # fmt: skip
-    """Assign the items of a region anew, the rest as it is; with ``prove`` no solver's word alone is taken.
+    """Assign the items of a region anew, the rest fixed; with ``prove`` two solvers must agree on "infeasible".
 
-    Without ``priced`` a large programme is solved as a small one; without ``valued`` all answers are as good.
+    Without ``priced`` a large programme is solved as a small one; without ``valued`` all solutions are equally good.
     """
     programme = programme_of(problem, chosen, region)
     if programme is None:
         return Repair(None, True)
     if not valued:
         programme = programme._replace(value=np.zeros_like(programme.value))
-    found = chosen.copy()
+    reassigned = chosen.copy()
     while True:
-        found_by_prices = _priced(problem, programme, chosen, effort) if priced else None
-        ending = found_by_prices or solve(programme, effort)
-        if prove and ending.picked is None and ending.proved:
-            ending = confirm(programme, effort)
-        if ending.picked is None:
-            return Repair(None, ending.proved)
-        found[programme.pairs] = ending.picked[: programme.pairs.size]
+        # A large programme is solved by prices, unless they lead to nothing.
+        solution: Solution | None = None
+        if priced and programme.value.size > FEW and programme.value.any():
+            start = np.ones(programme.value.size, np.bool_)
+            start[: programme.pairs.size] = chosen[programme.pairs]
+            solution = best_columns(programme, problem.item[programme.pairs], start, effort)
+        if solution is None or solution.picked is None:
+            solution = solve(programme, effort)
+        if prove and solution.picked is None and solution.proved:
+            solution = confirm(programme, effort)
+        if solution.picked is None:
+            return Repair(None, solution.proved)
+        reassigned[programme.pairs] = solution.picked[: programme.pairs.size]
         # Where rivals are too many to write down, they get their rows once they come up.
-        rows = rival_rows(programme.pairs, problem.rivals.couples_among(found))
+        rows = rival_rows(programme.pairs, problem.rivals.couples_among(reassigned))
         if not rows.low.size:
-            return Repair(found, False)
+            return Repair(reassigned, False)
         if effort.over():
             return Repair(None, False)
         programme = programme._replace(rows=(*programme.rows, rows))
-
-
-def _priced(problem: Problem, programme: Programme, chosen: BoolArray, effort: Clock) -> Ending | None:
-    """Solve a programme that is large by prices; None for a small one, and where they lead to nothing."""
-    if programme.value.size <= FEW or not programme.value.any():
-        return None
-    start = np.ones(programme.value.size, np.bool_)
-    start[: programme.pairs.size] = chosen[programme.pairs]
-    found = best_columns(programme, problem.item[programme.pairs], start, effort)
-    return None if found.picked is None else Ending(found.picked, False)

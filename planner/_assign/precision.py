@@ -1,10 +1,10 @@
-"""Exchanges that cost little or no affinity and make the expected errors of the qualities smaller.
+"""Exchanges that cost little or no affinity and reduce the expected errors of the qualities.
 
-Before any score the posterior of the qualities has precision ``I + sum_j F_j`` in units of their spread: I the
-prior's, F_j the information of reviewer j with her severity and stretch integrated out. Averaged over qualities it is
-``w (I - 1 1^T / k) + c 1 1^T / k`` on her k papers (:func:`reviewgraph.graph.precision.mean_information`): w counts
-what her differences say and c what her sum does. Exchanges are to lower the trace of the inverse, the sum of error
-variances. Each is judged alone, exactly; they are made in batches, and the trace has the last word.
+Before any score the posterior of the qualities has precision ``I + sum_j F_j`` in units of their spread: I of the
+prior, F_j the information of reviewer j with severity and stretch integrated out. Averaged over qualities it is
+``w (I - 1 1^T / k) + c 1 1^T / k`` on k papers (:func:`reviewgraph.graph.precision.mean_information`): w is the
+information of score differences and c that of the sum. Exchanges are to lower the trace of the inverse, the sum of
+error variances. Each is evaluated alone, exactly; they are made in batches, and the trace decides.
 
 As information is averaged before it is inverted, the errors come out a little small: by 0.1 % at the default
 assumptions, by 8 % at noise 0.45, severity 1.7 and stretch 0.7 (:func:`reviewgraph.expected_errors` averages after).
@@ -36,25 +36,14 @@ if TYPE_CHECKING:
 
 
 class Covariance(NamedTuple):
-    """``C = (I + sum_j F_j)^-1`` over all papers.
+    """``C = (I + sum_j F_j)^-1`` over all papers."""
 
-    Parameters
-    ----------
-    matrix
-        C, shape (N, N).
-    holds
-        Which reviewer holds which paper, shape (N, M), sparse.
-    within, share
-        ``F_j = within I - share 1 1^T`` on the papers of reviewer j, shape (M,).
-    counts
-        Whose errors are summed, shape (N,).
-    """
-
-    matrix: FloatArray
-    holds: sp.csr_array
+    matrix: FloatArray  # C, shape (N, N)
+    holds: sp.csr_array  # which reviewer holds which paper, shape (N, M), sparse
+    # within, share: ``F_j = within I - share 1 1^T`` on the papers of reviewer j, shape (M,)
     within: FloatArray
     share: FloatArray
-    counts: BoolArray
+    counts: BoolArray  # whose errors are summed, shape (N,)
 
     @property
     def variances(self) -> FloatArray:
@@ -75,7 +64,7 @@ class Covariance(NamedTuple):
 
 
 def covariance(net: Network, counts: BoolArray, assumptions: Assumptions) -> Covariance:
-    """Invert the precision of an assignment; ``counts`` says whose errors are summed, shape (N,). Takes O(N^3)."""
+    """Invert the precision of an assignment in O(N^3); ``counts`` marks the papers whose errors are summed, (N,)."""
     from scipy.linalg.lapack import dpotrf, dpotri
     from scipy.sparse import csr_array
 
@@ -98,12 +87,12 @@ def _whole(lower: FloatArray) -> FloatArray:
     return np.asarray(below + np.tril(below, -1).T)
 
 
-# Exchanges: two reviewers change places on a paper each; what that does to the expected errors of all papers.
+# Exchanges: two reviewers change places on a paper each, and the effect on the expected errors of all papers.
 
-#: Exchanges drawn, those of them that cost least affinity and are judged, and how many at a time.
+#: Exchanges drawn, those of them that cost least affinity and are evaluated, and the block size.
 DRAWN, KEPT, BLOCK = 500_000, 10_000, 4096
 
-#: What sums of losses may exceed a budget by, in parts of the largest loss: rounding.
+#: Rounding tolerance by which sums of losses may exceed a budget, relative to the largest loss.
 ROUNDING = 1e-12
 
 
@@ -116,11 +105,11 @@ class Swaps(NamedTuple):
 
 
 def candidates(net: Network, problem: Problem, most: float, rng: np.random.Generator) -> Swaps:
-    """Draw pairs of reviews whose reviewers could change places, and keep the cheapest, at a loss of ``most`` each."""
+    """Draw pairs of reviews whose reviewers could change places, and keep the cheapest, each losing up to ``most``."""
     held = np.flatnonzero(net.assigned & ~problem.given)
     if not held.size:
         return Swaps(np.empty((0, 2), np.int64), np.empty((0, 2), np.int64), np.empty(0))
-    # Worth of what may be assigned and is not; two reviews change reviewers where both new pairs are of that kind.
+    # Worth of pairs that are free and not assigned; two reviews change reviewers where both new pairs are so.
     open_pairs = np.full((problem.n_items, problem.n_reviewers), -np.inf)
     open_pairs[problem.item, problem.reviewer] = np.where(net.assigned, -np.inf, problem.worth)
     drawn = held[rng.integers(held.size, size=(2, DRAWN))]
@@ -136,7 +125,7 @@ def candidates(net: Network, problem: Problem, most: float, rng: np.random.Gener
 
 
 def gains(net: Network, swaps: Swaps, now: Covariance) -> FloatArray:
-    """Fall of the summed error variances by each exchange alone, exactly; shape (S,).
+    """Return the fall of the summed error variances by each exchange alone, exactly; shape (S,).
 
     Reviewer a gives paper i for k, b gives k for i. With d = e_k - e_i and s_a, s_b the indicators of their papers,
     precision changes by ``U W U^T`` for ``U = (e_i, e_k, s_a, s_b)``, and by Woodbury's identity the trace falls by
@@ -145,18 +134,18 @@ def gains(net: Network, swaps: Swaps, now: Covariance) -> FloatArray:
     item, reviewer = net.item[swaps.off], net.reviewer[swaps.off]
     square = now.square()
     both = [(matrix, matrix @ now.holds) for matrix in (now.matrix, square)]
-    found = np.empty(len(item))
+    fall = np.empty(len(item))
     for first in range(0, len(item), BLOCK):
         part = slice(first, first + BLOCK)
         change = _change(now.within[reviewer[part]], now.share[reviewer[part]])
         inner, outer = (_inner(net, item[part], reviewer[part], *of) for of in both)
-        fall = np.linalg.solve(np.eye(4) + change @ inner, change @ outer)
-        found[part] = np.trace(fall, axis1=1, axis2=2)
-    return found
+        solved = np.linalg.solve(np.eye(4) + change @ inner, change @ outer)
+        fall[part] = np.trace(solved, axis1=1, axis2=2)
+    return fall
 
 
 def _change(within: FloatArray, share: FloatArray) -> FloatArray:
-    """Return W for each exchange, shape (S, 4, 4), from what the reviewers a and b weigh, shape (S, 2)."""
+    """Return W for each exchange, shape (S, 4, 4), from the weights of the reviewers a and b, shape (S, 2)."""
     change = np.zeros((len(within), 4, 4))
     # The diagonal: paper i loses the weight of a and gets that of b, paper k the other way round.
     change[:, 0, 0] = within[:, 1] - within[:, 0]
@@ -172,17 +161,17 @@ def _change(within: FloatArray, share: FloatArray) -> FloatArray:
 
 def _inner(net: Network, item: IntArray, reviewer: IntArray, matrix: FloatArray, sums: FloatArray) -> FloatArray:
     """Return U^T A U for each exchange, shape (S, 4, 4), from A (N, N) and its sums over reviewers' papers (N, M)."""
-    found = np.empty((len(item), 4, 4))
+    products = np.empty((len(item), 4, 4))
     for row in (0, 1):
         for column in (0, 1):
-            found[:, row, column] = matrix[item[:, row], item[:, column]]
-            found[:, row, 2 + column] = found[:, 2 + column, row] = sums[item[:, row], reviewer[:, column]]
-            found[:, 2 + row, 2 + column] = _summed(net, reviewer[:, row], sums, reviewer[:, column])
-    return found
+            products[:, row, column] = matrix[item[:, row], item[:, column]]
+            products[:, row, 2 + column] = products[:, 2 + column, row] = sums[item[:, row], reviewer[:, column]]
+            products[:, 2 + row, 2 + column] = _summed(net, reviewer[:, row], sums, reviewer[:, column])
+    return products
 
 
 def _summed(net: Network, owner: IntArray, sums: FloatArray, column: IntArray) -> FloatArray:
-    """Sum a column over the papers of a reviewer, for each of both; every one of them holds a paper."""
+    """Sum a column over the papers of each reviewer; every reviewer holds a paper."""
     held = net.n_held[owner]
     first = np.concatenate([[0], np.cumsum(held)[:-1]])
     place = np.arange(int(held.sum())) + np.repeat(net.held_start[owner] - first, held)
@@ -190,16 +179,16 @@ def _summed(net: Network, owner: IntArray, sums: FloatArray, column: IntArray) -
 
 
 def make_best(net: Network, swaps: Swaps, merit: FloatArray, budget: float, most: int) -> IntArray:
-    """Make exchanges of positive merit, best first, no reviewer or paper twice; returns which."""
+    """Make exchanges of positive merit, best first, no reviewer or paper twice; returns their places."""
     busy_items, busy_people = np.zeros(net.n_panel.size, np.bool_), np.zeros(net.n_held.size, np.bool_)
     made: list[int] = []
-    left = budget + ROUNDING * float(np.abs(swaps.loss).max(initial=0.0))
+    remaining = budget + ROUNDING * float(np.abs(swaps.loss).max(initial=0.0))
     for s in np.argsort(-merit, kind="stable").tolist():
         if merit[s] <= 0 or len(made) >= most:
             break
         off, on = swaps.off[s], swaps.on[s]
         (i, k), (a, b) = net.item[off].tolist(), net.reviewer[off].tolist()
-        if busy_items[i] or busy_items[k] or busy_people[a] or busy_people[b] or swaps.loss[s] > left:
+        if busy_items[i] or busy_items[k] or busy_people[a] or busy_people[b] or swaps.loss[s] > remaining:
             continue
         if not (fits(net, i, a, b) and fits(net, k, b, a)):
             continue
@@ -211,27 +200,27 @@ def make_best(net: Network, swaps: Swaps, merit: FloatArray, budget: float, most
             continue
         busy_items[[i, k]] = busy_people[[a, b]] = True
         made.append(s)
-        left -= float(swaps.loss[s])
+        remaining -= float(swaps.loss[s])
     return np.array(made, np.int64)
 
 
-#: Papers up to which it is done: it inverts a matrix of that size in every round.
+#: Maximum number of papers: every round inverts a matrix of that size.
 MOST_ITEMS = 2_000
 
-#: Rounds; part of what is left of the affinity that a round may give up, and part of the reviews that it may move.
+#: Rounds; part of the remaining budget that a round may give up, and part of the reviews that it may move.
 ROUNDS, SPENT, MOVED = 40, 0.8, 0.16
 
-#: Part of the variances that a round must take away for another one to follow.
+#: Relative fall of the variances in a round for another one to follow.
 LEAST = 5e-4
 
-#: Part of the variances that all exchanges together must take away to be worth any affinity; half of it for errors.
+#: Relative fall of the variances by all exchanges for which affinity may be given up; half of it for errors.
 WORTH = 2e-3
 
-#: What an exchange counts as losing beside its affinity, in parts of the largest: else one that loses nothing and gains
+#: Fee of an exchange in addition to its affinity, relative to the largest: otherwise one that loses nothing and gains
 #: nothing would come first.
 FEE = 0.003
 
-#: Decimals, in parts of the largest merit, by which exchanges are ranked: more would rank rounding errors.
+#: Decimals, relative to the largest merit, by which exchanges are ranked: more would rank rounding errors.
 DECIMALS = 9
 
 
@@ -252,31 +241,30 @@ def improve(
     holds: Callable[[IntArray], bool],
     clock: Clock,
 ) -> Variances:
-    """Exchange reviews for smaller errors, giving up at most so much worth, as long as ``holds`` says that they may.
+    """Exchange reviews for smaller errors, giving up at most ``budget`` of worth, as long as ``holds`` allows.
 
-    Where errors would fall by less than a thousandth, no affinity is given up.
-
-    Takes O(N^3) a round, and memory for some matrices of N x N and N x M.
+    Where errors would fall by less than a thousandth, no affinity is given up. Takes O(N^3) per round, and memory for
+    some matrices of N x N and N x M.
     """
     net, lost, start = core.net, 0.0, core.net.assigned.copy()
     now = covariance(net, core.required, assumptions)
     before = now.variances
     longest = 0.0
     for _ in range(ROUNDS):
-        # A round has no result by halves: none is begun that is not likely to end in time.
+        # A round has no partial result: none is begun that is not likely to end in time.
         if clock.over():
             break
         if clock.left() < longest:
             clock.note_end()
             break
         round_ = Clock(None)
-        # Draw exchanges, judge each alone, and make those that gain most for what they lose.
+        # Draw exchanges, evaluate each alone, and make those of the largest gain per loss.
         part = SPENT * (budget - lost)
         most = max(int(MOVED * net.assigned.sum() / 2), 1)
         swaps = candidates(net, problem, part, rng)
         merit = _merit(gains(net, swaps, now), swaps.loss, problem)
         made = _held(core, swaps, make_best(net, swaps, merit, part, most), holds)
-        # Together they must lower the trace; else they are undone, and that was the last round.
+        # Together they must lower the trace; otherwise they are undone, and the search ends.
         then = covariance(net, core.required, assumptions) if made.size else now
         if then.total >= now.total:
             flip(net, _pairs(swaps, made))
@@ -287,7 +275,7 @@ def improve(
         if fall < LEAST:
             break
         longest = max(longest, round_.elapsed())
-    # What nobody would notice is worth nothing: then the assignment of most affinity stands.
+    # A fall that nobody would notice is worth nothing: then the assignment of most affinity stands.
     if lost > 0 and now.variances.mean() > (1.0 - WORTH) * before.mean():
         flip(net, np.flatnonzero(start != net.assigned))
         core.regroup()
@@ -297,7 +285,7 @@ def improve(
 
 
 def _merit(gain: FloatArray, loss: FloatArray, problem: Problem) -> FloatArray:
-    """Gain for what is lost, the largest of all being one."""
+    """Return the gain per loss, scaled to a maximum of one."""
     fee = FEE * float(np.abs(problem.affinity).max(initial=0.0))
     merit = gain / (np.maximum(loss, 0.0) + fee) if fee > 0 else gain
     scale = float(np.abs(merit).max(initial=0.0))
@@ -305,7 +293,7 @@ def _merit(gain: FloatArray, loss: FloatArray, problem: Problem) -> FloatArray:
 
 
 def _held(core: Core, swaps: Swaps, made: IntArray, holds: Callable[[IntArray], bool]) -> IntArray:
-    """Undo the lesser half of exchanges, and again, until the level holds; returns those that stay."""
+    """Undo the lesser half of exchanges until the level holds; returns those that stay."""
     while made.size:
         if holds(_pairs(swaps, made)):
             return made

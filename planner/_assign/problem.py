@@ -1,4 +1,8 @@
-"""An assignment problem as arrays: who may review what, how much, and what must hold on each paper."""
+"""An assignment problem as arrays: pairs that may be assigned, demands and loads, and the constraints on each paper.
+
+:class:`Problem` is fixed; :class:`Network` is the assignment under change. The rest are parts of a problem: concerns
+that come before affinity (a previous assignment, a threshold), authors of papers, and the options of a lottery.
+"""
 
 from __future__ import annotations
 
@@ -44,124 +48,71 @@ if TYPE_CHECKING:
 
 
 class Network(NamedTuple):
-    """Pairs that may be assigned, sorted by (item, reviewer), and the present assignment.
+    """Pairs that may be assigned, sorted by (item, reviewer), and the current assignment."""
 
-    Parameters
-    ----------
-    item, reviewer
-        The pairs, shape (P,).
-    item_start
-        The pairs of item i are ``item_start[i]:item_start[i + 1]``, shape (N + 1,).
-    assigned
-        Which pairs are, shape (P,).
-    locked
-        Pairs that keep their state, shape (P,).
-    held_start, n_held, held
-        The pairs that reviewer j holds are ``held[held_start[j]:held_start[j] + n_held[j]]``; she may hold up to
-        ``held_start[j + 1] - held_start[j]``.
-    panel_start, n_panel, panel
-        The pairs of each item likewise.
-    least
-        Fewest pairs that each reviewer must hold, shape (M,).
-    panels
-        What rules ask of each paper, by panel group.
-    bound
-        Items that rules are about, shape (N,).
-    bonus
-        What each different group of an attribute is worth on a paper, in units of cost, shape (A,).
-    rival_start, rival
-        The pairs that may not be assigned beside pair p are ``rival[rival_start[p]:rival_start[p + 1]]``.
-    n_rivals
-        How many of these are assigned, shape (P,).
-    value
-        Affinity of each pair in whole units, shape (P,).
-    floor, peak
-        Least sum of values on each item, and least value of the best one, shape (N,).
-    floored
-        Whether floors count, shape (1,).
-    potential
-        Potentials of the nodes, shape (N + M + 1,): with them reduced costs are not negative.
-    """
-
+    # item, reviewer: the pairs, shape (P,)
     item: IntArray
     reviewer: IntArray
-    item_start: IntArray
-    assigned: BoolArray
-    locked: BoolArray
+    item_start: IntArray  # the pairs of item i are ``item_start[i]:item_start[i + 1]``, shape (N + 1,)
+    assigned: BoolArray  # which pairs are, shape (P,)
+    locked: BoolArray  # pairs that keep their state, shape (P,)
+    # held_start, n_held, held: the pairs of reviewer j are ``held[held_start[j]:held_start[j] + n_held[j]]``; the
+    # maximum load is ``held_start[j + 1] - held_start[j]``
     held_start: IntArray
     n_held: IntArray
     held: IntArray
+    # panel_start, n_panel, panel: the pairs of each item likewise
     panel_start: IntArray
     n_panel: IntArray
     panel: IntArray
-    least: IntArray
-    panels: Panels
-    bound: BoolArray
-    bonus: IntArray
+    least: IntArray  # minimum number of pairs of each reviewer, shape (M,)
+    panels: Panels  # the rules on each paper, by panel group
+    bound: BoolArray  # items that rules are about, shape (N,)
+    bonus: IntArray  # worth of each different group of an attribute on a paper, in units of cost, shape (A,)
+    # rival_start, rival: pairs that may not be assigned with pair p are rival[rival_start[p]:rival_start[p + 1]]
     rival_start: IntArray
     rival: IntArray
-    n_rivals: IntArray
-    value: IntArray
+    n_rivals: IntArray  # the number of these that are assigned, shape (P,)
+    value: IntArray  # affinity of each pair in whole units, shape (P,)
+    # floor, peak: least sum of values on each item, and least value of the best one, shape (N,)
     floor: IntArray
     peak: IntArray
-    floored: BoolArray
-    potential: IntArray
+    floored: BoolArray  # whether floors count, shape (1,)
+    potential: IntArray  # potentials of the nodes, shape (N + M + 1,), with which reduced costs are not negative
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Pairs that may be assigned, sorted by (item, reviewer), and what the assignment must obey.
+    """Pairs that may be assigned, sorted by (item, reviewer), and the constraints."""
 
-    Parameters
-    ----------
-    item, reviewer, affinity
-        The pairs, shape (P,); unscored pairs have affinity 0.
-    given
-        Pairs that stand already, shape (P,): fixed ones and the reviews of the first phase.
-    old
-        Those of the first phase, shape (P,): they link but are not part of the answer.
-    demand, load, least
-        Reviews of each item, shape (N,), most and fewest of each reviewer, shape (M,); given pairs count.
-    required
-        Items that the answer must bring to the level, shape (N,); all but those left behind after a first phase.
-    ruled
-        The rules on who reviews a paper together.
-    rivals
-        Pairs that may not both be assigned; no given one is among them.
-    barred
-        Candidates of each item that the authors' file rules out, shape (N,).
-    wrote
-        The authors' file; None where there is none.
-    reviewers, items
-        Labels.
-    concerns, weights
-        Pairs that are to be few beside all that, None by default; and what one pair of each kind outweighs in affinity.
-    floors
-        What no paper shall fall below.
-    """
-
+    # item, reviewer, affinity: the pairs, shape (P,); unscored pairs have affinity 0
     item: IntArray
     reviewer: IntArray
     affinity: FloatArray
-    given: BoolArray
-    old: BoolArray
+    given: BoolArray  # pairs that are assigned already, shape (P,): fixed ones and the reviews of the first phase
+    old: BoolArray  # those of the first phase, shape (P,): they link but are not part of the assignment
+    # demand, load, least: reviews of each item, shape (N,), maximum and minimum of each reviewer, shape (M,); given
+    # pairs count
     demand: IntArray
     load: IntArray
     least: IntArray
-    required: BoolArray
-    ruled: Ruled
-    rivals: Rivals
-    barred: IntArray
-    wrote: Written | None
+    required: BoolArray  # items that must reach the level, shape (N,); all but those left behind after a first phase
+    ruled: Ruled  # the rules on who reviews a paper together
+    rivals: Rivals  # pairs that may not both be assigned; none of them is given
+    barred: IntArray  # candidates of each item that the authors' file rules out, shape (N,)
+    wrote: Written | None  # the authors' file, if any
+    # reviewers, items: labels
     reviewers: Sequence[Label]
     items: Sequence[Label]
+    # concerns, weights: kinds of pairs to minimise before affinity; and the affinity that one pair of each kind
+    # outweighs
     concerns: Concerns | None = None
     weights: tuple[float, ...] = ()
-    floors: Floors = NO_FLOORS
+    floors: Floors = NO_FLOORS  # lower bounds on the affinity of each paper
 
     @cached_property
     def worth(self) -> FloatArray:
-        """What the search maximises, shape (P,): the affinity, unless some pairs are to be few."""
+        """The objective, shape (P,): the affinity, unless some pairs come before it."""
         return self.affinity if self.concerns is None else self.concerns.worth(self.affinity, self.weights)
 
     @property
@@ -176,45 +127,45 @@ class Problem:
 
     @property
     def panels(self) -> Panels:
-        """What rules ask of each paper."""
+        """The rules by panel group."""
         return self.ruled.panels
 
     @property
     def bound(self) -> BoolArray:
-        """Items that rules are about, shape (N,): those required that get reviews; others were left behind."""
+        """Items that rules apply to, shape (N,): those required that get reviews; others were left behind."""
         bound: BoolArray = self.required & (self.demand > 0)
         return bound
 
     @property
     def served(self) -> BoolArray:
-        """Items that are to be served, shape (N,): floors and fairness are about them."""
+        """Items that floors and fairness apply to, shape (N,)."""
         return np.asarray(self.required & (np.bincount(self.item[self.old], minlength=self.n_items) < self.demand))
 
     @property
     def strong(self) -> BoolArray:
-        """Pairs of an affinity that each paper shall have one of, shape (P,); all where none is asked for."""
+        """Pairs at the floor for the best reviewer, shape (P,); all if there is none."""
         return ~self.old & (whole_values(self.affinity) >= whole_floor(self.floors.best, self.affinity, 1))
 
     @property
     def wanting(self) -> BoolArray:
-        """Items that shall have a strong pair and have none given, shape (N,)."""
+        """Items that need a strong pair and have none given, shape (N,)."""
         if self.floors.best is None:
             return np.zeros(self.n_items, np.bool_)
         have = np.bincount(self.item[self.given & self.strong], minlength=self.n_items)
         return np.asarray(self.served & (have == 0))
 
     def open_demand(self) -> IntArray:
-        """Reviews that each item needs beyond the given ones."""
+        """Return the reviews that each item needs beyond the given ones."""
         return self.demand - np.bincount(self.item[self.given], minlength=self.n_items)
 
     def open_loads(self) -> tuple[IntArray, IntArray]:
-        """Most and fewest reviews of each reviewer beyond the given ones."""
+        """Return maximum and minimum reviews of each reviewer beyond the given ones."""
         given = np.bincount(self.reviewer[self.given], minlength=self.n_reviewers)
         return self.load - given, np.maximum(self.least - given, 0)
 
     def network(self, chosen: BoolArray, bonus: IntArray | None = None) -> Network:
-        """Network in which the chosen pairs are assigned and the given ones locked; ``bonus`` is rewards as costs."""
-        # Pairs are sorted by item, so panels lie one behind the other; a reviewer's block is as long as her load.
+        """Return the network with the chosen pairs assigned and the given ones locked; ``bonus``: rewards as costs."""
+        # Pairs are sorted by item, so panels are consecutive; a reviewer's block is as long as their load.
         by_item = np.flatnonzero(chosen)
         by_reviewer = by_item[np.argsort(self.reviewer[by_item], kind="stable")]
         n_held = np.bincount(self.reviewer[by_item], minlength=self.n_reviewers)
@@ -256,42 +207,31 @@ def _starts(sizes: IntArray) -> IntArray:
     return start
 
 
-# What the search maximises for each pair: its affinity, less what it costs to be new or below a threshold.
+# The objective of each pair: its affinity, less the costs of a change and of an affinity below a threshold.
 
-#: By how much a pair of one kind outweighs one of the next at first, and affinity.
+#: Initial ratio of the weight of a pair of one kind to that of the next kind, and to affinity.
 AHEAD = 8.0
 
 
 class Concerns(NamedTuple):
-    """Pairs that are to be few: those below the threshold before those that change, and both before affinity.
+    """Pairs to minimise: those below the threshold before those that change, and both before affinity."""
 
-    Parameters
-    ----------
-    below
-        Pairs of an affinity below the threshold, shape (P,).
-    changed
-        Pairs that the previous assignment does not have, shape (P,). As demands are exact, pairs come as others go.
-    per_change
-        Affinity that a changed pair must be worth; None puts fewer changes before any affinity.
-    min_affinity
-        The threshold; None if there is none.
-    gone
-        Pairs of the previous assignment that may not be assigned any more; None if there is no such assignment.
-    """
-
-    below: BoolArray
+    below: BoolArray  # pairs of an affinity below the threshold, shape (P,)
+    # Pairs that are not in the previous assignment, shape (P,). As demands are exact, pairs come as others go
     changed: BoolArray
+    # Affinity that a changed pair must be worth; None puts fewer changes before any affinity
     per_change: float | None = None
-    min_affinity: float | None = None
+    min_affinity: float | None = None  # the threshold; None if there is none
+    # Pairs of the previous assignment that may not be assigned any more; None if there is no such assignment
     gone: tuple[Dropped, ...] | None = None
 
     @property
     def kinds(self) -> tuple[BoolArray, ...]:
-        """The kinds of pairs whose number comes before affinity, first things first."""
+        """The kinds of pairs whose number comes before affinity, in order."""
         return (self.below,) if self.per_change is not None else (self.below, self.changed)
 
     def first_weights(self, affinity: FloatArray) -> tuple[float, ...]:
-        """Return what a pair of each kind costs to begin with.
+        """Return the initial cost of a pair of each kind.
 
         >>> concerns = Concerns(np.array([True, False]), np.array([False, True]))
         >>> concerns.first_weights(np.array([0.0, 2.0]))
@@ -302,14 +242,14 @@ class Concerns(NamedTuple):
         return tuple(unit * AHEAD**power for power in range(len(self.kinds), 0, -1))
 
     def worth(self, affinity: FloatArray, weights: tuple[float, ...]) -> FloatArray:
-        """Return affinity less what the kinds that each pair belongs to cost, shape (P,)."""
+        """Return affinity less the costs of the kinds that each pair belongs to, shape (P,)."""
         worth = affinity - (self.per_change or 0.0) * self.changed
         for weight, kind in zip(weights, self.kinds, strict=True):
             worth = worth - weight * kind
         return worth
 
     def ranks(self, reviews: int) -> IntArray:
-        """Whole costs, shape (P,): one pair of a kind costs more than so many reviews of the next kind.
+        """Return whole costs, shape (P,): one pair of a kind costs more than ``reviews`` reviews of the next kind.
 
         >>> Concerns(np.array([True, False]), np.array([True, True])).ranks(3).tolist()
         [5, 1]
@@ -324,37 +264,31 @@ class Concerns(NamedTuple):
         return self._replace(below=self.below[kept], changed=self.changed[kept])
 
     def counts(self, chosen: BoolArray) -> tuple[int, ...]:
-        """How many pairs of each kind are chosen."""
+        """Return the number of chosen pairs of each kind."""
         return tuple(int((kind & chosen).sum()) for kind in self.kinds)
 
 
-# A previous assignment against the problem at hand, and against the assignment that replaces it.
+# A previous assignment compared with the problem, and with the assignment that replaces it.
 
 
 class Keys(NamedTuple):
-    """Pairs as numbers, item * M + reviewer.
+    """Pairs as numbers, item * M + reviewer."""
 
-    Parameters
-    ----------
-    all, barred, old
-        All that may be assigned, conflicts, and those of a first phase.
-    items, reviewers
-        How many there are; codes from there on are of the first phase alone.
-    """
-
+    # all, barred, old: all that may be assigned, conflicts, and those of a first phase
     all: IntArray
     barred: IntArray
     old: IntArray
+    # items, reviewers: their numbers; codes from there on are of the first phase alone
     items: int
     reviewers: int
 
 
 def missing_pairs(previous: Columns, scored: Scored, keys: Keys) -> tuple[Dropped, ...]:
-    """Pairs of a previous assignment that may not be assigned again, each with the first reason that applies."""
+    """Return pairs of a previous assignment that may not be assigned again, each with the first reason that applies."""
     reviewer = codes_among(previous.reviewers, scored.reviewers)[previous.reviewer]
     item = codes_among(previous.items, scored.items)[previous.item]
     pair = item * len(scored.reviewers) + reviewer
-    # The last that applies is written first.
+    # The last reason that applies is written first.
     reason = np.full(pair.size, "", dtype=object)
     for why, applies in (
         (Reason.UNSCORED, ~np.isin(pair, keys.all)),
@@ -364,9 +298,11 @@ def missing_pairs(previous: Columns, scored: Scored, keys: Keys) -> tuple[Droppe
         (Reason.REVIEWER, (reviewer < 0) | (reviewer >= keys.reviewers)),
     ):
         reason[applies] = why
-    # Each pair once, in the natural order of labels, whatever that of the rows.
-    rows = _natural(previous.items)[previous.item] * len(previous.reviewers)
-    _, first = np.unique(rows + _natural(previous.reviewers)[previous.reviewer], return_index=True)
+    # Each pair once, in the natural order of labels, whatever the order of the rows.
+    by_item, by_reviewer = encode(previous.items)[0], encode(previous.reviewers)[0]
+    _, first = np.unique(
+        by_item[previous.item] * len(previous.reviewers) + by_reviewer[previous.reviewer], return_index=True
+    )
     gone = first[reason[first] != ""]
     return tuple(
         Dropped(previous.reviewers[previous.reviewer[row]], previous.items[previous.item[row]], reason[row])
@@ -374,96 +310,66 @@ def missing_pairs(previous: Columns, scored: Scored, keys: Keys) -> tuple[Droppe
     )
 
 
-def _natural(labels: Sequence[Label]) -> IntArray:
-    """Place of each label in natural order."""
-    return encode(labels)[0]
-
-
 def concerns_among(problem: Problem, kept: BoolArray | IntArray, why: Reason) -> Concerns | None:
-    """Return the concerns of some of the pairs; those of the previous assignment that are left out are gone for that.
+    """Return the concerns of some of the pairs, marked in shape (P,) or given as codes.
 
-    Parameters
-    ----------
-    problem
-        With all pairs.
-    kept
-        Marked in shape (P,), or codes.
-    why
-        The reason.
+    Pairs of the previous assignment that are left out are gone for the reason ``why``.
     """
     concerns = problem.concerns
     if concerns is None or concerns.gone is None:
         return concerns and concerns.among(kept)
-    left = ~concerns.changed & ~problem.old
-    left[kept] = False
-    gone = tuple(Dropped(*pair, why) for pair in compared_pairs(problem, left))
+    omitted = ~concerns.changed & ~problem.old
+    omitted[kept] = False
+    gone = tuple(Dropped(*pair, why) for pair in compared_pairs(problem, omitted))
     return concerns.among(kept)._replace(gone=concerns.gone + gone)
 
 
 def concerned(problem: Problem, assigned: BoolArray, fewest: tuple[int, ...], lost: float) -> Concerned:
-    """Say what became of the concerns of a problem, given the fewest pairs of each kind and the affinity they cost."""
+    """Return the outcome of the concerns of a problem, given the minimum of each kind and the affinity that it cost."""
     if problem.concerns is None:
         return Concerned()
     # Fewest changes are proved among the assignments with fewest pairs below the threshold.
     below, *rest = fewest
     proved = rest[0] if rest and problem.concerns.counts(assigned)[0] == below else None
     changed = int((problem.concerns.changed & assigned).sum())
-    return Concerned(
-        lost,
-        _changes(problem, problem.concerns, assigned, proved),
-        _below(problem, problem.concerns, assigned, below),
-        problem.concerns.counts(assigned),
-        changed * (problem.concerns.per_change or 0.0),
-    )
-
-
-def _changes(problem: Problem, concerns: Concerns, assigned: BoolArray, fewest: int | None) -> Changes | None:
-    """Compare an assignment with the previous one; None where there is none."""
-    if concerns.gone is None:
-        return None
-    before, now = ~concerns.changed & ~problem.old, assigned & ~problem.old
-    chosen = tuple(Dropped(*pair, Reason.CHOICE) for pair in compared_pairs(problem, before & ~now))
-    return Changes(
-        compared_pairs(problem, before & now), concerns.gone + chosen, compared_pairs(problem, now & ~before), fewest
-    )
-
-
-def _below(problem: Problem, concerns: Concerns, assigned: BoolArray, fewest: int) -> Below | None:
-    """List the pairs assigned below the threshold; None where there is none."""
-    if concerns.min_affinity is None:
-        return None
-    return Below(concerns.min_affinity, compared_pairs(problem, assigned & concerns.below), fewest)
+    now, before = assigned & ~problem.old, ~problem.concerns.changed & ~problem.old
+    changes: Changes | None = None
+    if problem.concerns.gone is not None:
+        dropped = tuple(Dropped(*pair, Reason.CHOICE) for pair in compared_pairs(problem, before & ~now))
+        kept, new = compared_pairs(problem, before & now), compared_pairs(problem, now & ~before)
+        changes = Changes(kept, problem.concerns.gone + dropped, new, proved)
+    under: Below | None = None
+    if problem.concerns.min_affinity is not None:
+        pairs = compared_pairs(problem, assigned & problem.concerns.below)
+        under = Below(problem.concerns.min_affinity, pairs, below)
+    changed = int((problem.concerns.changed & assigned).sum())
+    paid = changed * (problem.concerns.per_change or 0.0)
+    return Concerned(lost, changes, under, problem.concerns.counts(assigned), paid)
 
 
 def compared_pairs(problem: Problem, chosen: BoolArray) -> tuple[Pair, ...]:
-    """Labels of some pairs, by item."""
+    """Return the labels of some pairs, by item."""
     return tuple(
         Pair(problem.reviewers[problem.reviewer[p]], problem.items[problem.item[p]])
         for p in np.flatnonzero(chosen).tolist()
     )
 
 
-# Who wrote what: the papers a reviewer may not review for that, and the rivals that it makes of pairs.
+# Authors: the papers that a reviewer may therefore not review, and the rivals among pairs.
 
 
 def written_by(authors: Authors, scored: Scored) -> Written | None:
-    """Give codes to an authors' file; None where it is empty.
-
-    Raises
-    ------
-    InputError
-        If no author in it is a reviewer, or no paper is among the items.
-    """
+    """Give codes to an authors' file; None where it is empty. It must name some reviewer and some item."""
     named = _table(authors.pairs, scored.spellings)
     if not named.reviewer.size:
         return None
     # Authors need not review, nor papers be among those to assign, but some must.
     author = match_labels(named.reviewers, scored.reviewers, "authors", "author", unknown="expected", where=LISTS)
     item = match_labels(named.items, scored.items, "authors", "paper", unknown="expected", where=LISTS)
-    # Who and what is not known gets codes behind the others: it may still make two reviewers co-authors.
-    for codes, known in ((author, scored.reviewers), (item, scored.items)):
+    # Other people and papers get codes behind the rest: they may still make two reviewers co-authors.
+    for codes, labels in ((author, scored.reviewers), (item, scored.items)):
         new = np.flatnonzero(codes < 0)
-        codes[new] = len(known) + np.arange(new.size)
+        codes[new] = len(labels) + np.arange(new.size)
     pairs = np.unique(np.column_stack([item[named.item], author[named.reviewer]]), axis=0)
     return Written(authors, pairs[:, 0], pairs[:, 1], (len(scored.items), len(scored.reviewers)))
 
@@ -477,13 +383,7 @@ def _table(pairs: Any, spellings: Spellings) -> Columns:
 
 
 def check_fixed(scored: Scored, fixed: tuple[IntArray, IntArray], barred: IntArray) -> None:
-    """Refuse a fixed review of one's own paper or, at distance 1, of a co-author's.
-
-    Raises
-    ------
-    InputError
-        If there is one.
-    """
+    """Refuse a fixed review of the reviewer's own paper or, at distance 1, of a co-author's."""
     clash = np.flatnonzero(np.isin(fixed[1] * len(scored.reviewers) + fixed[0], barred))
     if clash.size:
         pair = scored.reviewers[int(fixed[0][clash[0]])], scored.items[int(fixed[1][clash[0]])]
@@ -495,17 +395,11 @@ def check_fixed(scored: Scored, fixed: tuple[IntArray, IntArray], barred: IntArr
 
 
 def with_rivals(problem: Problem, wrote: Written) -> Problem:
-    """Note which pairs may not both be assigned, and leave out those that may not beside a given one.
-
-    Raises
-    ------
-    InputError
-        If two fixed pairs, or one and a review of the first phase, may not be together.
-    """
+    """Note which pairs may not both be assigned, and leave out those that may not be added to a given one."""
     couples = [np.empty((0, 2), np.int64)]
-    if not wrote.asked.allow_cycles:
+    if not wrote.settings.allow_cycles:
         couples.append(cycles_of_two(problem.item, problem.reviewer, wrote))
-    if not wrote.asked.allow_coauthors:
+    if not wrote.settings.allow_coauthors:
         couples.append(coauthors_together(problem.item, problem.reviewer, wrote))
     rivals = rivals_of(problem.item.size, np.concatenate(couples))
     _check_given(problem, rivals.couples_among(problem.given))
@@ -526,7 +420,7 @@ def with_rivals(problem: Problem, wrote: Written) -> Problem:
 
 
 def _check_given(problem: Problem, couples: IntArray) -> None:
-    # What the first phase did stands.
+    # Reviews of the first phase stand.
     bad = couples[~problem.old[couples].all(axis=1)]
     if bad.size:
         one, other = (
@@ -541,32 +435,25 @@ def _check_given(problem: Problem, couples: IntArray) -> None:
 
 
 def authored(problem: Problem, assigned: BoolArray, rivals: int, best: float, bound: float) -> Authored | None:
-    """Sum up what an authors' file asked for and came to; None without one."""
+    """Return the outcome of an authors' file; None without one."""
     wrote = problem.wrote
     if wrote is None:
         return None
     three = wrote.cycles_of_three(problem.item[assigned], problem.reviewer[assigned])
-    asked = wrote.asked
+    settings, barred = wrote.settings, int(problem.barred.sum())
     return Authored(
-        asked.distance,
-        asked.allow_cycles,
-        asked.allow_coauthors,
-        int(problem.barred.sum()),
-        rivals,
-        three,
-        best,
-        bound,
+        settings.distance, settings.allow_cycles, settings.allow_coauthors, barred, rivals, three, best, bound
     )
 
 
-# What is asked of a lottery: caps on probabilities, how much it is to spread, and how many draws are measured.
+# The options of a lottery: caps on probabilities, how much it spreads, and the number of draws.
 
 #: One cap for all pairs, or a cap by (reviewer, item).
 MaxProbability: TypeAlias = float | Numbered
 
 
-class Chances(NamedTuple):
-    """The arguments of a lottery, as :func:`planner.assign` takes them; ``check`` refuses malformed ones."""
+class Randomisation(NamedTuple):
+    """The options of a lottery, as :func:`planner.assign` takes them; ``check`` refuses malformed ones."""
 
     max_probability: MaxProbability | None = None
     perturbation: float = 0.0
@@ -574,7 +461,7 @@ class Chances(NamedTuple):
 
     @property
     def asked(self) -> bool:
-        """Whether a lottery is asked for."""
+        """Whether a lottery is requested."""
         return self.max_probability is not None or self.perturbation > 0
 
     @property
@@ -585,13 +472,7 @@ class Chances(NamedTuple):
         return float(self.max_probability) if isinstance(self.max_probability, Real) else None
 
     def check(self) -> None:
-        """Refuse numbers out of range.
-
-        Raises
-        ------
-        InputError
-            If the cap of all pairs is not above 0 and up to 1, the perturbation not from 0 to 0.5, or draws below 1.
-        """
+        """Refuse numbers out of range."""
         cap = self.one_cap
         if cap is not None and not 0 < cap <= 1:
             message = f"max_probability: expected a number above 0, up to 1, or one for each pair, found {cap!r}"
@@ -603,27 +484,15 @@ class Chances(NamedTuple):
             message = f"draws: expected a whole number, 1 or more, found {self.draws!r}"
             raise InputError(message)
 
-    def spelled(self, spellings: Spellings) -> Chances:
-        """Return them with the labels of pairs as they are spelled.
-
-        Raises
-        ------
-        InputError
-            If caps are no numbers by pair.
-        """
+    def spelled(self, spellings: Spellings) -> Randomisation:
+        """Return them with the labels of pairs in the given spellings."""
         if self.one_cap is not None:
             return self
         table = numbered_pairs(self.max_probability, "max_probability", PROBABILITY.role, spellings)
         return self._replace(max_probability=table)
 
     def caps(self, problem: Problem) -> FloatArray:
-        """Cap of each pair, shape (P,); 1 for pairs that a table leaves out. Pairs that may not be are ignored.
-
-        Raises
-        ------
-        InputError
-            If a cap of a table is not from 0 to 1.
-        """
+        """Return the cap of each pair, shape (P,); 1 for pairs that a table leaves out. Other pairs are ignored."""
         caps = np.ones(problem.item.size)
         if self.one_cap is not None:
             caps[:] = self.one_cap
@@ -641,6 +510,6 @@ class Chances(NamedTuple):
         key = problem.item * problem.n_reviewers + problem.reviewer
         wanted = np.where((reviewer >= 0) & (item >= 0), item * problem.n_reviewers + reviewer, -1)
         place = np.minimum(np.searchsorted(key, wanted), max(key.size - 1, 0))
-        known = key[place] == wanted if key.size else np.zeros(wanted.size, np.bool_)
-        caps[place[known]] = value[known]
+        listed = key[place] == wanted if key.size else np.zeros(wanted.size, np.bool_)
+        caps[place[listed]] = value[listed]
         return caps

@@ -1,4 +1,9 @@
-"""Changes that make the level hold after any one reviewer drops out: a tabu search over cheapest cycles."""
+"""Drop-outs: which reviewers are critical, a search that makes the level survive them, and alternates.
+
+Kernels compute what the core still covers after any one reviewer drops out; :func:`harden` changes the assignment until
+the level survives, by a tabu search over cheapest cycles; :class:`Replacing` checks that the level is kept when another
+reviewer takes a review over, and :func:`alternates_of` lists who can.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
     from reviewgraph._base.clock import Clock
 
 
-# Kernels that tell what the core still covers after any one reviewer drops out.
+# Kernels that compute what the core still covers after any one reviewer drops out.
 
 
 @kernel
@@ -51,7 +56,7 @@ def note(net: Network, groups: Groups, grown: Grown, item: int, without: int, us
 
 @kernel
 def append_chain(root: IntArray, following: IntArray, last: IntArray, c: int, d: int) -> None:
-    """Put the chain of component d behind that of c."""
+    """Append the chain of component d to that of c."""
     following[last[c]], last[c] = d, last[d]
     m = d
     while m >= 0:
@@ -61,7 +66,7 @@ def append_chain(root: IntArray, following: IntArray, last: IntArray, c: int, d:
 
 @kernel
 def absorb(net: Network, groups: Groups, grown: Grown, required: BoolArray, following: IntArray, first: int) -> int:
-    """Take a chain of reviewers into the core; returns how many required items that brings."""
+    """Take a chain of reviewers into the core; returns the number of required items that this adds."""
     brought, j = 0, first
     while j >= 0:
         grown.joined[groups.label[j]] = True
@@ -81,13 +86,13 @@ def close_outside(
     """Merge reviewers outside the core among themselves, and those into it who then share two items with it.
 
     Growth takes in one reviewer at a time; two who share two items may belong together where neither does alone.
-    Returns how many required items that brings; ``grown`` takes them up. Reviewers through whom others were merged
-    are marked in ``used``. Each pass grows every component once; the last one finds nothing.
+    Returns the number of required items that this adds; ``grown`` is updated. Reviewers through whom others were merged
+    are marked in ``used``. Each pass grows every component once; the last one changes nothing.
     """
-    # Components outside the core are chains of reviewers: root of each, the one that follows, the last of a root.
+    # Components outside the core are chains of reviewers: root of each, the next one, the last of a root.
     n_reviewers, n_items = net.n_held.size, required.size
     root, following, last = np.arange(n_reviewers), np.full(n_reviewers, -1, np.int64), np.arange(n_reviewers)
-    # In scan number ``scan``: ``common[d]`` is the one item shared with component d so far, found ``through[d]``.
+    # In scan ``scan``, ``common[d]`` is the one item shared with component d so far, by reviewer ``through[d]``.
     stamp, common = np.full(n_reviewers, -1, np.int64), np.full(n_reviewers, -1, np.int64)
     through, seen = np.full(n_reviewers, -1, np.int64), np.full(n_items, -1, np.int64)
     seen_by, scan, brought, again = np.full(n_items, -1, np.int64), 0, 0, True
@@ -132,7 +137,7 @@ def close_outside(
                             append_chain(root, following, last, c, d)
                             alone, again = False, True
                 j = following[j]
-            # The cover grows by all that c reads, which may absorb others: one more pass.
+            # The cover grows by all items of c, which may absorb others: one more pass.
             if absorbed:
                 again = True
                 brought += absorb(net, groups, grown, required, following, c)
@@ -147,7 +152,7 @@ def reached(
     """Count required items that the component of a seed covers without a reviewer (-1: with all)."""
     count = grow(net, groups, grown, required, seed, shared, without)
     for j in range(used.size):
-        group = groups.label[j]  # of the two of a seed, one may have joined by way of the other
+        group = groups.label[j]  # of the two of a seed, one may have joined through the other
         used[j] = grown.first[group] > 0 or groups.start[group + 1] - groups.start[group] > 1
     return count + close_outside(net, groups, grown, required, without, used) if shared > 1 else count
 
@@ -170,9 +175,9 @@ def spared(net: Network, groups: Groups, grown: Grown, required: BoolArray, revi
 def clear(
     net: Network, groups: Groups, grown: Grown, required: BoolArray, seeds: IntArray, shared: int, left: IntArray
 ) -> IntArray:
-    """Set ``left`` to 0 for reviewers without whom nothing is missing, as far as growths with everybody tell.
+    """Set ``left`` to 0 for reviewers without whom nothing is missing, as far as growths with everybody show.
 
-    Whoever nobody was merged through, in some growth that covers all, can drop out. Returns the seeds of these
+    A reviewer through whom nobody was merged, in some growth that covers all, can drop out. Returns the seeds of these
     growths, the first seed where there are none.
     """
     total, used = 0, np.zeros(net.n_held.size, np.bool_)
@@ -209,17 +214,17 @@ def uncovered_without(
         left[j] = total - best
 
 
-# Who must not drop out: growth from a few seeds with one reviewer left out, and the exact closure behind it.
+# Who must not drop out: growth from a few seeds with one reviewer left out, and the exact closure for the rest.
 
 #: Disjoint seeds to grow from.
 WATCHED = 4
 
 
 class Watch:
-    """Growth from a few disjoint seeds with one reviewer left out, so that no drop-out takes all of them.
+    """Growth from a few disjoint seeds with one reviewer left out, so that no drop-out hits all of them.
 
     A seed is two reviewers who share two items, or one reviewer where there are too few of those; :meth:`sound`
-    says whether they still do after the assignment has changed.
+    checks that they still do after the assignment has changed.
     """
 
     def __init__(self, core: Core) -> None:
@@ -253,29 +258,23 @@ class Watch:
         return all(len(items_of(a) & items_of(b)) > 1 for a, b in self.pairs)
 
     def reaches(self, least: int) -> bool:
-        """Whether the component of some seed covers so many required items; false where a seed has fallen apart."""
+        """Whether the component of some seed covers ``least`` required items; false where a seed has fallen apart."""
         return self.sound() and any(self._reached(seed, -1) >= least for seed in self.seeds.tolist())
 
     def missing(self, clock: Clock) -> IntArray:
-        """Items that no growth reaches without each reviewer in turn: at least what is truly missing.
-
-        Raises
-        ------
-        TimeOver
-            If the clock is over before all were left out.
-        """
+        """Items that no growth reaches without each reviewer in turn, an upper bound; TimeOver if time runs out."""
         core = self.core
         within = (core.net, self.groups, self.grown, core.required)
-        left = np.full(core.net.n_held.size, -1, np.int64)
-        good = clear(*within, self.seeds, core.aim.shared, left)
-        # First growths with everybody clear most; the others leave one after another.
-        waiting = np.flatnonzero(left < 0)
+        counts = np.full(core.net.n_held.size, -1, np.int64)
+        good = clear(*within, self.seeds, core.aim.shared, counts)
+        # Growths with everybody clear most reviewers; the others are left out one after another.
+        waiting = np.flatnonzero(counts < 0)
         for first, last in clock.pieces(waiting.size):
-            uncovered_without(*within, good, core.aim.shared, waiting[first:last], left)
-        return left
+            uncovered_without(*within, good, core.aim.shared, waiting[first:last], counts)
+        return counts
 
     def missing_one(self, reviewer: int) -> int:
-        """Items that no growth reaches without one reviewer; ``grown`` is left as the best growth has it."""
+        """Items that no growth reaches without one reviewer; ``grown`` is left in the state of the best growth."""
         counts = [self._reached(seed, reviewer) for seed in self.seeds.tolist()]
         best = int(np.argmax(counts))
         if best != len(counts) - 1:
@@ -291,17 +290,12 @@ def missing_without(core: Core, clock: Clock) -> IntArray:
     """Count required items outside the best component after each reviewer in turn drops out, shape (M,); exact.
 
     Growth from seeds in the core, one reviewer after another, clears most reviewers; the others get the full
-    closure. Takes O(M E).
-
-    Raises
-    ------
-    TimeOver
-        If the clock is over before it is known of all.
+    closure. Takes O(M E). Raises TimeOver if the clock is over before the end.
     """
-    left = Watch(core).missing(clock)
-    for reviewer in clock.watch(np.flatnonzero(left > 0).tolist()):
-        left[reviewer] = truly_missing(core, reviewer)
-    return left
+    counts = Watch(core).missing(clock)
+    for reviewer in clock.watch(np.flatnonzero(counts > 0).tolist()):
+        counts[reviewer] = truly_missing(core, reviewer)
+    return counts
 
 
 def truly_missing(core: Core, reviewer: int) -> int:
@@ -311,59 +305,59 @@ def truly_missing(core: Core, reviewer: int) -> int:
     return core.total - largest_cover(core.aim, rest, core.required)
 
 
-#: Candidates tried for a reviewer on whom the level hangs before the best of them is taken or she has to wait.
+#: Candidates tried for a critical reviewer before the best of them is taken or the search moves on.
 TRIES = 16
 
-#: Candidates ranked for her.
+#: Candidates ranked for a critical reviewer.
 RANKED = 256
 
-#: Steps without progress after which the search goes back to the best assignment found, and restarts in all.
+#: Steps without progress after which the search returns to the best assignment so far, and restarts in all.
 STALE, RESTARTS = 40, 12
 
-#: Seconds for a last look at what is missing where time is over.
+#: Seconds for a final evaluation where time is over.
 CLOSING = 0.3
 
-#: Rounds of mending where mending may expose others.
+#: Rounds of repair where repair may expose others.
 ROUNDS = 4
 
 
 class Hardened(NamedTuple):
-    """What is missing without each reviewer, and without each of those who are exposed, 0 for the others: both (M,)."""
+    """Items missing without each reviewer, and without each exposed reviewer, 0 for the others; shapes (M,)."""
 
     missing: IntArray
     exposed: IntArray
 
 
 def harden(linker: Linker, rng: np.random.Generator) -> Hardened | None:
-    """Change the assignment until the level outlives what it shall; None where it is not known in time whether it does.
+    """Change the assignment until the level survives the losses of its aim; None if time ends before that is certain.
 
-    Ends with the assignment of which least is missing, pairs forced for that being freed again where it survives
-    without them; it never gives up the level itself. Who is exposed says the aim: all reviewers, or those of critical
-    reviews; mending these may expose others, who join them in the next round.
+    Ends with the assignment of which least is missing, without forced pairs that turn out superfluous; it never gives
+    up the level itself. The aim defines who is exposed: all reviewers, or those of critical reviews; repairing for
+    these may expose others, who join them in the next round.
     """
     core, clock, exposed = linker.core, linker.clock, np.zeros(linker.net.n_held.size, np.bool_)
     given = linker.net.locked.copy()
     given[linker.forced] = False
     with suppress(TimeOver):
         for _ in range(ROUNDS):
-            found, missing = core.aim.exposed(core.table(), clock), missing_without(core, clock)
-            if not missing[found].any():
-                return Hardened(missing, np.where(found, missing, 0))
-            exposed |= found
+            critical, missing = core.aim.exposed(core.table(), clock), missing_without(core, clock)
+            if not missing[critical].any():
+                return Hardened(missing, np.where(critical, missing, 0))
+            exposed |= critical
             search = _Search(linker, rng, exposed, given)
             if search.run():
                 linker.release(Robust(core, clock, exposed).holds)
             linker.net.locked[:] = given
             linker.net.locked[linker.forced] = True
             core.regroup()
-            if found.all():
+            if critical.all():
                 break
     try:
         until = clock.no_less_than(CLOSING)
-        found, missing = core.aim.exposed(core.table(), until), missing_without(core, until)
+        critical, missing = core.aim.exposed(core.table(), until), missing_without(core, until)
     except TimeOver:
         return None
-    return Hardened(missing, np.where(found, missing, 0))
+    return Hardened(missing, np.where(critical, missing, 0))
 
 
 class Robust:
@@ -374,7 +368,7 @@ class Robust:
         self.exposed = np.ones(core.net.n_held.size, np.bool_) if exposed is None else exposed
 
     def holds(self, pairs: IntArray) -> bool:
-        """Whether nothing is missing after pairs were flipped; false where time is over before that is known."""
+        """Whether nothing is missing after pairs were flipped; false where time is over before that is certain."""
         if not self.watch.sound():
             self.watch = Watch(self.core)
         try:
@@ -386,7 +380,7 @@ class Robust:
 class _Search:
     """Tabu search for an assignment without critical reviewers.
 
-    A step takes a reviewer on whom items hang, ranks the pairs that would join these without her as the planner
+    A step takes a critical reviewer, ranks the pairs that would join the missing items without them as the planner
     does, and forces the first one after which less is missing over all drop-outs; if none of those tried does, the
     one after which least is missing. Pairs forced stay, and pairs removed stay away, for some steps.
     """
@@ -415,7 +409,7 @@ class _Search:
             self.step += 1
             self._one_step()
             stale += 1
-            # Remember the best so far; after many steps in vain go back to it, and let the ranking err from then on.
+            # Keep the best so far; after STALE steps without progress return to it, and randomise the ranking.
             if int(self.missing.sum()) < self.best:
                 stale, self.best = 0, int(self.missing.sum())
                 self.kept = (self.linker.net.assigned.copy(), list(self.linker.forced))
@@ -427,7 +421,7 @@ class _Search:
                 self.missing = self._missing(self.watch)
 
     def _missing(self, watch: Watch) -> IntArray:
-        """Items missing without each reviewer who is to be mended; 0 for the others."""
+        """Count items missing without each exposed reviewer; 0 for the others."""
         return np.where(self.exposed, watch.missing(self.linker.clock), 0)
 
     def _back(self) -> None:
@@ -439,18 +433,18 @@ class _Search:
         self.until[:] = 0
 
     def _one_step(self) -> None:
-        # Tabu list: pairs forced of late stay (locked); pairs removed of late are left out of the ranking.
+        # Tabu list: recently forced pairs stay (locked); recently removed pairs are left out of the ranking.
         linker, net = self.linker, self.linker.net
         net.locked[:] = self.base | (net.assigned & (self.until > self.step))
-        # A reviewer on whom items hang, those on whom much hangs more likely.
+        # A critical reviewer, more likely one without whom many items are missing.
         waiting = np.flatnonzero(self.missing > 0)
         weight = self.missing[waiting] * self.rng.random(waiting.size)
         reviewer = int(waiting[np.argmax(weight)])
-        found = self._look(reviewer, self._ranked(reviewer))
-        if found is None:
+        move = self._look(reviewer, self._ranked(reviewer))
+        if move is None:
             return
         # The move is made even where it is for the worse: that leads out of local optima.
-        pairs, self.missing, self.watch = found
+        pairs, self.missing, self.watch = move
         flip(net, pairs)
         linker.forced.append(int(pairs[0]))
         linker.forced = [p for p in dict.fromkeys(linker.forced) if net.assigned[p]]
@@ -459,7 +453,7 @@ class _Search:
         self.until[pairs[~net.assigned[pairs]]] = self.step + stay
 
     def _ranked(self, reviewer: int) -> IntArray:
-        """Pairs that would bring items without this reviewer, least loss for each item first."""
+        """Return pairs that would add items without this reviewer, least loss per item first."""
         linker, net, watch = self.linker, self.linker.net, self.watch
         watch.missing_one(reviewer)
         core = linker.core
@@ -471,7 +465,7 @@ class _Search:
         return useful[np.argsort(score, kind="stable")[:RANKED]]
 
     def _look(self, reviewer: int, ranked: IntArray) -> tuple[IntArray, IntArray, Watch] | None:
-        """Find the first change after which less is missing, or else the best one of those tried."""
+        """Return the first change after which less is missing, or else the best one of those tried."""
         linker, net, now = self.linker, self.linker.net, int(self.missing.sum())
         alone, tried = int(self.missing[reviewer]), 0
         best: tuple[int, tuple[IntArray, IntArray, Watch]] | None = None
@@ -481,7 +475,7 @@ class _Search:
             pairs, _ = linker.change(pair)
             if pairs.size == 0:
                 continue
-            # Try the change, judge it, take it back.
+            # Try the change, evaluate it, undo it.
             flip(net, pairs)
             try:
                 judged = self._judge(reviewer, alone)
@@ -498,14 +492,14 @@ class _Search:
         return None if best is None else best[1]
 
     def _judge(self, reviewer: int, alone: int) -> tuple[IntArray, Watch] | None:
-        """Count what is missing for each; None where the level itself is lost or nothing gained for this reviewer."""
+        """Count the items missing without each; None if the level is lost or nothing gained for this reviewer."""
         watch = self.watch if self.watch.sound() else Watch(self.linker.core)
         if watch.missing_one(-1) > 0 or watch.missing_one(reviewer) > alone:
             return None
         return self._missing(watch), watch
 
 
-# Whether the level outlives that another reviewer takes a review over: closure once a review, growth a candidate.
+# Whether the level survives another reviewer taking a review over: one closure per review, one growth per candidate.
 
 
 class _Parts(NamedTuple):
@@ -516,24 +510,19 @@ class _Parts(NamedTuple):
 
 
 class Replacing:
-    """An assignment of which one review at a time is given to somebody else; after each question it is as before.
+    """An assignment of which one review at a time is given to somebody else; after each query it is as before.
 
     Where the level holds it must hold afterwards; where it was missed, no component may cover fewer required items. A
-    further review never parts a component. So a review that can be lost can be given to anybody, and growth from a few
-    seeds clears most of them, in O(E) each. Without one of the others the components are found once, in O(E) or little
-    more. A pair that enters changes what its reviewer's component covers and no other one, so whatever merges does so
-    with this component: growth from it decides, in O(E), exactly.
-
-    Parameters
-    ----------
-    core
-        The assignment and its level.
+    further review never separates a component. So a review that can be lost can be given to anybody, and growth from a
+    few seeds clears most of them, in O(E) each. Without one of the others the components are computed once, in O(E) or
+    little more. A pair that enters changes what its reviewer's component covers and no other one, so whatever merges
+    does so with this component: growth from it decides, in O(E), exactly.
     """
 
     def __init__(self, core: Core) -> None:
         self.core, self.watch = core, Watch(core)
         self.least = core.total if core.at_level() else core.count
-        # Where groups are not all there is to a level, its own test is asked of every exchange.
+        # Where groups do not suffice for a level, its own test decides every exchange.
         self.tested = core.at_level() and not core.aim.core_suffices
         self.parts: dict[int, _Parts | None] = {}
 
@@ -559,7 +548,7 @@ class Replacing:
         return holds
 
     def _without(self, gone: int) -> _Parts | None:
-        """Find the components without a review; None where the level does without it."""
+        """Return the components without a review; None where the level does without it."""
         core, one = self.core, np.array([gone])
         flip(core.net, one)
         parts = None if self.watch.reaches(self.least) else self._parts()
@@ -576,27 +565,22 @@ class Replacing:
         return _Parts(groups, nothing_grown(core.required.size, groups.start.size - 1))
 
 
-# Who can step in: for each paper the next best reviewers any one of whom can replace anybody of its panel.
+# Alternates: for each paper the next best reviewers any one of whom can replace anybody of its panel.
 #
-# An alternate for a paper may review it, has room in her load, and can take one reviewer's place such that what must
-# hold
-# on the paper does and the level is kept. Her place is checked against every reviewer of the panel: first come those
-# who
-# can replace everyone, by affinity, then those who can replace most. Each exchange is judged by itself, so two papers
-# may
-# call on one person, who has room for one of them.
+# An alternate for a paper may review it, has room in their load, and can take one reviewer's place such that the rules
+# hold on the paper and the level is kept. The place is checked against every reviewer of the panel: first come those
+# who can replace everyone, by affinity, then those who can replace most. Each exchange is checked by itself, so two
+# papers may list one person, who has room for one of them.
 
-#: Candidates of a paper that are looked at, the best first, where too few of them can replace everyone.
+#: Candidates of a paper that are examined, the best first, where too few of them can replace everyone.
 LOOKED = 20
 
 
 def alternates_of(problem: Problem, assigned: BoolArray, aim: Aim, number: int, clock: Clock) -> Alternates:
-    """Find the alternates of every paper, so many each.
+    """Return the alternates of every paper, ``number`` each.
 
-    Where the level holds it must hold after the exchange; where it was missed, no fewer papers may be in the core
-    (:mod:`planner._assign.robust`): O(E) for each review, and for each candidate beside a review on which
-    the level hangs; O(E^2) in all at worst. Papers without an open place in the answer have none; once time is up, the
-    rest is missing.
+    Takes O(E) for each review, and for each candidate of a review on which the level depends; O(E^2) in all at worst.
+    Papers without an open place in the assignment have none; once time is up, the rest is missing.
     """
     search = _AlternateSearch(problem, assigned, aim)
     listed: list[Alternate] = []
@@ -605,16 +589,16 @@ def alternates_of(problem: Problem, assigned: BoolArray, aim: Aim, number: int, 
         if clock.over():
             missing.append(Missing(problem.items[item], 0, Lack.STOPPED))
             continue
-        found, why = search.best(item, number)
-        listed += [search.named(pair, panel) for pair, panel in found]
-        full = sum(panel.size == search.panel(item).size for _, panel in found)
+        pairs, why = search.best(item, number)
+        listed += [search.named(pair, panel) for pair, panel in pairs]
+        full = sum(panel.size == search.panel(item).size for _, panel in pairs)
         if full < number:
             missing.append(Missing(problem.items[item], full, why))
     return Alternates(number, tuple(listed), tuple(missing))
 
 
 class _AlternateSearch:
-    """An assignment that is final, and what may be exchanged in it."""
+    """A final assignment, and the exchanges that it allows."""
 
     def __init__(self, problem: Problem, assigned: BoolArray, aim: Aim) -> None:
         self.problem = problem
@@ -623,19 +607,19 @@ class _AlternateSearch:
         self.level = Replacing(Core(self.net, problem.required, aim)) if levelled else None
 
     def panel(self, item: int) -> IntArray:
-        """Pairs of an item's panel, without those of a first phase."""
+        """Return the pairs of an item's panel, without those of a first phase."""
         net = self.net
         pairs = np.sort(net.panel[net.panel_start[item] :][: net.n_panel[item]])
         return pairs[~self.problem.old[pairs]]
 
     def best(self, item: int, number: int) -> tuple[list[tuple[int, IntArray]], Lack]:
-        """Find the best pairs with the reviews that each could replace, and what rules out further ones."""
+        """Return the best pairs with the reviews that each could replace, and what rules out further ones."""
         panel, net, level = self.panel(item), self.net, self.level
         first, last = net.item_start[item], net.item_start[item + 1]
         others = np.arange(first, last)[~net.assigned[first:last]]
         person = net.reviewer[others]
         room = others[net.n_held[person] < (net.held_start[1:] - net.held_start[:-1])[person]]
-        found: list[tuple[int, IntArray]] = []
+        alternates: list[tuple[int, IntArray]] = []
         why = Lack.NOBODY if not others.size else Lack.ROOM if not room.size else Lack.RULES
         for pair in room[np.argsort(-self.problem.affinity[room], kind="stable")][:LOOKED].tolist():
             fitting = [
@@ -646,14 +630,14 @@ class _AlternateSearch:
             replaced = np.array([q for q in fitting if level is None or level.keeps(q, pair)], np.int64)
             why = Lack.LEVEL if len(fitting) > replaced.size else why
             if replaced.size:
-                found.append((pair, replaced))
-            if sum(part.size == panel.size for _, part in found) == number:
+                alternates.append((pair, replaced))
+            if sum(part.size == panel.size for _, part in alternates) == number:
                 break
-        found.sort(key=lambda one: -one[1].size)
-        return found[:number], why
+        alternates.sort(key=lambda one: -one[1].size)
+        return alternates[:number], why
 
     def named(self, pair: int, replaced: IntArray) -> Alternate:
-        """Put labels to a pair and the reviews it could replace."""
+        """Return an alternate with labels."""
         problem = self.problem
         item = int(problem.item[pair])
         people = problem.reviewer[replaced].tolist()

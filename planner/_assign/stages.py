@@ -1,4 +1,8 @@
-"""The stages of an assignment: flow, panels, the level, what survives, conditioning."""
+"""The stages of an assignment: flow, panels, fairness, the level, what survives, smaller errors.
+
+:func:`decide` is the exact method for few pairs, :class:`Ends` holds the request, the results of the stages so far and
+the :class:`Assignment` of each end, and :class:`Run` takes the stages in order.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +19,13 @@ from planner._assign.core import Core
 from planner._assign.fair import best_with_good, sole
 from planner._assign.findings import Exchanges
 from planner._assign.flow import TIE_BITS, flip, whole, whole_costs
-from planner._assign.inputs import Wishes, build
+from planner._assign.inputs import Constraints, build
 from planner._assign.levels import aim_named
 from planner._assign.linking import Relinker, least_loss
 from planner._assign.panel_programme import Rows, improved, objective, programme_of, rewards, solve
 from planner._assign.panels import (
-    Teams,
-    best_teams,
+    PanelSolution,
+    best_panels,
     depending,
     fewest_first,
     kept_by,
@@ -56,7 +60,7 @@ from reviewgraph.table.reviews import Reviews
 
 if TYPE_CHECKING:
     from planner._assign.fair import Fair
-    from planner._assign.findings import Alternates, Fairness
+    from planner._assign.findings import Fairness
     from planner._assign.levels import Aim
     from planner._assign.linking import State
     from planner._assign.panels import Routes
@@ -66,22 +70,22 @@ if TYPE_CHECKING:
     from reviewgraph._base.labels import Label
 
 
-# The last word on a level where few pairs are allowed: an integer programme, and a cut for each way to miss it.
+# Exact decision of a level where few pairs are allowed: an integer programme, and a cut for each way to miss it.
 #
-# More reviews never harm a level. So where an assignment misses it, pairs are added as long as it is missed still: what
-# reaches the level has one of the pairs that are left. Such cuts are added until the best assignment that obeys them
-# reaches the level, or nothing obeys them, in the word of two solvers.
+# Adding reviews never breaks a level. So where an assignment misses it, pairs are added as long as it is still missed:
+# whatever reaches the level has one of the remaining pairs. Such cuts are added until the best assignment that obeys
+# them reaches the level, or nothing obeys them, according to two solvers.
 
-#: Bits of a score that are left out where solvers are asked for it.
+#: Bits of a score that solvers ignore.
 COARSE = 16
-#: Pairs that are not given up to which it is tried, programmes solved, and cuts made of each answer.
+#: Maximum number of free pairs, of programmes, and of cuts per solution.
 MOST_PAIRS, ROUNDS, CUTS = 64, 200, 24
-#: Work that one programme may take.
+#: Maximum work of one programme.
 WORK = 5.0
 
 
 class Decided(NamedTuple):
-    """The best assignment that reaches the level, or None: then ``proved`` says whether there is none."""
+    """The best assignment that reaches the level, or None: then ``proved`` is whether there is none."""
 
     chosen: BoolArray | None
     proved: bool
@@ -92,19 +96,9 @@ def decide(
 ) -> Decided:
     """Find the best assignment at a level, or prove that there is none; where that takes too much work, neither.
 
-    Parameters
-    ----------
-    problem, aim
-        What to assign, and the level to reach.
-    chosen
-        An assignment under the rules, which stands if it reaches the level.
-    clock
-        When to end.
-    survive
-        Whether the level must hold after any one reviewer drops out, too, or what the aim asks to be lost.
-    least
-        Shape (N,): the least score of each paper, in whole units of affinity, less what rounding takes; None asks for
-        nothing.
+    ``chosen`` is an assignment under the rules, which stands if it reaches the level. With ``survive`` the level must
+    also hold after the losses of the aim (by default of any one reviewer). ``least``: lower bound on the score of each
+    paper in whole units of affinity, before rounding, shape (N,).
     """
     unsettled = Decided(None, False)
     if np.count_nonzero(~problem.given) > MOST_PAIRS:
@@ -124,10 +118,10 @@ def decide(
         if clock.over():
             return unsettled
         cut = programme._replace(rows=(*programme.rows, _rows(cuts)))
-        ending = improved(cut, np.ones(cut.value.size, np.bool_), np.zeros(0, np.int64), None, clock.effort(WORK))
-        if ending.picked is None:
-            return Decided(None, ending.proved and solve(cut, clock.effort(WORK)).proved)
-        picked = ending.picked[: programme.pairs.size]
+        solution = improved(cut, np.ones(cut.value.size, np.bool_), np.zeros(0, np.int64), None, clock.effort(WORK))
+        if solution.picked is None:
+            return Decided(None, solution.proved and solve(cut, clock.effort(WORK)).proved)
+        picked = solution.picked[: programme.pairs.size]
         if level.holds(picked):
             return Decided(level.whole(picked), True)
         cuts += level.cuts(picked)
@@ -135,35 +129,35 @@ def decide(
 
 
 def _rows(cuts: list[IntArray]) -> Rows:
-    """Ask for one at least of the columns of each cut."""
+    """Require at least one of the columns of each cut."""
     size = [cut.size for cut in cuts]
     row, column, low = np.repeat(np.arange(len(cuts)), size), np.concatenate(cuts), np.ones(len(cuts), np.int64)
     return Rows(row, column, low, np.array(size, np.int64).clip(1), np.ones(row.size, np.int64))
 
 
 def _least_scores(problem: Problem, pairs: IntArray, least: IntArray) -> Rows:
-    """Ask for the least score of each paper that has one, in units that solvers count exactly."""
+    """Require the least score of each paper that has one, in units that solvers count exactly."""
     value = whole_values(problem.affinity)
     given = np.bincount(problem.item[problem.given], value[problem.given], problem.n_items).astype(np.int64)
-    asked = np.flatnonzero(least > NO_FLOOR // 2)
+    bounded = np.flatnonzero(least > NO_FLOOR // 2)
     row = np.full(problem.n_items, -1)
-    row[asked] = np.arange(asked.size)
+    row[bounded] = np.arange(bounded.size)
     column = np.flatnonzero(row[problem.item[pairs]] >= 0)
-    # Rounding may take half a unit from each review.
-    low = ((least - given)[asked] >> COARSE) - problem.demand[asked]
+    # Rounding may change each review by half a unit.
+    low = ((least - given)[bounded] >> COARSE) - problem.demand[bounded]
     weight = np.rint(value[pairs[column]] / 2.0**COARSE).astype(np.int64)
-    return Rows(row[problem.item[pairs[column]]], column, low, np.full(asked.size, 1 << 40), weight)
+    return Rows(row[problem.item[pairs[column]]], column, low, np.full(bounded.size, 1 << 40), weight)
 
 
 class _Level:
-    """Whether some of the pairs of a programme, beside those given, reach a level."""
+    """Whether some of the pairs of a programme, with those given, reach a level."""
 
     def __init__(self, problem: Problem, aim: Aim, pairs: IntArray, survive: bool) -> None:
         self.problem, self.aim, self.pairs, self.survive = problem, aim, pairs, survive
         self.required = sum(1 << i for i in np.flatnonzero(problem.required).tolist())
 
     def whole(self, picked: BoolArray) -> BoolArray:
-        """Shape (P,): the assignment of some of the pairs."""
+        """Return the assignment of some of the pairs, shape (P,)."""
         assigned = self.problem.given.copy()
         assigned[self.pairs] = picked
         return assigned
@@ -182,10 +176,10 @@ class _Level:
         return not self.survive or all(map(self._covered, self.aim.after_losses(covers)))
 
     def _covered(self, covers: list[int]) -> bool:
-        """Whether one group covers all that is required; items are bits, quicker than tables where there are few."""
+        """Whether one group covers all required items; items are bits, faster than tables where there are few."""
         shared, groups = self.aim.shared, list[int]()
         for cover in covers:
-            # Whoever shares enough joins, and with more items others may.
+            # Groups that share enough merge, and with more items further ones may.
             while near := [group for group in groups if (group & cover).bit_count() >= shared]:
                 groups = [group for group in groups if (group & cover).bit_count() < shared]
                 for group in near:
@@ -194,16 +188,16 @@ class _Level:
         return any(group & self.required == self.required for group in groups)
 
     def cuts(self, picked: BoolArray) -> list[IntArray]:
-        """Give columns of which whatever reaches the level picks one at least; several such sets, from some orders."""
+        """Return sets of columns of each of which whatever reaches the level picks at least one."""
         rng, others = np.random.default_rng(0), np.flatnonzero(~picked)
-        found: dict[bytes, IntArray] = {}
+        cuts: dict[bytes, IntArray] = {}
         for _ in range(CUTS):
             most = self._extended(picked, rng.permutation(others))
-            found[most.tobytes()] = np.flatnonzero(~most)
-        return list(found.values())
+            cuts[most.tobytes()] = np.flatnonzero(~most)
+        return list(cuts.values())
 
     def _extended(self, picked: BoolArray, more: IntArray) -> BoolArray:
-        """Add what leaves the level missed, halves at once where that is possible."""
+        """Add pairs while the level is missed, halves at once where that is possible."""
         trial = picked.copy()
         trial[more] = True
         if not self.holds(trial):
@@ -214,96 +208,59 @@ class _Level:
         return self._extended(self._extended(picked, more[:half]), more[half:])
 
 
-# What a run of the stages has found so far, and the answer that each end gives.
+# The request, the results of the stages so far, and the assignment that each end returns.
 
 
 class Say(Protocol):
-    """Told in words what goes on, and the share that is done where that is known."""
+    """Called with a description of the current step, and the share done where that is defined."""
 
     def __call__(self, words: str, done: float | None = None) -> object:
-        """Listen."""
+        """Show it."""
 
 
 @dataclass
 class Ends:
-    """What is asked of an assignment, what the stages have found, and how they may end.
-
-    Parameters
-    ----------
-    problem
-        Who may review what, and what must hold.
-    aim
-        The level to reach.
-    survive
-        1 if it shall survive any one reviewer.
-    seed
-        Breaks ties.
-    clock, say
-        When to stop, and who is told what goes on.
-    conditioning
-        Part of the affinity that may be given up for smaller errors.
-    assumptions
-        What is assumed of the scores, for these errors.
-    fair
-        The stage that serves papers fairly; None where nothing of the kind is asked for.
-    alternates
-        Alternates of each paper to look for.
-    best_effort
-        Whether an assignment is wanted even where it is proved that none reaches the level.
-    exchanges, not_exchanged
-        Found on the way: what exchanges bought, where they were looked for; and else why they were not.
-    least_loss
-        Found on the way: affinity that the level costs at least, where that is known.
-    exposed
-        Found on the way: reviewers by whose loss, or by that of one review of theirs, a level fails that shall outlive
-        it.
-    unsure
-        Found on the way: whether time was over before it was known whom the level hangs on that shall outlive a loss.
-    fewest, lost_first
-        Found on the way: fewest pairs of each kind that is to be few, and the affinity that this costs.
-    proved
-        Found on the way: whether it is proved that no assignment reaches what is asked for.
-    scale, unconstrained, rivals, teams
-        Found on the way: steps of rounding in a unit of affinity, the most affinity without rules and level, couples of
-        rivals that it has, and the best assignment under the rules.
-    """
+    """The request for an assignment, the results of the stages so far, and the ends of a run."""
 
     problem: Problem
-    aim: Aim
-    survive: int
-    seed: int
+    aim: Aim  # the level to reach
+    survive: int  # 1 to survive any one reviewer
+    seed: int  # breaks ties
     clock: Clock
     say: Say
-    conditioning: float = 0.0
-    assumptions: Assumptions = field(default_factory=Assumptions)
-    fair: Fair | None = None
-    alternates: int = 0
-    best_effort: bool = False
+    conditioning: float = 0.0  # part of the affinity that may be given up for smaller errors
+    assumptions: Assumptions = field(default_factory=Assumptions)  # about the scores, for these errors
+    fair: Fair | None = None  # the stage that serves papers fairly, if requested
+    alternates: int = 0  # alternates per paper
+    best_effort: bool = False  # whether to continue where it is proved that no assignment reaches the level
+    # Results of the stages.
     exchanges: Exchanges | None = None
-    not_exchanged: str = ""
-    least_loss: float | None = None
-    exposed: tuple[Label, ...] = ()
-    unsure: bool = False
-    proved: bool = False
-    fewest: tuple[int, ...] = ()
-    lost_first: float = 0.0
-    scale: float = 0.0
-    unconstrained: float = math.nan
-    rivals: int = 0
-    teams: Teams = field(default_factory=lambda: Teams(None, False, math.inf))
+    not_exchanged: str = ""  # why exchanges were not examined
+    least_loss: float | None = None  # lower bound on the affinity that the level costs, if there is one
+    exposed: tuple[
+        Label, ...
+    ] = ()  # reviewers by whose loss, or that of a review, the level fails although it must not
+    unsure: bool = False  # whether time was over before the exposed reviewers were determined
+    proved: bool = False  # whether it is proved that no assignment satisfies the request
+    fewest: tuple[int, ...] = ()  # minimum number of pairs of each kind that comes before affinity
+    lost_first: float = 0.0  # affinity that these minima cost
+    scale: float = 0.0  # rounding steps per unit of affinity
+    unconstrained: float = math.nan  # the most affinity without rules and level
+    rivals: int = 0  # couples of rivals in the assignment of most affinity
+    solution: PanelSolution = field(default_factory=lambda: PanelSolution(None, False, math.inf))
 
     def answer(
         self, assigned: BoolArray, critical: tuple[Label, ...] | None, forced: int, *, reached: bool
     ) -> Assignment:
-        """Say all that is known of an assignment: what it reached, kept and cost."""
+        """Return an assignment with what it reached, kept and cost."""
         problem = self.problem
         # Reviews of the first phase are no part of the answer.
         new = np.flatnonzero(assigned & ~problem.old)
         order = np.lexsort((problem.item[new], problem.reviewer[new]))
         fairness = None if self.fair is None else self.fair.result(assigned)
         below = fairness is not None and bool(fairness.below)
-        # Optimal is what is worth as much as the best without a level: nothing can be better.
-        same = self.teams.proved and bool((assigned == self.teams.chosen).all())
+        # An assignment worth as much as the best without a level is optimal.
+        same = self.solution.proved and bool((assigned == self.solution.chosen).all())
         status = AssignmentStatus.OPTIMAL if same else AssignmentStatus.FEASIBLE
         if not reached or self.exposed or self.unsure or below:
             status = AssignmentStatus.LEVEL_MISSED
@@ -316,31 +273,29 @@ class Ends:
             why = why_fragile(problem, self.aim, self.exposed, self.clock, proved=self.proved)
         if fairness is not None and below:
             why = f"{why} {why_below(self._composed(fairness))}".strip()
+        alternates = None
+        if self.alternates:
+            self.say("alternates")
+            alternates = alternates_of(problem, assigned, self.aim, self.alternates, self.clock)
         return Assignment(
             *(status, self.aim.name, self._reviews(new), problem.affinity[new][order], self.unconstrained),
-            *(critical, forced, self._said(why)),
+            *(critical, forced, said_under(problem.reviewers, problem.items)(why)),
             exchanges=self.exchanges,
             not_exchanged=self.not_exchanged,
             least_loss=0.0 if status is AssignmentStatus.OPTIMAL else self.least_loss,
             loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
             concerned=concerned(problem, assigned, self.fewest, self.lost_first),
             authors=authored(
-                problem, assigned, self.rivals, within_rules(problem, assigned, self.teams), self._bound()
+                problem, assigned, self.rivals, within_rules(problem, assigned, self.solution), self._bound()
             ),
-            kept=kept_by(problem, assigned, self.teams, self._bound()) if problem.ruled.rules else None,
+            kept=kept_by(problem, assigned, self.solution, self._bound()) if problem.ruled.rules else None,
             fairness=fairness,
-            alternates=self._alternates(assigned),
+            alternates=alternates,
         )
 
     def _bound(self) -> float:
-        """Return what affinity and rewards are at most; nothing is known of affinity where other things come first."""
-        return self.teams.bound if self.problem.concerns is None else math.inf
-
-    def _alternates(self, assigned: BoolArray) -> Alternates | None:
-        if not self.alternates:
-            return None
-        self.say("alternates")
-        return alternates_of(self.problem, assigned, self.aim, self.alternates, self.clock)
+        """Return the bound on affinity and rewards; there is none on affinity where other things come first."""
+        return self.solution.bound if self.problem.concerns is None else math.inf
 
     def _reviews(self, pairs: IntArray) -> Reviews:
         problem = self.problem
@@ -349,9 +304,9 @@ class Ends:
             problem.reviewer[pairs], problem.item[pairs], reviewers=problem.reviewers, items=items
         )
 
-    def without_teams(self) -> Assignment:
-        """Say that no teams were found, or why there are none."""
-        if self.teams.proved:
+    def without_panels(self) -> Assignment:
+        """End where no panels under the rules were found, or there are none."""
+        if self.solution.proved:
             return self.infeasible(
                 "Demands and loads can be met, but not all that is asked of each paper. "
                 + why_no_panels(self.problem, self.clock),
@@ -361,57 +316,54 @@ class Ends:
         return self.nothing(AssignmentStatus.LEVEL_MISSED, why)
 
     def infeasible(self, reason: str) -> Assignment:
-        """Say why there is no assignment; that is proved."""
+        """End where it is proved that there is no assignment."""
         return self.nothing(AssignmentStatus.INFEASIBLE, reason)
 
     def nothing(self, status: AssignmentStatus, why: str) -> Assignment:
         """End without an assignment."""
         nothing = np.empty(0, np.int64)
         reviews = self._reviews(nothing)
-        return Assignment(status, self.aim.name, reviews, np.empty(0), self.unconstrained, explanation=self._said(why))
-
-    def _said(self, why: str) -> str:
-        """Say under the labels of the problem what mentions reviewers and papers."""
-        return said_under(self.problem.reviewers, self.problem.items)(why)
+        explanation = said_under(self.problem.reviewers, self.problem.items)(why)
+        return Assignment(status, self.aim.name, reviews, np.empty(0), self.unconstrained, explanation=explanation)
 
     def _composed(self, fairness: Fairness) -> Fairness:
-        """Put mentions of papers for their labels."""
+        """Replace labels of papers by placeholders."""
         below = set(fairness.below)
         codes = [code for code, label in enumerate(self.problem.items) if label in below]
         return replace(fairness, below=tuple(PAPERS[code] for code in codes))
 
 
-#: Reviewers up to which the critical ones are looked for: the search takes time M times E.
+#: Maximum number of reviewers for the search for critical ones: it takes time M times E.
 MOST_CRITICAL = 2_000
 
 #: Pairs from which kernels are compiled: the searches look at each many times.
 COMPILE_PAIRS = 4_000
 
-#: By default exchanges are looked for only where so many pairs share an affinity, on average.
+#: By default exchanges are examined only where at least FEW_TIES pairs share an affinity, on average.
 FEW_TIES = 4
 
-#: Papers from which exchanges are looked for.
+#: Papers from which exchanges are examined.
 FEWEST = 3
 
-#: Part of the affinity by which a loss may exceed its bound without a search for less.
+#: Relative excess of a loss over its bound below which no smaller one is sought.
 NEAR = 1e-4
 
 _LOOKING = "reviewers on whom the level hangs"
 
 
 def _compile_kernels(clock: Clock) -> float:
-    """Run what the search runs many times on a toy problem; returns the seconds of compiling, where any was to be done.
+    """Run the kernels of the search on a toy problem; returns the seconds of compiling, if there was any.
 
-    To load what was compiled before counts as part of the search; whoever stops the clock stops this as well.
+    Loading kernels that were compiled before counts as part of the search; stopping the clock stops this as well.
     """
     if uncovered_without.is_loaded or clock.over():
         return 0.0
     from numba.core import event
 
     spent: list[float] = []
-    wishes = Wishes(Rules(demand=2, load=4), allow_unscored=True)
-    # Two blocks that nothing links, and more pairs than are settled exactly: forcing and mending are compiled, too.
-    toy = build(scored_pairs(np.kron(np.eye(2), np.ones((3, 6))), None, None), wishes)
+    constraints = Constraints(Rules(demand=2, load=4), allow_unscored=True)
+    # Two blocks that nothing links, and more pairs than are settled exactly: forcing and repair are compiled, too.
+    toy = build(scored_pairs(np.kron(np.eye(2), np.ones((3, 6))), None, None), constraints)
     with POLICY.at_once(), event.install_timer("numba:compile", spent.append):
         Run(toy, aim_named("double"), 1, 0, Clock(None, clock), lambda words, done=None: None).result()
     return sum(spent)
@@ -431,7 +383,7 @@ class Run(Ends):
     """The stages of :func:`planner.assign` on a problem."""
 
     def result(self) -> Assignment:
-        """Take the stages and return where they led."""
+        """Take the stages and return the assignment."""
         start = self.start()
         if isinstance(start, Assignment):
             return start
@@ -441,14 +393,14 @@ class Run(Ends):
         # 3. to 6. The worst-served papers, the level, what survives, conditioning.
         linker = self._linker(start)
         if self.fair is not None:
-            # What rules on panels and authors cost is no price of fairness.
+            # The cost of rules on panels and authors is no price of fairness.
             self.fair.serve(linker, chosen if problem.panels.binding or problem.rivals.any else start.plain)
             if self.fair.impossible:
                 return self.infeasible(why_no_floor(problem, self.fair))
         return self._connected(linker, chosen)
 
     def start(self) -> Start | Assignment:
-        """Find the best assignment under the rules, before any level; the answer where there is none."""
+        """Find the best assignment under the rules, before any level; the Assignment of the end where there is none."""
         problem = self.problem
         if problem.item.size >= COMPILE_PAIRS:
             self.clock.deadline += _compile_kernels(self.clock)
@@ -470,20 +422,20 @@ class Run(Ends):
         reason = why_unreachable(problem, self.aim)
         if reason and not self.best_effort:
             return self.infeasible(reason)
-        # 2. Good reviewers, and what no plain flow can say.
+        # 2. Good reviewers, and rules that the plain flow does not cover.
         best = best_with_good(problem, cost) if problem.floors.best is not None else plain
         if best is None:
             return self.infeasible(why_no_good(problem))
         self.rivals = len(problem.rivals.couples_among(best))
-        self.teams = Teams(best, True, objective(problem, best), by_flow=True)
+        self.solution = PanelSolution(best, True, objective(problem, best), by_flow=True)
         if problem.panels.binding or problem.rivals.any:
             self.say("rules on who reviews a paper together")
-            self.teams = best_teams(problem, best, routes, cost, self.scale, self.clock)
-        chosen = self.teams.chosen
-        return self.without_teams() if chosen is None else Start(cost, plain, best, chosen)
+            self.solution = best_panels(problem, best, routes, cost, self.scale, self.clock)
+        chosen = self.solution.chosen
+        return self.without_panels() if chosen is None else Start(cost, plain, best, chosen)
 
     def _fewest_first(self, concerns: Concerns, routes: Routes, best: BoolArray) -> tuple[IntArray, BoolArray]:
-        """Put the concerns of the problem before affinity; returns costs, and the best assignment then."""
+        """Put the concerns of the problem before affinity; returns costs, and the best assignment for them."""
         self.say("fewest changes, and fewest reviews below the least affinity")
         settled = fewest_first(self.problem, concerns, routes, self.seed)
         self.problem, self.fewest, self.scale = settled.problem, settled.fewest, settled.scale
@@ -492,7 +444,7 @@ class Run(Ends):
         return settled.cost, settled.best
 
     def _connected(self, linker: Relinker, chosen: BoolArray) -> Assignment:
-        """Bring an assignment to the level, and say what that took."""
+        """Bring an assignment to the level, and return it with the cost of that."""
         core = linker.core
         scarce = nearly_all(self.problem, self.aim)
         if scarce and not core.at_level():
@@ -502,7 +454,7 @@ class Run(Ends):
         apart = why_apart(self.problem, self.aim) if decided and not reached else ""
         if apart and not self.best_effort:
             return self.infeasible(apart)
-        # What cannot be said of the best reviewers in rows is left to the search.
+        # Floors for the best reviewer are no rows of the exact method: these are left to the search.
         for least in [None] if self.fair is None else self.fair.guards:
             if not reached and self.problem.floors.best is None:
                 reached = self._decided(linker, survive=False, least=least)
@@ -514,7 +466,7 @@ class Run(Ends):
         unchanged = bool((core.net.assigned == chosen).all())
         if reached and self.aim.conditioned:
             self._condition(linker, robust=bool(self.survive and not critical))
-        # Exchanges may have changed who is critical.
+        # Exchanges may have changed the critical reviewers.
         if reached and decided and not self.unsure and (critical is None or self.exchanges is not None):
             critical = self._critical(linker)
             self.exposed = critical or () if self.survive else ()
@@ -523,40 +475,40 @@ class Run(Ends):
         return self.answer(core.net.assigned, critical, len(linker.forced), reached=reached)
 
     def _decided(self, linker: Relinker, *, survive: bool, least: IntArray | None = None) -> bool:
-        """Leave the search's word for that of an exact method, where few pairs are allowed; whether the level holds."""
+        """Replace the search by an exact method where few pairs are allowed; whether the level holds then."""
         core = linker.core
         if survive and self.aim.may_survive and why_counted(self.problem, self.aim):
             self.proved = True
             return False
-        found = decide(self.problem, self.aim, core.net.assigned.copy(), self.clock, survive=survive, least=least)
-        self.proved = found.proved
-        if found.chosen is None:
+        decided = decide(self.problem, self.aim, core.net.assigned.copy(), self.clock, survive=survive, least=least)
+        self.proved = decided.proved
+        if decided.chosen is None:
             return False
-        # What was forced on the way to less is forced no more.
+        # Forced pairs of the search are forced no more.
         core.net.locked[linker.forced] = False
         linker.forced, linker.ways = [], []
-        flip(core.net, np.flatnonzero(found.chosen != core.net.assigned))
+        flip(core.net, np.flatnonzero(decided.chosen != core.net.assigned))
         core.regroup()
         return True
 
     def _linker(self, start: Start) -> Relinker:
-        """Start from an assignment, with potentials, and a bound on what the level must cost where it has one."""
+        """Start from an assignment, with potentials, and a lower bound on the cost of the level, if there is one."""
         problem, cost, chosen = self.problem, start.cost, start.chosen
         # Where no rule changed the best assignment, no pair depends on others.
         free = bool((chosen == start.best).all())
         net = problem.network(chosen, whole(problem.panels.reward, self.scale))
         held = np.zeros(chosen.size, np.bool_) if free and not net.bonus.any() else depending(problem, chosen)
-        if self.teams.barred is not None:
-            held |= self.teams.barred
+        if self.solution.barred is not None:
+            held |= self.solution.barred
         held |= sole(problem, chosen)
-        settled = settle(net, cost, held, exact=self.teams.by_flow)
+        settled = settle(net, cost, held, exact=self.solution.by_flow)
         core = Core(net, problem.required, self.aim)
         linker = Relinker(core, cost, self.clock, rng=np.random.default_rng(self.seed))
         linker.say = lambda count: self.say(f"{count} of {core.total} papers in the core", count / max(core.total, 1))
         if net.bonus.any():
             linker.rewards = lambda: int(whole(np.array([rewards(problem, net.assigned)]), self.scale)[0])
-        # A bound counts pairs that leave groups: where groups are not all there is to a level, none is known.
-        bounded = settled and not held.any() and self.teams.by_flow and self.aim.core_suffices
+        # The bound counts pairs that leave groups: it holds only where groups suffice for the level.
+        bounded = settled and not held.any() and self.solution.by_flow and self.aim.core_suffices
         if bounded and not core.at_level() and problem.concerns is None:
             self.least_loss = least_loss(linker, problem, self.scale)
         near = (self.least_loss or 0.0) + NEAR * abs(self.unconstrained)
@@ -564,7 +516,7 @@ class Run(Ends):
         return linker
 
     def _condition(self, linker: Relinker, *, robust: bool) -> None:
-        """Exchange reviews for smaller errors, where that is worth looking for."""
+        """Exchange reviews for smaller errors, where that is promising."""
         from planner._assign import precision as better
 
         problem, core, values = self.problem, linker.core, np.unique(self.problem.affinity)
@@ -581,7 +533,7 @@ class Run(Ends):
         self.say("smaller expected errors")
         watch = Robust(core, self.clock) if robust else None
         core.regroup()
-        found = better.improve(
+        variances = better.improve(
             core,
             problem,
             self.conditioning * abs(self.unconstrained),
@@ -591,22 +543,22 @@ class Run(Ends):
             self.clock,
         )
         core.regroup()
-        self.exchanges = Exchanges.of(*found, self.assumptions)
+        self.exchanges = Exchanges.of(*variances, self.assumptions)
 
     def _hardened(self, linker: Relinker) -> tuple[Label, ...] | None:
-        """Let the level outlive a loss, as far as that goes; returns who is critical then, None if unknown."""
+        """Make the level survive a loss, as far as possible; returns the critical reviewers, None if not determined."""
         self.say(_LOOKING)
         if self.fair is None and self._decided(linker, survive=True):
             return self._critical(linker)
-        # Where somebody must be critical, mending leaves as few as it can; what costs least before may not then.
+        # Where somebody must be critical, repair leaves as few as it can; the cheapest way before may not be so then.
         best: tuple[tuple[int, int], Hardened, State] | None = None
         for way in (linker.ways if self.fair is None else []) or [linker.state()]:
             linker.put(way)
             linker.core.regroup()
-            found = harden(linker, np.random.default_rng(self.seed))
-            merit = None if found is None else (int(found.exposed.sum()), linker.total())
-            if found is not None and merit is not None and (best is None or merit < best[0]):
-                best = merit, found, linker.state()
+            hardened = harden(linker, np.random.default_rng(self.seed))
+            merit = None if hardened is None else (int(hardened.exposed.sum()), linker.total())
+            if hardened is not None and merit is not None and (best is None or merit < best[0]):
+                best = merit, hardened, linker.state()
         if best is None:
             self.unsure = True
             return None

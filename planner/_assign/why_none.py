@@ -1,4 +1,4 @@
-"""Why there is no assignment, in words a chair can check by counting."""
+"""Why there is no assignment, or none at the level: explanations that a chair can check by counting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._assign.core import largest_cover
-from planner._assign.flow import Shortfall, shortfall
+from planner._assign.flow import shortfall
 from planner._assign.panel_programme import crowded_items, feasible, lacking_items
 from planner.rules import Shortage, ruled_by, usual_load
 from reviewgraph._base.arrays import spread
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from reviewgraph._base.labels import Label, Mentions
 
 
-#: Names listed before the rest is only counted.
+#: Names listed; of more only the first three.
 NAMED = 6
-#: Part of the reviews that the level may leave over where nearly all are needed.
+#: Part of the reviews that the level may spare where nearly all are needed.
 NEARLY = 0.02
-#: What two solvers say where few pairs are allowed.
+#: The proof by two solvers where few pairs are allowed.
 NO_OTHER = (
     "Proved impossible: no choice of the allowed pairs within demands, loads and rules does. Raise demands or loads, "
     "or allow more pairs."
@@ -44,64 +44,53 @@ NO_OTHER = (
 
 
 def why_infeasible(problem: Problem) -> str:
-    """Explain a flow that does not exist by a set that needs more than it can get."""
-    load, least = problem.open_loads()
-    demand = problem.open_demand()
-    free = ~problem.given
-    found = shortfall(problem.item[free], problem.reviewer[free], demand, load, least)
-    if found is None:
+    """Explain an infeasible flow by a set that needs more than it can get."""
+    (load, least), demand, free = problem.open_loads(), problem.open_demand(), ~problem.given
+    cut = shortfall(problem.item[free], problem.reviewer[free], demand, load, least)
+    if cut is None:
         return ""
-    if not found.by_items:
-        return _short_of_papers(problem, found, least)
-    barred = int(problem.barred[found.items].sum())
+    who, give = people(cut.reviewers), cut.supply + cut.pairs
+    # Reviewers whose minimum loads exceed the papers open to them.
+    if not cut.by_items:
+        rest = f", and {cut.pairs} other allowed pairs" if cut.pairs else ""
+        return (
+            f"{who} must get {each(least[cut.reviewers], 'review')} = {cut.needed} reviews by their min_load; the "
+            f"{counted(cut.items.size, 'paper')} open to them {noun(cut.items.size, 'needs', 'need')} "
+            f"{cut.supply}{rest}: {cut.needed} > {give}. Lower min_load, raise demands or lift conflicts."
+        )
+    # Papers whose demands exceed the loads of those who may review them, or the number of allowed pairs.
+    barred = int(problem.barred[cut.items].sum())
     more = f" The authors' file rules out {counted(barred, 'more pair')} of them." if barred else ""
-    return _short_of_reviews(problem, found, demand, load) + more
+    need, total = noun(cut.items.size, "needs", "need"), f"{cut.needed} {noun(cut.needed, 'review')}"
+    needy = f"{papers(cut.items)} {need} {each(demand[cut.items], 'review')} = {total}"
+    if problem.old.any():
+        needy += ", reviewers of the first phase aside where they have read the paper"
+    if not cut.reviewers.size:
+        return (
+            f"{needy}, and only {cut.pairs} (paper, reviewer) pairs are allowed for them. Score more pairs, allow "
+            f"unscored ones, or lift conflicts.{more}"
+        )
+    rest = f", and other reviewers have {counted(cut.pairs, 'allowed pair')} with these papers" if cut.pairs else ""
+    others = "" if cut.reviewers.size == problem.n_reviewers else "who may take them "
+    return (
+        f"{needy}; {who} {others}with {each(load[cut.reviewers], 'load', of='of')} can give {cut.supply}{rest}: "
+        f"{cut.needed} > {give}. Raise loads, add reviewers, lower demands or lift conflicts.{more}"
+    )
 
 
 def shortage(problem: Problem, missing: IntArray) -> Shortage:
-    """Say which papers of a problem lack reviews, shape (N,), whom to recruit for them, and why."""
+    """Return the papers that lack reviews, given by their number, shape (N,); whom to recruit, and why."""
     short = np.flatnonzero(missing)
     why = said_under(problem.reviewers, problem.items)(why_infeasible(problem))
     gaps = tuple((problem.items[i], int(missing[i])) for i in short.tolist())
     return Shortage(gaps, usual_load(problem.load.tolist()), why=why)
 
 
-def _short_of_reviews(problem: Problem, found: Shortfall, demand: IntArray, load: IntArray) -> str:
-    need = noun(found.items.size, "needs", "need")
-    total = f"{found.needed} {noun(found.needed, 'review')}"
-    needy = f"{papers(found.items)} {need} {each(demand[found.items], 'review')} = {total}"
-    if problem.old.any():
-        needy += ", reviewers of the first phase aside where they have read the paper"
-    if not found.reviewers.size:
-        return (
-            f"{needy}, and only {found.pairs} (paper, reviewer) pairs are allowed for them. Score more pairs, allow "
-            "unscored ones, or lift conflicts."
-        )
-    who = people(found.reviewers)
-    rest = f", and other reviewers have {counted(found.pairs, 'allowed pair')} with these papers" if found.pairs else ""
-    others = "" if found.reviewers.size == problem.n_reviewers else "who may take them "
-    return (
-        f"{needy}; {who} {others}with {each(load[found.reviewers], 'load', of='of')} can give {found.supply}{rest}: "
-        f"{found.needed} > {found.supply + found.pairs}. Raise loads, add reviewers, lower demands or lift conflicts."
-    )
-
-
-def _short_of_papers(problem: Problem, found: Shortfall, least: IntArray) -> str:
-    who = people(found.reviewers)
-    rest = f", and {found.pairs} other allowed pairs" if found.pairs else ""
-    return (
-        f"{who} must get {each(least[found.reviewers], 'review')} = {found.needed} reviews by their min_load; the "
-        f"{counted(found.items.size, 'paper')} open to them {noun(found.items.size, 'needs', 'need')} "
-        f"{found.supply}{rest}: {found.needed} > "
-        f"{found.supply + found.pairs}. Lower min_load, raise demands or lift conflicts."
-    )
-
-
 def why_unreachable(problem: Problem, aim: Aim) -> str:
-    """Explain by counting why no assignment within demands and loads reaches the level; empty if that may be.
+    """Explain by counting why no assignment within demands and loads reaches the level; empty if it may.
 
-    Everyone who reviews k papers adds k - 2 new ones to a component at most (k - 1 where one shared paper is enough),
-    whoever starts it 2 more (1 more). Full loads for as few as possible make the most of it.
+    A reviewer of k papers adds at most k - 2 new ones to a component (k - 1 where one shared paper is enough), the
+    first one 2 more (1 more). Full loads for as few reviewers as possible reach most.
     """
     if not aim.counts_joins:
         return ""
@@ -125,7 +114,7 @@ def why_unreachable(problem: Problem, aim: Aim) -> str:
 
 
 def nearly_all(problem: Problem, aim: Aim) -> str:
-    """Say of a level, to be put after its name, that it needs nearly all the reviews there are; empty if not.
+    """Return a clause, to follow the name of a level, that it needs nearly all the reviews; empty if it does not.
 
     N papers and M reviewers of two or more reviews each take N + 2 M - 2 at least (N + M - 1 where one shared paper is
     enough), by the same count as in :func:`why_unreachable`; M is smallest with full loads.
@@ -134,48 +123,43 @@ def nearly_all(problem: Problem, aim: Aim) -> str:
     spare = _reach(problem, aim.shared, int(problem.load.max(initial=0))) - N
     if not aim.counts_joins or problem.old.any() or aim.shared >= N or not 0 <= spare <= NEARLY * total:
         return ""
-    return f"needs {total - spare} of the {total} reviews there are, even with full loads: nearly all"
+    return f"needs {total - spare} of the {total} reviews, even with full loads: nearly all"
 
 
 def _reach(problem: Problem, shared: int, cap: int) -> int:
-    """Most papers that one component can cover when nobody takes more than ``cap``."""
-    left, reach = int(problem.demand.sum()), shared
+    """Return the most papers that one component can cover when nobody takes more than ``cap``."""
+    remaining, reach = int(problem.demand.sum()), shared
     for load in sorted(problem.load.tolist(), reverse=True):
-        taken = min(load, cap, left)
+        taken = min(load, cap, remaining)
         reach += max(taken - shared, 0)
-        left -= taken
+        remaining -= taken
     return reach
 
 
 def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label], clock: Clock, *, proved: bool = False) -> str:
-    """Say who is critical still, and prove that somebody must be where that can be proved."""
-    unknown = NO_OTHER if proved else "Whether it must is not known: raise demands or loads."
+    """Count the reviewers who are still critical, and prove that somebody must be, where possible."""
+    unknown = NO_OTHER if proved else "It is not proved that it must: raise demands or loads."
     codes = [j for j, label in enumerate(problem.reviewers) if label in set(critical)]
     if not aim.may_survive:
         proof = why_single(problem) or unknown
-        return f"The level hangs on single reviews of {counted(len(codes), 'reviewer')} still. {proof}"
-    proof = why_critical(problem, aim, codes, clock) or unknown
-    return f"The level hangs on {counted(len(codes), 'reviewer')} still. {proof}"
+        return f"The level still depends on single reviews of {counted(len(codes), 'reviewer')}. {proof}"
+    # Without a reviewer even all allowed pairs must be enough: tried for those who are critical, while there is time.
+    proof = why_counted(problem, aim) or _hangs_on(problem, aim, codes, clock) or unknown
+    return f"The level still depends on {counted(len(codes), 'reviewer')}. {proof}"
 
 
 def why_unsure(clock: Clock) -> str:
-    """Say that nothing is known of what the level outlives."""
+    """Explain that the critical reviewers were not determined."""
     ended = "It was interrupted" if clock.interrupted else "The time limit ended the search"
-    return f"{ended} before it was known whom the level hangs on. Give it more time."
-
-
-def why_critical(problem: Problem, aim: Aim, critical: Iterable[int], clock: Clock) -> str:
-    """Prove, where counting or the closure over all allowed pairs does, that no assignment survives any one reviewer.
-
-    Nobody may be the only reviewer of a paper. Whoever has most reviews, k, takes k - 2 from what the others can
-    join (k - 1 where one shared paper is enough). And without a reviewer even all allowed pairs must be enough;
-    that need only be tried for those who are critical now, as long as there is time.
-    """
-    return why_counted(problem, aim) or _hangs_on(problem, aim, critical, clock)
+    return f"{ended} before the critical reviewers were determined. Allow more time."
 
 
 def why_counted(problem: Problem, aim: Aim) -> str:
-    """Prove by counting alone, if that does it, that no assignment survives any one reviewer."""
+    """Prove by counting alone, if possible, that no assignment survives any one reviewer.
+
+    Nobody may be the only reviewer of a paper. The reviewer of most reviews, k, takes k - 2 from what the others can
+    join (k - 1 where one shared paper is enough).
+    """
     N, shared = int(problem.required.sum()), aim.shared
     single = why_single(problem)
     if single:
@@ -191,7 +175,7 @@ def why_counted(problem: Problem, aim: Aim) -> str:
 
 
 def why_single(problem: Problem) -> str:
-    """Name the papers that get one review only: they survive no loss of it."""
+    """Name the papers with a single review, whose loss they do not survive."""
     single = np.flatnonzero(problem.required & (problem.demand == 1))
     if not single.size:
         return ""
@@ -228,7 +212,7 @@ def why_apart(problem: Problem, aim: Aim) -> str:
 
 
 def joined_by_all(problem: Problem, aim: Aim, without: int = -1) -> int:
-    """Most required papers that one group covers if every allowed pair is assigned: a bound for all others."""
+    """Return the most required papers that one group covers if every allowed pair is assigned: an upper bound."""
     N = int(problem.required.sum())
     keep = (problem.load[problem.reviewer] >= min(aim.shared, N)) & (problem.reviewer != without)
     table = Reviews.from_codes(
@@ -238,7 +222,7 @@ def joined_by_all(problem: Problem, aim: Aim, without: int = -1) -> int:
 
 
 def how_it_ended(problem: Problem, aim: Aim, assigned: BoolArray, clock: Clock, *, proved: bool = False) -> str:
-    """Say why the search ended and what the assignment has all the same."""
+    """Explain why the search ended, and which level the assignment has."""
     kept = assigned & problem.required[problem.item]
     codes = (np.cumsum(problem.required) - 1)[problem.item[kept]]
     N, M = int(problem.required.sum()), problem.n_reviewers
@@ -254,12 +238,12 @@ def how_it_ended(problem: Problem, aim: Aim, assigned: BoolArray, clock: Clock, 
         else "The search found no further change that helps; raise demands or loads"
     )
     scarce = nearly_all(problem, aim)
-    why = f" The level {scarce}, and few assignments join something by each of them." if scarce else ""
+    why = f" The level {scarce}, and in few assignments each of them joins something." if scarce else ""
     return f"{end}. This assignment is {has}.{why}"
 
 
 def each(numbers: IntArray, what: str, of: str = "") -> str:
-    """Say a number that all have, or from what to what they have."""
+    """Return a number that all have, or the range of the numbers."""
     distinct = np.unique(numbers)
     if distinct.size == 1:
         return f"{what} {distinct[0]}" if of else f"{distinct[0]} {noun(int(distinct[0]), what)} each"
@@ -283,25 +267,25 @@ def _names(mentions: Mentions, codes: Iterable[int]) -> str:
     return f" ({', '.join(named)})"
 
 
-# What is said of the rules that an authors' file makes.
+# Rules of an authors' file.
 
 
 def rules_on_authors(problem: Problem) -> list[str]:
-    """Say which pairs may not be together, for lists of what is asked of an assignment."""
+    """Return the rules on pairs that may not be together, for lists of constraints."""
     if problem.wrote is None:
         return []
-    asked = problem.wrote.asked
+    allowed = problem.wrote.settings
     return [
-        *([] if asked.allow_cycles else ["no two who review a paper of each other"]),
-        *([] if asked.allow_coauthors else ["no two co-authors"]),
+        *([] if allowed.allow_cycles else ["no two who review a paper of each other"]),
+        *([] if allowed.allow_coauthors else ["no two co-authors"]),
     ]
 
 
 def too_few_strangers(problem: Problem) -> str:
-    """Name a paper whose candidates share papers with each other so much that too few of them may come together.
+    """Name a paper with too few candidates who share no paper with each other.
 
-    One of each circle in which everybody shares a paper with everybody may come, so circles that cover all candidates
-    bound their number. Circles are built greedily, candidate by candidate.
+    At most one of each circle of mutual co-authors may review it, so a cover of the candidates by circles bounds their
+    number. Circles are built greedily, candidate by candidate.
     """
     open_pairs = problem.load[problem.reviewer] > 0
     for item in np.flatnonzero(problem.required & (problem.open_demand() > 0)).tolist():
@@ -334,42 +318,42 @@ def _circles(problem: Problem, pairs: list[int]) -> list[set[int]]:
 
 
 def authors_lines(assignment: Assignment) -> list[str]:
-    """Say which rules of the authors' file hold, what they cost at most, and how many circles of three are left."""
-    found = assignment.authors
-    if found is None:
+    """Return lines on the rules of the authors' file: which hold, their cost, and the remaining circles of three."""
+    authors = assignment.authors
+    if authors is None:
         return []
-    own = "nobody reviews a paper of her own" + (" or of a co-author" if found.author_distance else "")
+    own = "nobody reviews their own paper" + (" or of a co-author" if authors.author_distance else "")
     rules = [
         own,
-        *([] if found.cycles_of_two else ["no two review a paper of each other"]),
-        *([] if found.coauthors else ["no two co-authors review the same paper"]),
+        *([] if authors.cycles_of_two else ["no two review a paper of each other"]),
+        *([] if authors.coauthors else ["no two co-authors review the same paper"]),
     ]
     which = f"{', '.join(rules[:-1])}, and {rules[-1]}" if len(rules) > 1 else rules[0]
-    circles = counted(found.cycles_of_three, "circle of three reviews", "circles of three review")
+    circles = counted(authors.cycles_of_three, "circle of three reviews", "circles of three review")
     return [
         f"Authors: {which}.",
-        *_cost(assignment, found),
+        *_cost(assignment, authors),
         f"  {circles} each other's papers in turn.",
     ]
 
 
-def _cost(assignment: Assignment, found: Authored) -> list[str]:
-    """Say how often affinity alone breaks the rules, and how far the assignment is from the most within all rules."""
-    if not found.rivals or not math.isfinite(found.bound) or assignment.randomised is not None:
+def _cost(assignment: Assignment, authors: Authored) -> list[str]:
+    """Return how often affinity alone breaks the rules, and the distance of the assignment from the bound."""
+    if not authors.rivals or not math.isfinite(authors.bound) or assignment.randomised is not None:
         return []
-    short = 100 * max(found.bound - assignment.affinity, 0.0) / abs(found.bound) if found.bound else 0.0
+    short = 100 * max(authors.bound - assignment.affinity, 0.0) / abs(authors.bound) if authors.bound else 0.0
     return [
-        f"  The most affinity alone breaks this {counted(found.rivals, 'time')}; no assignment within all rules has "
-        f"more than {found.bound:.6g}, and this one is {round(short, 4):g} % below."
+        f"  The most affinity alone breaks this {counted(authors.rivals, 'time')}; no assignment within all rules has "
+        f"more than {authors.bound:.6g}, and this one is {round(short, 4):g} % below."
     ]
 
 
-# Why the rules on who reviews a paper together cannot hold, in words a chair can check by counting.
+# Why the rules on who reviews a paper together cannot hold.
 
-#: Papers up to which a smallest set that cannot be served is looked for.
+#: Maximum number of papers for the search for a smallest set that cannot be served.
 MOST_PAPERS = 5_000
 
-#: Work that this may take.
+#: Maximum work of that search.
 MOST_WORK = 10.0
 
 
@@ -403,10 +387,10 @@ def _full(problem: Problem, rule: Rule, attribute: Attribute) -> str:
 
 
 def _too_small(problem: Problem, rule: Rule, attribute: Attribute) -> str:
-    """Find papers whose demand is below what a rule asks for, each reviewer having so many values at most."""
+    """Name papers whose demand is below that of a rule, given the most values that one reviewer has."""
     terms, several = rule.terms(attribute), int(np.diff(attribute.start).max(initial=1))
-    asked = max(int(terms.least.max(initial=0)), -(-terms.different // max(several, 1)))
-    bad = np.flatnonzero(problem.bound & (problem.demand < asked))
+    required = max(int(terms.least.max(initial=0)), -(-terms.different // max(several, 1)))
+    bad = np.flatnonzero(problem.bound & (problem.demand < required))
     if not bad.size:
         return ""
     return (
@@ -416,10 +400,16 @@ def _too_small(problem: Problem, rule: Rule, attribute: Attribute) -> str:
 
 
 def _too_few_values(problem: Problem, rule: Rule, attribute: Attribute) -> str:
-    """Find papers whose candidates have too few different values."""
-    asked = rule.terms(attribute).different
-    homes = _values_at_hand(problem, attribute)
-    bad = np.flatnonzero(problem.bound & (homes < asked))
+    """Name papers whose candidates have too few different values."""
+    required = rule.terms(attribute).different
+    # The different values among the candidates and given reviewers of each paper.
+    pairs = np.flatnonzero(problem.given | (problem.load[problem.reviewer] > 0))
+    size, reviewer = max(len(attribute.values), 1), problem.reviewer[pairs]
+    count = np.diff(attribute.start)[reviewer]
+    value = attribute.value[spread(attribute.start[reviewer], count)]
+    key = np.unique(np.repeat(problem.item[pairs], count) * size + value)
+    homes = np.bincount(key // size, minlength=problem.n_items)
+    bad = np.flatnonzero(problem.bound & (homes < required))
     if not bad.size:
         return ""
     return (
@@ -429,20 +419,10 @@ def _too_few_values(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     )
 
 
-def _values_at_hand(problem: Problem, attribute: Attribute) -> IntArray:
-    """Count the different values among the candidates and given reviewers of each paper."""
-    pairs = np.flatnonzero(problem.given | (problem.load[problem.reviewer] > 0))
-    size, reviewer = max(len(attribute.values), 1), problem.reviewer[pairs]
-    count = np.diff(attribute.start)[reviewer]
-    value = attribute.value[spread(attribute.start[reviewer], count)]
-    key = np.unique(np.repeat(problem.item[pairs], count) * size + value)
-    return np.bincount(key // size, minlength=problem.n_items)
-
-
 def _too_few_apart(problem: Problem, rule: Rule, attribute: Attribute) -> str:
-    """Find papers that get fewer reviews from their candidates than they need, so many of one value at most."""
+    """Name papers that get too few reviews from their candidates under a limit per value."""
     most = rule.terms(attribute).most
-    # Whoever has several values counts for none here: then the count stays a bound.
+    # Reviewers of several values count for none here, so the count is an upper bound.
     single = np.diff(attribute.start) == 1
     home = np.full(problem.n_reviewers, -1)
     home[single] = attribute.value[attribute.start[:-1][single]]
@@ -472,7 +452,7 @@ def _others(count: int) -> str:
 
 
 def _too_few_members(problem: Problem, rule: Rule, attribute: Attribute) -> str:
-    """Find papers that need more reviewers of a value than these can be: a cut of the flow of them alone."""
+    """Name papers that need more reviewers of a value than there can be: a cut of the flow of them alone."""
     for value in np.flatnonzero(rule.terms(attribute).least).tolist():
         words = _too_few_of(problem, rule, attribute, value)
         if words:
@@ -483,32 +463,32 @@ def _too_few_members(problem: Problem, rule: Rule, attribute: Attribute) -> str:
 def _too_few_of(problem: Problem, rule: Rule, attribute: Attribute, value: int) -> str:
     member = np.zeros(problem.n_reviewers, np.bool_)
     member[attribute.owner[attribute.value == value]] = True
-    # So many units of flow to each paper as it lacks among its fixed reviews.
+    # Each paper demands as many units of flow as it lacks among its fixed reviews.
     have = np.bincount(problem.item[problem.given & member[problem.reviewer]], minlength=problem.n_items)
     wanted = np.where(problem.bound, np.maximum(rule.terms(attribute).least[value] - have, 0), 0)
     load, _ = problem.open_loads()
     pairs = np.flatnonzero(member[problem.reviewer] & ~problem.given & (load[problem.reviewer] > 0))
-    found = shortfall(problem.item[pairs], problem.reviewer[pairs], wanted, load, np.zeros_like(load))
-    if found is None:
+    cut = shortfall(problem.item[pairs], problem.reviewer[pairs], wanted, load, np.zeros_like(load))
+    if cut is None:
         return ""
     # The cut is the proof: these papers need more than crosses it.
-    items = found.items[wanted[found.items] > 0]
+    items = cut.items[wanted[cut.items] > 0]
     which, need = papers(items), noun(items.size, "needs", "need")
     kind = attribute.kind(value)
-    if not found.reviewers.size:
-        some = f"only {counted(found.pairs, 'pair')} with a {kind} {noun(found.pairs, 'is', 'are')} allowed"
-        may = some if found.pairs else f"no {kind} may take"
-        read = f" for {noun(items.size, 'it', 'them')}" if found.pairs else f" {noun(items.size, 'it', 'them')}"
+    if not cut.reviewers.size:
+        some = f"only {counted(cut.pairs, 'pair')} with a {kind} {noun(cut.pairs, 'is', 'are')} allowed"
+        may = some if cut.pairs else f"no {kind} may take"
+        read = f" for {noun(items.size, 'it', 'them')}" if cut.pairs else f" {noun(items.size, 'it', 'them')}"
         return (
             f"{which} {need} {rule.words(attribute)}, and {may}{read}. Score such pairs, lift conflicts, or mark more "
             "reviewers who may."
         )
-    rest = f", and others have {counted(found.pairs, 'allowed pair')} with them" if found.pairs else ""
+    rest = f", and others have {counted(cut.pairs, 'allowed pair')} with them" if cut.pairs else ""
     return (
-        f"{which} {need} {rule.words(attribute)} each = {found.needed} reviews; "
-        f"{people(found.reviewers, 'such reviewer')} who may take them with "
-        f"{each(load[found.reviewers], 'load', of='of')} can give {found.supply}{rest}: {found.needed} > "
-        f"{found.supply + found.pairs}. Raise their loads, mark more reviewers, or lift conflicts."
+        f"{which} {need} {rule.words(attribute)} each = {cut.needed} reviews; "
+        f"{people(cut.reviewers, 'such reviewer')} who may take them with "
+        f"{each(load[cut.reviewers], 'load', of='of')} can give {cut.supply}{rest}: {cut.needed} > "
+        f"{cut.supply + cut.pairs}. Raise their loads, mark more reviewers, or lift conflicts."
     )
 
 
@@ -522,7 +502,7 @@ def _clash(problem: Problem, clock: Clock) -> str:
     if whole.sum() > MOST_PAPERS or feasible(free, whole, effort):
         least = " within everybody's min_load" if problem.least.any() else ""
         return f"The papers {cannot}{least} (proved over all papers they touch, by two solvers)."
-    # A smallest set that cannot be served even alone says more than "all papers".
+    # A smallest set that cannot be served even alone is more informative than "all papers".
     core = _shrink(free, whole, effort)
     codes = np.flatnonzero(core)
     pairs = core[problem.item] & (problem.load[problem.reviewer] > 0)
@@ -536,7 +516,7 @@ def _clash(problem: Problem, clock: Clock) -> str:
 
 
 def _known(problem: Problem, who: IntArray) -> str:
-    """Say how many of some reviewers have a yes, or how many different values, of each attribute of a rule."""
+    """Count the reviewers with a yes, or the different values, of each attribute of a rule."""
     parts = []
     for name, attribute in {attribute.name: attribute for attribute in problem.ruled.attributes}.items():
         values = attribute.value[np.isin(attribute.owner, who)]
@@ -545,7 +525,7 @@ def _known(problem: Problem, who: IntArray) -> str:
 
 
 def _shrink(problem: Problem, items: BoolArray, effort: Clock) -> BoolArray:
-    """Leave out papers, half of what is left to try at a time, while the rest stays infeasible."""
+    """Remove papers, half of the untried ones at a time, while the rest stays infeasible."""
     core = items.copy()
     todo: list[IntArray] = [np.flatnonzero(items)]
     while todo and not effort.over():

@@ -1,4 +1,7 @@
-"""An assignment on one page: what a chair can check by eye."""
+"""The text page of an assignment, and explanations of missed floors and caps, for a chair to check by eye.
+
+Sections in the order of the page's parts: alternates, changes and thresholds, fairness, lotteries, rules, the page.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ import numpy as np
 
 from planner._assign.assignment import AssignmentStatus
 from planner._assign.constraints import unit_of
-from planner._assign.fair import reach_of, too_few_good, too_few_places, way_named
+from planner._assign.fair import reach_of, too_few_good, too_few_places
 from planner._assign.findings import Reason
 from planner._assign.flow import shortfall
-from planner._assign.levels import aim_named
+from planner._assign.levels import aim_named, way_named
 from planner._assign.why_none import authors_lines, each, papers, people
 from reviewgraph._base.clock import TIMED_OUT
 from reviewgraph._base.text import counted, noun, ranging
@@ -39,14 +42,14 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import FloatArray, IntArray
 
 
-# Alternates on the page: how many papers have enough, and why the others have not.
+# Alternates: the number of papers with enough, and why the others have fewer.
 
-#: Papers named for each reason before the rest is only counted.
+#: Papers named per reason; the rest is only counted.
 PAPERS_NAMED = 6
 
 
 def alternate_lines(alternates: Alternates | None) -> list[str]:
-    """Return the lines of the page on who can step in.
+    """Return the lines on alternates.
 
     >>> alternate_lines(None)
     []
@@ -66,9 +69,9 @@ def alternate_lines(alternates: Alternates | None) -> list[str]:
     return lines
 
 
-# What changed against a previous assignment, and what lies below a threshold, in words.
+# Changes of a previous assignment, and reviews below a threshold.
 
-#: Pairs named before the rest is only counted.
+#: Pairs named; the rest is only counted.
 CHANGES_NAMED = 5
 
 
@@ -79,9 +82,9 @@ def concerns(assignment: Assignment) -> list[str]:
 
 
 def concerned(assignment: Assignment) -> list[str]:
-    """Say what affinity was given up for before any level."""
-    asked = (assignment.changes, "fewer changes"), (assignment.below, "the threshold")
-    return [words for found, words in asked if found is not None]
+    """Return the purposes for which affinity was given up before any level."""
+    purposes = (assignment.changes, "fewer changes"), (assignment.below, "the threshold")
+    return [words for part, words in purposes if part is not None]
 
 
 def _changes(changes: Changes) -> list[str]:
@@ -131,15 +134,12 @@ def _named(start: str, pairs: Sequence[Pair | Dropped]) -> list[str]:
     return [start + named + (", ..." if len(pairs) > CHANGES_NAMED else "")]
 
 
-# What fairness reached, in words, and why a floor cannot be reached.
-
-#: Papers named before the rest is only counted.
-
+# The result of fairness, and why a floor cannot be reached.
 _FLOOR_REMEDY = "Lower the floor, score more pairs, allow unscored ones, or lift conflicts."
 
 
 def fair_lines(fairness: Fairness | None) -> list[str]:
-    """Return what fairness reached, for the page.
+    """Return the lines on fairness.
 
     >>> fair_lines(None)
     []
@@ -153,32 +153,32 @@ def fair_lines(fairness: Fairness | None) -> list[str]:
         f"{_at_most(fairness)}.",
         f"  Mean of the worst-served tenth: {better:.4g} ({worst:.4g} by affinity alone).",
     ]
-    asked = fairness.floors
-    if asked.total is not None:
-        lines.append(f"  {why_below(fairness)}" if fairness.below else f"  Every paper has {asked.total:g} or more.")
-    if asked.best is not None:
-        lines.append(f"  Every paper has a reviewer of affinity {asked.best:g} or more.")
+    floors = fairness.floors
+    if floors.total is not None:
+        lines.append(f"  {why_below(fairness)}" if fairness.below else f"  Every paper has {floors.total:g} or more.")
+    if floors.best is not None:
+        lines.append(f"  Every paper has a reviewer of affinity {floors.best:g} or more.")
     return lines
 
 
 def _at_most(fairness: Fairness) -> str:
-    """Say how near the smallest score is to what it can be."""
+    """Return the distance of the smallest score from its bound."""
     if fairness.at_most is None:
         return ""
-    # Figures that look the same on the page are the same to its reader.
+    # Figures that are printed alike count as equal.
     if f"{fairness.at_most:.4g}" == f"{fairness.smallest[1]:.4g}":
         return "; proved the most there can be"
     return f"; {fairness.at_most:.4g} at most, the level aside"
 
 
 def why_below(fairness: Fairness) -> str:
-    """Say which papers are below the floor although nothing proves that they have to be."""
+    """Name the papers below the floor, where nothing proves that they have to be."""
     named = ", ".join(str(label) for label in fairness.below[:PAPERS_NAMED])
     more = ", ..." if len(fairness.below) > PAPERS_NAMED else ""
     is_below, it = noun(len(fairness.below), "is", "are"), noun(len(fairness.below), "it", "them")
     return (
         f"{counted(len(fairness.below), 'paper')} ({named}{more}) {is_below} below the floor of "
-        f"{fairness.floors.total:g} still; the search found no way to lift {it} beside what else is asked for, and no "
+        f"{fairness.floors.total:g} still; the search found no way to lift {it} within the other constraints, and no "
         "proof that there is none. Lower the floor, raise loads, or ask for a lower level."
     )
 
@@ -210,18 +210,18 @@ def why_no_good(problem: Problem) -> str:
     """Explain why not every paper can have a good reviewer, by counting."""
     least = f"of affinity {problem.floors.best:g} or more"
     load, _ = problem.open_loads()
-    found = too_few_good(problem)
-    if found is not None and not found.reviewers.size:
-        has, it = noun(found.items.size, "has", "have"), noun(found.items.size, "it", "them")
-        return f"{papers(found.items)} {has} no reviewer {least} who may take {it}. {_FLOOR_REMEDY}"
-    if found is not None:
-        rest = f", and others have {counted(found.pairs, 'such pair')} with them" if found.pairs else ""
-        fit = noun(found.reviewers.size, "fits", "fit")
+    cut = too_few_good(problem)
+    if cut is not None and not cut.reviewers.size:
+        has, it = noun(cut.items.size, "has", "have"), noun(cut.items.size, "it", "them")
+        return f"{papers(cut.items)} {has} no reviewer {least} who may take {it}. {_FLOOR_REMEDY}"
+    if cut is not None:
+        rest = f", and others have {counted(cut.pairs, 'such pair')} with them" if cut.pairs else ""
+        fit = noun(cut.reviewers.size, "fits", "fit")
         return (
-            f"{papers(found.items)} {noun(found.items.size, 'needs', 'need')} a reviewer {least} each = "
-            f"{counted(found.needed, 'review')}; "
-            f"{people(found.reviewers)} who {fit} with {each(load[found.reviewers], 'load', of='of')} can "
-            f"give {found.supply}{rest}: {found.needed} > {found.supply + found.pairs}. {_FLOOR_REMEDY} Or raise loads."
+            f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} a reviewer {least} each = "
+            f"{counted(cut.needed, 'review')}; "
+            f"{people(cut.reviewers)} who {fit} with {each(load[cut.reviewers], 'load', of='of')} can "
+            f"give {cut.supply}{rest}: {cut.needed} > {cut.supply + cut.pairs}. {_FLOOR_REMEDY} Or raise loads."
         )
     places = too_few_places(problem)
     if places is None:
@@ -237,60 +237,55 @@ def why_no_good(problem: Problem) -> str:
     )
 
 
-# Lotteries in words: what a chair may promise, and why caps on probabilities leave no assignment.
+# Lotteries: their guarantees, and why caps on probabilities leave no assignment.
 
 _LOTTERY_REMEDY = "Raise --max-probability, score more pairs, allow unscored ones, or lift conflicts."
 
 
-def lot_lines(found: Randomised | None, level: str) -> list[str]:
-    """Return the lines of the page on a lottery; none where there was none."""
-    if found is None:
+def lottery_lines(lottery: Randomised | None, level: str) -> list[str]:
+    """Return the lines on a lottery."""
+    if lottery is None:
         return []
-    cap = "the caps of the table" if found.max_probability is None else f"a cap of {found.max_probability:g}"
-    certain = f" ({counted(found.certain, 'fixed pair is', 'fixed pairs are')} certain)" if found.certain else ""
-    wide = f" and perturbation {found.perturbation:g}" if found.perturbation else ""
+    cap = "the caps of the table" if lottery.max_probability is None else f"a cap of {lottery.max_probability:g}"
+    certain = f" ({counted(lottery.certain, 'fixed pair is', 'fixed pairs are')} certain)" if lottery.certain else ""
+    wide = f" and perturbation {lottery.perturbation:g}" if lottery.perturbation else ""
     return [
         "",
-        f"Drawn by lot under {cap}{wide}: {counted(found.support, 'pair')} may be drawn{certain}; the likeliest "
-        f"reviewer of a paper has probability {found.mean_largest:.3g} on average.",
-        f"Expected affinity: {found.expected:.6g}, {found.percent:.2f} % of the best without a lottery; "
-        f"{_gap(found)} than any other probabilities within these caps, whatever the level.",
-        *([] if found.listed is None else [_list_line(found, found.listed, level)]),
-        f"What you may promise: only these {counted(found.support, 'pair is', 'pairs are')} ever assigned, each with "
-        "just its probability, and none with more than its cap.",
+        f"Randomised under {cap}{wide}: {counted(lottery.support, 'pair')} may be drawn{certain}; the most probable "
+        f"reviewer of a paper has probability {lottery.mean_largest:.3g} on average.",
+        f"Expected affinity: {lottery.expected:.6g}, {lottery.percent:.2f} % of the best without a lottery; "
+        f"{_gap(lottery)} than any other probabilities within these caps, whatever the level.",
+        *([] if lottery.listed is None else [_list_line(lottery, lottery.listed, level)]),
+        f"Guarantee: only these {counted(lottery.support, 'pair is', 'pairs are')} ever assigned, each with "
+        "exactly its probability, and none above its cap.",
     ]
 
 
-def _gap(found: Randomised) -> str:
-    what = "in this gain" if found.perturbation else "in affinity"
-    return f"at most {100 * found.gap:.2g} % less {what}" if found.gap > 0 else f"no less {what}"
+def _gap(lottery: Randomised) -> str:
+    what = "in this gain" if lottery.perturbation else "in affinity"
+    return f"at most {100 * lottery.gap:.2g} % less {what}" if lottery.gap > 0 else f"no less {what}"
 
 
-def _list_line(found: Randomised, listed: Listed, level: str) -> str:
-    lost = 100.0 * listed.lost / found.best if found.best else 0.0
+def _list_line(lottery: Randomised, listed: Listed, level: str) -> str:
+    lost = 100.0 * listed.lost / lottery.best if lottery.best else 0.0
     aim, whole = aim_named(level), counted(listed.count, "assignment")
-    asked = "obey all rules" if aim.level is None else f"are {aim.name}"
+    reached = "obey all rules" if aim.level is None else f"are {aim.name}"
     return (
-        f"One of {whole} is drawn, each as likely as any other: {listed.at_level:.0%} {asked} as rounded and "
-        f"{listed.mended:.0%} after mending, which changes {listed.changed:.1f} pairs of each and costs {lost:.3f} % "
+        f"One of {whole} is drawn with equal probability: {listed.at_level:.0%} {reached} as rounded and "
+        f"{listed.repaired:.0%} after repair, which changes {listed.changed:.1f} pairs of each and costs {lost:.3f} % "
         "of the affinity."
     )
 
 
 def why_missed(missed: int, count: int, needed: int | None) -> str:
-    """Explain a draw that misses what is asked for.
+    """Explain a draw that misses the level, as ``missed`` of ``count`` assignments do under the caps.
 
-    Parameters
-    ----------
-    missed, count
-        How many of the assignments to draw from do so under the caps, and how many there are.
-    needed
-        How many of them hold some pair at most where all reach it; None where that is not known.
+    ``needed`` is the maximum number of them that hold one pair where all reach it; None if not determined.
     """
     end = (
         "raise caps, demands or loads"
         if needed is None
-        else f"all are found with probabilities up to {needed / count:g}"
+        else f"all reach it with probabilities up to {needed / count:g}"
     )
     whole = counted(count, "assignment")
     return f"Under these caps {missed} of {whole} to draw from miss the level, this one among them; {end}."
@@ -306,16 +301,9 @@ def why_too_few(count: int) -> str:
 
 
 def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
-    """Explain caps that leave no probabilities: papers whose candidates' caps sum to too little, or a cut.
+    """Explain caps ``most``, shape (P,), that leave no probabilities: one paper's candidates, or a cut.
 
-    Parameters
-    ----------
-    problem
-        The problem.
-    most
-        Cap of each pair, shape (P,).
-    units
-        Units of one whole review, of which caps are multiples.
+    ``units`` is the number of units of one whole review, of which caps are multiples.
     """
     free = ~problem.given
     demand, (load, least) = problem.open_demand(), problem.open_loads()
@@ -324,18 +312,18 @@ def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
     if short.size:
         return _one_paper(problem, most, int(short[0]), short.size - 1)
     capacity = np.rint(most[free] * units).astype(np.int64)
-    found = shortfall(problem.item[free], problem.reviewer[free], demand * units, load * units, least * units, capacity)
-    if found is None:
+    cut = shortfall(problem.item[free], problem.reviewer[free], demand * units, load * units, least * units, capacity)
+    if cut is None:
         rules = ", ".join(problem.ruled.words())
         return (
             f"Demands and loads can be met with these probabilities, but not with {rules} on each paper. "
             f"{_LOTTERY_REMEDY}"
         )
-    return _cut(problem, found, units)
+    return _cut(problem, cut, units)
 
 
 def _one_paper(problem: Problem, most: FloatArray, item: int, others: int) -> str:
-    """Say that the caps of one paper's candidates sum to less than it needs."""
+    """Explain that the caps of one paper's candidates sum to less than it needs."""
     here = (problem.item == item) & ~problem.given
     total, need = float(most[here].sum()), int(problem.open_demand()[item])
     more = f" ({counted(others, 'more paper')} likewise)" if others else ""
@@ -346,37 +334,37 @@ def _one_paper(problem: Problem, most: FloatArray, item: int, others: int) -> st
     )
 
 
-def _cut(problem: Problem, found: Shortfall, units: int) -> str:
-    """Say which set needs more than its caps and loads give."""
-    needed, supply, pairs = found.needed / units, found.supply / units, found.pairs / units
-    rest = f", and the probabilities of other pairs with them sum to {pairs:g} at most" if found.pairs else ""
-    if not found.by_items:
+def _cut(problem: Problem, cut: Shortfall, units: int) -> str:
+    """Explain a set that needs more than its caps and loads give."""
+    needed, supply, pairs = cut.needed / units, cut.supply / units, cut.pairs / units
+    rest = f", and the probabilities of other pairs with them sum to {pairs:g} at most" if cut.pairs else ""
+    if not cut.by_items:
         return (
-            f"{people(found.reviewers)} must get {needed:g} reviews; {papers(found.items)} can give "
+            f"{people(cut.reviewers)} must get {needed:g} reviews; {papers(cut.items)} can give "
             f"them {supply:g}{rest}: {needed:g} > {supply + pairs:g}. Lower min_load, or raise --max-probability."
         )
-    who = people(found.reviewers)
-    loads = each(problem.open_loads()[0][found.reviewers], "load", of="of") if found.reviewers.size else "load 0"
+    who = people(cut.reviewers)
+    loads = each(problem.open_loads()[0][cut.reviewers], "load", of="of") if cut.reviewers.size else "load 0"
     return (
-        f"{papers(found.items)} {noun(found.items.size, 'needs', 'need')} {needed:g} reviews; {who} with "
+        f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} {needed:g} reviews; {who} with "
         f"{loads} can give {supply:g}{rest}: {needed:g} > {supply + pairs:g}. {_LOTTERY_REMEDY}"
     )
 
 
-# Which rules hold, in lines for the page.
+# Rules.
 
-#: Gaps that print as nothing.
+#: Gaps, in percent, that are not printed.
 LEAST_GAP = 5e-5
 
 
 def rule_lines(assignment: Assignment) -> list[str]:
-    """Say which rules hold, what rewards earn, and how far from the best that may be."""
+    """Return the lines on the rules: where they hold, what rewards earn, and the gap to the bound."""
     kept = assignment.kept
     if kept is None:
         return []
     lines = ["Rules on who reviews a paper together:", *(f"  {_line(rule)}" for rule in kept.rules)]
     total = "affinity and rewards" if kept.rewards else "affinity"
-    # A draw is not to be compared with the best, which is no lottery.
+    # A draw is not compared with the best assignment, which is no lottery.
     if assignment.randomised is None and assignment.gap > LEAST_GAP:
         lines.append(f"Under the rules the {total} is {kept.bound:.6g} at most, whatever the level: a gap of "
                      f"{assignment.gap:.3f} %.")  # fmt: skip
@@ -392,13 +380,12 @@ def _line(rule: KeptRule) -> str:
 #: Columns of the longest bar, and bins of the histogram.
 WIDTH, BINS = 40, 10
 
-#: Critical reviewers listed before the rest is only counted.
+#: Critical reviewers listed; the rest is only counted.
 CRITICAL_NAMED = 10
 
 
 def page(assignment: Assignment) -> str:
     """Return the loads, demands, affinities and the level of an assignment as text."""
-    # What there is none of has no figures, only a reason.
     if assignment.status is AssignmentStatus.INFEASIBLE or not assignment.reviews.n_reviews:
         return f"No assignment ({assignment.status}). {assignment.explanation}"
     charts = [
@@ -417,7 +404,7 @@ def page(assignment: Assignment) -> str:
 
 
 def headline(assignment: Assignment) -> str:
-    """Return whether papers have what was asked for, in a few words."""
+    """Return in a few words whether the request is satisfied."""
     if assignment.status is AssignmentStatus.INFEASIBLE or not assignment.reviews.n_reviews:
         return "No assignment"
     if assignment.shortage is not None:
@@ -430,7 +417,7 @@ def headline(assignment: Assignment) -> str:
 
 
 def sizes(assignment: Assignment) -> str:
-    """Return how many papers, reviewers and reviews there are, and how the search ended."""
+    """Return the numbers of papers, reviewers and reviews, and the status."""
     reviews = assignment.reviews
     return (
         f"{counted(reviews.n_items, 'paper')}, {counted(reviews.n_reviewers, 'reviewer')}, "
@@ -439,7 +426,7 @@ def sizes(assignment: Assignment) -> str:
 
 
 def opening(assignment: Assignment) -> list[str]:
-    """Return the loads, the level, and the affinity that it cost, a line each."""
+    """Return lines on the loads, the level, and the affinity that it cost."""
     per_paper, loads = assignment.reviews.reviews_per_item, assignment.loads
     return [
         f"Reviews per paper: {_spread(per_paper)}; per reviewer: {_spread(loads)}.",
@@ -454,7 +441,7 @@ def _spread(numbers: IntArray) -> str:
 
 
 def sentences(assignment: Assignment) -> list[str]:
-    """Return what is said below the bars, a line each."""
+    """Return the lines below the bars."""
     return [
         *rule_lines(assignment),
         *authors_lines(assignment),
@@ -463,19 +450,19 @@ def sentences(assignment: Assignment) -> list[str]:
         *concerns(assignment),
         *_critical(assignment),
         *alternate_lines(assignment.alternates),
-        *lot_lines(assignment.randomised, assignment.target),
+        *lottery_lines(assignment.randomised, assignment.target),
         *([f"{TIMED_OUT}."] if assignment.timed_out else []),
     ]
 
 
 def shortage_lines(assignment: Assignment) -> list[str]:
-    """Return what is missing of the demands, why, and whom to recruit."""
+    """Return lines on missing reviews: why, and whom to recruit."""
     gaps = assignment.shortage
     return [] if gaps is None else [" ".join(gaps.sentences()), f"Why: {gaps.why}"]
 
 
 def figures(assignment: Assignment) -> list[str]:
-    """Return what is said without naming anybody: affinities, their price, and errors to expect."""
+    """Return lines that name nobody: affinities, their price, and expected errors."""
     return [
         f"Affinity: total {assignment.affinity:.6g}, mean {assignment.mean_affinity:.4g}, "
         f"least {assignment.minimum_affinity:.4g}.",
@@ -486,11 +473,11 @@ def figures(assignment: Assignment) -> list[str]:
 
 
 def _parts(assignment: Assignment) -> str:
-    """Return what the price is for: what comes before affinity, rules, the level, and smaller errors."""
+    """Return the parts of the price: concerns before affinity, rules, the level, and smaller errors."""
     least, for_errors, first = assignment.least_price, assignment.price_of_exchanges, assignment.price_of_concerns
     bound = f", and at least {least:.2g} % is what the level must cost" if least else ""
     fair = assignment.price_of_fairness
-    # What is left is rounding where errors are all that costs anything; it has no sign then.
+    # The rest is rounding where only smaller errors cost anything; + 0.0 removes its sign.
     rest = round(assignment.price - for_errors - first - assignment.price_of_rules - fair, 3) + 0.0
     parts = [f"{first:.3f} % {' and '.join(concerned(assignment))}"] if first else []
     parts += [f"{assignment.price_of_rules:.3f} % the rules"] if assignment.kept or assignment.authors else []
@@ -503,11 +490,11 @@ def _parts(assignment: Assignment) -> str:
 
 
 def _exchanges(assignment: Assignment) -> list[str]:
-    found = assignment.exchanges
-    if found is None:
+    exchanges = assignment.exchanges
+    if exchanges is None:
         why = assignment.not_exchanged
-        return [f"Exchanges for smaller errors were not looked for: {why}."] if why else []
-    (error, less), (right, more), given = found.error, found.right, found.assumptions
+        return [f"Exchanges for smaller errors were not tried: {why}."] if why else []
+    (error, less), (right, more), given = exchanges.error, exchanges.right, exchanges.assumptions
     unit = "of the spread of qualities" if given.spread == 1.0 else "points"
     was, so = (f" ({error:.4g} before exchanges for that)", f" ({right:.2%})") if less != error else ("", "")
     end = (
@@ -534,7 +521,7 @@ def _level(assignment: Assignment) -> str:
 
 
 def _only_floor(assignment: Assignment) -> bool:
-    """Whether a floor is all that is missed."""
+    """Whether only a floor is missed."""
     fairness = assignment.fairness
     return fairness is not None and bool(fairness.below) and assignment.explanation == why_below(fairness)
 
@@ -552,7 +539,7 @@ def _critical(assignment: Assignment) -> list[str]:
 
 
 def _chart(title: str, bars: list[str]) -> list[str]:
-    """Return bars below their title; nothing of a single one, which shows nothing."""
+    """Return bars below their title; nothing for a single one."""
     return [title, *bars] if len(bars) > 1 else []
 
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner._assign.fair import WAYS
 from planner._assign.findings import CONDITIONING, DRAWS
-from planner._assign.levels import DESIGNS, ToDouble, aims
+from planner._assign.levels import DESIGNS, WAYS, ToDouble, aims
 from planner.commands.options import (
     DESTINATION,
     NAMES,

@@ -50,7 +50,7 @@ def study(score, cap, beta, draws):
         "support": found.support,
         "entropy": found.entropy,
         "at_level": found.listed.at_level,
-        "mended": found.listed.mended,
+        "mended": found.listed.repaired,
         "changed": found.listed.changed,
         "lost": 100 * found.listed.lost / found.best,
         "largest": found.largest,

@@ -1,4 +1,4 @@
-"""Small assignments under change, and naive twins of the kernels that look at them."""
+"""Small assignments under change, and reference implementations of the kernels on them."""
 
 from __future__ import annotations
 

@@ -448,7 +448,7 @@ def test_what_is_too_large_for_exchanges_says_so(monkeypatch):
     monkeypatch.setattr(precision, "MOST_ITEMS", 10)
     result = assign(clustered(40, 32, 0), demand=3, load=5)
     assert result.exchanges is None
-    assert "Exchanges for smaller errors were not looked for: there are more than 10 papers." in page(result)
+    assert "Exchanges for smaller errors were not tried: there are more than 10 papers." in page(result)
 
 
 def test_exchanges_for_smaller_errors_keep_what_survives():

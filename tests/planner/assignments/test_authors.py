@@ -140,11 +140,11 @@ def test_a_conference_with_authors(seed, survive):
 
 def test_without_exact_programmes_nothing_is_broken(monkeypatch):
     """As for papers too many for programmes: flows and prices alone, the gap reported."""
-    from planner._assign import panels as teams
+    from planner._assign import panels
 
     score, authors = conference(60, 48, 2)
     best = assign(score, demand=3, load=5, authors=authors, target="none")
-    monkeypatch.setattr(teams, "MOST_PAIRS", 0)
+    monkeypatch.setattr(panels, "MOST_PAIRS", 0)
     result = assign(score, demand=3, load=5, authors=authors, target="none")
     assert authors_broken(pairs_of(result), authors) == []
     assert result.affinity <= best.affinity + 1e-6 <= result.authors.bound + 2e-6

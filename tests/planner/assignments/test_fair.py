@@ -198,7 +198,7 @@ def test_a_floor_out_of_reach_of_a_paper_is_counted():
 
 
 def test_a_floor_out_of_reach_of_papers_together_is_bounded():
-    """One good reviewer with two places, and fifteen papers that need her: too many pairs for a programme."""
+    """One good reviewer with two places, and fifteen papers that need them: too many pairs for a programme."""
     score = np.full((30, 15), 0.1)
     score[0] = 1.0
     result = assign(score, demand=1, load=2, floor=0.5, target="none")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner._assign.constraints import cliques_of, rivals_of, scored_pairs
-from planner._assign.inputs import Wishes, build
+from planner._assign.inputs import Constraints, build
 from reviewgraph._base.errors import InputError
 from reviewgraph.formats.columns import Columns
 from reviewgraph.io.rules import Rules
@@ -22,9 +22,9 @@ def written(draw, n_items, n_reviewers):
     return sorted(draw(st.sets(st.tuples(people, papers), max_size=2 * n_items)))
 
 
-def wishes(authors, distance=0, phase_one=(), **rules):
+def constraints(authors, distance=0, phase_one=(), **rules):
     stated = Rules(demand=1, load=2, authors=authors, author_distance=distance, **rules)
-    return Wishes(stated, phase_one, allow_unscored=True)
+    return Constraints(stated, phase_one, allow_unscored=True)
 
 
 @given(st.data())
@@ -36,7 +36,7 @@ def test_rivals_are_what_breaks_a_rule_together(data):
     if not pairs or min(a for a, _ in pairs) >= m or min(i for _, i in pairs) >= n:
         return
     options = {"distance": distance, "allow_cycles": bool(cycles), "allow_coauthors": bool(coauthors)}
-    problem = build(scored_pairs(np.zeros((m, n)), None, None), wishes(pairs, **options))
+    problem = build(scored_pairs(np.zeros((m, n)), None, None), constraints(pairs, **options))
     everything = [(j, i) for i in range(n) for j in range(m)]
     alone = [pair for pair in everything if not authors_broken([pair], pairs, **options)]
     found = list(zip(problem.reviewer.tolist(), problem.item.tolist(), strict=True))
@@ -77,7 +77,7 @@ def test_a_mapping_a_table_and_pairs_say_the_same():
     codes = np.array(pairs)
     table = Columns(codes[:, 0], codes[:, 1], range(3), range(3))
     found = [
-        build(scored_pairs(np.zeros((3, 3)), None, None), wishes(given))
+        build(scored_pairs(np.zeros((3, 3)), None, None), constraints(given))
         for given in (pairs, table, {0: [0, 1], 1: [1], 2: [2]})
     ]
     for problem in found[1:]:
@@ -91,23 +91,23 @@ def test_authors_nobody_knows_are_refused():
     with pytest.raises(
         InputError, match="none of 2 authors is in the lists of papers and reviewers \\(authors 'x', 'y'\\)"
     ):
-        build(scored, wishes([("x", 0), ("y", 1)]))
+        build(scored, constraints([("x", 0), ("y", 1)]))
     with pytest.raises(InputError, match="the paper is not in the lists of papers and reviewers \\(paper 'p'\\)"):
-        build(scored, wishes([(0, "p")]))
+        build(scored, constraints([(0, "p")]))
 
 
 def test_fixed_pairs_against_the_authors_are_refused():
     scored = scored_pairs(np.zeros((3, 3)), None, None)
     with pytest.raises(InputError, match=r"fixed: the pair \(0, 0\) may not be by the authors' file"):
-        build(scored, wishes([(0, 0)], fixed=[(0, 0)]))
+        build(scored, constraints([(0, 0)], fixed=[(0, 0)]))
     with pytest.raises(InputError, match=r"fixed: reviewer 1 on item 0 and reviewer 0 on item 1 may not both be"):
-        build(scored, wishes([(0, 0), (1, 1)], fixed=[(1, 0), (0, 1)]))
+        build(scored, constraints([(0, 0), (1, 1)], fixed=[(1, 0), (0, 1)]))
 
 
 def test_rivals_of_given_pairs_are_out():
     scored = scored_pairs(np.zeros((3, 3)), None, None)
-    problem = build(scored, wishes([(0, 0), (1, 1)], fixed=[(1, 0)]))
+    problem = build(scored, constraints([(0, 0), (1, 1)], fixed=[(1, 0)]))
     assert (0, 1) not in set(zip(problem.reviewer.tolist(), problem.item.tolist(), strict=True))
     assert not problem.rivals.rival.size
-    first = build(scored, wishes([(0, 0), (1, 1)], phase_one=[(1, 0), (0, 1)]))
+    first = build(scored, constraints([(0, 0), (1, 1)], phase_one=[(1, 0), (0, 1)]))
     assert first.old.sum() == 2

@@ -10,7 +10,7 @@ from planner._assign.words import page
 from reviewgraph._base.clock import TIMED_OUT, Clock
 from tests.benchmarks import assign_exact as exact
 
-#: A machine on which everything takes so many times as long by its own clock.
+#: A machine on which everything takes a multiple of the time by its own clock.
 SLOWER = 10_000
 
 
@@ -28,7 +28,7 @@ WAYS = {
     "the best under rules": lambda: exact.solved(case(5, 60, 40)),
     "the best by prices": lambda: exact.solved(case(3, 150, 100)),
     "two solvers": lambda: exact.solved(case(4, 20, 16)),
-    "panels mended": lambda: exact.solved(case(1, 60, 40)),
+    "panels repaired": lambda: exact.solved(case(1, 60, 40)),
     "why no panels": lambda: exact.solved(case(3, 20, 16)),
     "a level under rules": lambda: exact.solved(case(2, 20, 16), target="double"),
     "few pairs, decided": lambda: tight(0, target="double", survive=1),

@@ -189,11 +189,11 @@ def test_authors_hold_and_the_page_says_so(folder):
         *("author_distance", "cycles_of_two", "coauthors", "barred", "rivals", "cycles_of_three", "affinity", "bound"),
     }
     page = run("--affinity", "affinity.csv", "--authors", "authors.csv", "--allow-coauthors").stdout
-    assert "Authors: nobody reviews a paper of her own, and no two review a paper of each other" in page
+    assert "Authors: nobody reviews their own paper, and no two review a paper of each other" in page
     relaxed = run(
         "--affinity", "affinity.csv", "--authors", "authors.csv", "--allow-coauthors", "--allow-cycles"
     ).stdout
-    assert "Authors: nobody reviews a paper of her own." in relaxed
+    assert "Authors: nobody reviews their own paper." in relaxed
 
 
 def test_authors_of_other_labels_are_refused(folder):

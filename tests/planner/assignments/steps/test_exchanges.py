@@ -6,7 +6,7 @@ import pytest
 from planner._assign import precision
 from planner._assign.constraints import scored_pairs
 from planner._assign.flow import cheapest_assignment, flip, whole_costs
-from planner._assign.inputs import Wishes, build
+from planner._assign.inputs import Constraints, build
 from planner._assign.precision import covariance
 from reviewgraph.graph.precision import MANY, Assumptions, mean_information
 from reviewgraph.io.rules import Rules
@@ -19,8 +19,8 @@ def market(seed, n=16, m=12):
     rng = np.random.default_rng(seed)
     affinity = rng.integers(0, 4, size=(m, n)).astype(float)
     load = dict(enumerate(rng.choice([1, 4, 9], m, p=[0.2, 0.5, 0.3]).tolist()))
-    wishes = Wishes(Rules(demand=2, load=load))
-    problem = build(scored_pairs(affinity, None, None), wishes)
+    constraints = Constraints(Rules(demand=2, load=load))
+    problem = build(scored_pairs(affinity, None, None), constraints)
     cost = whole_costs(problem.affinity, seed)
     chosen = cheapest_assignment(problem.item, problem.reviewer, cost, problem.demand, problem.load, problem.least)
     return problem, problem.network(chosen)

@@ -139,8 +139,8 @@ def test_no_second_way_to_outlive_a_loss_is_worse_than_that_of_the_core(monkeypa
 @pytest.mark.slow
 def test_the_search_gives_up_after_so_many_pairs_in_vain(monkeypatch):
     tried = []
-    force = Linker._force_growing
-    monkeypatch.setattr(Linker, "_force_growing", lambda self, *pair: tried.append(force(self, *pair)) or tried[-1])
+    force = Linker.force
+    monkeypatch.setattr(Linker, "force", lambda self, *pair: tried.append(force(self, *pair)) or tried[-1])
     call = {"affinity": similar(40, 40, 0), "demand": 3, "load": 3, "conditioning": 0.0}
     monkeypatch.setattr(linking, "ORDERS", 0)
     assert assign(**call).status == "level_missed"
@@ -157,10 +157,10 @@ def test_where_nearly_all_reviews_are_needed_it_is_said_before_the_search_and_af
     monkeypatch.setattr(linking, "WORK", 0.1)
     said = []
     result = assign(similar(40, 40, 0), demand=3, load=3, progress=lambda now: said.append(now.words))
-    words = "the level needs 118 of the 120 reviews there are, even with full loads: nearly all"
+    words = "the level needs 118 of the 120 reviews, even with full loads: nearly all"
     assert words in said
     assert said.index(words) < next(place for place, line in enumerate(said) if "in the core" in line)
-    assert "The level needs 118 of the 120 reviews there are, even with full loads: nearly all" in result.explanation
+    assert "The level needs 118 of the 120 reviews, even with full loads: nearly all" in result.explanation
 
 
 @pytest.mark.parametrize(("n", "m", "demand", "load", "needed"), [(118, 177, 3, 3, 352), (118, 177, 2, 4, 234)])

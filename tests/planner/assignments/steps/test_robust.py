@@ -21,7 +21,7 @@ def test_survives_reviewer_is_double_that_survives_one(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_survives_review_holds_without_any_one_review(seed: int) -> None:
-    # Two communities that affinity keeps apart: the level hangs on single reviews unless they are mended.
+    # Two communities that affinity keeps apart: the level depends on single reviews unless that is repaired.
     rng = np.random.default_rng(seed)
     side = np.arange(12) % 2
     affinity = rng.random((12, 12)) + 3.0 * (side[:, None] == side[None, :])
@@ -31,7 +31,7 @@ def test_survives_review_holds_without_any_one_review(seed: int) -> None:
     assert chosen.status.reached == survives_review(covers, 12)
     assert chosen.target == "survives-review"
     if not chosen.status.reached:
-        assert "hangs on" in chosen.explanation
+        assert "depends on" in chosen.explanation
     assert is_recovery_resilient(table)
 
 

@@ -54,7 +54,7 @@ def test_draws_reach_the_level(target):
     for seed in range(2):
         result = assign(affinity(), demand=4, load=6, target=target, max_probability=0.7, draws=10, seed=seed)
         assert result.status == "feasible"
-        assert result.randomised.listed.mended == 1.0
+        assert result.randomised.listed.repaired == 1.0
         if target == "double":
             assert naive.doubly_connected(pairs_of(result), range(N))
 
@@ -89,10 +89,10 @@ def test_another_seed_is_another_draw_of_the_same_probabilities():
 
 
 def test_caps_of_one_leave_the_assignment_as_it_is():
-    plain, lot = assign(affinity(), demand=3, load=5), assign(affinity(), demand=3, load=5, max_probability=1.0)
-    assert pairs_of(plain) == pairs_of(lot)
-    assert set(probabilities(lot).values()) == {1.0}
-    assert lot.randomised.percent == pytest.approx(100.0 * plain.affinity / plain.affinity_unconstrained)
+    plain, certain = assign(affinity(), demand=3, load=5), assign(affinity(), demand=3, load=5, max_probability=1.0)
+    assert pairs_of(plain) == pairs_of(certain)
+    assert set(probabilities(certain).values()) == {1.0}
+    assert certain.randomised.percent == pytest.approx(100.0 * plain.affinity / plain.affinity_unconstrained)
 
 
 def test_a_table_caps_its_pairs_only():
@@ -155,10 +155,10 @@ def test_numbers_out_of_range_are_refused(options, words):
 def test_the_page_says_what_may_be_promised():
     text = page(assign(affinity(), demand=3, load=5, max_probability=0.5, draws=10))
     for words in (
-        "Drawn by lot under a cap of 0.5",
+        "Randomised under a cap of 0.5",
         "Expected affinity",
         "One of 10 assignments is drawn",
-        "What you may promise",
+        "Guarantee",
     ):
         assert words in text
 

@@ -18,8 +18,8 @@ from planner._assign.marginals import (
     through_rules,
 )
 from tests.planner.assignments.cases import problem_of, ruled_of
-from tests.planner.assignments.lots.test_marginals import problems
-from tests.planner.assignments.naive_lots import rounded
+from tests.planner.assignments.lottery.test_marginals import problems
+from tests.planner.assignments.naive_lottery import rounded
 
 
 def laid_out(problem, units):

@@ -102,7 +102,7 @@ def test_lotteries_are_among_those_over_all_assignments_at_the_level(cap):
         affinity = np.random.default_rng(seed).random((m, n))
         best = best_expected(affinity, at_level(n, m, demand, load), cap)
         result = assign(affinity, demand=demand, load=load, max_probability=cap, draws=10, conditioning=0.0)
-        reached = result.randomised is not None and result.randomised.listed.mended == 1.0
+        reached = result.randomised is not None and result.randomised.listed.repaired == 1.0
         if best is None:
             assert not reached
         elif reached:
@@ -137,13 +137,13 @@ def test_caps_that_the_level_exceeds_are_not_passed_in_silence():
     assert max(exact(result).values()) <= Fraction(6, 10)
     missed = [not naive.doubly_connected(pairs, range(6)) for pairs in lists(result)]
     assert any(missed)
-    assert result.randomised.listed.mended == pytest.approx(1 - sum(missed) / 10)
+    assert result.randomised.listed.repaired == pytest.approx(1 - sum(missed) / 10)
     seeds = [next(s for s in range(99) if missed[np.random.default_rng(s).integers(10)] == miss) for miss in (0, 1)]
     good, bad = (assign(bridged(), max_probability=0.6, seed=seed, **options) for seed in seeds)
     assert (good.status, bad.status) == ("feasible", "level_missed")
     assert f"{sum(missed)} of 10 assignments to draw from miss the level" in bad.explanation
     assert "probabilities up to" in bad.explanation
-    assert assign(bridged(), max_probability=0.7, **options).randomised.listed.mended == 1
+    assert assign(bridged(), max_probability=0.7, **options).randomised.listed.repaired == 1
 
 
 def test_too_few_draws_for_a_cap_are_said():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner._assign.constraints import codes_of, scored_pairs
-from planner._assign.inputs import Wishes, build
+from planner._assign.inputs import Constraints, build
 from reviewgraph import Reviews
 from reviewgraph._base.errors import InputError, LabelWarning
 from reviewgraph.formats.columns import Columns
@@ -79,7 +79,7 @@ def test_a_first_phase_as_reviews_or_as_pairs_is_the_same_problem():
     pairs = [("new", "p"), ("a", "gone"), ("a", "p"), ("newer", "left")]
     scored = scored_pairs({("a", "p"): 1.0, ("b", "q"): 2.0}, ["a", "b"], ["p", "q"])
     problems = [
-        build(scored, Wishes(Rules(demand=1, load=2), given))
+        build(scored, Constraints(Rules(demand=1, load=2), given))
         for given in (pairs, table_of(pairs), Reviews.from_pairs(pairs))
     ]
     for problem in problems:

@@ -12,7 +12,7 @@ from planner._assign.marginals import UNITS, Gain, best_marginals, limits_of, th
 from planner._assign.words import why_capped
 from reviewgraph._base.labels import said_under
 from tests.planner.assignments.cases import problem_of, ruled_of
-from tests.planner.assignments.naive_lots import best_gain
+from tests.planner.assignments.naive_lottery import best_gain
 
 
 @st.composite

@@ -7,7 +7,16 @@ import pytest
 
 from planner import AtMost, assign
 from planner._assign import panel_programme
-from planner._assign.panel_programme import Ending, Repair, broken_items, confirm, feasible, programme_of, repair, solve
+from planner._assign.panel_programme import (
+    Repair,
+    Solution,
+    broken_items,
+    confirm,
+    feasible,
+    programme_of,
+    repair,
+    solve,
+)
 from reviewgraph._base.clock import Clock
 from tests.planner.assignments import naive_rules as naive
 from tests.planner.assignments.cases import problem_of, ruled_of
@@ -101,7 +110,7 @@ def test_infeasible_on_the_word_of_one_solver_is_no_proof(monkeypatch):
     """A solver that calls everything infeasible: the other one finds the assignment."""
     right = assign(**MARKET)
     for module in (panel_programme, panel_programme):
-        monkeypatch.setattr(module, "solve", lambda *arguments, **options: Ending(None, True))
+        monkeypatch.setattr(module, "solve", lambda *arguments, **options: Solution(None, True))
     answer = assign(**MARKET)
     # The prices prove that what the second solver found is the best.
     assert (right.status, answer.status) == ("optimal", "optimal")
@@ -110,9 +119,9 @@ def test_infeasible_on_the_word_of_one_solver_is_no_proof(monkeypatch):
 
 def test_without_a_second_word_nothing_is_called_proved(monkeypatch):
     for module in (panel_programme, panel_programme):
-        monkeypatch.setattr(module, "solve", lambda *arguments, **options: Ending(None, True))
-    monkeypatch.setattr(panel_programme, "confirm", lambda *arguments: Ending(None, False))
-    monkeypatch.setattr(panel_programme, "improved", lambda *arguments: Ending(None, False))
+        monkeypatch.setattr(module, "solve", lambda *arguments, **options: Solution(None, True))
+    monkeypatch.setattr(panel_programme, "confirm", lambda *arguments: Solution(None, False))
+    monkeypatch.setattr(panel_programme, "improved", lambda *arguments: Solution(None, False))
     answer = assign(**MARKET)
     assert answer.status == "level_missed"
     assert "was found in the time given" in answer.explanation
@@ -132,7 +141,7 @@ def test_an_answer_that_breaks_a_rule_counts_as_none(monkeypatch):
     monkeypatch.setattr(scipy.optimize, "milp", lambda value, **options: Wrong(value.size))
     problem = problem_of([(0, 0), (0, 1)], [1, 1], 1, 2, demand=1, load=1)
     programme = programme_of(problem, np.zeros(2, bool), np.ones(1, bool))
-    assert solve(programme, effort()) == Ending(None, False)
+    assert solve(programme, effort()) == Solution(None, False)
 
 
 def test_nothing_broken_needs_no_repair():

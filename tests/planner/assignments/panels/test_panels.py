@@ -15,7 +15,7 @@ from reviewgraph._base.clock import Clock
 from tests.benchmarks import assign_exact as exact
 from tests.planner.assignments import naive_rules as naive
 from tests.planner.assignments.cases import problem_of, ruled_of
-from tests.planner.assignments.teams.test_programme import allowed, worth
+from tests.planner.assignments.panels.test_programme import allowed, worth
 
 
 def partitioned(seed):
