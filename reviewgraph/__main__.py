@@ -1,4 +1,4 @@
-"""The command, as ``reviewgraph`` and ``python -m reviewgraph``: Ctrl-C is answered while it still loads."""
+"""The command, as ``reviewgraph`` and ``python -m reviewgraph``: Ctrl-C ends it cleanly while it is still loading."""
 
 from __future__ import annotations
 

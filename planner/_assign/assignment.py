@@ -166,7 +166,7 @@ class Assignment(Pictured):
 
     randomised: Randomised | None = None
 
-    pictured_by: ClassVar[str] = "planner.assignment_report"
+    pictured_by: ClassVar[str] = "planner.assignment_report:pictures"
 
     def in_frames_like(self, given: Any) -> Assignment:
         """Return the assignment with data frames of the kind of ``given``; unchanged if that is none."""

@@ -136,7 +136,7 @@ class Plan(Pictured):
     recruits: Recruits | None = None
     timed_out: bool = False
 
-    pictured_by: ClassVar[str] = "planner.plan_report"
+    pictured_by: ClassVar[str] = "planner.plan_report:pictures"
 
     @property
     def backend(self) -> Backend | None:

@@ -7,8 +7,8 @@ import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 from reviewgraph._base.arguments import checked
@@ -233,7 +233,7 @@ class Plot(ABC):
 class Pictured(Result):
     """A result with pictures, those of its report."""
 
-    #: Module whose function ``pictures`` draws the result; it imports the result's module, not the other way round.
+    #: The function that draws the result, as ``"module:name"``; its module imports that of the result, never the reverse.
     pictured_by: ClassVar[str]
 
     @checked
@@ -253,7 +253,7 @@ class Pictured(Result):
         return self._picture(name)
 
     def _picture(self, name: str | None, **options: Any) -> Plot:
-        pictures: Sequence[Plot] = import_module(self.pictured_by).pictures(self, **options)
+        pictures: Sequence[Plot] = resolve_name(self.pictured_by)(self, **options)
         if not pictures:
             message = f"plot: nothing to draw ({self.headline()})"
             raise InputError(message)

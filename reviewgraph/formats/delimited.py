@@ -1,4 +1,7 @@
-"""Delimited text: CSV, TSV, semicolons. The standard library reads it line by line, Arrow where it is large."""
+"""Delimited text: CSV, TSV, semicolons. The standard library reads it line by line, Arrow where it is large.
+
+Arrow takes half a second to load, so that the functions that need it import it.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 
 from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError
@@ -162,8 +163,6 @@ def _say_quoting(error: Exception) -> str:
 
 _NEWLINE = re.compile(rb"\r\n|\r|\n")
 _BLOCK = 1 << 24
-#: Encoded while it is read: to encode afterwards needs the compute functions of Arrow, which take longer to load.
-_ENCODED = pa.dictionary(pa.int32(), pa.large_string())
 
 
 def read_plain(
@@ -173,19 +172,24 @@ def read_plain(
 
     None if a line is ragged, blank or otherwise unusual.
     """
+    import pyarrow as pa
+    import pyarrow.csv
+
     ends = islice(_NEWLINE.finditer(data), header_lines - 1, None) if header_lines else iter(())
     start = next((end.end() for end in ends), len(data) if header_lines else 0)
     if header_lines and data.startswith(codecs.BOM_UTF8, start):
         return None  # Arrow would skip the byte order mark, which is part of the first label
     names = [f"c{place}" for place in range(width)]
     wanted = [names[place] for place in positions]
+    # Encoding while reading avoids the compute functions of Arrow, which take longer to load.
+    encoded = pa.dictionary(pa.int32(), pa.large_string())
     try:
         table = pyarrow.csv.read_csv(
             pa.BufferReader(pa.py_buffer(memoryview(data)[start:])),
             read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=_BLOCK),
             parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False, double_quote=False),
             convert_options=pyarrow.csv.ConvertOptions(
-                include_columns=wanted, column_types=dict.fromkeys(wanted, _ENCODED), check_utf8=False
+                include_columns=wanted, column_types=dict.fromkeys(wanted, encoded), check_utf8=False
             ),
         )
     except pa.ArrowException:
@@ -237,6 +241,8 @@ def _numbers(indices: Any) -> IntArray:
 
 
 def _texts(values: Any) -> list[str]:
+    import pyarrow as pa
+
     if pa.types.is_large_string(values.type) or pa.types.is_string(values.type):
         return list(values.to_pylist())
     if pa.types.is_boolean(values.type):
@@ -250,6 +256,7 @@ class Parquet(Table):
     decimal_comma = False
 
     def __init__(self, name: str, data: bytes) -> None:
+        import pyarrow as pa
         from pyarrow.parquet import ParquetFile  # not where text is read
 
         self.name, self.data = name, data
@@ -275,6 +282,8 @@ class Parquet(Table):
         return Rows(columns, range(1, table.num_rows + 1))
 
     def _expect_text_or_number(self, field: Any) -> None:
+        import pyarrow as pa
+
         kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
         if _is_text(field.type) or any(is_kind(field.type) for is_kind in kinds):
             return
@@ -292,12 +301,16 @@ class Parquet(Table):
 
 
 def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _encoded(column: Any) -> Column:
     """Return a column of a file, dictionaries of numbers decoded, nulls as empty text."""
+    import pyarrow as pa
+
     kind = column.type
     if pa.types.is_dictionary(kind) and not _is_text(kind):
         column = column.cast(kind.value_type)

@@ -88,7 +88,7 @@ class Reviews(Pictured):
     origin: Origin = UNKNOWN
     merge: Literal["all", "none"] | Mapping[Any, Any] | None = None
 
-    pictured_by: ClassVar[str] = "reviewgraph.report.check"
+    pictured_by: ClassVar[str] = "reviewgraph.report.check:load_pictures"
 
     def headline(self) -> str:
         """Return the sizes, and how many reviews are scored where not all are."""
