@@ -233,7 +233,7 @@ class Plot(ABC):
 class Pictured(Result):
     """A result with pictures, those of its report."""
 
-    #: The function that draws the result, as ``"module:name"``; its module imports that of the result, never the reverse.
+    #: The function that draws the result, as ``"module:name"``; its module imports that of the result.
     pictured_by: ClassVar[str]
 
     @checked
