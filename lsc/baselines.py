@@ -14,9 +14,8 @@ import numpy as np
 from lsc.errors import SolverFailed
 from lsc.estimate import Estimate, best_first, plain_averages
 from lsc.evidence.support import groups_of
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph._base.errors import InputError
-from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
+from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray
+from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 #: Weight of a squared offset relative to a squared residual: as if each reviewer had one more review, with offset 0.
 RIDGE = 1.0

@@ -26,14 +26,9 @@ from lsc.evidence.support import (
     reporting_scale,
     support_of,
 )
-from reviewgraph._base.arguments import checked
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph._base.errors import InputError, warn
-from reviewgraph._base.labels import Label
-from reviewgraph._base.results import Progress
-from reviewgraph._base.results import Status as ResultStatus
-from reviewgraph._base.text import counted
-from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
+from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Label, Progress, checked, counted, warn
+from reviewgraph._base import Status as ResultStatus
+from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 #: Below this part of the spread of qualities noise may be zero, and qualities exact: they are solved for to double
 #: precision, since a graph amplifies the remaining gradient by its condition.

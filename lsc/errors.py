@@ -13,7 +13,7 @@ Every message names the argument, the expected and the actual value, and a remed
 
 from __future__ import annotations
 
-from reviewgraph._base.errors import ReviewGraphError
+from reviewgraph._base import ReviewGraphError
 
 
 class CalibrationError(ReviewGraphError):

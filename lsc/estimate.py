@@ -10,19 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lsc.errors import Incomparable
-from reviewgraph._base.arguments import checked
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import Label
-from reviewgraph._base.provenance import record_of
-from reviewgraph._base.results import Pictured
-from reviewgraph._base.text import counted
-from reviewgraph.formats.columns import ITEM
-from reviewgraph.formats.side_reading import QUALITY
-from reviewgraph.graph.levels import LARGEST_SHARE
-from reviewgraph.io.matching import match_labels
-from reviewgraph.io.sides import Valued, by_label
-from reviewgraph.table.reviews import Reviews
+from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Label, Pictured, checked, counted, record_of
+from reviewgraph.formats import ITEM, QUALITY
+from reviewgraph.graph import LARGEST_SHARE
+from reviewgraph.io import Valued, by_label, match_labels
+from reviewgraph.table import Reviews
 
 # References are items of known quality: their values as an array, and a straight line through them.
 

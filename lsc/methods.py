@@ -10,15 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.text import named
+from reviewgraph._base import InputError, named
 
 if TYPE_CHECKING:
     from lsc.calibration import Calibration
     from lsc.estimate import Estimate
     from lsc.streams import StreamedCalibration, StreamedPosterior
-    from reviewgraph.streams.table import Stream
-    from reviewgraph.table.reviews import Reviews, ReviewsLike
+    from reviewgraph.streams import Stream
+    from reviewgraph.table import Reviews, ReviewsLike
 
 
 class Variant(NamedTuple):
@@ -92,7 +91,7 @@ class Method:
         if unknown:
             message = f"{self.name}: expected options among {', '.join(self.options) or 'none'}, found {unknown[0]!r}"
             raise InputError(message)
-        from reviewgraph.table.reviews import as_reviews
+        from reviewgraph.table import as_reviews
 
         return self.function(as_reviews(reviews), **options)
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reviewgraph._base.arrays import FloatArray
-from reviewgraph._base.errors import InputError
+from reviewgraph._base import FloatArray, InputError
 
 
 def precision(quality: FloatArray, truth: FloatArray, n: int) -> float:

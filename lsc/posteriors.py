@@ -16,24 +16,17 @@ from lsc._inference.validation import Gain, Misfit, held_out_gain, misfit_of
 from lsc.estimate import Estimate, central_interval, known_values, or_none
 from lsc.evidence.support import groups_of
 from lsc.selection import ERROR_RATE, Selection, chances, select
-from reviewgraph._base.arguments import as_numbers, checked
-from reviewgraph._base.arrays import FloatArray, IntArray
-from reviewgraph._base.clock import Clock
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import Label
-from reviewgraph._base.results import Progress
-from reviewgraph._base.text import counted
-from reviewgraph.formats.side_reading import WEIGHT
-from reviewgraph.graph.precision import Assumptions, Learned
-from reviewgraph.io.matching import match_pairs
-from reviewgraph.io.sides import numbered_pairs
-from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews, review_of_rows
+from reviewgraph._base import Clock, FloatArray, InputError, IntArray, Label, Progress, as_numbers, checked, counted
+from reviewgraph.formats import WEIGHT
+from reviewgraph.graph import Assumptions, Learned
+from reviewgraph.io import match_pairs, numbered_pairs
+from reviewgraph.table import Reviews, ReviewsLike, as_reviews, review_of_rows
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Reviewers
-    from reviewgraph._base.results import Plot
-    from reviewgraph.formats.columns import Columns
-    from reviewgraph.io.sides import Numbered, Valued
+    from reviewgraph._base import Plot
+    from reviewgraph.formats import Columns
+    from reviewgraph.io import Numbered, Valued
 
 
 #: Columns that are the key ``interval`` of an object.

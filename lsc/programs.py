@@ -24,14 +24,14 @@ from lsc._model.formulation import (
     pick,
 )
 from lsc._model.hypotheses import HypothesisLike
-from reviewgraph._base.arrays import IntArray
-from reviewgraph.table.reviews import as_reviews
+from reviewgraph._base import IntArray
+from reviewgraph.table import as_reviews
 
 if TYPE_CHECKING:
     import cvxpy as cp
     import scipy.sparse as sp
 
-    from reviewgraph.table.reviews import ReviewsLike
+    from reviewgraph.table import ReviewsLike
 
 
 @dataclass(frozen=True, eq=False)

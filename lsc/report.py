@@ -29,10 +29,10 @@ from lsc.words.posterior_page import (
     percent,
     reviewer_lines,
 )
-from reviewgraph._base.text import counted
-from reviewgraph.report.groups import wright_map
-from reviewgraph.report.page import (
+from reviewgraph._base import counted
+from reviewgraph.report import (
     Column,
+    Compared,
     Document,
     Fact,
     Fold,
@@ -42,12 +42,18 @@ from reviewgraph.report.page import (
     Picture,
     Printed,
     Prose,
+    Ranked,
     Section,
+    Shift,
     Table,
+    compared,
+    grey_zone,
     parts_of,
     pictures_among,
+    ranked,
+    shifts,
+    wright_map,
 )
-from reviewgraph.report.pictures import Compared, Ranked, Shift, compared, grey_zone, ranked, shifts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,8 +62,7 @@ if TYPE_CHECKING:
     from lsc.estimate import Estimate
     from lsc.selection import Selection
     from lsc.words.pages import Page
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-    from reviewgraph._base.labels import Label
+    from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
 
 
 # Pictures of papers: averages and calibrated scores, and the grey zone around the cut.

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from lsc.estimate import best_first, comparable, expect_number, or_none
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray, probability_in_top
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import Label
+from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Label, probability_in_top
 
 #: By default a paper is in, or out, if the probability that this is wrong is at most 0.1.
 ERROR_RATE = 0.1

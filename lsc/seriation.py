@@ -20,8 +20,8 @@ import numpy as np
 from lsc.baselines import average
 from lsc.calibration import calibrate
 from lsc.estimate import Estimate
-from reviewgraph._base.arrays import FloatArray
-from reviewgraph.table.reviews import Reviews, ReviewsLike, as_reviews
+from reviewgraph._base import FloatArray
+from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 #: A move must lower the objective by more than this part of the sum of squared scores, because of rounding.
 GAIN = 1e-12

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from lsc._model.hypotheses import Concave, Convex, Linear, Monotone, simulated
-from reviewgraph._base.arrays import FloatArray, IntArray
-from reviewgraph._base.errors import InputError
-from reviewgraph.graph.designs import doubly_connected_assignment, random_assignment
-from reviewgraph.table.reviews import Reviews
+from reviewgraph._base import FloatArray, InputError, IntArray
+from reviewgraph.graph import doubly_connected_assignment, random_assignment
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray
+    from reviewgraph._base import BoolArray
 
 
 #: Bids in ascending order, and the quantiles of willingness between them.

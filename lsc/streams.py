@@ -21,16 +21,19 @@ from lsc.estimate import best_first, central_interval, or_none, ranks
 from lsc.evidence.support import numbered, reporting_scale
 from lsc.posteriors import LEAST_SCORES, LEVEL
 from lsc.selection import ERROR_RATE, Selection, chances, select
-from reviewgraph._base.arguments import checked
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph._base.clock import Clock
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.provenance import record_of
-from reviewgraph._base.results import Progress, Result
-from reviewgraph._base.text import counted
-from reviewgraph.streams.coding import Labels
-from reviewgraph.streams.connection import ROWS, pieces_of
-from reviewgraph.streams.table import Stream
+from reviewgraph._base import (
+    BoolArray,
+    Clock,
+    FloatArray,
+    InputError,
+    IntArray,
+    Progress,
+    Result,
+    checked,
+    counted,
+    record_of,
+)
+from reviewgraph.streams import ROWS, Labels, Stream, pieces_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

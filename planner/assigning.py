@@ -21,12 +21,8 @@ from planner._assign.problem import Randomisation
 from planner._assign.stages import Run
 from planner._assign.why_none import shortage
 from planner.rules import asked_rules
-from reviewgraph._base.arguments import check_magnitude, checked
-from reviewgraph._base.clock import Clock
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.results import Progress
-from reviewgraph.graph.components import is_recovery_resilient
-from reviewgraph.graph.precision import Assumptions
+from reviewgraph._base import Clock, InputError, Progress, check_magnitude, checked
+from reviewgraph.graph import Assumptions, is_recovery_resilient
 
 if TYPE_CHECKING:
     from planner._assign.constraints import Scored
@@ -34,11 +30,9 @@ if TYPE_CHECKING:
     from planner._assign.problem import MaxProbability
     from planner._assign.stages import Say
     from planner.rules import Rule
-    from reviewgraph._base.arrays import IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.formats.spellings import Merge
-    from reviewgraph.io.rules import Rules
-    from reviewgraph.io.sides import Pairs
+    from reviewgraph._base import IntArray, Label
+    from reviewgraph.formats import Merge
+    from reviewgraph.io import Pairs, Rules
 
 
 # Arguments: their ranges and combinations.

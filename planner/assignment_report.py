@@ -11,28 +11,30 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.words import headline, opening, page, sentences, shortage_lines
-from reviewgraph._base.labels import natural_key, places
-from reviewgraph._base.text import counted
-from reviewgraph.report.page import (
+from reviewgraph._base import counted, natural_key, places
+from reviewgraph.report import (
+    Bar,
     Column,
     Document,
     Fact,
     Part,
     Picture,
     Printed,
+    Ranked,
     Section,
     Table,
     chart,
     parts_of,
     pictures_among,
+    ranked,
+    tally,
     worth_seeing,
 )
-from reviewgraph.report.pictures import Bar, Ranked, ranked, tally
 
 if TYPE_CHECKING:
     from planner._assign.assignment import Assignment
-    from reviewgraph._base.labels import Label
-    from reviewgraph.table.reviews import Reviews
+    from reviewgraph._base import Label
+    from reviewgraph.table import Reviews
 
 
 #: Bins of affinities.

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from reviewgraph._base.errors import CertificateError, ReviewGraphError
+from reviewgraph._base import CertificateError, ReviewGraphError
 
 
 class InternalError(ReviewGraphError):

@@ -11,12 +11,9 @@ from planner._plans.targets import target_named
 from planner._plans.words import page, verdict
 from planner.assignment_report import numbers_alone, said_once
 from planner.report import Asked
-from reviewgraph._base.text import counted, noun
-from reviewgraph.graph.check import unlisted
-from reviewgraph.graph.structure import structure_of
-from reviewgraph.report.check import grouping_of
-from reviewgraph.report.groups import group_map
-from reviewgraph.report.page import (
+from reviewgraph._base import counted, noun
+from reviewgraph.graph import structure_of, unlisted
+from reviewgraph.report import (
     Column,
     Document,
     Fact,
@@ -26,10 +23,12 @@ from reviewgraph.report.page import (
     Printed,
     Section,
     Table,
+    group_map,
+    grouping_of,
     pictures_among,
+    steps,
     worth_seeing,
 )
-from reviewgraph.report.pictures import steps
 
 if TYPE_CHECKING:
     from planner._plans.plan import Plan

@@ -30,14 +30,9 @@ from planner._plans.targets.covered import least_load, nearest, recruited
 from planner._plans.task import new_task
 from planner._plans.words import filled
 from planner.rules import AtLeast, Reward, asked_rules, panel_rules
-from reviewgraph._base.arguments import checked
-from reviewgraph._base.clock import TIMED_OUT, Clock, TimeOver
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import said_under
-from reviewgraph._base.text import counted
-from reviewgraph.graph.kernels.compiling import POLICY
-from reviewgraph.graph.levels import LEVELS, Double
-from reviewgraph.table.reviews import as_reviews
+from reviewgraph._base import TIMED_OUT, Clock, InputError, TimeOver, checked, counted, said_under
+from reviewgraph.graph import LEVELS, POLICY, Double
+from reviewgraph.table import as_reviews
 
 if TYPE_CHECKING:
     from planner._plans.constraints import Constraints
@@ -45,10 +40,9 @@ if TYPE_CHECKING:
     from planner._plans.target import Target
     from planner._plans.task import Task
     from planner.rules import Rule
-    from reviewgraph._base.arrays import FloatArray, IntArray
-    from reviewgraph.io.rules import Rules
-    from reviewgraph.io.sides import Numbered
-    from reviewgraph.table.reviews import ReviewsLike
+    from reviewgraph._base import FloatArray, IntArray
+    from reviewgraph.io import Numbered, Rules
+    from reviewgraph.table import ReviewsLike
 
 
 # The arguments of planning: which of them go together. Each check names the argument and what was expected.

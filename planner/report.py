@@ -12,13 +12,9 @@ from planner._plans.outcome import PlanStatus
 from planner._plans.targets import target_named
 from planner._plans.task import new_task
 from planner._plans.words import filled, joins
-from reviewgraph._base.clock import Clock
-from reviewgraph._base.labels import natural_key, places, said_under
-from reviewgraph._base.text import counted, ranging
-from reviewgraph.graph.check import of_this_file
-from reviewgraph.graph.levels import level_named
-from reviewgraph.report.page import Column, Picture, Table
-from reviewgraph.report.pictures import MOST, Bar, bars
+from reviewgraph._base import Clock, counted, natural_key, places, ranging, said_under
+from reviewgraph.graph import level_named, of_this_file
+from reviewgraph.report import MOST, Bar, Column, Picture, Table, bars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,9 +23,8 @@ if TYPE_CHECKING:
     from planner._assign.findings import Alternates, Concerned, Fairness, Pair
     from planner._plans.plan import Plan
     from planner.rules import Shortage
-    from reviewgraph._base.arrays import IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.report.page import Codes
+    from reviewgraph._base import IntArray, Label
+    from reviewgraph.report import Codes
 
 
 #: Maximum number of reviewers listed with the largest load.

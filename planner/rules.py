@@ -11,24 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from reviewgraph._base.arguments import MAPPING, refuse
-from reviewgraph._base.arrays import spread
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.text import counted, shortened
-from reviewgraph.formats.columns import REVIEWER
-from reviewgraph.formats.side_reading import INSTITUTION, SENIOR
-from reviewgraph.io.matching import REVIEWS, match_labels
-from reviewgraph.io.rules import Rules, stated_rules
-from reviewgraph.io.sides import by_label, labels_of
+from reviewgraph._base import MAPPING, InputError, counted, refuse, shortened, spread
+from reviewgraph.formats import INSTITUTION, REVIEWER, SENIOR
+from reviewgraph.io import REVIEWS, Rules, by_label, labels_of, match_labels, stated_rules
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import TypeAlias
 
-    from reviewgraph._base.arrays import FloatArray, IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.formats.spellings import Spellings
-    from reviewgraph.io.sides import Chosen, Valued
+    from reviewgraph._base import FloatArray, IntArray, Label
+    from reviewgraph.formats import Spellings
+    from reviewgraph.io import Chosen, Valued
 
 
 if TYPE_CHECKING:

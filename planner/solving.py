@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reviewgraph._base.clock import Clock
+    from reviewgraph._base import Clock
 
 
 #: Seconds between two checks whether to stop.

@@ -35,6 +35,8 @@ HEAVY = {
 #: A module that models one thing may be long, and a body that tells one story, with a comment for each paragraph.
 MOST_LINES, MOST_BODY_LINES = 800, 80
 MOST_MODULES = 200
+#: Fronts of reviewgraph that planner and lsc import from, and names that they take.
+MOST_FRONTS, MOST_SHARED = 10, 276
 REVIEWS = Path("reviewgraph/table/reviews.py")
 
 every_package = pytest.mark.parametrize("package", MAY_IMPORT)
@@ -113,6 +115,22 @@ def test_the_plan_itself_has_no_circle() -> None:
         drawn = nx.DiGraph([(room, target) for room, targets in rooms.items() for target in targets.split()])
         assert set(drawn) <= set(rooms), package
         assert circles(drawn) == []
+
+
+def taken_from_reviewgraph(path: Path) -> Iterator[tuple[str, str]]:
+    """Modules of reviewgraph from which a module takes names, with each name."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "reviewgraph":
+            yield from ((str(node.module), alias.name) for alias in node.names)
+
+
+def test_planner_and_lsc_know_the_fronts_alone() -> None:
+    """What a front does not list is private and may change; the numbers may only fall."""
+    taken = {pair for path in MODULES if path.parts[0] != "reviewgraph" for pair in taken_from_reviewgraph(path)}
+    fronts = {module for module, _ in taken}
+    assert fronts <= {"reviewgraph", *(f"reviewgraph.{room}" for room in ROOMS["reviewgraph"])}
+    assert len(fronts) <= MOST_FRONTS
+    assert len(taken) <= MOST_SHARED
 
 
 def layers(arrows: nx.DiGraph) -> int:

@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsc._inference.model import Extent
-from reviewgraph._base import results
-from reviewgraph._base.arrays import FloatArray, IntArray
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import Label
-from reviewgraph.table.reviews import Reviews
+from reviewgraph._base import FloatArray, InputError, IntArray, Label, results
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     import scipy.sparse

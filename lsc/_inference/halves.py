@@ -39,8 +39,8 @@ from lsc._inference.scale_users import (
     SPACING,
 )
 from lsc._inference.states import ItemPosterior, Messages, State, is_zeros_view
-from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray
-from reviewgraph.graph.kernels.compiling import kernel
+from reviewgraph._base import BoolArray, CodeArray, FloatArray
+from reviewgraph.graph import kernel
 
 #: Numbers of nodes of the slope, and of own noise at each; distance of the outer ones, in spreads.
 SLOPE_NODES, OWN_NODES = round(2 * REACH / SPACING) + 1, 3

@@ -51,7 +51,7 @@ from lsc._inference.states import (
     subset_of,
 )
 from lsc._inference.sweeps import BlockInputs, Fit, block_inputs, run_stages, sweep, with_references
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 #: Minimum gain in nats over the model without reviewer effects (null tables: at most 4.4 of 18).
 SIGNAL = 5.0

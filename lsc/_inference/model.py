@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
 
 #: Names of the entries of a vector of hyperparameters.
 NAMES = (

@@ -27,7 +27,7 @@ from lsc._inference.model import (
     SIZE,
     Block,
 )
-from reviewgraph._base.arrays import FloatArray
+from reviewgraph._base import FloatArray
 
 #: Spacing and range of the quadrature nodes of the log slope, in standard deviations. A normal density would allow a
 #: spacing of 1, but the two-piece prior has a kink at its mode: at 0.8 a narrow side can fall between nodes, and the

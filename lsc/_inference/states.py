@@ -13,8 +13,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from lsc._inference.model import LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, Extent, Layout, lay_out
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph._base.errors import InputError
+from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray
 
 #: Number of reviews from which steps run compiled; below, loading the kernels takes longer. The second number applies
 #: where a typical review belongs to a reviewer of more than ``LONG_LOAD`` papers: whole arrays then leave the cache.

@@ -46,11 +46,11 @@ from lsc._inference.states import (
     zeros_view,
 )
 from lsc._inference.sweeps import Fit, run_stages
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph.streams.coding import Spill, ranges
+from reviewgraph._base import BoolArray, FloatArray, IntArray
+from reviewgraph.streams import Spill, ranges
 
 if TYPE_CHECKING:
-    from reviewgraph.streams.table import Stream
+    from reviewgraph.streams import Stream
 
 
 #: Reviews per piece: more would take memory and save no time.

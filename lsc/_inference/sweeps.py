@@ -58,7 +58,7 @@ from lsc._inference.states import (
     item_posterior,
     parts_with_messages,
 )
-from reviewgraph._base.arrays import BoolArray, FloatArray
+from reviewgraph._base import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     import scipy.sparse

@@ -11,7 +11,7 @@ from lsc._inference.inferring import fit_averages
 from lsc._inference.model import GAMMA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, NU, RHO
 from lsc._inference.states import MIN_NOISE, Rows, equal_scores, initial_state, prepare, unit_of
 from lsc._inference.sweeps import run_sweeps
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 #: Number of folds of reviewers, and number of predicted reviews from which no further fold begins.
 FOLDS, MAX_PREDICTED = 5, 20_000

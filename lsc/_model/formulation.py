@@ -11,10 +11,9 @@ import numpy as np
 
 from lsc._model.hypotheses import HypothesisLike, Rows, classes, hypothesis_of
 from lsc.estimate import known_values
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph._base.errors import InputError
-from reviewgraph.io.sides import Valued
-from reviewgraph.table.reviews import Reviews
+from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray
+from reviewgraph.io import Valued
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeAlias
 
-from reviewgraph._base.arguments import NUMBER, refuse
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.text import named
-from reviewgraph.graph.levels import LEVELS, Level, level_named
+from reviewgraph._base import NUMBER, InputError, named, refuse
+from reviewgraph.graph import LEVELS, Level, level_named
 
 if TYPE_CHECKING:
     import numpy as np
     import scipy.sparse as sp
 
-    from reviewgraph._base.arrays import FloatArray, IntArray
+    from reviewgraph._base import FloatArray, IntArray
 
 
 #: Default C, the largest slope of a scoring function: that of the paper.

@@ -14,9 +14,8 @@ import numpy as np
 
 from lsc._model.hypotheses import IDLE, LINEAR, MONOTONE
 from lsc._solver.projections import ELEMENT, SMALL, Common, Face, ItemArray, Table, pairs_of
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph.graph.kernels.compiling import Kernel, kernel
-from reviewgraph.graph.kernels.union_find import find
+from reviewgraph._base import BoolArray, FloatArray, IntArray
+from reviewgraph.graph import Kernel, find, kernel
 
 
 class Pattern(NamedTuple):

@@ -27,8 +27,7 @@ from lsc.errors import SolverFailed
 from lsc.evidence.optimality import residuals
 from lsc.evidence.support import middle_levels
 from lsc.programs import state
-from reviewgraph._base.arrays import FloatArray
-from reviewgraph._base.results import Progress
+from reviewgraph._base import FloatArray, Progress
 
 if TYPE_CHECKING:
     import cvxpy as cp

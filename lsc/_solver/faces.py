@@ -36,8 +36,8 @@ from lsc._solver.projections import (
     isotonic,
     sort_ranks,
 )
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph.graph.kernels.compiling import Kernel, kernel
+from reviewgraph._base import BoolArray, FloatArray, IntArray
+from reviewgraph.graph import Kernel, kernel
 
 
 @kernel

@@ -35,14 +35,12 @@ from lsc._solver.passes import (
     without_singles,
 )
 from lsc._solver.projections import Common, ItemArray, Units, centred, tabulate
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.results import Progress
-from reviewgraph.streams.coding import Spill, ranges
+from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Progress
+from reviewgraph.streams import Spill, ranges
 
 if TYPE_CHECKING:
     from lsc._model.hypotheses import Hypothesis
-    from reviewgraph.streams.table import Chunk, Stream
+    from reviewgraph.streams import Chunk, Stream
 
 
 #: Stages: weights of the distances from lines in each reviewer's scores and from one line in all raw scores, and the

@@ -36,8 +36,8 @@ from lsc._solver.faces import (
     update_search,
 )
 from lsc._solver.projections import ELEMENT, Common, Face, ItemArray, Table, first_face
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph.graph.kernels.compiling import Kernel, kernel
+from reviewgraph._base import BoolArray, FloatArray, IntArray
+from reviewgraph.graph import Kernel, kernel
 
 
 def inner(a: FloatArray, b: FloatArray) -> float:

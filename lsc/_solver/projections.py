@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from lsc._model.formulation import Programme
 from lsc._model.hypotheses import CONCAVE, CONVEX, IDLE, LINEAR
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph.graph.kernels.compiling import kernel
+from reviewgraph._base import BoolArray, FloatArray, IntArray
+from reviewgraph.graph import kernel
 
 #: Relative size below which a descent direction is rounding: sums of a few thousand doubles are accurate to 1e-13.
 ROUNDING = 1e-13

@@ -12,43 +12,41 @@ import click
 
 from lsc._model.hypotheses import HYPOTHESES, Shape, classes
 from lsc.methods import DEFAULT, METHODS, Method
-from reviewgraph._base.clock import Clock
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.results import Progress
-from reviewgraph._base.storing import csv_parts, write_whole
-from reviewgraph._base.text import counted, named
-from reviewgraph.cli.command import Command, Number, option
-from reviewgraph.cli.duties import Share, read_share
-from reviewgraph.cli.options import (
+from reviewgraph._base import Clock, InputError, Progress, counted, csv_parts, named, write_whole
+from reviewgraph.cli import (
+    INDEX,
+    Command,
     NamesOption,
+    Number,
+    Refusal,
+    Reporting,
+    Share,
     command_line,
     examples,
     expect_columns_used,
+    expect_folder,
     expect_none_given,
+    file_names,
     given_table,
     json_option,
+    offer,
+    offered,
+    option,
     output_option,
     print_result,
+    read_share,
     read_side,
+    report_options,
+    say,
+    show,
     show_files,
     stream_option,
     table_options,
-)
-from reviewgraph.cli.output import (
-    INDEX,
-    Refusal,
-    expect_folder,
-    file_names,
-    offer,
-    offered,
-    say,
-    show,
     telling,
     write_folder,
     write_table,
 )
-from reviewgraph.cli.reporting import Reporting, report_options
-from reviewgraph.formats.systems.known import rated
+from reviewgraph.formats import rated
 
 if TYPE_CHECKING:
     from lsc._model.hypotheses import HypothesisLike
@@ -56,11 +54,10 @@ if TYPE_CHECKING:
     from lsc.posteriors import PosteriorEstimate
     from lsc.selection import Selection
     from lsc.streams import StreamedCalibration, StreamedPosterior
-    from reviewgraph._base.arrays import BoolArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.report.page import Codes, Document
-    from reviewgraph.streams.table import Stream
-    from reviewgraph.table.reviews import Reviews
+    from reviewgraph._base import BoolArray, Label
+    from reviewgraph.report import Codes, Document
+    from reviewgraph.streams import Stream
+    from reviewgraph.table import Reviews
 
 
 # ``--select``.
@@ -198,7 +195,7 @@ def read_known(reviews: Reviews, path: str) -> dict[Any, float]:
     import numpy as np
 
     from lsc.estimate import known_values
-    from reviewgraph.formats.side import read_references
+    from reviewgraph.formats import read_references
 
     value = known_values(reviews, read_side(read_references, path), "on_scale_of")
     return {reviews.items[code]: float(value[code]) for code in np.flatnonzero(~np.isnan(value)).tolist()}
@@ -299,7 +296,7 @@ def options_of(
     method: Method, reviews: Reviews, options: Mapping[str, Any], progress: Callable[..., Any]
 ) -> dict[str, Any]:
     """Return the options of a method, with the contents of side files."""
-    from reviewgraph.formats.side import read_references, read_weights
+    from reviewgraph.formats import read_references, read_weights
 
     found: dict[str, Any] = {}
     if options["references"]:
@@ -319,8 +316,8 @@ def options_of(
 def _hypotheses(reviews: Reviews, default: str, path: str | None) -> HypothesisLike:
     if path is None:
         return default
-    from reviewgraph.formats.side import read_hypotheses
-    from reviewgraph.io.matching import match_labels
+    from reviewgraph.formats import read_hypotheses
+    from reviewgraph.io import match_labels
 
     scored = set(reviews.reviewer[reviews.scored].tolist())
     everyone = {label: default for code, label in enumerate(reviews.reviewers) if code in scored}
@@ -337,7 +334,7 @@ def _hypotheses(reviews: Reviews, default: str, path: str | None) -> HypothesisL
 def write_sheets(result: PosteriorEstimate, folder: str, explained: Sequence[Label]) -> list[str]:
     """Write a page for each paper with a score, or for the explained ones, and the index; returns lines for people."""
     from lsc.report import scored, sheets
-    from reviewgraph.report.page import html
+    from reviewgraph.report import html
 
     papers = explained or scored(result)
     names = file_names(papers, ".html")

@@ -9,9 +9,19 @@ from typing import Any
 
 import click
 
-from reviewgraph.cli.command import option
-from reviewgraph.cli.options import examples, keep_file, print_result, show_files
-from reviewgraph.cli.output import Refusal, offer, refusing, say, show, telling
+from reviewgraph.cli import (
+    Refusal,
+    examples,
+    keep_file,
+    offer,
+    option,
+    print_result,
+    refusing,
+    say,
+    show,
+    show_files,
+    telling,
+)
 
 SIMULATED = ("table1", "mixture", "mixed", "doubly-connected", "k", "ratio", "sigma", "rank")
 PEER_GRADING = "peer-grading"
@@ -154,8 +164,8 @@ def _peer_grading(data: dict[str, Any], output: str | None, quiet: bool) -> list
     if data["hamburg"]:
         tasks = peer_grading.read_hamburg(data["hamburg"], data["by"])
     elif data["reviews"] and data["truth"]:
-        from reviewgraph.formats.side import read_truth
-        from reviewgraph.io.reading import read_reviews
+        from reviewgraph.formats import read_truth
+        from reviewgraph.io import read_reviews
 
         reviews = read_reviews(data["reviews"], note=say, read=keep_file)
         tasks = [peer_grading.from_truth(reviews, read_truth(data["truth"], note=say, read=keep_file))]

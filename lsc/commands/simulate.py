@@ -9,9 +9,7 @@ from typing import Any
 import click
 
 from lsc._model.hypotheses import simulated
-from reviewgraph.cli.command import Number, option
-from reviewgraph.cli.options import examples, keep_file, show_files
-from reviewgraph.cli.output import Refusal, offer, refusing, show
+from reviewgraph.cli import Number, Refusal, examples, keep_file, offer, option, refusing, show, show_files
 
 PRESETS = (*(kind.name for kind in simulated()), "mixture", "mixed", "doubly-connected", "realistic")
 #: The preset without reviews.
@@ -113,7 +111,7 @@ def simulate(
 
 def _make_up_scores(preset: str, output: str, overwrite: bool, seed: int, changes: dict[str, Any]) -> None:
     from lsc.simulation import PRESETS as SETTINGS
-    from reviewgraph._base.storing import csv_text
+    from reviewgraph._base import csv_text
 
     found = _changed(preset, SETTINGS[preset], changes).draw(seed)
     reviews, named = found.reviews, changes.get("assignment") is not None
@@ -138,7 +136,7 @@ def _make_up_conference(
     output: str, overwrite: bool, seed: int, *, papers: int | None, reviewers: int | None, **others: Any
 ) -> None:
     from lsc.simulation import BIDS, draw_conference
-    from reviewgraph._base.storing import csv_text
+    from reviewgraph._base import csv_text
 
     unknown = [name for name, value in others.items() if value is not None]
     if unknown:
@@ -165,9 +163,8 @@ def _make_up_conference(
 
 def _read_assignment(paths: tuple[str, ...], gone: str | None) -> Any:
     """Return who reviews what, by the labels of the files, without reviewers who are gone; scores are ignored."""
-    from reviewgraph.cli.duties import read_gone
-    from reviewgraph.io.reading import read_reviews
-    from reviewgraph.io.sides import without_gone
+    from reviewgraph.cli import read_gone
+    from reviewgraph.io import read_reviews, without_gone
 
     return without_gone(read_reviews(*paths, read=keep_file), read_gone(gone))
 
@@ -195,7 +192,7 @@ def _changed(preset: str, setting: Any, changes: dict[str, Any]) -> Any:
 
 def _write(folder: str, files: dict[str, str], overwrite: bool) -> None:
     """Write all files or none; other files are replaced only with ``overwrite``."""
-    from reviewgraph._base.storing import write_together
+    from reviewgraph._base import write_together
 
     for name, text in files.items():
         place = os.path.join(folder, name)

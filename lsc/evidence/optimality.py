@@ -9,8 +9,8 @@ import numpy as np
 
 from lsc._model.formulation import Programme
 from lsc._model.hypotheses import CONCAVE, CONVEX, LINEAR, MONOTONE
-from reviewgraph._base.arrays import FloatArray, IntArray
-from reviewgraph.graph.kernels.compiling import kernel
+from reviewgraph._base import FloatArray, IntArray
+from reviewgraph.graph import kernel
 
 
 class Residuals(NamedTuple):

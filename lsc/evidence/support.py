@@ -11,12 +11,9 @@ import numpy as np
 from lsc._model.formulation import LevelRows, Programme, equalities, free_ties, inequalities, pick
 from lsc._model.hypotheses import Shape
 from lsc.evidence.optimality import scale
-from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray
-from reviewgraph.graph.components import recoverability
-from reviewgraph.graph.covariance import error_variances, projections
-from reviewgraph.graph.kernels.union_find import point_at_roots, union_chunk
-from reviewgraph.graph.levels import Level
-from reviewgraph.table.reviews import Reviews
+from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
+from reviewgraph.graph import Level, error_variances, point_at_roots, projections, recoverability, union_chunk
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

@@ -13,14 +13,9 @@ from lsc.estimate import plain_averages
 from lsc.experiments.registry import GRADED_METHODS, PEER_GRADING, TITLES, estimate_by
 from lsc.experiments.running import FONTS, MARGIN, MEASURES, STYLES, aligned, columns_of, measure, written
 from lsc.metrics import expected_discounts, selection_shares
-from reviewgraph._base.arrays import FloatArray, IntArray
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.storing import csv_text, write_together
-from reviewgraph.formats.columns import Role
-from reviewgraph.formats.files import quote, quote_all
-from reviewgraph.formats.side_reading import Field, read_columns
-from reviewgraph.formats.values import parse_number
-from reviewgraph.table.reviews import Reviews
+from reviewgraph._base import FloatArray, InputError, IntArray, csv_text, write_together
+from reviewgraph.formats import Field, Role, parse_number, quote, quote_all, read_columns
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

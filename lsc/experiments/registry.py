@@ -11,7 +11,7 @@ import numpy as np
 from lsc.estimate import Estimate
 from lsc.methods import DEFAULT, METHODS
 from lsc.simulation import MIXED, Setting
-from reviewgraph.table.reviews import Reviews
+from reviewgraph.table import Reviews
 
 # The methods that experiments compare: the variants of :data:`lsc.methods.METHODS`, by their names in results.
 

@@ -31,10 +31,7 @@ from lsc.experiments.registry import (
     estimate_by,
 )
 from lsc.simulation import Setting
-from reviewgraph._base.arrays import FloatArray
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.results import Progress
-from reviewgraph._base.storing import csv_text, plain, write_together
+from reviewgraph._base import FloatArray, InputError, Progress, csv_text, plain, write_together
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from lsc.calibration import Calibration, Status
-from reviewgraph._base.arrays import FloatArray, IntArray
-from reviewgraph._base.text import counted, listed, text_table
-from reviewgraph.table.reviews import ReviewsLike, as_reviews
+from reviewgraph._base import FloatArray, IntArray, counted, listed, text_table
+from reviewgraph.table import ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
     from lsc.calibration import Misfit

@@ -9,7 +9,7 @@ from lsc.calibration import Calibration
 from lsc.posteriors import PosteriorEstimate
 from lsc.words import calibration_page, posterior_page
 from lsc.words.calibration_page import SHOWN, Column, best_by_group, by_group, paper_name, table, truncation
-from reviewgraph._base.text import counted
+from reviewgraph._base import counted
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Account, Part

@@ -25,15 +25,13 @@ from lsc.words.calibration_page import (
     table,
     truncation,
 )
-from reviewgraph._base.arrays import IntArray
-from reviewgraph._base.labels import Label
-from reviewgraph._base.text import counted, listed, noun
+from reviewgraph._base import IntArray, Label, counted, listed, noun
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Beliefs
     from lsc.estimate import Estimate
     from lsc.posteriors import PosteriorEstimate
-    from reviewgraph._base.arrays import BoolArray, FloatArray
+    from reviewgraph._base import BoolArray, FloatArray
 
 
 #: How many papers set aside, changes of a selection, papers to discuss, and reviewers of a kind are named.

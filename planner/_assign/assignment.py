@@ -10,15 +10,14 @@ import numpy as np
 
 from planner._assign.findings import Concerned
 from planner.rules import NOTHING_SHORT
-from reviewgraph._base.results import Pictured, Status, backend_of
-from reviewgraph.table.reviews import Reviews
+from reviewgraph._base import Pictured, Status, backend_of
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from planner._assign.findings import Alternates, Authored, Below, Changes, Exchanges, Fairness, Kept, Randomised
     from planner.rules import Shortage
-    from reviewgraph._base.arrays import FloatArray, IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.formats.systems.system import Outgoing
+    from reviewgraph._base import FloatArray, IntArray, Label
+    from reviewgraph.formats import Outgoing
 
 
 class AssignmentStatus(Status):
@@ -188,7 +187,7 @@ class Assignment(Pictured):
 
     def outgoing(self) -> Outgoing:
         """Return the reviews for the writers of :mod:`reviewgraph.formats.systems`."""
-        from reviewgraph.formats.systems.system import Outgoing
+        from reviewgraph.formats import Outgoing
 
         columns = self.to_columns()
         return Outgoing(columns, self.reviews.titles, columns["affinity"], people=self.reviews.reviewers)

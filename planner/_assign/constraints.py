@@ -8,22 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from reviewgraph._base.arguments import as_numbers
-from reviewgraph._base.arrays import spread
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import encode
-from reviewgraph.formats.columns import ITEM, REVIEWER, Columns
-from reviewgraph.formats.side_reading import AFFINITY
-from reviewgraph.formats.spellings import Merge, Spellings
-from reviewgraph.io.matching import match_pairs
-from reviewgraph.io.sides import is_frame, labels_in, numbered_pairs
+from reviewgraph._base import InputError, as_numbers, encode, spread
+from reviewgraph.formats import AFFINITY, ITEM, REVIEWER, Columns, Merge, Spellings
+from reviewgraph.io import is_frame, labels_in, match_pairs, numbered_pairs
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.io.matching import Unknown
-    from reviewgraph.io.rules import Rules
-    from reviewgraph.io.sides import Pairs
+    from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
+    from reviewgraph.io import Pairs, Rules, Unknown
 
 
 class Authors(NamedTuple):

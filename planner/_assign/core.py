@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.flow import FAR, Work, cheapest_path, clash, workspace
-from reviewgraph.graph.kernels.compiling import kernel
-from reviewgraph.table.reviews import Reviews
+from reviewgraph.graph import kernel
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from planner._assign.levels import Aim
     from planner._assign.problem import Network
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 
 class Groups(NamedTuple):

@@ -19,9 +19,9 @@ from planner._assign.findings import WORST, Fairness
 from planner._assign.flow import FAR, Via, flip, free_of_rivals, serves, shortfall, toll
 from planner._assign.leximin import small, with_floor
 from planner._assign.panels import through
-from reviewgraph._base.arrays import ranks
-from reviewgraph.graph.kernels.compiling import kernel
-from reviewgraph.table.reviews import Reviews
+from reviewgraph._base import ranks
+from reviewgraph.graph import kernel
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from planner._assign.levels import Way
     from planner._assign.linking import Linker
     from planner._assign.problem import Network, Problem
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-    from reviewgraph._base.clock import Clock
+    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
 
 
 # An upper bound on the smallest score, by linear programming duality, over all allowed pairs.

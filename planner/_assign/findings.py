@@ -7,15 +7,14 @@ from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reviewgraph._base.results import Status
+from reviewgraph._base import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from planner._assign.constraints import Floors
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.graph.precision import Assumptions
+    from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
+    from reviewgraph.graph import Assumptions
 
 
 #: Part of the papers that counts as the worst served.
@@ -224,7 +223,7 @@ class Exchanges:
         """Sum up error variances of the papers, in units of the variance of qualities, before and after."""
         import numpy as np
 
-        from reviewgraph.graph.precision import expected_share
+        from reviewgraph.graph import expected_share
 
         count = max(1, round(SELECTED * before.size))
         error = tuple(assumptions.spread * float(np.sqrt(variance.mean())) for variance in (before, after))

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from reviewgraph.graph.kernels.compiling import kernel
+from reviewgraph.graph import kernel
 
 if TYPE_CHECKING:
     from planner._assign.problem import Network
     from planner.rules import Panels
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 
 #: Bits of a cost: worths are rounded to 2**-AFFINITY_BITS of the largest one, a relative error of 1e-11, and the

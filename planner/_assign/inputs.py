@@ -12,22 +12,14 @@ import numpy as np
 from planner._assign.constraints import LISTS, NO_FLOORS, Floors, Scored, authors_of, codes_of, rivals_of, scored_pairs
 from planner._assign.problem import Concerns, Keys, Problem, check_fixed, missing_pairs, with_rivals, written_by
 from planner.rules import ruled
-from reviewgraph._base.arguments import NUMBER, check_magnitude, checked, refuse
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import encode
-from reviewgraph._base.text import shortened
-from reviewgraph.formats.columns import ITEM, REVIEWER, Columns
-from reviewgraph.formats.side_reading import DEMAND, LOAD, MIN_LOAD
-from reviewgraph.io.matching import codes_among, match_labels
-from reviewgraph.io.sides import by_label, pairs_of
+from reviewgraph._base import NUMBER, InputError, check_magnitude, checked, encode, refuse, shortened
+from reviewgraph.formats import DEMAND, ITEM, LOAD, MIN_LOAD, REVIEWER, Columns
+from reviewgraph.io import by_label, codes_among, match_labels, pairs_of
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import FloatArray, IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.formats.columns import Role
-    from reviewgraph.io.matching import Unknown
-    from reviewgraph.io.rules import Rules
-    from reviewgraph.io.sides import Pairs, Valued
+    from reviewgraph._base import FloatArray, IntArray, Label
+    from reviewgraph.formats import Role
+    from reviewgraph.io import Pairs, Rules, Unknown, Valued
 
 
 #: Above any number of reviews: the meaning of a larger number.

@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from reviewgraph._base.text import named
-from reviewgraph.graph.levels import ALL, Connected, Level, Recoverable, level_named
+from reviewgraph._base import named
+from reviewgraph.graph import ALL, Connected, Level, Recoverable, level_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from planner._assign.problem import Problem
-    from reviewgraph._base.arrays import BoolArray
-    from reviewgraph._base.clock import Clock
-    from reviewgraph.graph.components import Components
-    from reviewgraph.table.reviews import Reviews
+    from reviewgraph._base import BoolArray, Clock
+    from reviewgraph.graph import Components
+    from reviewgraph.table import Reviews
 
 
 class Aim(ABC):
@@ -104,7 +103,7 @@ class _SharingTwo(Aim):
 
     def links(self, groups: Reviews) -> int:
         """Count degrees of freedom: one new pair removes at most one."""
-        from reviewgraph.graph.components import recoverability
+        from reviewgraph.graph import recoverability
 
         return recoverability(groups).degrees_of_freedom
 
@@ -132,7 +131,7 @@ class ToSurviveReview(ToDouble):
         """Find the reviewers of critical reviews: surviving a reviewer implies surviving each of their reviews."""
         import numpy as np
 
-        from reviewgraph.graph.fragility import critical_reviews
+        from reviewgraph.graph import critical_reviews
 
         mask = np.zeros(reviews.n_reviewers, np.bool_)
         mask[reviews.reviewer[critical_reviews(reviews, clock)]] = True
@@ -154,7 +153,7 @@ class ToRecoverable(_SharingTwo):
 
     def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
         """Test the count matroid."""
-        from reviewgraph.graph.components import recoverability
+        from reviewgraph.graph import recoverability
 
         return recoverability(reviews()).recoverable
 
@@ -203,7 +202,7 @@ class _ByTest(Aim):
 
     def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
         """Test the level."""
-        from reviewgraph.graph.structure import structure_of
+        from reviewgraph.graph import structure_of
 
         return self.level is not None and self.level.holds(structure_of(reviews()))
 
@@ -311,7 +310,7 @@ class Random(Design):
 
     def draw(self, n_items: int, loads: Sequence[int], rng: np.random.Generator) -> Reviews:
         """Draw at random."""
-        from reviewgraph.graph.designs import random_assignment
+        from reviewgraph.graph import random_assignment
 
         return random_assignment(n_items, len(loads), loads, rng)
 
@@ -324,7 +323,7 @@ class DoublyConnected(Design):
 
     def draw(self, n_items: int, loads: Sequence[int], rng: np.random.Generator) -> Reviews:
         """Draw at random, doubly connected by construction."""
-        from reviewgraph.graph.designs import doubly_connected_assignment
+        from reviewgraph.graph import doubly_connected_assignment
 
         return doubly_connected_assignment(n_items, len(loads), loads, rng)
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from planner._assign.problem import Problem
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.clock import Clock
+    from reviewgraph._base import BoolArray, Clock, IntArray
 
 
 #: Maximum number of pairs and papers: most such programmes take some hundredths of a second.

@@ -19,15 +19,14 @@ import numpy as np
 
 from planner._assign.core import NO_LIMIT, Changes, promise
 from planner._assign.flow import TIE_BITS, flip
-from reviewgraph.table.reviews import Reviews
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from planner._assign.core import Core
     from planner._assign.problem import Problem
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-    from reviewgraph._base.clock import Clock
+    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
 
 
 #: Pairs ranked at a time, and the share of the missing items after which they are ranked anew.

@@ -36,15 +36,14 @@ from planner._assign.robust import harden
 from planner._assign.stages import Run, decide
 from planner._assign.why_none import why_apart
 from planner._assign.words import why_capped, why_missed, why_too_few
-from reviewgraph._base.arrays import ranks
-from reviewgraph.graph.kernels.compiling import POLICY
+from reviewgraph._base import ranks
+from reviewgraph.graph import POLICY
 
 if TYPE_CHECKING:
     from planner._assign.levels import Aim
     from planner._assign.problem import Problem
     from planner._assign.stages import Say
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-    from reviewgraph._base.clock import Clock
+    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
 
 
 # Repair of one assignment of a lottery, among the pairs that the others leave room for.

@@ -13,12 +13,12 @@ import numpy as np
 
 from planner._assign.flow import Arcs, Via, cheapest_flow, whole_costs
 from planner.rules import NO_MOST
-from reviewgraph._base.arrays import ranks, starts
-from reviewgraph.graph.kernels.compiling import kernel
+from reviewgraph._base import ranks, starts
+from reviewgraph.graph import kernel
 
 if TYPE_CHECKING:
     from planner._assign.problem import Problem
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 
 # Units of probability, and rules as nodes of the flow.

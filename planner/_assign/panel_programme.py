@@ -14,12 +14,11 @@ import numpy as np
 
 from planner._assign.constraints import cliques_of
 from planner.solving import ROOT, integer_programme, linear_programme, solve_within
-from reviewgraph._base.arrays import ranks
+from reviewgraph._base import ranks
 
 if TYPE_CHECKING:
     from planner._assign.problem import Problem
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-    from reviewgraph._base.clock import Clock
+    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
 
 
 # Demands, loads and rules as sparse rows of an integer programme.

@@ -47,8 +47,7 @@ from planner.rules import ruled_by
 
 if TYPE_CHECKING:
     from planner._assign.problem import Concerns, Network, Problem
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-    from reviewgraph._base.clock import Clock
+    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
 
 
 # The rules on one attribute as nodes of the flow, if no reviewer has two values of it.

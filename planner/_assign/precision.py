@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.flow import fits, flip, serves
-from reviewgraph._base.clock import Clock
-from reviewgraph.graph.precision import mean_information
+from reviewgraph._base import Clock
+from reviewgraph.graph import mean_information
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from planner._assign.core import Core
     from planner._assign.problem import Network, Problem
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-    from reviewgraph.graph.precision import Assumptions
+    from reviewgraph._base import BoolArray, FloatArray, IntArray
+    from reviewgraph.graph import Assumptions
 
 
 # The expected posterior covariance of the qualities under an assignment, averaged information in, before any score.

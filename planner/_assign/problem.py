@@ -28,20 +28,15 @@ from planner._assign.constraints import (
     whole_values,
 )
 from planner._assign.findings import DRAWS, Authored, Below, Changes, Concerned, Dropped, Pair, Reason
-from reviewgraph._base.arguments import LABELS, refuse
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import encode
-from reviewgraph.formats.side_reading import PROBABILITY
-from reviewgraph.io.matching import codes_among, match_labels, match_pairs
-from reviewgraph.io.sides import Numbered, numbered_pairs, pairs_of
+from reviewgraph._base import LABELS, InputError, encode, refuse
+from reviewgraph.formats import PROBABILITY
+from reviewgraph.io import Numbered, codes_among, match_labels, match_pairs, numbered_pairs, pairs_of
 
 if TYPE_CHECKING:
     from planner._assign.constraints import Rivals, Scored
     from planner.rules import Panels, Ruled
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.formats.columns import Columns
-    from reviewgraph.formats.spellings import Spellings
+    from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
+    from reviewgraph.formats import Columns, Spellings
 
 
 # The assignment under change, as arrays that kernels read and write.

@@ -26,15 +26,14 @@ from planner._assign.core import (
 )
 from planner._assign.findings import Alternate, Alternates, Lack, Missing
 from planner._assign.flow import FAR, flip, free_of_rivals, toll
-from reviewgraph._base.clock import TimeOver
-from reviewgraph.graph.kernels.compiling import kernel
+from reviewgraph._base import TimeOver
+from reviewgraph.graph import kernel
 
 if TYPE_CHECKING:
     from planner._assign.levels import Aim
     from planner._assign.linking import Linker
     from planner._assign.problem import Network, Problem
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.clock import Clock
+    from reviewgraph._base import BoolArray, Clock, IntArray
 
 
 # Kernels that compute what the core still covers after any one reviewer drops out.

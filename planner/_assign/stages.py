@@ -50,13 +50,10 @@ from planner._assign.why_none import (
     why_unsure,
 )
 from planner._assign.words import why_below, why_no_floor, why_no_good
-from reviewgraph._base.clock import Clock, TimeOver
-from reviewgraph._base.labels import PAPERS, said_under
-from reviewgraph._base.text import counted
-from reviewgraph.graph.kernels.compiling import POLICY
-from reviewgraph.graph.precision import Assumptions
-from reviewgraph.io.rules import Rules
-from reviewgraph.table.reviews import Reviews
+from reviewgraph._base import PAPERS, Clock, TimeOver, counted, said_under
+from reviewgraph.graph import POLICY, Assumptions
+from reviewgraph.io import Rules
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from planner._assign.fair import Fair
@@ -66,8 +63,7 @@ if TYPE_CHECKING:
     from planner._assign.panels import Routes
     from planner._assign.problem import Concerns, Problem
     from planner._assign.robust import Hardened
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.labels import Label
+    from reviewgraph._base import BoolArray, IntArray, Label
 
 
 # Exact decision of a level where few pairs are allowed: an integer programme, and a cut for each way to miss it.

@@ -13,11 +13,9 @@ from planner._assign.core import largest_cover
 from planner._assign.flow import shortfall
 from planner._assign.panel_programme import crowded_items, feasible, lacking_items
 from planner.rules import Shortage, ruled_by, usual_load
-from reviewgraph._base.arrays import spread
-from reviewgraph._base.labels import PAPERS, REVIEWERS, said_under
-from reviewgraph._base.text import counted, noun
-from reviewgraph.graph.check import check
-from reviewgraph.table.reviews import Reviews
+from reviewgraph._base import PAPERS, REVIEWERS, counted, noun, said_under, spread
+from reviewgraph.graph import check
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,9 +25,7 @@ if TYPE_CHECKING:
     from planner._assign.levels import Aim
     from planner._assign.problem import Problem
     from planner.rules import Attribute, Rule
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.clock import Clock
-    from reviewgraph._base.labels import Label, Mentions
+    from reviewgraph._base import BoolArray, Clock, IntArray, Label, Mentions
 
 
 #: Names listed; of more only the first three.

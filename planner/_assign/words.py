@@ -18,8 +18,7 @@ from planner._assign.findings import Reason
 from planner._assign.flow import shortfall
 from planner._assign.levels import aim_named, way_named
 from planner._assign.why_none import authors_lines, each, papers, people
-from reviewgraph._base.clock import TIMED_OUT
-from reviewgraph._base.text import counted, noun, ranging
+from reviewgraph._base import TIMED_OUT, counted, noun, ranging
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     )
     from planner._assign.flow import Shortfall
     from planner._assign.problem import Problem
-    from reviewgraph._base.arrays import FloatArray, IntArray
+    from reviewgraph._base import FloatArray, IntArray
 
 
 # Alternates: the number of papers with enough, and why the others have fewer.

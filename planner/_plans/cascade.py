@@ -42,15 +42,13 @@ from planner._plans.structure import (
     try_join,
 )
 from planner._plans.task import CALL, READ, after_loss, looked_at, minimal
-from reviewgraph._base.clock import LOOK, TimeOver
-from reviewgraph.graph.components import connected_components
-from reviewgraph.graph.kernels.compiling import kernel
+from reviewgraph._base import LOOK, TimeOver
+from reviewgraph.graph import connected_components, kernel
 
 if TYPE_CHECKING:
     from planner._plans.target import Ledger, Target
     from planner._plans.task import Left, Loss, Losses, Task
-    from reviewgraph._base.arrays import IntArray
-    from reviewgraph._base.clock import Clock
+    from reviewgraph._base import Clock, IntArray
 
 
 #: Reviewers of a block compared by their extra loads before one is chosen.

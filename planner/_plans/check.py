@@ -16,25 +16,37 @@ from planner._plans.constraints import HEEDED, constrain, with_extra
 from planner._plans.outcome import PlanStatus
 from planner.errors import InvalidPlan
 from planner.rules import NO_MOST, asked_rules
-from reviewgraph._base.arguments import checked
-from reviewgraph._base.errors import CertificateError, InputError
-from reviewgraph._base.text import named
-from reviewgraph.graph.check import check
-from reviewgraph.graph.levels import ALL, ROBUST, Double, Recoverable
-from reviewgraph.table.reviews import Reviews
-from reviewgraph.verify.bounds import WEAKEST, Case, TooMany, check_bound, wrong_parts, wrong_prices, wrong_shortage
-from reviewgraph.verify.graphs import Table, tie_classes, verify_merges
-from reviewgraph.verify.levels import TooLarge, can_be_met
-from reviewgraph.verify.rules import AT_LEAST, AT_MOST, PanelRule, PlainRules, panels_of
+from reviewgraph._base import CertificateError, InputError, checked, named
+from reviewgraph.graph import ALL, ROBUST, Double, Recoverable, check
+from reviewgraph.table import Reviews
+from reviewgraph.verify import (
+    AT_LEAST,
+    AT_MOST,
+    WEAKEST,
+    Case,
+    PanelRule,
+    PlainRules,
+    Table,
+    TooLarge,
+    TooMany,
+    can_be_met,
+    check_bound,
+    panels_of,
+    tie_classes,
+    verify_merges,
+    wrong_parts,
+    wrong_prices,
+    wrong_shortage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from planner._plans.constraints import Constraints
     from planner._plans.plan import Plan
-    from reviewgraph._base.arrays import IntArray
-    from reviewgraph.io.rules import Rules
-    from reviewgraph.verify.graphs import Pair
+    from reviewgraph._base import IntArray
+    from reviewgraph.io import Rules
+    from reviewgraph.verify import Pair
 
 
 #: Losses simulated to estimate how likely a level is kept, and the tolerance in standard errors.

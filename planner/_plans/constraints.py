@@ -11,25 +11,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.rules import NO_MOST, Ruled, ruled, ruled_by
-from reviewgraph._base.arguments import check_magnitude
-from reviewgraph._base.arrays import distinct, occurs, spread
-from reviewgraph._base.errors import InputError
-from reviewgraph.formats.columns import REVIEWER
-from reviewgraph.formats.side_reading import AFFINITY, COST, SPARE, WILLING
-from reviewgraph.graph.components import connected_components
-from reviewgraph.io.matching import codes_among, match_labels, match_pairs
-from reviewgraph.io.rules import Rules
-from reviewgraph.io.sides import by_label, gone_of, labels_of, numbered_pairs, pairs_of, without_gone
-from reviewgraph.table.reviews import Reviews
+from reviewgraph._base import InputError, check_magnitude, distinct, occurs, spread
+from reviewgraph.formats import AFFINITY, COST, REVIEWER, SPARE, WILLING
+from reviewgraph.graph import connected_components
+from reviewgraph.io import (
+    Rules,
+    by_label,
+    codes_among,
+    gone_of,
+    labels_of,
+    match_labels,
+    match_pairs,
+    numbered_pairs,
+    pairs_of,
+    without_gone,
+)
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from planner.rules import Panels
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph.formats.columns import Columns
-    from reviewgraph.io.sides import Numbered
+    from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
+    from reviewgraph.formats import Columns
+    from reviewgraph.io import Numbered
 
 
 class Places(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 from planner._plans.constraints import Waived, as_pairs, no_pairs
 from planner._plans.task import few_short_pairs, short_pairs
 from planner.solving import integer_programme
-from reviewgraph._base.arrays import distinct, occurs, ranks
+from reviewgraph._base import distinct, occurs, ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from scipy.optimize import LinearConstraint
 
     from planner._plans.task import Task
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-    from reviewgraph._base.clock import Clock
+    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
 
 
 # The same reviews of each item by other reviewers, so that extra loads are as even as possible.

@@ -14,14 +14,13 @@ import numpy as np
 from planner._plans.constraints import as_pairs, no_pairs, with_extra
 from planner._plans.target import expected_error, information, inside, numbers_a_reviewer, qualities
 from planner._plans.task import allowed_pairs, looked_at
-from reviewgraph._base.clock import TimeOver
+from reviewgraph._base import TimeOver
 
 if TYPE_CHECKING:
     from planner._plans.target import Target
     from planner._plans.task import Task
-    from reviewgraph._base.arrays import FloatArray, IntArray
-    from reviewgraph._base.clock import Clock
-    from reviewgraph.table.reviews import Reviews
+    from reviewgraph._base import Clock, FloatArray, IntArray
+    from reviewgraph.table import Reviews
 
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of dense algebra, per cube of the items of a group.

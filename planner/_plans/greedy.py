@@ -17,11 +17,19 @@ from planner._plans.constraints import as_pairs, no_pairs, pieces, with_extra
 from planner._plans.structure import arrive, copy_structure, find_block, overwrite
 from planner._plans.target import Keeping, draw_loss, estimate, keeps
 from planner._plans.task import AT_ONCE, looked_at, minimal, with_rows_lost
-from reviewgraph._base.clock import TimeOver
-from reviewgraph.graph.components import connected_components, doubly_connected_components, is_recovery_resilient
-from reviewgraph.graph.kernels.compiling import kernel
-from reviewgraph.graph.kernels.pebbles import Game, contract, gather, new_game, play
-from reviewgraph.graph.kernels.union_find import find
+from reviewgraph._base import TimeOver
+from reviewgraph.graph import (
+    Game,
+    connected_components,
+    contract,
+    doubly_connected_components,
+    find,
+    gather,
+    is_recovery_resilient,
+    kernel,
+    new_game,
+    play,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,10 +37,9 @@ if TYPE_CHECKING:
     from planner._plans.structure import Structure
     from planner._plans.target import Ledger, Target
     from planner._plans.task import Oracle, Task
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.clock import Clock
-    from reviewgraph.graph.components import Components
-    from reviewgraph.table.reviews import Reviews
+    from reviewgraph._base import BoolArray, Clock, IntArray
+    from reviewgraph.graph import Components
+    from reviewgraph.table import Reviews
 
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, per pair offered to the pebble game, and to a forest.

@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._plans.constraints import no_pairs
-from reviewgraph.graph.components import recoverability
+from reviewgraph.graph import recoverability
 
 if TYPE_CHECKING:
     from planner._plans.task import Oracle
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.clock import Clock
+    from reviewgraph._base import BoolArray, Clock, IntArray
 
 
 # Linear algebra over a prime field: no rounding, and a random point misses a polynomial's zeros almost surely.

@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from reviewgraph._base.arrays import starts
-from reviewgraph.graph.components import degrees_of_freedom
-from reviewgraph.graph.kernels.compiling import POLICY, kernel
-from reviewgraph.table.reviews import Reviews
+from reviewgraph._base import starts
+from reviewgraph.graph import POLICY, degrees_of_freedom, kernel
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from planner._plans.task import Task
-    from reviewgraph._base.arrays import IntArray
-    from reviewgraph._base.clock import Clock
-    from reviewgraph.graph.kernels.compiling import Kernel
+    from reviewgraph._base import Clock, IntArray
+    from reviewgraph.graph import Kernel
 
     Path = list[tuple[int, int]]
 

@@ -19,18 +19,16 @@ from planner._plans.task import short_pairs
 from planner.errors import InternalError
 from planner.rules import AtMost
 from planner.solving import solve_within
-from reviewgraph._base.labels import PAPERS
-from reviewgraph._base.text import counted, noun
-from reviewgraph.graph.components import degrees_of_freedom
+from reviewgraph._base import PAPERS, counted, noun
+from reviewgraph.graph import degrees_of_freedom
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from planner._plans.constraints import Constraints, People
     from planner._plans.task import Cut, Oracle, Task
-    from reviewgraph._base.arrays import FloatArray, IntArray
-    from reviewgraph._base.clock import Clock
-    from reviewgraph.table.reviews import Reviews
+    from reviewgraph._base import Clock, FloatArray, IntArray
+    from reviewgraph.table import Reviews
 
 
 #: Items up to which the expansion bound is computed: one eigenvalue of an N x N matrix, by Lanczos.

@@ -10,10 +10,8 @@ import numpy as np
 
 from planner._plans.constraints import as_pairs
 from planner._plans.outcome import Purchase
-from reviewgraph._base.arrays import FloatArray, cut_of, least_spread, probability_in_top, starts
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.text import named, noun
-from reviewgraph.graph.precision import learned_from
+from reviewgraph._base import FloatArray, InputError, cut_of, least_spread, named, noun, probability_in_top, starts
+from reviewgraph.graph import learned_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,9 +19,8 @@ if TYPE_CHECKING:
 
     from planner._plans.target import Target
     from planner._plans.task import Left, Task
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.clock import Clock
-    from reviewgraph.table.reviews import Reviews
+    from reviewgraph._base import BoolArray, Clock, IntArray
+    from reviewgraph.table import Reviews
 
 
 # Expected effect of further reviews of a paper, before their scores are known: arrays in, arrays out.

@@ -9,13 +9,12 @@ import numpy as np
 
 from planner._plans.constraints import People
 from planner.rules import ruled_by, usual_load
-from reviewgraph._base.results import Status
-from reviewgraph.table.reviews import Reviews
+from reviewgraph._base import Status
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from planner._plans.constraints import Constraints, Needs
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.labels import Label
+    from reviewgraph._base import BoolArray, IntArray, Label
 
 
 class PlanStatus(Status):

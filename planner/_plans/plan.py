@@ -11,21 +11,16 @@ import numpy as np
 
 from planner._plans.outcome import PlanStatus, recruits_load
 from planner.rules import NOTHING_SHORT, Shortage
-from reviewgraph._base.arguments import checked
-from reviewgraph._base.provenance import record_of
-from reviewgraph._base.results import Pictured
-from reviewgraph._base.text import counted
+from reviewgraph._base import Pictured, checked, counted, record_of
 
 if TYPE_CHECKING:
     from planner._plans.constraints import Constraints
     from planner._plans.outcome import Purchase, Recruits, RuleStanding
     from planner._plans.target import Bound, Keeping, Reach
     from planner._plans.task import Task
-    from reviewgraph._base.arrays import IntArray
-    from reviewgraph._base.labels import Label
-    from reviewgraph._base.results import Backend
-    from reviewgraph.formats.systems.system import Outgoing
-    from reviewgraph.table.reviews import Reviews
+    from reviewgraph._base import Backend, IntArray, Label
+    from reviewgraph.formats import Outgoing
+    from reviewgraph.table import Reviews
 
 
 @dataclass(frozen=True)
@@ -255,8 +250,7 @@ class Plan(Pictured):
         """
         from planner._plans.targets import target_named
         from planner._plans.task import new_task
-        from reviewgraph._base.clock import Clock
-        from reviewgraph._base.errors import InputError
+        from reviewgraph._base import Clock, InputError
 
         table = self.constraints.reviews
         for place, review in enumerate(self.reviews):
@@ -294,14 +288,13 @@ class Plan(Pictured):
 
     def mail(self) -> dict[Label, str]:
         """Return a letter to each reviewer invited; fixed reviews need no invitation."""
-        from reviewgraph.formats.systems.mail import letters
+        from reviewgraph.formats import letters
 
         return letters(self.outgoing())
 
     def outgoing(self) -> Outgoing:
         """Return the reviews as :mod:`reviewgraph.formats.systems` write them; fixed ones need no invitation."""
-        from reviewgraph.formats.systems.mail import COMPARE
-        from reviewgraph.formats.systems.system import Outgoing
+        from reviewgraph.formats import COMPARE, Outgoing
 
         table = self.constraints.reviews
         # With a target, reviews for an objective are explained by the target, too.

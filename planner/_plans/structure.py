@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from reviewgraph.graph.kernels.compiling import kernel
+from reviewgraph.graph import kernel
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import IntArray
+    from reviewgraph._base import IntArray
 
 
 #: Registers of ``Structure.entries``, of ``Growth.extent`` and of ``Growth.anchor``.

@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from planner._plans.task import looked_at
-from reviewgraph._base.results import Progress
-from reviewgraph._base.text import noun
-from reviewgraph.graph.covariance import error_variances, projections
+from reviewgraph._base import Progress, noun
+from reviewgraph.graph import error_variances, projections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from planner._plans.task import Losses, Oracle, Task
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
-    from reviewgraph._base.clock import Clock
-    from reviewgraph.graph.levels import Level
-    from reviewgraph.table.reviews import Reviews
+    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
+    from reviewgraph.graph import Level
+    from reviewgraph.table import Reviews
 
 
 class Groups(NamedTuple):

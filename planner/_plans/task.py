@@ -24,27 +24,26 @@ from planner._plans.structure import (
     new_structure,
     working_space,
 )
-from reviewgraph._base.arrays import distinct, occurs
-from reviewgraph.graph.components import (
+from reviewgraph._base import distinct, occurs
+from reviewgraph.graph import (
+    POLICY,
     Components,
+    critical_reviewers,
+    critical_reviews,
     degrees_of_freedom,
     doubly_connected_components,
     is_recovery_resilient,
     tie_classes,
 )
-from reviewgraph.graph.fragility import critical_reviewers, critical_reviews
-from reviewgraph.graph.kernels.compiling import POLICY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import TypeAlias
 
     from planner._plans.constraints import Constraints, Needs, Places
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.clock import Clock
-    from reviewgraph._base.labels import Label, Mentions
-    from reviewgraph.graph.kernels.compiling import Kernel
-    from reviewgraph.table.reviews import Reviews
+    from reviewgraph._base import BoolArray, Clock, IntArray, Label, Mentions
+    from reviewgraph.graph import Kernel
+    from reviewgraph.table import Reviews
 
     Mentioned: TypeAlias = Sequence[Label] | Mentions
 

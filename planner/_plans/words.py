@@ -11,10 +11,8 @@ import numpy as np
 from planner._plans.constraints import no_pairs, with_extra
 from planner._plans.outcome import PlanStatus, what_is_missing
 from planner._plans.task import Loss, after_loss, allowed_pairs, looked_at
-from reviewgraph._base.clock import Clock, TimeOver
-from reviewgraph._base.labels import PAPERS, REVIEWERS
-from reviewgraph._base.text import counted, noun, text_table
-from reviewgraph.graph.check import of_this_file
+from reviewgraph._base import PAPERS, REVIEWERS, Clock, TimeOver, counted, noun, text_table
+from reviewgraph.graph import of_this_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,8 +21,8 @@ if TYPE_CHECKING:
     from planner._plans.plan import Plan
     from planner._plans.target import Groups, Keeping, Ledger, Reach, Target
     from planner._plans.task import Losses, Task
-    from reviewgraph._base.arrays import IntArray
-    from reviewgraph.table.reviews import Reviews
+    from reviewgraph._base import IntArray
+    from reviewgraph.table import Reviews
 
 
 #: Papers named before the rest is only counted.

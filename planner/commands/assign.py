@@ -24,27 +24,41 @@ from planner.commands.options import (
     upload_options,
     wanted_options,
 )
-from reviewgraph._base.text import counted
-from reviewgraph.cli.command import Command, Number, conference_words, is_given, option, taken_from_file
-from reviewgraph.cli.options import (
+from reviewgraph._base import counted
+from reviewgraph.cli import (
+    Command,
+    Number,
+    Refusal,
+    Reporting,
     columns_option,
     command_line,
+    conference_words,
     examples,
     expect_columns_used,
     given_options,
     given_spellings,
+    is_given,
     json_option,
     merge_option,
+    offer,
+    offered,
+    option,
     output_option,
     print_result,
     read_side,
+    refusing,
+    report_options,
     reviewers_option,
+    say,
+    show,
     show_files,
+    taken_from_file,
+    telling,
     with_options,
+    writable,
+    write_table,
 )
-from reviewgraph.cli.output import Refusal, offer, offered, refusing, say, show, telling, writable, write_table
-from reviewgraph.cli.reporting import Reporting, report_options
-from reviewgraph.graph.levels import ALL_NAMES
+from reviewgraph.graph import ALL_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -84,7 +98,7 @@ def read_who_wrote(
     authors: str | None, reviewers: Collection[str], author_distance: int, allow_cycles: bool, allow_coauthors: bool
 ) -> dict[str, Any]:
     """Read the authors' file as arguments of :func:`planner.assign`, with a note on authors who do not review."""
-    from reviewgraph.formats.side import read_authors
+    from reviewgraph.formats import read_authors
 
     rules = {"author_distance": author_distance, "allow_cycles": allow_cycles, "allow_coauthors": allow_coauthors}
     if not authors:
@@ -425,8 +439,8 @@ def _asked(
     """Read the files; returns the arguments of assigning."""
     from planner._assign.constraints import LISTS
     from reviewgraph.formats import side
-    from reviewgraph.graph.precision import assumptions_like
-    from reviewgraph.io.reading import read_reviews
+    from reviewgraph.graph import assumptions_like
+    from reviewgraph.io import read_reviews
 
     lots = read_lots(max_probability, perturbation, draws, probabilities)
     items = read_side(side.read_items, items_file)

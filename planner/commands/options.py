@@ -9,23 +9,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.storing import write_whole
-from reviewgraph._base.text import counted, listed, noun
-from reviewgraph.cli.command import Number, option
-from reviewgraph.cli.options import NamesOption, given_system, read_side, with_options
-from reviewgraph.cli.output import Refusal, say, show, write_table
-from reviewgraph.formats.systems.known import takers
-from reviewgraph.formats.systems.mail import CSV
-from reviewgraph.formats.systems.system import Outgoing
+from reviewgraph._base import InputError, counted, listed, noun, write_whole
+from reviewgraph.cli import (
+    NamesOption,
+    Number,
+    Refusal,
+    given_system,
+    option,
+    read_side,
+    say,
+    show,
+    with_options,
+    write_table,
+)
+from reviewgraph.formats import CSV, Outgoing, takers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence, Sized
 
     from planner.rules import AtLeast, AtMost, Reward, Rule
-    from reviewgraph._base.labels import Label
-    from reviewgraph.formats.columns import Columns
-    from reviewgraph.formats.systems.system import System
+    from reviewgraph._base import Label
+    from reviewgraph.formats import Columns, System
 
 
 if TYPE_CHECKING:
@@ -87,7 +91,7 @@ def read_rules(
     ``known`` maps the reviewers file to its attributes; ``where`` is the name of the table of reviewers in messages.
     """
     from reviewgraph.formats import side
-    from reviewgraph.io.matching import match_labels
+    from reviewgraph.io import match_labels
 
     rules: list[Rule] = [*map(_at_most, at_most), *map(_at_least, at_least), *map(_reward, reward)]
     told = dict(known)
@@ -336,7 +340,7 @@ def joined(first: Columns | None, second: Columns | None) -> Columns | None:
     """Concatenate two tables of pairs."""
     import numpy as np
 
-    from reviewgraph.formats.columns import Columns
+    from reviewgraph.formats import Columns
 
     if first is None or second is None:
         return second if first is None else first
@@ -360,7 +364,7 @@ def _merged(tables: list[tuple[Columns, float]], bids: list[tuple[Columns, float
 def _of_those_here(table: Columns, reviewers: Collection[str], items: Collection[str], path: str) -> Columns:
     """Drop rows with a reviewer or a paper that is not listed."""
     from planner._assign.constraints import LISTS
-    from reviewgraph.io.matching import match_pairs
+    from reviewgraph.io import match_pairs
 
     reviewer, item = match_pairs(table, reviewers, items, path, where=LISTS)
     here = (reviewer >= 0) & (item >= 0)

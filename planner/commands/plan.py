@@ -18,33 +18,49 @@ from planner.commands.options import (
     rule_options,
     upload_options,
 )
-from reviewgraph._base.text import counted
-from reviewgraph.cli.command import Command, Number, is_given, is_shared, is_typed, option
-from reviewgraph.cli.duties import Share, gone_options, gone_words, read_gone_and_late, read_share
-from reviewgraph.cli.options import (
+from reviewgraph._base import counted
+from reviewgraph.cli import (
+    Command,
+    Number,
+    Refusal,
+    Reporting,
+    Share,
     command_line,
     examples,
     expect_columns_used,
     given_options,
     given_table,
+    gone_options,
+    gone_words,
+    is_given,
+    is_shared,
+    is_typed,
     json_option,
+    load_igraph,
+    offer,
+    offered,
+    option,
     output_option,
     print_result,
+    read_gone_and_late,
+    read_share,
     read_side,
+    report_options,
     reviewers_option,
+    say,
+    say_progress,
+    show,
     show_files,
     table_options,
     whole_table,
 )
-from reviewgraph.cli.output import Refusal, offer, offered, say, say_progress, show
-from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
-from reviewgraph.formats.systems.mail import CSV
-from reviewgraph.graph.levels import ALL, ALL_NAMES, Double
+from reviewgraph.formats import CSV
+from reviewgraph.graph import ALL, ALL_NAMES, Double
 
 if TYPE_CHECKING:
     from planner._plans.plan import Plan
     from planner.commands.options import Destination
-    from reviewgraph.table.reviews import Reviews
+    from reviewgraph.table import Reviews
 
 
 # ``--for``: a level, an objective, or both.
@@ -328,7 +344,7 @@ def _side_files(
 ) -> dict[str, Any]:
     """Read the side files."""
     from reviewgraph.formats import side
-    from reviewgraph.io.matching import REVIEWS
+    from reviewgraph.io import REVIEWS
 
     given: dict[str, Any] = {"gone": read_gone_and_late(reviews, gone, gone_after)}
     if capacity:

@@ -1,1 +1,5 @@
 """File formats and the exports of conference systems."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,5 @@
 """Connection: components, levels, fragility, precision."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

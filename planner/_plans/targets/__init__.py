@@ -12,17 +12,15 @@ from planner._plans.target import Bound, Ledger
 from planner._plans.targets.double import DoubleTarget
 from planner._plans.targets.searched import ConnectedTarget, SearchedTarget, nothing_to_do, settle
 from planner._plans.task import TestedOracle, allowed_pairs, looked_at
-from reviewgraph._base.clock import TimeOver
-from reviewgraph.graph.levels import level_named
-from reviewgraph.graph.structure import structure_of
+from reviewgraph._base import TimeOver
+from reviewgraph.graph import level_named, structure_of
 
 if TYPE_CHECKING:
     from planner._plans.target import Target
     from planner._plans.task import Oracle, Task
-    from reviewgraph._base.arrays import IntArray
-    from reviewgraph._base.clock import Clock
-    from reviewgraph.graph.levels import Level
-    from reviewgraph.table.reviews import Reviews
+    from reviewgraph._base import Clock, IntArray
+    from reviewgraph.graph import Level
+    from reviewgraph.table import Reviews
 
 
 # The target of a level without one: planned by the level's own test, which more reviews never harm.

@@ -25,16 +25,14 @@ from planner._plans.outcome import Recruits, recruits_load, what_is_missing, wit
 from planner._plans.target import Bound, Ledger
 from planner._plans.targets.searched import settle
 from planner._plans.task import minimal, new_task
-from reviewgraph._base.clock import TimeOver
-from reviewgraph._base.text import counted, noun
+from reviewgraph._base import TimeOver, counted, noun
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from planner._plans.target import PlanProgress, Target
     from planner._plans.task import Task
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph._base.clock import Clock
+    from reviewgraph._base import BoolArray, Clock, IntArray
 
 
 # Even loads for a plan: the level, the number of reviews and the cost stay.

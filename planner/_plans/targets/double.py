@@ -18,18 +18,24 @@ from planner._plans.targets import growth
 from planner._plans.targets.growth import DoubleOracle
 from planner._plans.targets.searched import SearchedTarget, settle
 from planner._plans.task import CALL, AnyReview, AnyReviewer, Cut, Losses, Oracle, after_loss, allowed_pairs, looked_at
-from reviewgraph._base.clock import Clock, TimeOver
-from reviewgraph._base.labels import PAPERS, REVIEWERS
-from reviewgraph.graph.components import doubly_connected_components, is_recovery_resilient
-from reviewgraph.graph.levels import Double, Level, SurvivesReview, SurvivesReviewer, level_named
+from reviewgraph._base import PAPERS, REVIEWERS, Clock, TimeOver
+from reviewgraph.graph import (
+    Double,
+    Level,
+    SurvivesReview,
+    SurvivesReviewer,
+    doubly_connected_components,
+    is_recovery_resilient,
+    level_named,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from planner._plans.target import Ledger
     from planner._plans.task import Task
-    from reviewgraph._base.arrays import BoolArray, IntArray
-    from reviewgraph.table.reviews import Reviews
+    from reviewgraph._base import BoolArray, IntArray
+    from reviewgraph.table import Reviews
 
 
 class DoubleTarget(SearchedTarget):

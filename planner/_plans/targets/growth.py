@@ -17,22 +17,16 @@ from planner._plans.structure import close, copy_structure, extend_unfinished, l
 from planner._plans.target import Bound
 from planner._plans.targets.searched import settle
 from planner._plans.task import Cut, Oracle, TestedOracle, allowed_pairs, new_task
-from reviewgraph._base.text import counted
-from reviewgraph.graph.components import (
-    degrees_of_freedom,
-    doubly_connected_components,
-    is_recovery_resilient,
-    tie_classes,
-)
-from reviewgraph.table.reviews import Reviews
+from reviewgraph._base import counted
+from reviewgraph.graph import degrees_of_freedom, doubly_connected_components, is_recovery_resilient, tie_classes
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from planner._plans.listing import Levels, Part, Path, Reduction
     from planner._plans.structure import Structure
     from planner._plans.target import Ledger
     from planner._plans.task import Task
-    from reviewgraph._base.arrays import IntArray
-    from reviewgraph._base.clock import Clock
+    from reviewgraph._base import Clock, IntArray
 
 
 # Plans and bounds from the groups that few joins make, part by part of the contracted graph.

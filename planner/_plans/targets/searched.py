@@ -12,22 +12,26 @@ from planner._plans.constraints import no_pairs, pieces
 from planner._plans.greedy import by_effect, greedy_connected, greedy_recoverable
 from planner._plans.target import Bound, Groups, Target
 from planner._plans.task import Cut, Oracle, looked_at, minimal, useful_loads
-from reviewgraph._base.arrays import distinct
-from reviewgraph._base.labels import REVIEWERS
-from reviewgraph._base.text import noun
-from reviewgraph.graph.components import connected_components, degrees_of_freedom, recoverability
-from reviewgraph.graph.kernels.union_find import find, union
-from reviewgraph.graph.levels import Connected, Recoverable, level_named
-from reviewgraph.table.reviews import Reviews
+from reviewgraph._base import REVIEWERS, distinct, noun
+from reviewgraph.graph import (
+    Connected,
+    Recoverable,
+    connected_components,
+    degrees_of_freedom,
+    find,
+    level_named,
+    recoverability,
+    union,
+)
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from planner._plans.target import Ledger
     from planner._plans.task import Task
-    from reviewgraph._base.arrays import IntArray
-    from reviewgraph._base.clock import Clock
-    from reviewgraph.graph.levels import Level
+    from reviewgraph._base import Clock, IntArray
+    from reviewgraph.graph import Level
 
 
 class SearchedTarget(Target):

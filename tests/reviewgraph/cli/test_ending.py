@@ -147,7 +147,7 @@ def test_an_interrupt_between_two_steps_has_a_status_of_its_own(monkeypatch: pyt
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"reviewgraph.cli.{step}", interrupted)
+    monkeypatch.setattr(f"reviewgraph.cli.command.{step}", interrupted)
     told = CliRunner().invoke(main, ["check", "none.csv"])
     assert (told.exit_code, told.stderr) == (output.INTERRUPTED, "\nInterrupted, no result.\n")
 

@@ -1,0 +1,4 @@
+from .reviews import Reviews as Reviews
+from .reviews import ReviewsLike as ReviewsLike
+from .reviews import as_reviews as as_reviews
+from .reviews import review_of_rows as review_of_rows
