@@ -21,8 +21,8 @@ TITLES = {
 }
 #: Rooms that anyone may use, or nobody does.
 LEFT_OUT = {"errors", "_version", "__main__"}
-#: Sizes in pixels: a letter, a line of a box, the height of a floor, margins, the top of a package, and a gap.
-LETTER, LINE, FLOOR, MARGIN, TOP, GAP = 7.2, 17, 62, 14, 46, 4
+#: Sizes in pixels: a letter, one of a title, a line of a box, the height of a layer, margins, the top of a package, a gap.
+LETTER, TITLE_LETTER, LINE, FLOOR, MARGIN, TOP, GAP = 7.2, 9.2, 17, 62, 14, 46, 4
 
 Arrows = dict[str, set[str]]
 
@@ -94,12 +94,15 @@ class Package:
     def __init__(self, name: str) -> None:
         self.name, self.arrows = name, merged(reduced(name))
         self.level = floors(self.arrows)
-        self.lines = {room: room.split() for room in self.arrows}
+        self.lines = {room: [" · ".join(room.split())] for room in self.arrows}
         self.wide = {room: max(map(len, self.lines[room])) * LETTER + 16 for room in self.arrows}
         self.top = max(self.level.values())
         self.ways = [self._way(room, below) for room in self.arrows for below in sorted(self.arrows[room])]
         self.x = self._spread(self._ordered())
-        self.width = max(self.x[place] + self.wide[place] / 2 for place in self.x) + MARGIN
+        taken = max(self.x[place] + self.wide[place] / 2 for place in self.x) + MARGIN
+        # The title has room, and the boxes stand in the middle below it.
+        self.width = max(taken, len(TITLES[name]) * TITLE_LETTER + 2 * MARGIN)
+        self.x = {place: x + (self.width - taken) / 2 for place, x in self.x.items()}
         self.height = (self.top + 1) * FLOOR
 
     def _way(self, room: str, below: str) -> list[str]:

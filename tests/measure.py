@@ -74,7 +74,7 @@ class Module:
         for node in ast.walk(self.tree):
             if isinstance(node, Function):
                 signature = [*ast.walk(node.args), *ast.walk(node.returns or ast.Tuple([]))]
-                start = max([node.lineno, *(getattr(part, "end_lineno", 0) for part in signature)])
+                start = max([node.lineno, *(getattr(part, "end_lineno", 0) or 0 for part in signature)])
                 lines.update(range(start + 1, (node.end_lineno or 0) + 1))
         text = self.text.splitlines()
         lines = {line for line in lines - self.docstrings if text[line - 1].strip()}
