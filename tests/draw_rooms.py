@@ -21,7 +21,7 @@ TITLES = {
 }
 #: Rooms that anyone may use, or nobody does.
 LEFT_OUT = {"errors", "_version", "__main__"}
-#: Sizes in pixels: a letter, one of a title, a line of a box, the height of a layer, margins, the top of a package, a gap.
+#: Sizes in pixels: a letter, one of titles, a line of a box, height of a layer, margins, the top of a package, gaps.
 LETTER, TITLE_LETTER, LINE, FLOOR, MARGIN, TOP, GAP = 7.2, 9.2, 17, 62, 14, 46, 4
 
 Arrows = dict[str, set[str]]
