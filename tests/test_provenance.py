@@ -317,10 +317,10 @@ def test_an_answer_about_other_bytes_is_not_refuted_at_best(plan: Any) -> None:
     assert "again.csv: called reviews.csv where the answer was made" in found["trusted"]
     status, found = verified({key: value for key, value in plan.items() if key != "files"}, *ASKED)
     assert status == 0
-    assert "that it was made from these files: it does not say from which" in found["trusted"]
+    assert "that it was made from these files: it names none" in found["trusted"]
     status, found = verified(plan, "reviews.csv")
     assert status == 4
-    assert "conflicts.csv: read for the answer, and not given here" in found["undecided"]
+    assert "conflicts.csv: read for the answer, but not passed to verify" in found["undecided"]
     Path("other.csv").write_bytes(as_csv(HEAD, [["r9", "p0", ""]]))
     _, found = verified(plan, "reviews.csv", "other.csv", *ASKED[1:])
     assert "other.csv: not among the files that the answer was made from" in found["undecided"]

@@ -16,7 +16,7 @@ from planner._plans.constraints import HEEDED, constrain, with_extra
 from planner._plans.outcome import PlanStatus
 from planner.errors import InvalidPlan
 from planner.rules import NO_MOST, asked_rules
-from reviewgraph._base import CertificateError, InputError, checked, named
+from reviewgraph._base import CertificateError, InputError, checked, counted, named
 from reviewgraph.graph import ALL, ROBUST, Double, Recoverable, check
 from reviewgraph.table import Reviews
 from reviewgraph.verify import (
@@ -257,10 +257,10 @@ def _check_constraints(plan: Plan, case: Case) -> None:
     # Loads, limits, fixed pairs and the budget hold for all of them together.
     for (who, count), limit in (((j, n), rules.spare[j]) for j, n in Counter(j for j, _ in pairs).items()):
         if count > limit:
-            _fail(f"reviewer {table.reviewers[who]!r} gets {count} reviews, and the spare load is {limit}")
+            _fail(f"reviewer {table.reviewers[who]!r} gets {counted(count, 'review')}, and the spare load is {limit}")
     for (what, count), limit in (((i, n), rules.room[i]) for i, n in Counter(i for _, i in pairs).items()):
         if count > limit:
-            _fail(f"item {table.items[what]!r} gets {count} reviews, and {limit} are allowed")
+            _fail(f"item {table.items[what]!r} gets {counted(count, 'review')}, and {limit} are allowed")
     _check_people(plan, case)
     missing = {(int(j), int(i)) for j, i in rules.fixed} - set(pairs)
     if missing and plan.status != PlanStatus.INFEASIBLE:

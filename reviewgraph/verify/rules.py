@@ -287,7 +287,8 @@ def check_rules(findings: Findings, rules: PlainRules, pairs: list[Pair]) -> Non
         findings.expect(len(pairs) <= rules.max_reviews, words)
     for pair in rules.fixed:
         findings.expect(pair in pairs, f"reviews: lacks {pair[0]} on {pair[1]}, which is fixed")
-    findings.check(f"{len(pairs)} reviews: each is new and allowed, and loads and limits are kept")
+    counted = "1 review" if len(pairs) == 1 else f"{len(pairs)} reviews"
+    findings.check(f"{counted}: each is new and allowed, and loads and limits are kept")
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,7 @@ def test_a_plan_is_held_to_rules_that_it_was_not_made_under():
     pair = (plan.reviews[0].reviewer, plan.reviews[0].item)
     for broken, words in (
         (Rules(conflicts=[pair]), "are in conflict"),
-        (Rules(spare=0), "are spare"),
+        (Rules(spare=0), "gets 1 review, and the spare load is 0"),
         (Rules(max_per_item=0), "are allowed"),
         (Rules(gone=["cyd"]), "made of reviews by people who are gone"),
         (Rules(fixed=[("ann", "p2"), ("ann", "p3"), ("bob", "p0")]), "fixed reviews are not in the plan"),

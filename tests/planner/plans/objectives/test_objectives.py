@@ -179,7 +179,7 @@ def test_what_is_missing_is_named() -> None:
         plan_extra_reviews(reviews, objective="decision")
     with pytest.raises(InputError, match="select: expected 1 to 11, with 12 papers scored; found 12"):
         plan_extra_reviews(reviews, objective="decision", select=12)
-    with pytest.raises(InputError, match="max_reviews: expected how many extra reviews"):
+    with pytest.raises(InputError, match="max_reviews: expected the number of extra reviews"):
         plan_extra_reviews(reviews, objective="precision")
     with pytest.raises(InputError, match="objective: expected one of level, precision, decision, found 'fame'"):
         plan_extra_reviews(reviews, objective="fame")
