@@ -76,7 +76,7 @@ def test_scores_are_not_asked_whether_a_level_survives() -> None:
 
 def table_of(page: str) -> list[list[str]]:
     """Return the cells of the first table of a page whose rows begin with the names of levels."""
-    rows = re.findall(r"^\| `(\w+)` \|(.*)\|$", (ROOT / page).read_text("utf-8"), re.M)
+    rows = re.findall(r"^\| `([\w-]+)` \|(.*)\|$", (ROOT / page).read_text("utf-8"), re.M)
     return [[name, *(cell.strip() for cell in cells.split("|"))] for name, cells in rows if name in NAMES]
 
 
