@@ -19,8 +19,8 @@ from reviewgraph.io.sides import without_gone
 from reviewgraph.verify.answers import HOLDS, REFUTED, compare_again, from_json, read_answer, verify_files
 from reviewgraph.verify.assignments import verify_assignment
 from reviewgraph.verify.calibrations import verify_calibration
-from reviewgraph.verify.checks import Duties, verify_check
 from reviewgraph.verify.graphs import table_of
+from reviewgraph.verify.levels import Duties, verify_check
 from reviewgraph.verify.plans import verify_plan
 from reviewgraph.verify.rules import AT_LEAST, AT_MOST, REWARD, Market, PanelRule, PlainRules, Wanted, panel_rule
 
