@@ -198,6 +198,8 @@ def interquartile_range(quantity: Quantity) -> tuple[float, float]:
 # quantile of its rank. The distance of the two estimates measures the bend, and intervals should cover both.
 
 EMPTY = np.empty(0)
+#: Decimals of posterior means, in standard deviations, that distinguish their ranks.
+DECIMALS = 9
 
 
 def bend_variance(mean: FloatArray) -> FloatArray:
@@ -212,9 +214,10 @@ def bend_variance(mean: FloatArray) -> FloatArray:
     size = mean.size
     if size < 3 or np.ptp(mean) <= 0:
         return np.zeros(size)
-    # Equal means share their average rank.
-    ordered = np.sort(mean)
-    rank = 0.5 * (np.searchsorted(ordered, mean, "left") + np.searchsorted(ordered, mean, "right") + 1)
+    # Means that are equal but for rounding share their average rank.
+    rounded = np.round(mean / mean.std(), DECIMALS)
+    ordered = np.sort(rounded)
+    rank = 0.5 * (np.searchsorted(ordered, rounded, "left") + np.searchsorted(ordered, rounded, "right") + 1)
     probability = (rank - 0.375) / (size + 0.25)
     normal = ndtri(probability)
     square = (mean - mean.mean() - mean.std() * normal) ** 2

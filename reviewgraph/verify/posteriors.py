@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 
 #: Reviews beyond which loops add nothing, and items up to which their part is recomputed.
 MOST_REVIEWS, MOST_ITEMS = 50_000, 2_500
+#: Decimals of means, in standard deviations, that distinguish their ranks.
+DECIMALS = 9
 #: Maximum sweeps, and the relative change of a precision that counts as converged.
 SWEEPS, TOLERANCE = 30, 1e-4
 
@@ -72,8 +74,9 @@ def bend(mean: FloatArray) -> FloatArray:
 
     if mean.size < 3 or np.ptp(mean) <= 0:
         return np.zeros(mean.size)
-    ordered = np.sort(mean)
-    rank = (np.searchsorted(ordered, mean, "left") + np.searchsorted(ordered, mean, "right") + 1) / 2
+    near = np.round(mean / mean.std(), DECIMALS)
+    ordered = np.sort(near)
+    rank = (np.searchsorted(ordered, near, "left") + np.searchsorted(ordered, near, "right") + 1) / 2
     level = (rank - 0.375) / (mean.size + 0.25)
     normal = ndtri(level)
     square = (mean - mean.mean() - mean.std() * normal) ** 2
