@@ -18,18 +18,20 @@ from reviewgraph.verify.passes import (
     CONVERGED,
     EVIDENCE,
     EXHAUSTED,
+    FALSE,
+    GAIN,
     NO_SIGNAL,
+    SIGNAL,
     STATUSES,
     Model,
     Pass,
     PrintedState,
     State,
     beliefs,
-    check_no_signal,
     check_state,
     converged_with,
+    gain_left,
     one_pass,
-    rejected,
     swept,
 )
 from reviewgraph.verify.scores import (
@@ -545,7 +547,30 @@ def _check_kind(own: Calibration, read: PrintedState, null: float, status: str) 
     if status == EXHAUSTED:
         findings.not_checked("quality, rank: inference ended before it converged", decisive=True)
     elif status == NO_SIGNAL and not read.levels:
-        check_no_signal(findings, read, null)
+        _check_no_signal(findings, read, null)
+
+
+#: Passes after which a rejected model has adapted to its last step.
+SETTLING = 5
+
+
+def _check_no_signal(findings: Findings, read: PrintedState, null: float) -> None:
+    """Check that differences between reviewers do not explain the scores after a step of the rejected model, either."""
+    most, gain = _rejected(read.problem, read.model, read.state, read.names)
+    if gain <= GAIN * FALSE and most + gain < null + SIGNAL:
+        findings.check("status: differences between reviewers do not explain the scores better, before or after a step")
+    else:
+        words = f"status: after a step, differences between reviewers may explain the scores {gain:.3g} nats better"
+        findings.not_checked(words, decisive=True)
+
+
+def _rejected(problem: Problem, model: Model, state: State, names: list[str]) -> tuple[float, float]:
+    """Return the highest log evidence of a few passes, and what a step of the hyperparameters would then gain."""
+    most = -math.inf
+    for _ in range(SETTLING):
+        result = one_pass(problem, model, state)
+        most, state = max(most, result.evidence), result.state
+    return most, gain_left(problem, model, state, names)
 
 
 # Criteria and confidence of the reviews: whether they are used, and what they change.
@@ -615,7 +640,7 @@ def _check_confidence(own: Calibration, scores: Scores, model: PrintedState, evi
     # What more iterations of the rejected model would gain might decide for it.
     possible = np.inf
     if not read.levels:
-        most, further = rejected(read.problem, read.model, read.state, read.names)
+        most, further = _rejected(read.problem, read.model, read.state, read.names)
         possible = max(most - result.evidence, 0.0) + further
     if (gain - possible <= CONFIDENT) if used else (gain + possible > CONFIDENT):
         findings.not_checked("confidence.used: the model that was rejected may not have converged", decisive=True)

@@ -180,11 +180,11 @@ FORGED: list[tuple[tuple[str, ...], Callable[[dict[str, Any]], None], str]] = [
     ((CRITERIA,), _at("items", 3, "quality"), "quality: claims"),
     ((CRITERIA,), _at("items", 3, "standard_error"), "standard_error: claims"),
     ((CRITERIA,), _at("gain", "relative"), "gain.relative: claims"),
-    ((CRITERIA,), _at("model", "reviews", 4, "messages", 1), "model.evidence: claims"),
+    ((CRITERIA,), _at("model", "reviews", 4, "messages", 1), "quality: claims"),
     ((CRITERIA,), _at("accounts", 0, "parts", 0, "criteria", "clear"), "parts[0].criteria.clear: claims"),
     ((CRITERIA,), _at("accounts", 0, "parts", 0, "stretch"), "parts[0].stretch: claims"),
     ((CRITERIA,), _target_alone, "criteria.used: claims"),
-    ((SURE,), _turned("confidence", "used"), "evidence: claims"),
+    ((SURE,), _turned("confidence", "used"), "gamma: there are no weights"),
     ((SURE,), _at("confidence", "gain"), "confidence.gain: claims"),
     ((SURE,), _at("confidence", "rejected", "evidence"), "confidence.rejected.evidence: claims"),
     ((SURE,), _at("confidence", "rejected", "reviews", 2, "messages", 0), "confidence.rejected.evidence: claims"),
@@ -230,7 +230,7 @@ def test_levels_that_have_not_converged_are_refuted() -> None:
         row["observed"][0] += 0.5
     said = _with_its_evidence(answer)
     assert "answer.json: refuted." in said
-    assert "model: it has not converged: a pass changes messages" in said
+    assert "model: it has not converged: a pass changes pseudo-scores of levels" in said
 
 
 @pytest.mark.slow
@@ -319,7 +319,8 @@ def test_a_pass_over_levels_is_that_of_the_inference(monkeypatch: pytest.MonkeyP
     rng = np.random.default_rng(3)
     who, what = np.divmod(np.flatnonzero(rng.random(25 * 30) < 0.3), 30)
     latent = rng.standard_normal(30)[what] + 0.8 * rng.standard_normal(25)[who] + 0.5 * rng.standard_normal(who.size)
-    score, kept = np.clip(np.round(latent + 3.5), 1, 5), []
+    score = np.clip(np.round(latent + 3.5), 1, 5)
+    kept: list[Any] = []
 
     def kept_fit(rows: Any, scores: Any, plain: Any) -> Any:
         kept[:] = scores, fit_levels(rows, scores, plain)
@@ -329,6 +330,7 @@ def test_a_pass_over_levels_is_that_of_the_inference(monkeypatch: pytest.MonkeyP
     posterior = infer(who, what, score, 25, 30, likelihood="ordinal")
     scores, (fit, problem) = kept
     messages, nodes, theta, extent, seen = posterior.fitted
+    assert seen is not None
     levels = levels_in(score)
     mine = Problem(
         who, what, seen[0], 0 * score, levels.unit, seen[1], (25, 30), np.zeros((2, 30)), interval=levels.interval
@@ -339,12 +341,15 @@ def test_a_pass_over_levels_is_that_of_the_inference(monkeypatch: pytest.MonkeyP
     )
     state = State(messages, nodes)
     found, theirs = one_pass(mine, model, state), sweep(problem, fit.state)
-    further, added = observed(mine, model, state)
+    further, added, _ = observed(mine, model, state)
     by_them = observe(problem, fit.state, *intervals(*levels_of(score), scores), 1.0)
     assert found.evidence + added == pytest.approx(fit.evidence, rel=1e-12)
     np.testing.assert_allclose(found.mean, theirs.mean[:-1], atol=1e-10)
-    np.testing.assert_allclose(further.score, by_them.problem.parts[0].layout.score[scores.slot], rtol=1e-8)
-    np.testing.assert_allclose(further.rounding, np.asarray(by_them.problem.rounding)[scores.slot], rtol=1e-8)
+    [part] = by_them.problem.parts
+    np.testing.assert_allclose(further.score, part.layout.score[scores.slot], rtol=1e-8)
+    np.testing.assert_allclose(
+        np.asarray(further.rounding), np.asarray(by_them.problem.rounding)[scores.slot], rtol=1e-8
+    )
 
 
 def test_confidence_weighs_by_its_order_and_distances() -> None:
