@@ -47,12 +47,12 @@ def test_an_explained_paper_names_what_its_criteria_add(path: str) -> None:
     assert "by novelty" in " ".join(run(path, "--explain", "p3").stdout.split())
 
 
-def test_true_results_are_not_refuted(path: str, tmp_path: Path) -> None:
-    for words, status in (([], 4), (["--only-target", "--confidence"], 4), (["--only-target"], 0)):
+def test_true_results_hold(path: str, tmp_path: Path) -> None:
+    for words in ([], ["--only-target", "--confidence"], ["--only-target"]):
         file = tmp_path / "answer.json"
         file.write_text(run(path, *words, "--json").stdout, encoding="utf-8")
         done = CliRunner().invoke(verify, [str(file), path, *words])
-        assert done.exit_code == status, done.output
+        assert done.exit_code == 0, done.output
 
 
 def test_other_methods_refuse_the_options(path: str) -> None:
