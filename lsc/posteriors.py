@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from lsc._inference.beliefs import Account, Difference, InferenceStatus, Posterior, accounts_of, difference, draws
+from lsc._inference.averaging import difference, draws, leave_one_out, misfit_of
+from lsc._inference.beliefs import Account, Difference, InferenceStatus, Posterior, accounts_of
 from lsc._inference.categories import levels_of
 from lsc._inference.criteria import EVIDENCE, Confidence, Joined, join, weights_of
 from lsc._inference.inferring import WIDTH, Likelihood, infer
 from lsc._inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, NAMES
-from lsc._inference.predicting import Fit, fit_of, leave_one_out, rank_counts, score_unit
-from lsc._inference.validation import Gain, Misfit, held_out_gain, misfit_of
+from lsc._inference.predicting import Fit, fit_of, rank_counts, score_unit
+from lsc._inference.validation import Gain, Misfit, held_out_gain
 from lsc.estimate import Estimate, central_interval, known_values, or_none
 from lsc.evidence.support import groups_of
 from lsc.predictions import Prediction, Ranks, Residuals, predict, residuals, to_arviz
@@ -54,6 +55,7 @@ def posterior(
     only_target: bool = False,
     confidence: bool | None = None,
     likelihood: Likelihood = "auto",
+    average_models: bool = True,
 ) -> PosteriorEstimate:
     """Infer the quality of every item, with its uncertainty, from all scores at once.
 
@@ -92,6 +94,9 @@ def posterior(
         ``"normal"``: scores are numbers; ``"ordinal"``: levels of a latent score between thresholds that all reviewers
         share; ``"auto"``, the default: levels where there are at most seven and the evidence prefers them. Scores
         without reviewer effects are always numbers.
+    average_models
+        Average over models that differ in structure, weighted by tempered evidence, in tables of up to 40,000 reviews
+        that show reviewer effects; otherwise the answer is that of the model with the highest evidence.
 
     Returns
     -------
@@ -142,6 +147,7 @@ def posterior(
             reference_item=item,
             reference_value=value[item],
             likelihood=likelihood,
+            average_models=average_models,
             seed=seed,
             progress=tell,
         )
