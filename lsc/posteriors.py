@@ -136,7 +136,7 @@ def posterior(
         criteria = {name: column[rows] for name, column in reviews.criteria.items()}
         joined = join(reviews.reviewer[rows], reviews.item[rows], reviews.score[rows], criteria)
 
-    def inferred(weight: FloatArray | None) -> Posterior:
+    def inferred(weight: FloatArray | None, likelihood: Likelihood) -> Posterior:
         return infer(
             reviews.reviewer[rows],
             reviews.item[rows],
@@ -153,16 +153,33 @@ def posterior(
         )
 
     # Confidence is used where it is asked for, or where the evidence rises with it.
-    beliefs, used = inferred(weight if sure is None or confidence is None else sure), None
-    if sure is not None:
-        other = inferred(sure if confidence is None else None)
-        gain = (other.evidence - beliefs.evidence) * (1.0 if confidence is None else -1.0)
-        used = Confidence(used=bool(confidence) or gain > EVIDENCE, gain=gain)
-        if used.used:
-            beliefs, weight = other if confidence is None else beliefs, sure
+    used = None
+    if sure is None:
+        beliefs = inferred(weight, likelihood)
+    else:
+        plain, weighted = on_one_footing(inferred, sure, likelihood)
+        gain = weighted.evidence - plain.evidence
+        is_used = bool(confidence) or gain > EVIDENCE
+        beliefs, other, weight = (weighted, plain, sure) if is_used else (plain, weighted, None)
+        used = Confidence(is_used, gain, other)
     if joined is not None and joined.own:
         beliefs = replace(beliefs, loops=beliefs.loops + joined.own / (beliefs.scale**2 * beliefs.variance))
     return PosteriorEstimate(reviews, beliefs.quality, "posterior", beliefs, seed, weight, joined, used)
+
+
+def on_one_footing(
+    inferred: Callable[[FloatArray | None, Likelihood], Posterior], weight: FloatArray, likelihood: Likelihood
+) -> tuple[Posterior, Posterior]:
+    """Return the posteriors without and with weights under one likelihood, without which evidences do not compare.
+
+    It is that of the posterior without weights; numbers, if the one with weights has no levels.
+    """
+    plain = inferred(None, likelihood)
+    levels = plain.extent.ordinal
+    weighted = inferred(weight, "ordinal" if levels else "normal")
+    if levels and not weighted.extent.ordinal:
+        plain = inferred(None, "normal")
+    return plain, weighted
 
 
 def _sureness(reviews: Reviews, rows: IntArray, weights: object, confidence: bool | None) -> FloatArray | None:
@@ -342,11 +359,14 @@ class PosteriorEstimate(Estimate, Uncertain):
         record["no_quality"] = self.no_quality
         gain = self.gain if self.beliefs.signal else None
         record["gain"] = None if gain is None or np.isnan(gain.relative) else gain._asdict()
-        record |= {"status": self.status.value, "reviewers": self._reviewers(), "model": self._model()}
+        model = self._model(self.beliefs, weighted=self.weight is not None)
+        record |= {"status": self.status.value, "reviewers": self._reviewers(), "model": model}
         if self.joined is not None:
             record["criteria"] = self.joined.to_dict(self.reviews.target)
         if self.confidence is not None:
-            record["confidence"] = self.confidence._asdict()
+            used, raised, other = self.confidence
+            rejected = {"status": other.status.value, **self._model(other, weighted=self.weight is None)}
+            record["confidence"] = {"used": used, "gain": raised, "rejected": rejected}
         return record if selection is None else {**record, **selection.to_dict()}
 
     def to_columns(self, selection: Selection | None = None) -> dict[str, list[Any]]:
@@ -627,18 +647,20 @@ class PosteriorEstimate(Estimate, Uncertain):
             for label, load, *values in zip(self.reviews.reviewers, loads, *columns, strict=True)
         ]
 
-    def _model(self) -> dict[str, Any]:
-        """Return the final state of the inference, from which a verifier can check that it has converged."""
-        beliefs, reviews = self.beliefs, self.reviews
-        messages, nodes, theta, extent = beliefs.fitted
+    def _model(self, beliefs: Posterior, *, weighted: bool) -> dict[str, Any]:
+        """Return the final state of an inference, from which a verifier can check that it has converged."""
+        reviews = self.reviews
+        messages, nodes, theta, extent, observed = beliefs.fitted
         used = np.flatnonzero(beliefs.precision > 0)
         who, what = beliefs.reviewer[used].tolist(), beliefs.item[used].tolist()
         # Only nodes and site parameters that the model has: individual noise, ordinal reviewers, similarity of papers.
         rows = np.arange(8).reshape(2, 2, 2)[: 1 + extent.orders, : 1 + extent.own].ravel()
-        left_out = {GAMMA: self.weight is None, LOG_OWN: not extent.own}
+        left_out = {GAMMA: not weighted, LOG_OWN: not extent.own}
         left_out |= dict.fromkeys((LOGIT_W, LOG_S_R), not extent.orders)
         sites = messages[: 4 if extent.kappa else 2, used].T.tolist()
-        ordinal = {"likelihood": "ordinal", "thresholds": self._thresholds()} if beliefs.extent.ordinal else {}
+        # Where scores are levels, their thresholds, and the pseudo-observation of each review.
+        ordinal = {"likelihood": "ordinal", "thresholds": self._thresholds()} if extent.ordinal else {}
+        rest = [{}] * used.size if observed is None else [{"observed": row} for row in observed[:, used].T.tolist()]
         return ordinal | {
             "evidence": beliefs.evidence,
             "null_evidence": beliefs.null_evidence,
@@ -649,15 +671,14 @@ class PosteriorEstimate(Estimate, Uncertain):
                 {"reviewer": reviews.reviewers[j], "nodes": nodes[rows, j].tolist()} for j in dict.fromkeys(who)
             ],
             "reviews": [
-                {"reviewer": reviews.reviewers[j], "item": reviews.items[i], "messages": values}
-                for j, i, values in zip(who, what, sites, strict=True)
+                {"reviewer": reviews.reviewers[j], "item": reviews.items[i], "messages": values, **more}
+                for j, i, values, more in zip(who, what, sites, rest, strict=True)
             ],
         }
 
     def _thresholds(self) -> list[dict[str, float]]:
         """Return the threshold of the latent score above which each score but the lowest is given, as passed."""
-        score = self.reviews.score[self.reviews.scored][self.beliefs.precision > 0]
-        levels, _ = levels_of(score)
+        levels, _ = levels_of(self.score[self.beliefs.precision > 0])
         values, below = self.reviews.printed(levels.value).tolist(), levels.below.tolist()
         return [{"score": value, "above": bound} for value, bound in zip(values[1:], below[1:], strict=True)]
 

@@ -202,6 +202,12 @@ def intervals(levels: Levels, level: IntArray, scores: Scores) -> tuple[FloatArr
     return low, high
 
 
+def observations(scores: Scores) -> FloatArray:
+    """Return the pseudo-score of each review and its variance, shape (2, E), of a problem with pseudo-observations."""
+    [part] = scores.problem.parts
+    return np.array([part.layout.score[scores.slot], np.asarray(scores.problem.rounding)[scores.slot]])
+
+
 def initial_problem(problem: Problem, low: FloatArray, high: FloatArray) -> Problem:
     """Return the problem with pseudo-observations as if latent scores were independent, N(0, 1)."""
     moments = truncated(low, high)
@@ -263,6 +269,8 @@ def optimise_levels(
 MAX_LEVELS, MAX_REVIEWS, MIN_GAIN = 7, 40_000, 2.0
 #: Thresholds that numbers have, too: a mean and a standard deviation.
 OF_NUMBERS = 2
+#: Grid of qualities, over which the null model is integrated.
+QUALITIES = np.linspace(-8.0, 8.0, 801)
 
 
 def may_be_ordinal(score: FloatArray) -> bool:
@@ -300,6 +308,33 @@ def evidence_of_numbers(rows: Rows, scores: Scores, plain: Fit) -> float:
     [part] = scores.problem.parts
     problem = replace(scores.problem, rounding=np.full(part.layout.item.size, scores.unit.rounding))
     return plain.evidence + observe(problem, plain.state, *intervals(levels, level, scores), 0.0).evidence
+
+
+class Averages(NamedTuple):
+    """Estimates of the null model: mean g, slope a, noise variance s^2, and the log evidence."""
+
+    mean: float
+    slope: float
+    noise: float
+    evidence: float
+
+
+def evidence_of_averages(rows: Rows, scores: Scores, averages: Averages) -> float:
+    """Return the log probability of the scores under the null model, each the interval halfway to its neighbours."""
+    from scipy.special import logsumexp
+
+    levels, level = levels_of(rows.score)
+    middle = scores.unit.standardised(0.5 * (levels.value[1:] + levels.value[:-1]))
+    edge = np.concatenate([[-np.inf], middle, [np.inf]])[:, None]
+    bound = (edge - averages.mean - averages.slope * QUALITIES) / np.sqrt(averages.noise)
+    log_probability = truncated(bound[:-1], bound[1:]).log_probability
+    # Papers with the same number of scores of each level have the same probability.
+    _, code = np.unique(rows.item, return_inverse=True)
+    size = levels.value.size
+    count = np.bincount(code * size + level, minlength=(code.max() + 1) * size).reshape(-1, size)
+    pattern, number = np.unique(count, axis=0, return_counts=True)
+    prior = -0.5 * (QUALITIES**2 + np.log(2 * np.pi)) + np.log(QUALITIES[1] - QUALITIES[0])
+    return float(number @ logsumexp(pattern @ log_probability + prior, axis=1))
 
 
 def is_preferred(fit: Fit, numbers: float, rows: Rows) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lsc._inference.beliefs import Posterior
 from reviewgraph._base import BoolArray, FloatArray, IntArray
 from reviewgraph.table import Reviews
 
@@ -40,10 +41,14 @@ EVIDENCE = 2.0
 
 
 class Confidence(NamedTuple):
-    """Whether the confidence of the reviews is used as weights, and by how much it raises the log evidence."""
+    """Whether the confidence of the reviews is used as weights, and by how much it raises the log evidence.
+
+    ``rejected`` is the posterior of the other choice.
+    """
 
     used: bool
     gain: float
+    rejected: Posterior
 
 
 def weights_of(confidence: FloatArray) -> FloatArray | None:

@@ -22,11 +22,14 @@ from lsc._inference.beliefs import (
 )
 from lsc._inference.categories import (
     MAX_REVIEWS,
+    Averages,
+    evidence_of_averages,
     evidence_of_numbers,
     fit_levels,
     is_preferred,
     levels_of,
     may_be_ordinal,
+    observations,
 )
 from lsc._inference.halves import Threads, describe_halves
 from lsc._inference.mixture import TEMPERATURE, combine, straightened, tempered
@@ -93,15 +96,6 @@ RATIOS = np.geomspace(1e-4, 1e4, 81)
 REFINEMENTS = 6
 #: Prior standard deviation of the log ratio, relevant only if no item has two scores, where it is not identified.
 VAGUE = 2.0
-
-
-class Averages(NamedTuple):
-    """Estimates of mean g, slope a, noise variance s^2, and the log evidence."""
-
-    mean: float
-    slope: float
-    noise: float
-    evidence: float
 
 
 def fit_averages(item: IntArray, score: FloatArray, least_noise: float) -> Averages:
@@ -261,6 +255,8 @@ def assemble(
     [(_, by_slot)] = parts_with_messages(scores.problem, fit.state)
     messages = Messages(*(value[scores.slot] for value in by_slot))
     problem, item, fitted = references.applied_to(scores.problem), rows.item, fitted_of(fit.state, messages)
+    if fit.state.extent.ordinal:
+        fitted = fitted._replace(observed=observations(scores))
     if has_signal(fit, averages):
         prior, beliefs_under = 1.0 - fit.state.extent.kappa, full_beliefs
     else:
@@ -434,7 +430,7 @@ def with_likelihood(
     if likelihood == "auto" and not is_preferred(ordinal, numbers, rows):
         return scores, averages, fit
     # The null model's evidence as a probability of scores, below that of a likelihood that is asked for.
-    null = min(averages.evidence + numbers - fit.evidence, ordinal.evidence - SIGNAL)
+    null = min(evidence_of_averages(rows, scores, averages), ordinal.evidence - SIGNAL)
     scores = scores._replace(problem=problem, unit=levels_of(rows.score)[0].unit)
     return scores, averages._replace(evidence=null), ordinal
 
@@ -614,5 +610,6 @@ def _finished(
         return full
 
     messages: dict[str, Any] = {name: expand(getattr(posterior, name)) for name in Messages._fields}
-    fitted = posterior.fitted._replace(messages=expand(posterior.fitted.messages))
+    observed = None if posterior.fitted.observed is None else expand(posterior.fitted.observed)
+    fitted = posterior.fitted._replace(messages=expand(posterior.fitted.messages), observed=observed)
     return replace(posterior, reviewer=codes[0], item=codes[1], fitted=fitted, **messages)

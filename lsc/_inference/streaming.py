@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lsc._inference.beliefs import MAX_REVIEWS, Beliefs, loop_factors
+from lsc._inference.categories import Averages
 from lsc._inference.inferring import (
-    Averages,
     best_averages,
     fitted_of,
     full_beliefs,

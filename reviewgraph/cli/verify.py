@@ -19,8 +19,8 @@ from reviewgraph.io.sides import without_gone
 from reviewgraph.verify.answers import HOLDS, REFUTED, compare_again, from_json, read_answer, verify_files
 from reviewgraph.verify.assignments import verify_assignment
 from reviewgraph.verify.calibrations import verify_calibration
-from reviewgraph.verify.checks import Duties, verify_check
 from reviewgraph.verify.graphs import table_of
+from reviewgraph.verify.levels import Duties, verify_check
 from reviewgraph.verify.plans import verify_plan
 from reviewgraph.verify.rules import AT_LEAST, AT_MOST, REWARD, Market, PanelRule, PlainRules, Wanted, panel_rule
 
@@ -402,6 +402,9 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
         numbers_in(session.read("weights")) if params["weights"] else None,
         (params["seed"] or 0) if params["lottery"] else None,
         tuple(dict.fromkeys(params["explain"])),
+        bool(params["only_target"]),
+        params["confidence"],
+        params["likelihood"] or "auto",
         {name: method.verifier for name, method in methods.items()},
         # A class that is derived from another has other equations.
         {name: vars(kind).get("verifier") for name, kind in classes.items()},
@@ -419,6 +422,7 @@ MARKET = {"conflicts", "fixed", "reward", "demand", "load", "min_load", "phase_o
 AIM = {"target", "survive", "floor", "floor_best", "conditioning", "fair"}
 CHECK = {"stream", "require", "use_scores", "fragile", "conflicts", "reviewers", "load", "demand"}
 CALIBRATE = {"method", "hypothesis", "by_reviewer", "max_slope", "ties", "references", "weights"}
+TRIED = {"only_target", "confidence", "likelihood"}
 CHOOSE = {"select", "error_rate", "by_group_average", "on_scale_of", "lottery", "seed", "explain"}
 #: Further options on which the maximum affinity without a level depends.
 BEYOND = ("authors", "max_probability", "perturbation", "design")
@@ -427,6 +431,6 @@ BEYOND = ("authors", "max_probability", "perturbation", "design")
 VERIFIERS = {
     "check": Verifier(_check, frozenset(GONE | CHECK).union(TABLE)),
     "assign": Verifier(_assign, frozenset(ASSIGN | MARKET | AIM)),
-    "calibrate": Verifier(_calibrate, frozenset(CALIBRATE | CHOOSE).union(TABLE)),
+    "calibrate": Verifier(_calibrate, frozenset(CALIBRATE | TRIED | CHOOSE).union(TABLE)),
     "plan": Verifier(_plan, frozenset(PLAN | PEOPLE | RULES).union(TABLE)),
 }

@@ -9,18 +9,30 @@ have the axes (paper, node, reviewer). Converged messages are a fixed point of a
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from reviewgraph.verify.answers import ROUNDING
+from reviewgraph.verify.scores import (
+    Problem,
+    evidence_of_averages,
+    first_observed,
+    fit_averages,
+    half_log_determinant,
+    intervals,
+    levels_in,
+    observation_of,
+    within_interval,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.arrays import FloatArray, IntArray
     from reviewgraph.verify.answers import Findings
-    from reviewgraph.verify.graphs import Pair, Table
+    from reviewgraph.verify.graphs import Table
+    from reviewgraph.verify.scores import Scores
 
 
 # Ordinal reviewers: the probability of a ranking of normal variables, and their moments given it, on a grid.
@@ -103,51 +115,6 @@ CROSS = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)])[:, None]
 CROSS_AREA = np.array([1.0, 4.0, 1.0])[:, None] / 6 * np.sqrt(2 * np.pi) * np.exp(CROSS**2 / 2)
 #: Minimum precision of a message, and maximum shift of one of that precision.
 LEAST, FURTHEST = 1e-8, 3.0
-#: Maximum size of the arrays of a block of reviewers.
-AT_ONCE = 300_000
-
-
-class Problem(NamedTuple):
-    """Scores that inference uses: codes and standardised scores of reviews, shapes (E,), and their scale.
-
-    ``log_noise`` is what weights add to the log noise variance per unit of ``-gamma``; ``unit`` holds mean and standard
-    deviation of the scores; ``references`` precisions and shifts of items from references, shape (2, N).
-    """
-
-    who: IntArray
-    what: IntArray
-    score: FloatArray
-    log_noise: FloatArray
-    unit: tuple[float, float]
-    rounding: float
-    sizes: tuple[int, int]
-    references: FloatArray
-
-    @property
-    def load(self) -> IntArray:
-        """Reviews per reviewer."""
-        return np.bincount(self.who, minlength=self.sizes[0])
-
-    @property
-    def counts(self) -> IntArray:
-        """Reviews per item."""
-        return np.bincount(self.what, minlength=self.sizes[1])
-
-    def only(self, kept: BoolArray) -> Problem:
-        """Return some of the reviews, on the same scale."""
-        logs = self.log_noise[kept]
-        logs = (logs - logs.mean()) / logs.std() if np.ptp(logs) > 0 else 0 * logs
-        return self._replace(who=self.who[kept], what=self.what[kept], score=self.score[kept], log_noise=logs)
-
-    def blocks(self, nodes: int) -> list[tuple[IntArray, IntArray]]:
-        """Return reviewers of equally many reviews, shape (m,), with the places of these, shape (k, m)."""
-        order, load = np.lexsort((self.what, self.who)), self.load
-        begin, blocks = np.cumsum(load) - load, []
-        for k in np.unique(load[load > 0]).tolist():
-            mine = np.flatnonzero(load == k)
-            for part in np.array_split(mine, -(-mine.size * k * nodes // AT_ONCE)):
-                blocks += [(part, order[begin[part] + np.arange(k)[:, None]])] if part.size else []
-        return blocks
 
 
 class Model(NamedTuple):
@@ -272,11 +239,11 @@ def reviewer_step(
     problem: Problem, model: Model, nodes: FloatArray, rows: IntArray, cavity: tuple[FloatArray, FloatArray]
 ) -> Step:
     """Return the step of some reviewers of k papers each, a mixture with that of ordinal reviewers if modelled."""
-    noise = np.exp(-model.theta["gamma"] * problem.log_noise[rows])
-    uses = _uses_scale(problem, model, nodes[:4], problem.score[rows], noise, *cavity)
+    noise, rounding = np.exp(-model.theta["gamma"] * problem.log_noise[rows]), problem.rounding_of(rows)
+    uses = _uses_scale(rounding, model, nodes[:4], problem.score[rows], noise, *cavity)
     if not model.orders or len(rows) > MOST_PAPERS:
         return uses._replace(nodes=np.concatenate([uses.nodes, nodes[4:]]))
-    fresh = _uses_scale(problem, model, nodes[4:], problem.score[rows], noise, 0 * noise, 1 + 0 * noise)
+    fresh = _uses_scale(rounding, model, nodes[4:], problem.score[rows], noise, 0 * noise, 1 + 0 * noise)
     order = order_of(problem.score[rows], *cavity, float(np.exp(2 * model.theta["log_s_r"])))
     odds = model.theta["logit_w"] + fresh.log_evidence + order.log_probability - uses.log_evidence
     part = 1 / (1 + np.exp(-odds))
@@ -289,8 +256,50 @@ def reviewer_step(
     )
 
 
+class Given(NamedTuple):
+    """Reviewers given slope and noise at each node, shapes (G, m); noise, total variance and residual, (k, G, m)."""
+
+    z: FloatArray
+    own: FloatArray
+    log: FloatArray
+    common: FloatArray
+    noise: FloatArray
+    total: FloatArray
+    residual: FloatArray
+    precision: FloatArray
+    offset: FloatArray
+
+
+def _given(
+    rounding: float | FloatArray,
+    model: Model,
+    nodes: FloatArray,
+    score: FloatArray,
+    by_weight: FloatArray,
+    m: FloatArray,
+    v: FloatArray,
+) -> Given:
+    """Return log weights of the nodes, and the offset given these: its precision and mean, residuals less it."""
+    theta = model.theta
+    # Slope, offset prior and noise at each node.
+    z, own, log_density = _grid(model, nodes)
+    off, slope = z - theta["mu"], np.exp(z)
+    middle, omega = theta["g0"] + theta["g1"] * slope, np.exp(2 * theta["log_omega"])
+    common = np.exp(2 * (theta["nu"] + theta["rho"] * off) + own)
+    noise = common * by_weight[:, None] + rounding
+    total = slope**2 * v[:, None] + noise
+    residual = score[:, None] - slope * m[:, None]
+    # Given a node, the offset is Gaussian: its precision, mean, and the marginal likelihood of the scores.
+    precision = 1 / omega + (1 / total).sum(axis=0)
+    offset = (middle / omega + (residual / total).sum(axis=0)) / precision
+    residual -= offset
+    squares = (offset - middle) ** 2 / omega + (residual**2 / total).sum(axis=0)
+    log = log_density - 0.5 * (np.log(2 * np.pi * total).sum(axis=0) + np.log(omega * precision) + squares)
+    return Given(z, own, log, common, noise, total, residual, precision, offset)
+
+
 def _uses_scale(
-    problem: Problem,
+    rounding: float | FloatArray,
     model: Model,
     nodes: FloatArray,
     score: FloatArray,
@@ -299,22 +308,10 @@ def _uses_scale(
     v: FloatArray,
 ) -> Step:
     """Sum over slopes and noises; offset and papers are Gaussian given these."""
-    theta = model.theta
-    # Slope, offset prior and noise at each node.
-    z, own, log_density = _grid(model, nodes)
-    off, slope = z - theta["mu"], np.exp(z)
-    middle, omega = theta["g0"] + theta["g1"] * slope, np.exp(2 * theta["log_omega"])
-    common = np.exp(2 * (theta["nu"] + theta["rho"] * off) + own)
-    noise = common * by_weight[:, None] + problem.rounding
-    total = slope**2 * v[:, None] + noise
-    residual = score[:, None] - slope * m[:, None]
-    # Given a node, the offset is Gaussian: its precision, mean, and the marginal likelihood of the scores.
-    precision = 1 / omega + (1 / total).sum(axis=0)
-    offset = (middle / omega + (residual / total).sum(axis=0)) / precision
-    residual -= offset
-    weighted = residual / total
-    squares = (offset - middle) ** 2 / omega + (weighted * residual).sum(axis=0)
-    log = log_density - 0.5 * (np.log(2 * np.pi * total).sum(axis=0) + np.log(omega * precision) + squares)
+    z, own, log, common, noise, total, residual, precision, offset = _given(
+        rounding, model, nodes, score, by_weight, m, v
+    )
+    slope, weighted = np.exp(z), residual / total
     # Weights of the nodes.
     top = log.max(axis=0)
     share = np.exp(log - top)
@@ -325,7 +322,10 @@ def _uses_scale(
         axis=1
     )
     mean_slope = (share * slope).sum(axis=0)
-    level = (share * np.log(common * by_weight.mean(axis=0) + problem.rounding)).sum(axis=0)
+    typical = (
+        common * by_weight.mean(axis=0) + rounding if isinstance(rounding, float) else 1 / (1 / noise).mean(axis=0)
+    )
+    level = (share * np.log(typical)).sum(axis=0)
     spread = (share * (slope - mean_slope) ** 2).sum(axis=0)
     people = np.array([mean_slope, (share * offset).sum(axis=0), spread, np.exp(level), 0 * level])
     moved = np.concatenate(
@@ -387,6 +387,71 @@ def rescaled(problem: Problem, model: Model, before: Pass, state: State) -> Stat
     nodes = state.nodes.copy()
     nodes[[0, 4]] += np.log(size)
     return State(np.array(moved), nodes)
+
+
+# Levels: each score is an interval of a latent score, for which a Gaussian pseudo-observation stands.
+
+#: Least variance of a predicted score.
+LEAST_SPREAD = 1e-10
+#: Sweeps over levels before convergence counts, part of the way of each update, and how it decays.
+WARM_UP_LEVELS, PART, DECAY = 3, 0.7, 0.1
+
+
+def observed(problem: Problem, model: Model, state: State, part: float = 1.0) -> tuple[Problem, float]:
+    """Go ``part`` of the way to the pseudo-observations that intervals imply, given all other reviews.
+
+    Returns what intervals add to the log evidence of the old ones, too.
+    """
+    mean, variance = beliefs(problem, model, state)
+    score, rounding, evidence = problem.score.copy(), np.array(problem.rounding), 0.0
+    for who, rows in problem.blocks(45 if model.own else 15):
+        cavity = _cavity(problem, mean, variance, state.messages[:2], rows)
+        old, before = problem.score[rows], rounding[rows]
+        expected, spread = _predicted(problem, model, state.nodes[:4, who], rows, cavity)
+        log, moved, left = within_interval(*((edge[rows] - expected) / np.sqrt(spread) for edge in intervals(problem)))
+        evidence += float(
+            (log + (np.log(2 * np.pi * (spread + before)) + (old - expected) ** 2 / (spread + before)) / 2).sum()
+        )
+        after = observation_of(spread, left)
+        new = expected + np.sqrt(spread) * moved * (1 + after / spread)
+        precision = part / after + (1 - part) / before
+        score[rows], rounding[rows] = (part * new / after + (1 - part) * old / before) / precision, 1 / precision
+    return problem._replace(score=score, rounding=rounding), evidence
+
+
+def _predicted(
+    problem: Problem, model: Model, nodes: FloatArray, rows: IntArray, cavity: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and variance of latent scores, shapes (k, m), from their papers and the reviewer's other reviews."""
+    score, rounding = problem.score[rows][:, None], problem.rounding_of(rows)
+    by_weight = np.exp(-model.theta["gamma"] * problem.log_noise[rows])
+    given = _given(rounding, model, nodes, problem.score[rows], by_weight, *cavity)
+    # The offset without this review, and its own score under what the others predict.
+    weight = 1 / given.total
+    precision = given.precision - weight
+    without = given.offset - weight * given.residual / precision
+    expected = score - given.residual - given.offset + without
+    total = given.total + 1 / precision
+    log = given.log + (np.log(total) + (score - expected) ** 2 / total) / 2
+    share = np.exp(log - log.max(axis=1, keepdims=True))
+    share /= share.sum(axis=1, keepdims=True)
+    mean = (share * expected).sum(axis=1)
+    spread = (share * (total - rounding + (expected - mean[:, None]) ** 2)).sum(axis=1)
+    return mean, np.maximum(spread, LEAST_SPREAD)
+
+
+def _swept_levels(problem: Problem, model: Model, state: State, sweeps: int) -> FloatArray:
+    """Return the means of the items after sweeps that update pseudo-observations, too, or once they have converged."""
+    before, calm = None, 0
+    for count in range(1, sweeps + 1):
+        problem = observed(problem, model, state, PART / (1 + DECAY * calm))[0]
+        result = one_pass(problem, model, state)
+        nodes = state.nodes + (result.state.nodes - state.nodes) / (1 + calm)
+        state, calm = result.state._replace(nodes=nodes), calm + (count > WARM_UP_LEVELS)
+        if calm and before is not None and (np.abs(result.mean - before) <= TOLERANCE * np.sqrt(result.variance)).all():
+            break
+        before = result.mean
+    return beliefs(problem, model, state)[0]
 
 
 # Convergence: what one pass, and a step of the hyperparameters, would still change.
@@ -482,6 +547,8 @@ def converged(far: FloatArray) -> bool:
 def swept(problem: Problem, model: Model, sweeps: int) -> FloatArray:
     """Return the means of the items, shape (N,), after a number of sweeps from the first state."""
     state = start(problem, model)
+    if problem.interval is not None:
+        return _swept_levels(first_observed(problem), model, state, sweeps)
     for _ in range(sweeps):
         state = one_pass(problem, model, state).state
     return beliefs(problem, model, state)[0]
@@ -549,97 +616,6 @@ def _curvature(theta: Mapping[str, float], name: str) -> float:
     return 0.0
 
 
-# The scores that inference uses, as arrays, and the null model without differences between reviewers.
-
-#: Minimum noise variance of standardised scores.
-LEAST_NOISE = 1e-4
-#: Reviewers whose equal scores had a smaller probability are left out, if at most one in ten is like that.
-BY_CHANCE, IDLE_ONE_IN = 0.01, 10
-
-
-class Scores(NamedTuple):
-    """All scores, higher is better, with codes of reviewers and items, shapes (E,), which are used, and the problem."""
-
-    who: IntArray
-    what: IntArray
-    score: FloatArray
-    kept: BoolArray
-    problem: Problem
-
-
-def scores_used(scored: Table, weights: Mapping[Pair, float] | None) -> Scores:
-    """Return the scores of a non-empty table, with reliability weights, 1 where missing."""
-    people, papers = ({name: place for place, name in enumerate(names)} for names in (scored.reviewers, scored.items))
-    who = np.array([people[reviewer] for reviewer, _ in scored.score])
-    what = np.array([papers[item] for _, item in scored.score])
-    sign = -1.0 if scored.lower_is_better else 1.0
-    score = sign * np.array(list(scored.score.values()), np.float64)
-    load = np.bincount(who, minlength=len(people))
-    low, high = np.full(len(people), np.inf), np.full(len(people), -np.inf)
-    np.minimum.at(low, who, score)
-    np.maximum.at(high, who, score)
-    # Reviewers whose equal scores are no coincidence are left out, unless there are many of them.
-    idle = (load > 1) & (low == high) & (_equal(score) ** np.maximum(load - 1.0, 0.0) < BY_CHANCE)
-    kept = ~(idle if idle.sum() * IDLE_ONE_IN <= (load > 0).sum() else np.zeros_like(idle))[who]
-    logs = np.zeros(who.size) if weights is None else np.log([weights.get(pair, 1.0) for pair in scored.score])
-    # Standardise; equal scores add rounding noise.
-    own = score[kept]
-    spread = float(own.std())
-    unit = float(own.mean()), 1.0 if spread <= 1e-12 * np.abs(own).max() else spread
-    rounding = np.pi / 3 * _equal(own) ** 2 + LEAST_NOISE
-    sizes = len(people), len(papers)
-    everything = np.ones(len(own), np.bool_)
-    problem = Problem(
-        who[kept], what[kept], (own - unit[0]) / unit[1], logs[kept], unit, rounding, sizes, np.zeros((2, sizes[1]))
-    )
-    return Scores(who, what, score, kept, problem.only(everything))
-
-
-def _equal(score: FloatArray) -> float:
-    """Return the probability that two scores are equal."""
-    count = np.unique(score, return_counts=True)[1]
-    return float((count * (count - 1.0)).sum()) / max(score.size * (score.size - 1.0), 1.0)
-
-
-class Averages(NamedTuple):
-    """The best fit of ``y = mean + slope x + e``, e of the variance ``noise``, and its log evidence."""
-
-    mean: float
-    slope: float
-    noise: float
-    evidence: float
-
-
-def fit_averages(what: IntArray, score: FloatArray, least_noise: float) -> Averages:
-    """Fit the model in which reviewers do not differ, by a search over the ratio of both variances."""
-    total, count = np.bincount(what, score), np.bincount(what)
-    count, average = count[count > 0], (total / np.maximum(count, 1))[count > 0]
-    within = float((score**2).sum() - (count * average**2).sum())
-    # Items of equally many scores go together.
-    sizes, kind = np.unique(count, return_inverse=True)
-    number, first, second = np.bincount(kind), np.bincount(kind, average), np.bincount(kind, average**2)
-
-    def at(ratio: FloatArray) -> FloatArray:
-        precision = sizes / (1 + sizes * ratio[:, None])
-        mean = (precision * first).sum(axis=1) / (precision * number).sum(axis=1)
-        square = second - 2 * mean[:, None] * first + mean[:, None] ** 2 * number
-        squares = within + (precision * square).sum(axis=1)
-        noise = np.maximum(squares / score.size, least_noise)
-        log = (
-            score.size * np.log(2 * np.pi * noise)
-            + squares / noise
-            + (number * np.log1p(sizes * ratio[:, None])).sum(axis=1)
-        )
-        return np.array([-log / 2, mean, noise])
-
-    ratio = np.geomspace(1e-4, 1e4, 81)
-    for _ in range(6):
-        best = int(np.argmax(at(ratio)[0] - (np.log(ratio) / 2) ** 2 / 2))
-        ratio = np.geomspace(ratio[max(best - 1, 0)], ratio[min(best + 1, ratio.size - 1)], 9)
-    evidence, mean, noise = at(ratio)[:, 4].tolist()
-    return Averages(mean, float(np.sqrt(ratio[4] * noise)), noise, evidence)
-
-
 # The final state of inference, read from an answer, and whether it has converged.
 
 CONVERGED, NO_SIGNAL, EXHAUSTED = "converged", "no_signal", "sweeps_exhausted"
@@ -657,96 +633,140 @@ MEAN, MESSAGE, NODE, GAIN, FALSE = 0.03, 0.03, 1.0, 0.1, 10.0
 SIGNAL = 5.0
 #: Relative difference allowed between log evidences: sums in another order.
 EVIDENCE = 1e-10
-#: Papers up to which the determinant is exact.
-FEW = 400
+#: The same where a likelihood was integrated over a grid.
+INTEGRATED = 1e-7
 
 
 class PrintedState:
-    """The state of an answer as arrays, if it fits the scores."""
+    """A state of inference in an answer as arrays, if it fits the scores: ``problem``, ``model`` and ``state``.
 
-    def __init__(self, findings: Findings, scored: Table, scores: Scores) -> None:
-        answer = findings.answer
-        theta = answer.get("model.hyperparameters")
-        own, orders = "log_own" in theta, "logit_w" in theta
-        kappa, half = answer.get("model.kappa"), answer.get("model.half_log_determinant")
+    ``place`` names it in messages, ``printed`` is the object with its keys. Where scores are levels, the problem is
+    that of their pseudo-observations.
+    """
+
+    def __init__(
+        self, findings: Findings, place: str, printed: Mapping[str, Any], scored: Table, scores: Scores
+    ) -> None:
+        self.findings, self.place, self.printed, self.problem = findings, place, printed, scores.problem
+        theta = self._get("hyperparameters")
+        own, orders, self.levels = "log_own" in theta, "logit_w" in theta, "likelihood" in printed
+        kappa, half = self._get("kappa"), self._get("half_log_determinant")
         expected = {*ALWAYS, *(["log_own"] * own), *(["logit_w", "log_s_r"] * orders)}
-        self.names = sorted(theta)
-        weighted = bool(scores.problem.log_noise.any())
-        findings.expect(
-            expected <= set(theta) <= expected | {"gamma"}, "model.hyperparameters: some are missing or unknown"
-        )
-        findings.expect(("gamma" in theta) >= weighted, "model.hyperparameters: lacks gamma")
-        findings.expect(kappa in KAPPAS, "model.kappa: not among the values that inference tries")
-        findings.expect(weighted or not theta.get("gamma"), "model.hyperparameters.gamma: there are no weights")
-        if not weighted:
-            self.names = [name for name in self.names if name != "gamma"]
+        weighted = bool(self.problem.log_noise.any())
+        self._expect(expected <= set(theta) <= expected | {"gamma"}, "hyperparameters: some are missing or unknown")
+        self._expect(("gamma" in theta) >= weighted, "hyperparameters: lacks gamma")
+        self._expect(kappa in KAPPAS, "kappa: not among the values that inference tries")
+        self._expect(weighted or not theta.get("gamma"), "hyperparameters.gamma: there are no weights")
         for name, value in theta.items():
             low, high = BOUNDS[name]
             beyond = BEYOND if name in OF_SCALE else ROUNDING
-            findings.expect(low - beyond <= value <= high + beyond, f"model.hyperparameters.{name}: out of its bounds")
+            self._expect(low - beyond <= value <= high + beyond, f"hyperparameters.{name}: out of its bounds")
         # Likeness per pair of reviews, by the mean number of pairs per paper.
-        load, count = scores.problem.load, scores.problem.counts
+        load, count = self.problem.load, self.problem.counts
         pairs = count.sum() - np.count_nonzero(load)
         strength = float(kappa / (pairs / np.count_nonzero(count))) if kappa and pairs else 0.0
         self.model = Model({"gamma": 0.0, "log_own": 0.0, **theta}, own, orders, kappa, strength, half)
-        self.state = State(np.zeros((4, scores.problem.who.size)), np.ones((8, scores.problem.sizes[0])))
-        self._fill(findings, scored, scores.problem)
+        self.state = State(np.zeros((4, self.problem.who.size)), np.ones((8, self.problem.sizes[0])))
+        self._fill(scored)
+        self._read_levels(scores, orders=orders)
+        # Hyperparameters that are learned: one threshold does not determine the noise.
+        fixed = {"gamma"} if not weighted else set()
+        fixed |= {"nu"} if self.levels and np.unique(scores.score[scores.kept]).size <= len(("low", "high")) else set()
+        self.names = sorted(set(theta) - fixed)
 
-    def _fill(self, findings: Findings, scored: Table, problem: Problem) -> None:
-        """Write messages and nodes of an answer to the state."""
-        answer, model, state = findings.answer, self.model, self.state
+    def _get(self, key: str) -> Any:
+        return self.findings.answer.get(key, within=self.printed)
+
+    def _expect(self, holds: bool, wrong: str) -> bool:
+        return self.findings.expect(bool(holds), f"{self.place}.{wrong}")
+
+    def _fill(self, scored: Table) -> None:
+        """Write messages and nodes, and the pseudo-observations of levels."""
+        answer, model, state, problem = self.findings.answer, self.model, self.state, self.problem
         pairs = [(scored.reviewers[j], scored.items[i]) for j, i in zip(problem.who, problem.what, strict=True)]
-        places = {pair: place for place, pair in enumerate(pairs)}
-        if findings.rows("model.reviews", "reviewer item", pairs):
-            size = 4 if model.kappa else 2
-            listed = zip(answer.rows("model.reviews", "reviewer item"), answer.get("model.reviews"), strict=True)
-            for pair, row in listed:
+        places, listed = {pair: place for place, pair in enumerate(pairs)}, self._get("reviews")
+        names = answer.rows("reviews", "reviewer item", within=self.printed)
+        if self.findings.same_rows(f"{self.place}.reviews", names, pairs):
+            size, seen = 4 if model.kappa else 2, np.zeros((2, problem.who.size))
+            for pair, row in zip(names, listed, strict=True):
                 state.messages[:size, places[pair]] = answer.numbers("messages", size, within=row)
+                if self.levels:
+                    seen[:, places[pair]] = answer.numbers("observed", len(seen), within=row)
+            if self.levels:
+                self.problem = problem._replace(score=seen[0], rounding=seen[1])
+                self._expect(seen[1].min() > 0, "reviews: a pseudo-score without a variance")
         people = {scored.reviewers[j]: j for j in np.unique(problem.who).tolist()}
-        if findings.rows("model.reviewers", "reviewer", people):
+        names = answer.rows("reviewers", "reviewer", within=self.printed)
+        if self.findings.same_rows(f"{self.place}.reviewers", names, people):
             kinds = np.arange(8).reshape(2, 2, 2)[: 1 + model.orders, : 1 + model.own].ravel()
-            for row in answer.get("model.reviewers"):
+            for row in self._get("reviewers"):
                 state.nodes[kinds, people[str(row["reviewer"])]] = answer.numbers("nodes", kinds.size, within=row)
-            findings.expect(state.nodes[1::2].min() > 0, "model.reviewers: nodes without a spread")
-        if not findings.wrong:
-            least = min(float(state.messages[::2].min()), 0.0) >= 0
-            findings.expect(least, "model.reviews: messages of a precision below 0")
+            self._expect(state.nodes[1::2].min() > 0, "reviewers: nodes without a spread")
+        if not self.findings.wrong:
+            self._expect(min(float(state.messages[::2].min()), 0.0) >= 0, "reviews: messages of a precision below 0")
+
+    def _read_levels(self, scores: Scores, *, orders: bool) -> None:
+        """Compare the thresholds of levels with the shares of the scores, and keep the interval of each review."""
+        if not self.levels:
+            self._expect("thresholds" not in self.printed, "thresholds: the scores are numbers")
+            return
+        self.findings.same(f"{self.place}.likelihood", self._get("likelihood"), "ordinal")
+        self._expect(not orders, "hyperparameters: levels have no ordinal reviewers")
+        levels, sign = levels_in(scores.score[scores.kept]), scores.sign
+        rows = self.findings.answer.rows("thresholds", "score above", within=self.printed)
+        if self._expect(len(rows) == levels.above.size, f"thresholds: {levels.above.size} expected, one per level"):
+            for row, value, above in zip(rows, levels.score.tolist(), levels.above.tolist(), strict=True):
+                self.findings.same(f"{self.place}.thresholds, score", row[0], sign * value)
+                self.findings.same(f"{self.place}.thresholds, {sign * value:g}", row[1], above)
+        self.problem = self.problem._replace(unit=levels.unit, interval=levels.interval)
 
 
-def check_converged(findings: Findings, scores: Scores, read: PrintedState, result: Pass, null: float) -> bool:
-    """Check the evidence against the state, and by a pass and slopes of the evidence whether it has converged.
+def pass_of(read: PrintedState) -> Pass:
+    """Recompute one pass from a state; its evidence is that of the scores."""
+    result = one_pass(read.problem, read.model, read.state)
+    if not read.levels:
+        return result
+    return result._replace(evidence=result.evidence + observed(read.problem, read.model, read.state)[1])
 
-    Returns whether the evidence is that of the state, without which nothing follows from it.
+
+def check_state(findings: Findings, read: PrintedState, scores: Scores, status: str) -> Pass | None:
+    """Check a state: its evidence, and by a pass and slopes of the evidence whether it has converged.
+
+    ``scores`` are those of the state, ``status`` is what the answer claims of it. Returns the pass, None if the
+    evidence is not that of the state, without which nothing follows from it.
     """
-    answer, problem, model = findings.answer, scores.problem, read.model
-    status = answer.get("status")
-    for key, value in (("model.evidence", result.evidence), ("model.null_evidence", null)):
-        if not findings.near(key, answer.get(key), value, EVIDENCE * max(1.0, abs(value))):
-            return False
-    determinant = _half_log_determinant(problem, model)
+    problem, place, claimed = read.problem, read.place, read.printed["evidence"]
+    averages = fit_averages(scores.problem.what, scores.problem.score, scores.rounding)
+    result, null = pass_of(read), averages.evidence
+    if read.levels:
+        null = min(evidence_of_averages(problem, averages, scores.problem.score), claimed - SIGNAL)
+    for key, value in (("evidence", result.evidence), ("null_evidence", null)):
+        tolerance = (EVIDENCE if key == "evidence" or not read.levels else INTEGRATED) * max(1.0, abs(value))
+        if not findings.near(f"{place}.{key}", read.printed.get(key), value, tolerance):
+            return None
+    determinant = half_log_determinant(problem, read.model.kappa)
     if determinant is None:
-        findings.not_checked("model.half_log_determinant: not recomputed for a table of this size")
+        findings.not_checked(f"{place}.half_log_determinant: not recomputed for a table of this size")
     else:
-        findings.same("model.half_log_determinant", round(model.log_determinant, 6), round(determinant, 6))
-    signal = result.evidence >= null + SIGNAL
+        findings.same(f"{place}.half_log_determinant", round(read.model.log_determinant, 6), round(determinant, 6))
+    signal = read.levels or result.evidence >= null + SIGNAL
     if not findings.expect(signal == (status != NO_SIGNAL), f"status: {status}, and the evidence says otherwise"):
-        return True
-    words = "model: that no other kind of it (own noise, ordinal reviewers, likeness) has more evidence is not checked"
-    findings.not_checked(words)
-    if status == EXHAUSTED:
-        findings.not_checked("quality, rank: inference ended before it converged", decisive=True)
-        return True
-    if status == NO_SIGNAL:
-        most, gain = rejected(problem, model, read.state, read.names)
-        if gain <= GAIN * FALSE and most + gain < null + SIGNAL:
-            findings.check(
-                "status: differences between reviewers do not explain the scores better, before or after a step"
-            )
-        else:
-            words = f"status: after a step, differences between reviewers may explain the scores {gain:.3g} nats better"
-            findings.not_checked(words, decisive=True)
-        return True
-    moved, gain = moves(problem, model, read.state, result), gain_left(problem, model, read.state, read.names)
+        return result
+    if read.levels and null >= claimed - SIGNAL:
+        words = f"{place}.likelihood: levels explain the scores no better than averages; it may have been asked for"
+        findings.not_checked(words, decisive=True)
+    if status == CONVERGED:
+        _check_moves(findings, read, result)
+    return result
+
+
+def _check_moves(findings: Findings, read: PrintedState, result: Pass) -> None:
+    """Check that a pass from a state changes nothing, nor a step of its hyperparameters."""
+    problem, model, place = read.problem, read.model, read.place
+    if read.levels:
+        problem = observed(problem, model, read.state)[0]
+        result = one_pass(problem, model, read.state)
+    moved, gain = moves(problem, model, read.state, result), gain_left(read.problem, model, read.state, read.names)
     # Hyperparameters may end on a plateau, which steps leave slowly.
     for size, tolerance, false, why in (
         (moved.mean, MEAN, FALSE, "a pass moves means by {:.3g} standard errors"),
@@ -755,25 +775,18 @@ def check_converged(findings: Findings, scores: Scores, read: PrintedState, resu
         (gain, GAIN, np.inf, "other hyperparameters would gain {:.3g} nats"),
     ):
         if size > tolerance * false:
-            findings.expect(False, f"model: it has not converged: {why.format(size)}")
+            findings.expect(False, f"{place}: it has not converged: {why.format(size)}")
         elif size > tolerance:
-            findings.not_checked(f"quality, rank: the model may not have converged: {why.format(size)}", decisive=True)
-    findings.check("model: its evidence, that a pass changes nothing, and that no step of hyperparameters gains")
-    return True
+            words = f"quality, rank: the {place} may not have converged: {why.format(size)}"
+            findings.not_checked(words, decisive=True)
+    findings.check(f"{place}: its evidence, that a pass changes nothing, and that no step of hyperparameters gains")
 
 
-def _half_log_determinant(problem: Problem, model: Model) -> float | None:
-    """Return half the log determinant of the prior precision of the papers; None for too many."""
-    reviewed = np.flatnonzero(problem.counts)
-    if not model.strength:
-        return 0.0
-    if reviewed.size > FEW:
-        return None
-    place = np.zeros(problem.sizes[1], np.int64)
-    place[reviewed] = np.arange(reviewed.size)
-    shared = np.zeros((reviewed.size, problem.sizes[0]))
-    shared[place[problem.what], problem.who] = problem.load[problem.who] ** -0.5
-    laplacian = np.diag(problem.counts[reviewed].astype(np.float64)) - shared @ shared.T
-    mean = float(np.diag(laplacian).mean())
-    matrix = (1 - model.kappa) * np.eye(reviewed.size) + model.kappa * laplacian / mean
-    return float(np.linalg.slogdet(matrix)[1]) / 2
+def check_no_signal(findings: Findings, read: PrintedState, null: float) -> None:
+    """Check that differences between reviewers do not explain the scores after a step of the rejected model, either."""
+    most, gain = rejected(read.problem, read.model, read.state, read.names)
+    if gain <= GAIN * FALSE and most + gain < null + SIGNAL:
+        findings.check("status: differences between reviewers do not explain the scores better, before or after a step")
+    else:
+        words = f"status: after a step, differences between reviewers may explain the scores {gain:.3g} nats better"
+        findings.not_checked(words, decisive=True)

@@ -1,8 +1,9 @@
 """Answers of the posterior: the state is a fixed point of inference, and everything printed follows from it.
 
-Recomputed: one pass from the printed state, qualities, standard errors, the gain of the correction, misfits of
-reviewers, contributions to qualities, selection probabilities and the lottery. Not checked: other kinds of the model,
-what criteria and confidence add to scores, and what loops in the reviews add to standard errors in large tables.
+Recomputed: scores joined from criteria, whether criteria and confidence are used, one pass from the printed state,
+qualities, standard errors, the gain of the correction, misfits of reviewers, contributions to qualities, selection
+probabilities and the lottery. Not checked: other kinds of the model, and what loops in the reviews add to standard
+errors in large tables.
 """
 
 from __future__ import annotations
@@ -14,22 +15,35 @@ import numpy as np
 
 from reviewgraph.verify.calibrations import Equations
 from reviewgraph.verify.passes import (
-    LEAST_NOISE,
+    CONVERGED,
+    EVIDENCE,
+    EXHAUSTED,
     NO_SIGNAL,
     STATUSES,
     Model,
     Pass,
     PrintedState,
-    Problem,
-    Scores,
     State,
     beliefs,
-    check_converged,
+    check_no_signal,
+    check_state,
     converged_with,
-    fit_averages,
     one_pass,
-    scores_used,
+    rejected,
     swept,
+)
+from reviewgraph.verify.scores import (
+    LEAST_NOISE,
+    MOST_LEVELS,
+    MOST_OF_LEVELS,
+    Problem,
+    Scores,
+    fit_averages,
+    intervals,
+    log_confidence,
+    log_weights,
+    scores_used,
+    within_interval,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +52,7 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
     from reviewgraph.verify.answers import Findings
     from reviewgraph.verify.calibrations import Calibration
-    from reviewgraph.verify.passes import Averages
+    from reviewgraph.verify.scores import Averages
 
 
 # Standard errors: what loops in the reviews, and curvature shared by all reviewers, add to those of messages.
@@ -156,8 +170,9 @@ class Implied(NamedTuple):
     """What follows from the state: items (N,), NaN where nothing is known, messages (4, E), reviewers (5, M).
 
     ``line`` is location and scale of the qualities; ``references`` are items, values, precisions and shifts, shape (4,
-    R); ``prior`` is the precision without any of them. With ``exact`` loops were recomputed; in large tables they are
-    taken from the printed errors.
+    R); ``prior`` is the precision without any of them. ``loops`` are factors of the variances, what criteria do not
+    show of the target included. With ``exact`` they were recomputed; in large tables they are taken from the printed
+    errors.
     """
 
     mean: FloatArray
@@ -232,11 +247,11 @@ def implied_by(
     mean, variance = _seen(informed, *beliefs(informed, model, state))
     raised = np.ones(problem.sizes[1])
     implied = Implied(mean, variance, raised, state.messages, people, line, anchors, 1.0 - model.kappa, exact=True)
-    if not signal or problem.who.size > MOST_REVIEWS:
-        return implied
-    if np.count_nonzero(np.isfinite(mean)) <= MOST_ITEMS:
-        return implied._replace(loops=loops(informed, model, mean, variance, state.messages, people))
-    return implied._replace(loops=((error / line[1]) ** 2 - implied.bent()) / variance, exact=False)
+    if signal and np.count_nonzero(np.isfinite(mean)) > MOST_ITEMS and problem.who.size <= MOST_REVIEWS:
+        return implied._replace(loops=((error / line[1]) ** 2 - implied.bent()) / variance, exact=False)
+    if signal and problem.who.size <= MOST_REVIEWS:
+        raised = loops(informed, model, mean, variance, state.messages, people)
+    return implied._replace(loops=raised + scores.joined.own / (line[1] ** 2 * variance))
 
 
 def _seen(problem: Problem, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -355,7 +370,12 @@ def misfits(scores: Scores, model: Model, state: Implied, *, signal: bool) -> Fl
     variance = state.loops[what] / cavity
     factor = np.exp(-model.theta["gamma"] * problem.log_noise) if signal else np.ones(who.size)
     share, slopes, noises, slope, noise = _population(model, state.people, signal=signal)
-    rounding = problem.rounding if signal else 0.0
+    rounding = float(np.mean(problem.rounding)) if signal else 0.0
+    score = problem.score
+    # Of levels: the expected latent scores, and the mean variance within the levels.
+    if problem.interval is not None:
+        _, score, inside = within_interval(problem.interval[0], problem.interval[1])
+        rounding = float(inside.mean())
 
     def summed(value: FloatArray) -> FloatArray:
         return np.asarray(np.bincount(who, value, size))
@@ -367,7 +387,7 @@ def misfits(scores: Scores, model: Model, state: Implied, *, signal: bool) -> Fl
         return np.asarray(value - (summed(weight * value) / np.where(count, total, 1.0))[who])
 
     # Residuals and regression on the beliefs, levels free.
-    score, mean = within(problem.score), within(mean)
+    score, mean = within(score), within(mean)
     square, spread = summed(weight * (score - slope * mean) ** 2), summed(weight * mean**2)
     cross, freedom = summed(weight * mean * score), np.maximum(count - 1, 1.0)
     # Variances that papers, noise and rounding contribute, to be weighted per node.
@@ -429,18 +449,13 @@ def check_posterior(own: Calibration) -> dict[str, float] | None:
     """Check the final state of a posterior and everything that follows from it.
 
     Returns the standard errors that matter to the order of papers, by name; None if they cannot be recomputed. Without
-    a state, and under the ordinal likelihood, whose state is not recomputed, they follow from the printed ones.
+    a state, as in answers of earlier versions, they follow from the printed ones.
     """
-    model = own.answer.content.get("model")
-    if not own.scores or not model or (isinstance(model, dict) and model.get("likelihood") == "ordinal"):
+    model: Any = own.answer.content.get("model")
+    is_old = bool(model) and "likelihood" in model and any("observed" not in row for row in model.get("reviews", ()))
+    if not own.scores or not model or is_old:
         own.not_recomputed()
         return _errors_of_order(own)
-    # The pass knows the scores of the target alone, and weights that were passed.
-    for key in ("criteria", "confidence"):
-        if (own.answer.content.get(key) or {}).get("used"):
-            own.not_recomputed()
-            own.findings.not_checked(f"{key}: the effect on the scores is not recomputed")
-            return None
     # A forged state may overflow: its evidence is then none.
     with np.errstate(all="ignore"):
         return _check_state(own)
@@ -461,19 +476,20 @@ def _errors_of_order(own: Calibration) -> dict[str, float] | None:
 def _check_state(own: Calibration) -> dict[str, float] | None:
     findings, answer, scored, wanted = own.findings, own.answer, own.scored, own.wanted
     status = answer.get("status")
-    if not findings.expect(status in STATUSES, f"status: there is none called {status!r}"):
+    # The scores, and the printed state, which is a fixed point of a pass, or near one.
+    scores = _with_criteria(own)
+    logs, other = _weights(own)
+    plain, scores = scores, scores.weighed(logs)
+    null = fit_averages(scores.problem.what, scores.problem.score, scores.rounding)
+    member = checked_state(own, "model", answer.get("model"), scores, status)
+    if member is None:
         return None
-    # The printed state is a fixed point of a pass, or near one.
-    scores = scores_used(scored, wanted.weights)
-    read = PrintedState(findings, scored, scores)
-    if findings.wrong:
-        return None
-    null = fit_averages(scores.problem.what, scores.problem.score, scores.problem.rounding)
-    final = one_pass(scores.problem, read.model, read.state)
-    if not check_converged(findings, scores, read, final, null.evidence):
-        return None
+    read, final = member
+    _check_kind(own, read, null.evidence, status)
+    if answer.content.get("confidence"):
+        _check_confidence(own, plain.weighed(other), read, final.evidence)
     # Qualities and standard errors follow from it, references included.
-    signal = status != NO_SIGNAL
+    signal, scores = status != NO_SIGNAL, scores._replace(problem=read.problem)
     codes = {item: place for place, item in enumerate(scored.items)}
     references = {codes[item]: own.sign * value for item, value in wanted.references.items() if item in codes}
     error = np.array([row.standard_error for row in own.rows.values()], np.float64)
@@ -496,6 +512,110 @@ def _check_state(own: Calibration) -> dict[str, float] | None:
         _account(own, f"accounts[{place}]", item, answer.get("accounts")[place], scores, implied)
     names = zip(scored.items, implied.errors()[0].tolist(), strict=True)
     return {item: error for item, error in names if not math.isnan(error)}
+
+
+def checked_state(
+    own: Calibration, place: str, printed: Mapping[str, Any], scores: Scores, status: str
+) -> tuple[PrintedState, Pass] | None:
+    """Check a printed state of inference from some scores; return it and a pass from it, None if nothing follows."""
+    if not own.findings.expect(status in STATUSES, f"status: there is none called {status!r}"):
+        return None
+    read = PrintedState(own.findings, place, printed, own.scored, scores)
+    result = None if own.findings.wrong else check_state(own.findings, read, scores, status)
+    return None if result is None else (read, result)
+
+
+def _check_kind(own: Calibration, read: PrintedState, null: float, status: str) -> None:
+    """Check what the answer claims of its model beyond the state: the likelihood, and that inference has ended."""
+    findings, wanted = own.findings, own.wanted.likelihood
+    words = (
+        "model: that no other kind of it (own noise, ordinal reviewers, likeness, levels) has more evidence is not "
+        "checked"
+    )
+    findings.not_checked(words)
+    few = np.unique(intervals(read.problem)[0]).size <= MOST_LEVELS and read.problem.who.size <= MOST_OF_LEVELS
+    # Scores without reviewer effects are numbers, and so are those of which confidence leaves none.
+    other = ((own.answer.content.get("confidence") or {}).get("rejected") or {}).get("status")
+    levels = read.levels or NO_SIGNAL in (status, other)
+    may_be = {"normal": not read.levels, "ordinal": levels}.get(wanted, few or not read.levels)
+    findings.expect(may_be, f"model.likelihood: not one that --likelihood {wanted} leads to")
+    if status == EXHAUSTED:
+        findings.not_checked("quality, rank: inference ended before it converged", decisive=True)
+    elif status == NO_SIGNAL and not read.levels:
+        check_no_signal(findings, read, null)
+
+
+# Criteria and confidence of the reviews: whether they are used, and what they change.
+
+#: Log evidence that the confidence of reviewers must gain.
+CONFIDENT = 2.0
+
+
+def _with_criteria(own: Calibration) -> Scores:
+    """Return the scores, joined with criteria where these help; compare what the answer prints of it."""
+    findings, claimed = own.findings, own.answer.content.get("criteria")
+    there = bool(own.scored.criteria) and not own.wanted.only_target
+    if there and claimed is None:
+        findings.not_checked("criteria: the answer does not tell whether those of the reviews are used", decisive=True)
+    if not there or claimed is None:
+        findings.expect(claimed is None, "criteria: the reviews have none that are to be used")
+        return scores_used(own.scored)
+    scores = scores_used(own.scored, criteria=True)
+    joined = scores.joined
+    size = float(np.std(scores.raw))
+    findings.same("criteria.used", claimed.get("used"), bool(joined.moves))
+    findings.same("criteria.target", claimed.get("target"), own.scored.target)
+    printed = own.answer.rows("weights", "criterion weight", within=claimed)
+    if findings.same("criteria.weights", [name for name, _ in printed], [*joined.weights]):
+        for name, weight in printed:
+            _near(findings, f"criteria.weights, {name}", weight, joined.weights[name], size)
+    _near(findings, "criteria.own_variance", claimed.get("own_variance"), joined.own, size**2)
+    _near(findings, "criteria.gain", claimed.get("gain"), joined.gain, 1.0)
+    _near(findings, "criteria.gain_error", claimed.get("gain_error"), joined.gain_error, 1.0)
+    findings.check("criteria: their weights, the gain on held-out reviews, and that it decides whether they are used")
+    return scores
+
+
+def _weights(own: Calibration) -> tuple[FloatArray | None, FloatArray | None]:
+    """Return the logarithms of the weights of the model, and of the model that was rejected, shapes (E,), or None."""
+    findings, wanted, claimed = own.findings, own.wanted, own.answer.content.get("confidence")
+    sure = None if wanted.weights is not None or wanted.confidence is False else log_confidence(own.scored)
+    if sure is None:
+        findings.expect(claimed is None, "confidence: the reviews have none that is to be used")
+        return log_weights(own.scored, wanted.weights), None
+    if claimed is None:
+        words = "confidence: the answer does not tell whether that of the reviews is used"
+        findings.not_checked(words, decisive=True)
+        return None, None
+    return (sure, None) if own.answer.get("used", within=claimed) else (None, sure)
+
+
+def _check_confidence(own: Calibration, scores: Scores, model: PrintedState, evidence: float) -> None:
+    """Check the state that was rejected, with or without confidence, from its scores, and what decided against it."""
+    findings, claimed = own.findings, own.answer.get("confidence")
+    printed, used = claimed.get("rejected"), claimed["used"]
+    if printed is None:
+        findings.not_checked("confidence: the evidence of the model that was rejected is not recomputed", decisive=True)
+        return
+    place, status = "confidence.rejected", own.answer.get("status", within=printed)
+    member = checked_state(own, place, printed, scores, status)
+    if member is None:
+        return
+    read, result = member
+    findings.expect(read.levels == model.levels, f"{place}.likelihood: not that of the model")
+    gain = (evidence - result.evidence) * (1.0 if used else -1.0)
+    findings.near("confidence.gain", claimed["gain"], gain, 2 * EVIDENCE * max(1.0, abs(evidence)))
+    findings.same("confidence.used", used, bool(own.wanted.confidence) or gain > CONFIDENT)
+    findings.check("confidence: the evidence with and without it, which decides whether it is used")
+    if status == CONVERGED or own.wanted.confidence:
+        return
+    # What more iterations of the rejected model would gain might decide for it.
+    possible = np.inf
+    if not read.levels:
+        most, further = rejected(read.problem, read.model, read.state, read.names)
+        possible = max(most - result.evidence, 0.0) + further
+    if (gain - possible <= CONFIDENT) if used else (gain + possible > CONFIDENT):
+        findings.not_checked("confidence.used: the model that was rejected may not have converged", decisive=True)
 
 
 POSTERIOR = Equations(check_posterior, by_piece=True, intervals=True)
@@ -522,9 +642,12 @@ def _near(findings: Findings, key: str, claimed: float | None, actual: float | N
 
 def _compare(findings: Findings, place: str, claimed: Any, actual: Mapping[str, Any], size: float) -> None:
     """Compare an object with a recomputed one, key by key, numbers up to sums in another order."""
+    findings.same(f"{place}, criteria", sorted(claimed.get("criteria", ())), sorted(actual.get("criteria", ())))
     for key, value in actual.items():
         printed = claimed.get(key)
-        if isinstance(value, float) and isinstance(printed, float | int):
+        if isinstance(value, dict):
+            _compare(findings, f"{place}.{key}", printed, value, size)
+        elif isinstance(value, float) and isinstance(printed, float | int):
             _near(findings, f"{place}.{key}", printed, value, size)
         else:
             findings.same(f"{place}.{key}", printed, value)
@@ -573,7 +696,7 @@ def _made_of(item: str, own: Calibration, scores: Scores, state: Implied) -> tup
     (middle, scale), variance = state.line, float(state.variance[code])
     typical = (middle - scores.problem.unit[0]) / scores.problem.unit[1]
     severity = scores.problem.unit[1] * (typical - state.people[1]) + 0.0
-    place = np.full(scores.who.size, -1)
+    place, added = np.full(scores.who.size, -1), scores.joined.moves
     place[scores.kept] = np.arange(np.count_nonzero(scores.kept))
 
     def part(
@@ -581,12 +704,13 @@ def _made_of(item: str, own: Calibration, scores: Scores, state: Implied) -> tup
         message: tuple[float, float],
         who: int | None = None,
         score: float | None = None,
-        is_review: bool = False,
+        row: int | None = None,
     ) -> dict[str, Any]:
         weight, moved = variance * message[0], scale * variance * message[1]
         says = middle + (moved / weight if weight > NOTHING else 0.0)
-        severe = float(severity[who]) if is_review and who is not None else 0.0
-        stretch = says - score - severe if is_review and score is not None else 0.0
+        further = {} if row is None else {name: sign * float(value[row]) for name, value in added.items()}
+        severe = float(severity[who]) if row is not None and who is not None else 0.0
+        stretch = says - score - sign * sum(further.values()) - severe if row is not None and score is not None else 0.0
         return {
             "source": source,
             "reviewer": None if who is None else scored.reviewers[who],
@@ -596,13 +720,14 @@ def _made_of(item: str, own: Calibration, scores: Scores, state: Implied) -> tup
             "says": sign * says,
             "weight": weight,
             "moves": sign * moved,
+            **({"criteria": further} if further else {}),
         }
 
     parts, alike = [], []
     for row in sorted(np.flatnonzero(scores.what == code).tolist(), key=lambda row: int(scores.who[row])):
         who, row_kept = int(scores.who[row]), int(place[row])
         messages = state.messages[:, row_kept] if row_kept >= 0 else np.zeros(4)
-        parts.append(part("review", (messages[0], messages[1]), who, float(scores.score[row]), is_review=True))
+        parts.append(part("review", (messages[0], messages[1]), who, float(scores.raw[row]), row))
         alike.append(part("likeness", (messages[2], messages[3]), who))
     parts += alike if state.prior < 1 else []
     for number, value, precision, shift in state.references.T.tolist():

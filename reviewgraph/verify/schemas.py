@@ -165,6 +165,16 @@ ASSIGN = {
     },
 }
 
+#: A final state of the posterior.
+_STATE = {
+    **_of(NUMBER, "evidence null_evidence kappa half_log_determinant"),
+    "likelihood": TEXT,
+    "thresholds": [_of(NUMBER, "score above")],
+    "hyperparameters": dict.fromkeys(HYPERPARAMETERS, NUMBER),
+    "reviewers": [{"reviewer": NAME, "nodes": [NUMBER]}],
+    "reviews": [{**_PAIR, "messages": [NUMBER], "observed": [NUMBER]}],
+}
+
 CALIBRATE = {
     "files": [_FILE],
     **_of(TEXT, "method status? hypothesis?"),
@@ -172,13 +182,13 @@ CALIBRATE = {
     "unique?": FLAG,
     "units?": [NUMBER],
     "gain?": {**_of(NUMBER, "relative standard_error error average_error"), "reviews": WHOLE},
-    "criteria~": {
+    "criteria": {
         **_of(FLAG, "used"),
         "target?": TEXT,
         "weights": [{"criterion": TEXT, "weight": NUMBER}],
         **_of(NUMBER, "own_variance gain? gain_error?"),
     },
-    "confidence~": {**_of(FLAG, "used"), **_of(NUMBER, "gain")},
+    "confidence": {**_of(FLAG, "used"), **_of(NUMBER, "gain"), "rejected": {"status": TEXT, **_STATE}},
     "reviewers?": [
         {
             "reviewer": NAME,
@@ -210,19 +220,12 @@ CALIBRATE = {
                     "source": TEXT,
                     "reviewer?": NAME,
                     **_of(NUMBER, "score? severity? stretch? says? weight? moves"),
-                    "criteria~": "an object",
+                    "criteria": "an object",
                 }
             ],
         }
     ],
-    "model": {
-        **_of(NUMBER, "evidence null_evidence kappa half_log_determinant"),
-        "likelihood": TEXT,
-        "thresholds": [_of(NUMBER, "score above")],
-        "hyperparameters": dict.fromkeys(HYPERPARAMETERS, NUMBER),
-        "reviewers": [{"reviewer": NAME, "nodes": [NUMBER]}],
-        "reviews": [{**_PAIR, "messages": [NUMBER]}],
-    },
+    "model": _STATE,
     "scale": {**_of(NUMBER, "slope intercept error"), "references": WHOLE},
 }
 
