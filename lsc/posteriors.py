@@ -359,13 +359,14 @@ class PosteriorEstimate(Estimate, Uncertain):
         record["no_quality"] = self.no_quality
         gain = self.gain if self.beliefs.signal else None
         record["gain"] = None if gain is None or np.isnan(gain.relative) else gain._asdict()
-        model = self._model(self.beliefs, weighted=self.weight is not None)
+        model = self._mixture(weighted=self.weight is not None)
         record |= {"status": self.status.value, "reviewers": self._reviewers(), "model": model}
         if self.joined is not None:
             record["criteria"] = self.joined.to_dict(self.reviews.target)
         if self.confidence is not None:
             used, raised, other = self.confidence
-            rejected = {"status": other.status.value, **self._model(other, weighted=self.weight is None)}
+            lead = other.members[0].posterior if other.members else other
+            rejected = {"status": lead.status.value, **self._model(lead, weighted=self.weight is None)}
             record["confidence"] = {"used": used, "gain": raised, "rejected": rejected}
         return record if selection is None else {**record, **selection.to_dict()}
 
@@ -646,6 +647,20 @@ class PosteriorEstimate(Estimate, Uncertain):
             }
             for label, load, *values in zip(self.reviews.reviewers, loads, *columns, strict=True)
         ]
+
+    def _mixture(self, *, weighted: bool) -> dict[str, Any]:
+        """Return the state of the leading model, with its weight and those of the others if there are any."""
+        members = self.beliefs.members
+        if not members:
+            return self._model(self.beliefs, weighted=weighted)
+        first, *others = (self._model(member.posterior, weighted=weighted) for member in members)
+        kinds = [
+            {"status": one.status.value, "normal_scores": straightened, "offsets_only": one.extent.alike}
+            for _, one, straightened in members
+        ]
+        weights = [{"weight": member.weight} for member in members]
+        listed = zip(weights[1:], kinds[1:], others, strict=True)
+        return weights[0] | kinds[0] | first | {"others": [weight | kind | state for weight, kind, state in listed]}
 
     def _model(self, beliefs: Posterior, *, weighted: bool) -> dict[str, Any]:
         """Return the final state of an inference, from which a verifier can check that it has converged."""

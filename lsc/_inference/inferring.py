@@ -525,9 +525,13 @@ def infer(
             models = _all_models(rows, (scores, averages), fits, models[0], tell)
     finish = partial(_finished, rows, used, (reviewer, item), (reference_item, reference_value))
     weight = tempered([model.relative_evidence for model in models])
-    return combine(
-        [Member(float(w), finish(model), model.straightened) for w, model in zip(weight, models, strict=True) if w > 0]
-    )
+    kept = [(float(w), model) for w, model in zip(weight, models, strict=True) if w > 0]
+    if len(kept) == 1:
+        return finish(kept[0][1])
+    mixture = combine([Member(w, finish(model.as_member), model.straightened) for w, model in kept])
+    known, bend = np.isfinite(mixture.mean), mixture.bend.copy()
+    bend[known] = bend_variance(mixture.mean[known])
+    return replace(mixture, bend=bend)
 
 
 class Modelled(NamedTuple):
@@ -541,6 +545,12 @@ class Modelled(NamedTuple):
     fit: Fit
     straightened: bool = False
     gain: float = 0.0
+
+    @property
+    def as_member(self) -> Modelled:
+        """The same with a null model that has less evidence: a member is kept whatever its own evidence."""
+        least = min(self.averages.evidence, self.fit.evidence - SIGNAL)
+        return self._replace(averages=self.averages._replace(evidence=least))
 
     @property
     def relative_evidence(self) -> float:
@@ -563,14 +573,14 @@ def _all_models(
     base = max((fit for fit in fits if not fit.state.extent.orders), key=lambda fit: fit.evidence, default=best)
     straight = rows._replace(score=straightened(rows.score))
     own = prepare(straight, scores.problem.n_reviewers, scores.problem.n_items)
-    theta = base.state.theta.copy()
+    theta, null = base.state.theta.copy(), fit_averages(straight.item, own.standard, own.unit.rounding)
     extents = [extent := base.state.extent._replace(orders=False), extent._replace(own=False, alike=True)]
     for extent in extents:
         if extent.alike:
             theta[[LOG_TAU_LEFT, LOG_TAU_RIGHT]], theta[RHO] = LOWEST[[LOG_TAU_LEFT, LOG_TAU_RIGHT]], 0.0
         free = free_of(extent, weighted=scores.problem.weighted)
         fit = optimise(own.problem, initial_state(own.problem, theta, extent), free)
-        models.append(Modelled(own, averages, fit, straightened=True))
+        models.append(Modelled(own, null, fit, straightened=True))
     if chosen.fit is not best and chosen.fit.state.extent.ordinal:
         # Levels are preferred: as much as all other models together.
         total = TEMPERATURE * float(np.log(np.exp([(m.fit.evidence - best.evidence) / TEMPERATURE for m in models]).sum()))
@@ -587,9 +597,6 @@ def _finished(
 ) -> Posterior:
     """Assemble the posterior of a fitted model, with references, loops, and the reviews that it ignores."""
     scores, averages, fit = model.scores, model.averages, model.fit
-    # Members of a mixture are kept whatever their own evidence.
-    if model.gain or model.straightened:
-        averages = averages._replace(evidence=min(averages.evidence, fit.evidence - SIGNAL))
     posterior = assemble(rows, scores, averages, fit)
     reference_item, reference_value = references
     if reference_item is not None and reference_value is not None and reference_item.size:

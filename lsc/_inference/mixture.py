@@ -74,9 +74,10 @@ def combine(members: Sequence[Member]) -> Posterior:
     """Return the mixture as one posterior, whose parts sum exactly; a single member is its own mixture.
 
     What has no mean over models (hyperparameters, extensions, state, evidence) is that of the member of the largest
-    weight among those that model the scores as they are.
+    weight among those that model the scores as they are, which comes first. The caller adds what a common bend adds.
     """
-    lead = max(members, key=lambda member: (is_of_numbers(member), member.weight)).posterior
+    members = sorted(members, key=lambda member: (not is_of_numbers(member), -member.weight))
+    lead = members[0].posterior
     if len(members) == 1:
         return lead
     weight = np.array([member.weight for member in members])
@@ -123,7 +124,7 @@ def combine(members: Sequence[Member]) -> Posterior:
 
 #: What is averaged over members: the line from the internal scale to points, and parameters of reviewers.
 _LINE = ("location", "scale")
-_AVERAGED = ("bend", "slope", "offset", "noise_variance", "slope_variance")
+_AVERAGED = ("slope", "offset", "noise_variance", "slope_variance")
 
 
 def _reviewers(each: Sequence[Reviewers], weight: FloatArray) -> Reviewers:
