@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from lsc._inference.averaging import difference, draws, leave_one_out, misfit_of
+from lsc._inference.averaging import difference, draws, leave_one_out, members_of, misfit_of
 from lsc._inference.beliefs import Account, Difference, InferenceStatus, Posterior, accounts_of
 from lsc._inference.categories import levels_of
 from lsc._inference.criteria import EVIDENCE, Confidence, Joined, join, weights_of
@@ -95,8 +95,8 @@ def posterior(
         share; ``"auto"``, the default: levels where there are at most seven and the evidence prefers them. Scores
         without reviewer effects are always numbers.
     average_models
-        Average over models that differ in structure, weighted by tempered evidence, in tables of up to 40,000 reviews
-        that show reviewer effects; otherwise the answer is that of the model with the highest evidence.
+        Average over models that differ in structure, in tables of up to 40,000 reviews that show reviewer effects;
+        otherwise the answer is that of the model with the highest evidence.
 
     Returns
     -------
@@ -359,14 +359,14 @@ class PosteriorEstimate(Estimate, Uncertain):
         record["no_quality"] = self.no_quality
         gain = self.gain if self.beliefs.signal else None
         record["gain"] = None if gain is None or np.isnan(gain.relative) else gain._asdict()
-        model = self._mixture(weighted=self.weight is not None)
-        record |= {"status": self.status.value, "reviewers": self._reviewers(), "model": model}
+        record |= {"status": self.status.value, "reviewers": self._reviewers()}
+        record["model"] = self._mixture(weighted=self.weight is not None)
         if self.joined is not None:
             record["criteria"] = self.joined.to_dict(self.reviews.target)
         if self.confidence is not None:
             used, raised, other = self.confidence
-            lead = other.members[0].posterior if other.members else other
-            rejected = {"status": lead.status.value, **self._model(lead, weighted=self.weight is None)}
+            first = members_of(other)[0].posterior
+            rejected = {"status": first.status.value, **self._model(first, weighted=self.weight is None)}
             record["confidence"] = {"used": used, "gain": raised, "rejected": rejected}
         return record if selection is None else {**record, **selection.to_dict()}
 
@@ -425,8 +425,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         if n < 0:
             message = f"n: expected a number of draws, 0 or more, found {n}"
             raise InputError(message)
-        rng = np.random.default_rng(seed)
-        sample = draws(self.beliefs, n, rng)
+        sample = draws(self.beliefs, n, rng := np.random.default_rng(seed))
         # What the criteria do not show of the target differs from item to item.
         own = 0.0 if self.joined is None else self.joined.own
         return sample + np.sqrt(own) * rng.standard_normal(sample.shape) if own else sample
@@ -650,17 +649,15 @@ class PosteriorEstimate(Estimate, Uncertain):
 
     def _mixture(self, *, weighted: bool) -> dict[str, Any]:
         """Return the state of the leading model, with its weight and those of the others if there are any."""
-        members = self.beliefs.members
-        if not members:
+        if not self.beliefs.members:
             return self._model(self.beliefs, weighted=weighted)
-        first, *others = (self._model(member.posterior, weighted=weighted) for member in members)
-        kinds = [
-            {"status": one.status.value, "normal_scores": straightened, "offsets_only": one.extent.alike}
-            for _, one, straightened in members
-        ]
-        weights = [{"weight": member.weight} for member in members]
-        listed = zip(weights[1:], kinds[1:], others, strict=True)
-        return weights[0] | kinds[0] | first | {"others": [weight | kind | state for weight, kind, state in listed]}
+        first, *others = (
+            {"weight": weight, "status": one.status.value}
+            | {"normal_scores": straightened, "offsets_only": one.extent.alike}
+            | self._model(one, weighted=weighted)
+            for weight, one, straightened in self.beliefs.members
+        )
+        return first | {"others": others}
 
     def _model(self, beliefs: Posterior, *, weighted: bool) -> dict[str, Any]:
         """Return the final state of an inference, from which a verifier can check that it has converged."""

@@ -120,7 +120,8 @@ def predict(reviews: Reviews, beliefs: Posterior, weight: FloatArray | None, rev
     what = _items(reviews, beliefs, papers)
     score = reviews.score[reviews.scored]
     unit = score_unit(beliefs, score)
-    mixture = scores_given(beliefs, score, weight, np.broadcast_arrays(who, what))
+    size = max(who.size, what.size) if who.size and what.size else 0
+    mixture = scores_given(beliefs, score, weight, (np.broadcast_to(who, size), np.broadcast_to(what, size)))
     sign = float(reviews.printed([1.0])[0])
     mixture = mixture.mapped(sign * unit.location, sign * unit.spread)
     if one_reviewer and one_item:

@@ -16,6 +16,7 @@ from lsc._inference.predicting import LeftOut, Mixture, of_reviewers
 from lsc._inference.validation import Misfit
 from reviewgraph._base import FloatArray, IntArray
 
+
 def members_of(posterior: Posterior) -> tuple[Member, ...]:
     """Return the members of a mixture; a posterior of one model is its own only member."""
     return posterior.members or (Member(1.0, posterior),)
@@ -46,7 +47,9 @@ def draws(posterior: Posterior, n: int, rng: np.random.Generator) -> FloatArray:
     if len(members) == 1:
         return beliefs.draws(posterior, n, rng)
     counts = rng.multinomial(n, [member.weight for member in members]).tolist()
-    drawn = [beliefs.draws(member.posterior, count, rng) for member, count in zip(members, counts, strict=True) if count]
+    drawn = [
+        beliefs.draws(member.posterior, count, rng) for member, count in zip(members, counts, strict=True) if count
+    ]
     sample = np.concatenate([*drawn, np.empty((0, posterior.mean.size))])
     return np.asarray(sample[rng.permutation(n)])
 
@@ -98,7 +101,7 @@ def spread_expected(posterior: Posterior, score: FloatArray, weight: FloatArray 
 def new_scores(
     posterior: Posterior, score: FloatArray, weight: FloatArray | None, quality: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw new scores of all reviews given joint draws of the qualities, shapes (D, E), the model drawn once per draw."""
+    """Draw new scores of all reviews given joint draws of the qualities, shapes (D, E), from a random member each."""
     members = of_numbers(posterior)
     if len(members) == 1:
         return predicting.replicated(members[0].posterior, score, weight, quality, rng)
@@ -124,18 +127,18 @@ def _average(values: Iterable[FloatArray], members: Sequence[Member]) -> FloatAr
 def scores_given(
     posterior: Posterior, score: FloatArray, weight: FloatArray | None, codes: tuple[IntArray, IntArray]
 ) -> Mixture:
-    """Predict the standardised scores of pairs of reviewers and items given by code, by the members for numbers.
+    """Predict the standardised scores of pairs of reviewers and items given by code.
 
-    A reviewer of code M is new. The nodes of all members are the components, shapes (n, G).
+    Qualities are those of the mixture, reviewers those of the members that model numbers; a reviewer of code M is new.
+    The nodes of all members are the components, shapes (n, G).
     """
     who, what = codes
     # Reviewers are integrated once, whatever the number of pairs.
     people, place = np.unique(who, return_inverse=True)
     parts = []
     for member in of_numbers(posterior):
-        one = member.posterior
-        population = of_reviewers(one, score, people, weight)
+        population = of_reviewers(member.posterior, score, people, weight)
         pairs = type(population)(*(value[:, place] for value in population))
-        given = pairs.given(one.mean[what], one.variance[what] * one.loops[what])
+        given = pairs.given(posterior.mean[what], posterior.variance[what] * posterior.loops[what])
         parts.append((member.weight * given.share, given.centre, given.spread))
     return Mixture(*(np.concatenate(values, axis=-1) for values in zip(*parts, strict=True)))

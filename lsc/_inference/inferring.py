@@ -435,6 +435,10 @@ def with_likelihood(
     return scores, averages._replace(evidence=null), ordinal
 
 
+#: Largest number of reviews of which models are averaged.
+LARGEST_MIXTURE = 40_000
+
+
 def infer(
     reviewer: IntArray,
     item: IntArray,
@@ -512,7 +516,8 @@ def infer(
     if subset is not None:
         part = prepare(subset, *counts(subset), unit=scores.unit, compiled=scores.problem.compiled).problem
     tell = progress or (lambda _: None)
-    if average_models and part is None:
+    average_models = average_models and rows.score.size <= LARGEST_MIXTURE
+    if average_models:
         fits = run_members(scores.problem, rng, tell, tempered)
         fit = max(fits, key=lambda each: each.evidence)
     else:
@@ -521,7 +526,7 @@ def infer(
     if has_signal(fit, averages):
         chosen = with_likelihood(rows, scores, averages, fit, likelihood, tell)
         models = [Modelled(*chosen)]
-        if average_models and part is None and likelihood != "ordinal":
+        if average_models and likelihood != "ordinal":
             models = _all_models(rows, (scores, averages), fits, models[0], tell)
     finish = partial(_finished, rows, used, (reviewer, item), (reference_item, reference_value))
     weight = tempered([model.relative_evidence for model in models])
@@ -583,7 +588,9 @@ def _all_models(
         models.append(Modelled(own, null, fit, straightened=True))
     if chosen.fit is not best and chosen.fit.state.extent.ordinal:
         # Levels are preferred: as much as all other models together.
-        total = TEMPERATURE * float(np.log(np.exp([(m.fit.evidence - best.evidence) / TEMPERATURE for m in models]).sum()))
+        total = TEMPERATURE * float(
+            np.log(np.exp([(m.fit.evidence - best.evidence) / TEMPERATURE for m in models]).sum())
+        )
         models.append(chosen._replace(gain=best.evidence + total - chosen.fit.evidence))
     return models
 

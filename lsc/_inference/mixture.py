@@ -99,9 +99,11 @@ def combine(members: Sequence[Member]) -> Posterior:
         where = getattr(lead, place)
         return np.asarray(mean(one.variance[where] * getattr(one, name) for one in each) / variance[where])
 
-    sites = {name: np.nan_to_num(shares(name, "item")) for name in Messages._fields}
-    anchors = {name: shares(name, "reference_item") for name in ("reference_precision", "reference_shift")}
-    averaged = {name: mean(getattr(one, name) for one in each) for name in _AVERAGED}
+    sites: dict[str, Any] = {name: np.nan_to_num(shares(name, "item")) for name in Messages._fields}
+    anchors: dict[str, Any] = {
+        name: shares(name, "reference_item") for name in ("reference_precision", "reference_shift")
+    }
+    averaged: dict[str, Any] = {name: mean(getattr(one, name) for one in each) for name in _AVERAGED}
     converged = all(one.status is InferenceStatus.CONVERGED for one in each)
     return replace(
         lead,

@@ -616,9 +616,7 @@ def _select_extensions(
     return max(candidates(problem, rng, tell), key=lambda fitted: fitted[0].evidence)
 
 
-def candidates(
-    problem: Problem, rng: np.random.Generator, tell: Callable[[str], None]
-) -> list[tuple[Fit, BoolArray]]:
+def candidates(problem: Problem, rng: np.random.Generator, tell: Callable[[str], None]) -> list[tuple[Fit, BoolArray]]:
     """Fit scale users; then try assortment, and own noise or ordinal reviewers: those that raise the evidence."""
     free: BoolArray = np.ones(SIZE, bool)
     free[[LOG_OWN, LOGIT_W, LOG_S_R]] = False

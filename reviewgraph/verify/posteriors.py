@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reviewgraph.verify.calibrations import Equations
+from reviewgraph.verify.mixtures import Member, check_weights, mixture_of, straightened
 from reviewgraph.verify.passes import (
     CONVERGED,
     EVIDENCE,
@@ -47,7 +48,7 @@ from reviewgraph.verify.scores import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
     from reviewgraph.verify.answers import Findings
@@ -247,7 +248,9 @@ def implied_by(
     # What loops add: exactly in small tables, taken from the printed errors in large ones, nothing in the largest.
     mean, variance = _seen(informed, *beliefs(informed, model, state))
     raised = np.ones(problem.sizes[1])
-    implied = Implied(mean, variance, raised, state.messages, people, line, anchors, 1.0 - model.kappa, model.kappa, exact=True)
+    implied = Implied(
+        mean, variance, raised, state.messages, people, line, anchors, 1.0 - model.kappa, model.kappa, exact=True
+    )
     if signal and np.count_nonzero(np.isfinite(mean)) > MOST_ITEMS and problem.who.size <= MOST_REVIEWS:
         return implied._replace(loops=((error / line[1]) ** 2 - implied.bent()) / variance, exact=False)
     if signal and problem.who.size <= MOST_REVIEWS:
@@ -536,25 +539,10 @@ def _check_state(own: Calibration) -> dict[str, float] | None:
     return {item: error for item, error in names if not math.isnan(error)}
 
 
-# A mixture of models: its other members, their weights, and what follows from all.
-
-#: Nats of evidence by which weights differ by a factor of e, and the least weight.
-TEMPERATURE, LEAST_WEIGHT = 40.0, 0.02
+# The other members of a mixture.
 
 
-class Member(NamedTuple):
-    """A member of a mixture: its weight, its state and scores, what follows from them, and its log evidence."""
-
-    weight: float
-    read: PrintedState
-    problem: Problem
-    implied: Implied
-    evidence: float
-
-
-def other_members(
-    own: Calibration, scores: Scores, references: Mapping[int, float], error: FloatArray
-) -> list[Member]:
+def other_members(own: Calibration, scores: Scores, references: Mapping[int, float], error: FloatArray) -> list[Member]:
     """Check the states of all members but the leading one, up to the first from which nothing follows."""
     members: list[Member] = []
     for number, printed in enumerate(own.answer.get("model.others")):
@@ -574,69 +562,6 @@ def other_members(
         weight = own.answer.get("weight", within=printed)
         members.append(Member(weight, read, read.problem, implied, final.evidence))
     return members
-
-
-def straightened(problem: Problem) -> Problem:
-    """Return the problem with normal scores of the ranks of its scores, ties at their mean rank, standardised."""
-    from scipy.special import ndtri
-
-    _, place, count = np.unique(problem.score, return_inverse=True, return_counts=True)
-    normal = ndtri(((np.cumsum(count) - count / 2) / problem.score.size)[place])
-    return problem._replace(score=(normal - normal.mean()) / (normal.std() or 1.0))
-
-
-def check_weights(findings: Findings, members: list[Member]) -> None:
-    """Compare weights with tempered evidences; levels have half, another likelihood as they are."""
-    levels = np.array([member.read.levels for member in members])
-    evidence = np.array([member.evidence for member in members])
-    weight = np.where(levels, 0.0, np.exp((evidence - evidence[~levels].max()) / TEMPERATURE))
-    weight /= weight.sum() * (1 + levels.any())
-    weight[levels] = 0.5
-    for member, actual in zip(members, weight, strict=True):
-        # Members of a low weight are left out, so the others' add up to less.
-        low, high = actual * (1 - WIDEST * LEAST_WEIGHT), actual * (1 + WIDEST * LEAST_WEIGHT)
-        findings.expect(low <= member.weight <= high, f"{member.read.place}.weight: {actual:.6g} by the evidence")
-    total = sum(member.weight for member in members)
-    findings.near("model.weight: their sum", total, 1.0, SUMS)
-    findings.check("model: the weights of its members, by their evidences")
-
-
-#: Members that may have been left out.
-WIDEST = 3
-
-
-def mixture_of(members: list[Member], criteria: float, error: FloatArray) -> Implied:
-    """Return what follows from a mixture: moments, messages and reviewers that sum to those of its members."""
-    weights, each = [member.weight for member in members], [member.implied for member in members]
-    what, unit = members[0].problem.what, members[0].problem.unit
-
-    def mean(values: Iterable[Any]) -> Any:
-        return sum(weight * value for weight, value in zip(weights, values, strict=True))
-
-    line = tuple(mean(one.line[part] for one in each) for part in (0, 1))
-    centre = mean(one.mean for one in each)
-    apart = mean((one.mean - centre) ** 2 for one in each)
-    variance = mean(one.variance for one in each) + apart
-    raised = (mean(one.variance * one.loops for one in each) + apart) / variance
-    messages = mean(one.messages * one.variance[what] for one in each) / variance[what]
-    anchors = each[0].references.copy()
-    place = anchors[0].astype(int)
-    anchors[2:4] = mean(one.references[2:4] * one.variance[place] for one in each) / variance[place]
-    # Severities are in points: those of members whose unit differs count in theirs.
-    severity = mean(
-        member.problem.unit[1] * ((one.line[0] - member.problem.unit[0]) / member.problem.unit[1] - one.people[1])
-        for member, one in zip(members, each, strict=True)
-    )
-    people = mean(one.people for one in each)
-    people[1] = (line[0] - unit[0] - severity) / unit[1]
-    prior = mean(one.variance * one.prior for one in each) / variance
-    kappa, exact = max(one.kappa for one in each), all(one.exact for one in each)
-    implied = Implied(
-        centre, variance, np.maximum(raised, 1.0), messages, people, line, anchors, prior, kappa, exact=exact
-    )
-    if not exact:
-        return implied._replace(loops=((error / line[1]) ** 2 - implied.bent()) / variance)
-    return implied._replace(loops=implied.loops + criteria / (line[1] ** 2 * variance))
 
 
 def checked_state(

@@ -86,10 +86,10 @@ def test_that_there_is_no_signal_cannot_be_claimed(change: dict[int, float], mon
     for place, value in change.items():
         theta[place] = value
 
-    def stages(problem: Any, *rest: Any) -> Any:
-        return run_sweeps(problem, initial_state(problem, theta, Extent()), 40)
+    def members(problem: Any, *rest: Any) -> Any:
+        return [run_sweeps(problem, initial_state(problem, theta, Extent()), 40)]
 
-    monkeypatch.setattr(inferring, "run_stages", stages)
+    monkeypatch.setattr(inferring, "run_members", members)
     answer = asked()
     assert answer["status"] == "no_signal"
     result = verified(answer)
