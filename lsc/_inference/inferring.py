@@ -572,27 +572,35 @@ def _all_models(
 ) -> list[Modelled]:
     """Return the models of a mixture: those of numbers, of their normal scores, and of levels where preferred."""
     scores, averages = numbers
-    models = [Modelled(scores, averages, fit) for fit in fits]
     best = max(fits, key=lambda fit: fit.evidence)
     tell("normal scores")
     base = max((fit for fit in fits if not fit.state.extent.orders), key=lambda fit: fit.evidence, default=best)
-    straight = rows._replace(score=straightened(rows.score))
-    own = prepare(straight, scores.problem.n_reviewers, scores.problem.n_items)
-    theta, null = base.state.theta.copy(), fit_averages(straight.item, own.standard, own.unit.rounding)
-    extents = [extent := base.state.extent._replace(orders=False), extent._replace(own=False, alike=True)]
-    for extent in extents:
-        if extent.alike:
-            theta[[LOG_TAU_LEFT, LOG_TAU_RIGHT]], theta[RHO] = LOWEST[[LOG_TAU_LEFT, LOG_TAU_RIGHT]], 0.0
-        free = free_of(extent, weighted=scores.problem.weighted)
-        fit = optimise(own.problem, initial_state(own.problem, theta, extent), free)
-        models.append(Modelled(own, null, fit, straightened=True))
+    models = [Modelled(scores, averages, fit) for fit in fits]
+    models += _of_normal_scores(rows, scores, base.state, best.evidence)
     if chosen.fit is not best and chosen.fit.state.extent.ordinal:
         # Levels are preferred: as much as all other models together.
-        total = TEMPERATURE * float(
-            np.log(np.exp([(m.fit.evidence - best.evidence) / TEMPERATURE for m in models]).sum())
-        )
+        relative = np.array([model.fit.evidence - best.evidence for model in models])
+        total = TEMPERATURE * float(np.log(np.exp(relative / TEMPERATURE).sum()))
         models.append(chosen._replace(gain=best.evidence + total - chosen.fit.evidence))
     return models
+
+
+def _of_normal_scores(rows: Rows, scores: Scores, base: State, evidence: float) -> list[Modelled]:
+    """Fit normal scores with the extensions of a fit of numbers, and with offsets alone, if they have a weight."""
+    straight = rows._replace(score=straightened(rows.score))
+    own = prepare(straight, scores.problem.n_reviewers, scores.problem.n_items)
+    null = fit_averages(straight.item, own.standard, own.unit.rounding)
+    theta, extent = base.theta.copy(), base.extent._replace(orders=False)
+    alike = theta.copy()
+    alike[[LOG_TAU_LEFT, LOG_TAU_RIGHT]], alike[RHO] = LOWEST[[LOG_TAU_LEFT, LOG_TAU_RIGHT]], 0.0
+    found = []
+    for start, kind in ((theta, extent), (alike, extent._replace(own=False, alike=True))):
+        free = free_of(kind, weighted=scores.problem.weighted)
+        fit = optimise(own.problem, initial_state(own.problem, start, kind), free, rough=True)
+        if tempered([evidence, fit.evidence])[1] > 0:
+            fit = optimise(own.problem, fit.state, free, warm_up=0)
+            found.append(Modelled(own, null, fit, straightened=True))
+    return found
 
 
 def _finished(

@@ -592,8 +592,13 @@ def run_stages(
 def run_members(
     problem: Problem, rng: np.random.Generator, tell: Callable[[str], None], kept: Callable[[list[float]], FloatArray]
 ) -> list[Fit]:
-    """Fit every extension that raises the evidence, to convergence if ``kept``, their weights, is positive."""
+    """Fit every extension that raises the evidence, to convergence if ``kept``, their weights, is positive.
+
+    Common noise is own noise of the standard deviation 0: it is no model beside that.
+    """
     found = candidates(problem, rng, tell)
+    if any(fit.state.extent.own for fit, _ in found):
+        found = [each for each in found if each[0].state.extent.own or each[0].state.extent.orders]
     weight = kept([fit.evidence for fit, _ in found])
     return [
         optimise(problem, fit.state, free, warm_up=0) for (fit, free), w in zip(found, weight, strict=True) if w > 0
