@@ -117,6 +117,23 @@ def _negated(answer: dict[str, Any]) -> None:
         row["messages"][1] *= -1
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda model: model.update(weight=0.9), "model.weight"),
+        (lambda model: model["others"][0]["reviews"][0]["messages"].__setitem__(1, 3.0), "model.others[0].evidence"),
+        (lambda model: model["others"].pop(), "model.weight: their sum"),
+        (lambda model: model["others"][0].update(normal_scores=False), "model.others[0]"),
+    ],
+)
+def test_members_and_weights_of_a_mixture_are_recomputed(change: Callable[[Any], object], words: str) -> None:
+    answer = asked()
+    assert answer["model"]["others"]
+    change(answer["model"])
+    result = verified(answer)
+    assert (result.exit_code, words in " ".join(result.stdout.split())) == (1, True), result.stdout
+
+
 def _exchanged(answer: dict[str, Any]) -> None:
     one, other = answer["items"][2:4]
     for key in ("quality", "rank", "interval", "standard_error"):
