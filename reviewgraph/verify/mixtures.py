@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import FloatArray
     from reviewgraph.verify.answers import Findings
     from reviewgraph.verify.passes import PrintedState
-    from reviewgraph.verify.posteriors import Implied
     from reviewgraph.verify.scores import Problem
 
 #: Nats of evidence by which weights differ by a factor of e, the least weight, and members that may have been left out.
@@ -31,7 +30,7 @@ class Member(NamedTuple):
     weight: float
     read: PrintedState
     problem: Problem
-    implied: Implied
+    implied: Any
     evidence: float
 
 
@@ -60,8 +59,8 @@ def check_weights(findings: Findings, members: list[Member]) -> None:
     findings.check("model: the weights of its members, by their evidences")
 
 
-def mixture_of(members: list[Member], criteria: float, error: FloatArray) -> Implied:
-    """Return what follows from a mixture: moments, messages and reviewers that sum to those of its members."""
+def mixture_of(members: list[Member], criteria: float, error: FloatArray) -> Any:
+    """Return what follows from a mixture: moments, messages and reviewers summed over its members."""
     weights, each = [member.weight for member in members], [member.implied for member in members]
     what, unit = members[0].problem.what, members[0].problem.unit
 

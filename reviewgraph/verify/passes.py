@@ -673,10 +673,9 @@ class PrintedState:
         fixed = {"gamma"} if not weighted else set()
         fixed |= {"nu"} if self.levels and np.unique(scores.score[scores.kept]).size <= len(("low", "high")) else set()
         if printed.get("offsets_only"):
-            # Slopes are alike: their scale is at its lower bound, and noise does not depend on them.
             fixed |= {"log_tau_left", "log_tau_right", "rho"}
-            alike = all(abs(theta[name] - BOUNDS[name][0]) <= ROUNDING for name in ("log_tau_left", "log_tau_right"))
-            self._expect(alike and theta["rho"] == 0, "hyperparameters: not those of offsets only")
+            off = [theta["rho"], *(theta[name] - BOUNDS[name][0] for name in ("log_tau_left", "log_tau_right"))]
+            self._expect(max(map(abs, off)) <= ROUNDING, "hyperparameters: not those of offsets only")
         self.names = sorted(set(theta) - fixed)
 
     def _get(self, key: str) -> Any:
@@ -740,8 +739,7 @@ def check_state(
     """Check a state: its evidence, and by a pass and slopes of the evidence whether it has converged.
 
     ``scores`` are those of the state, ``status`` is what the answer claims of it. Returns the pass, None if the
-    evidence is not that of the state, without which nothing follows from it. A member of a mixture need not have more
-    evidence than the null model.
+    evidence is not that of the state, without which nothing follows from it. A member may have less than the null model.
     """
     problem, place, claimed = read.problem, read.place, read.printed["evidence"]
     averages = fit_averages(scores.problem.what, scores.problem.score, scores.rounding)
