@@ -739,7 +739,7 @@ def check_state(
     """Check a state: its evidence, and by a pass and slopes of the evidence whether it has converged.
 
     ``scores`` are those of the state, ``status`` is what the answer claims of it. Returns the pass, None if the
-    evidence is not that of the state, without which nothing follows from it. A member may have less than the null model.
+    evidence is not that of the state, without which nothing follows from it. A member may be below the null model.
     """
     problem, place, claimed = read.problem, read.place, read.printed["evidence"]
     averages = fit_averages(scores.problem.what, scores.problem.score, scores.rounding)
