@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from lsc._inference.beliefs import Account, Difference, InferenceStatus, Posterior, accounts_of, difference, draws
+from lsc._inference.averaging import difference, draws, leave_one_out, members_of, misfit_of
+from lsc._inference.beliefs import Account, Difference, InferenceStatus, Posterior, accounts_of
 from lsc._inference.categories import levels_of
 from lsc._inference.criteria import EVIDENCE, Confidence, Joined, join, weights_of
 from lsc._inference.inferring import WIDTH, Likelihood, infer
 from lsc._inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, NAMES
-from lsc._inference.predicting import Fit, fit_of, leave_one_out, rank_counts, score_unit
-from lsc._inference.validation import Gain, Misfit, held_out_gain, misfit_of
+from lsc._inference.predicting import Fit, fit_of, rank_counts, score_unit
+from lsc._inference.validation import Gain, Misfit, held_out_gain
 from lsc.estimate import Estimate, central_interval, known_values, or_none
 from lsc.evidence.support import groups_of
 from lsc.predictions import Prediction, Ranks, Residuals, predict, residuals, to_arviz
@@ -54,6 +55,7 @@ def posterior(
     only_target: bool = False,
     confidence: bool | None = None,
     likelihood: Likelihood = "auto",
+    average_models: bool = True,
 ) -> PosteriorEstimate:
     """Infer the quality of every item, with its uncertainty, from all scores at once.
 
@@ -92,6 +94,9 @@ def posterior(
         ``"normal"``: scores are numbers; ``"ordinal"``: levels of a latent score between thresholds that all reviewers
         share; ``"auto"``, the default: levels where there are at most seven and the evidence prefers them. Scores
         without reviewer effects are always numbers.
+    average_models
+        Average over models that differ in structure, in tables of up to 40,000 reviews that show reviewer effects;
+        otherwise the answer is that of the model with the highest evidence.
 
     Returns
     -------
@@ -142,6 +147,7 @@ def posterior(
             reference_item=item,
             reference_value=value[item],
             likelihood=likelihood,
+            average_models=average_models,
             seed=seed,
             progress=tell,
         )
@@ -353,13 +359,14 @@ class PosteriorEstimate(Estimate, Uncertain):
         record["no_quality"] = self.no_quality
         gain = self.gain if self.beliefs.signal else None
         record["gain"] = None if gain is None or np.isnan(gain.relative) else gain._asdict()
-        model = self._model(self.beliefs, weighted=self.weight is not None)
-        record |= {"status": self.status.value, "reviewers": self._reviewers(), "model": model}
+        record |= {"status": self.status.value, "reviewers": self._reviewers()}
+        record["model"] = self._mixture(weighted=self.weight is not None)
         if self.joined is not None:
             record["criteria"] = self.joined.to_dict(self.reviews.target)
         if self.confidence is not None:
             used, raised, other = self.confidence
-            rejected = {"status": other.status.value, **self._model(other, weighted=self.weight is None)}
+            first = members_of(other)[0].posterior
+            rejected = {"status": first.status.value, **self._model(first, weighted=self.weight is None)}
             record["confidence"] = {"used": used, "gain": raised, "rejected": rejected}
         return record if selection is None else {**record, **selection.to_dict()}
 
@@ -418,8 +425,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         if n < 0:
             message = f"n: expected a number of draws, 0 or more, found {n}"
             raise InputError(message)
-        rng = np.random.default_rng(seed)
-        sample = draws(self.beliefs, n, rng)
+        sample = draws(self.beliefs, n, rng := np.random.default_rng(seed))
         # What the criteria do not show of the target differs from item to item.
         own = 0.0 if self.joined is None else self.joined.own
         return sample + np.sqrt(own) * rng.standard_normal(sample.shape) if own else sample
@@ -640,6 +646,18 @@ class PosteriorEstimate(Estimate, Uncertain):
             }
             for label, load, *values in zip(self.reviews.reviewers, loads, *columns, strict=True)
         ]
+
+    def _mixture(self, *, weighted: bool) -> dict[str, Any]:
+        """Return the state of the leading model, with its weight and those of the others if there are any."""
+        if not self.beliefs.members:
+            return self._model(self.beliefs, weighted=weighted)
+        first, *others = (
+            {"weight": weight, "status": one.status.value}
+            | {"normal_scores": straightened, "offsets_only": one.extent.alike}
+            | self._model(one, weighted=weighted)
+            for weight, one, straightened in self.beliefs.members
+        )
+        return first | {"others": others}
 
     def _model(self, beliefs: Posterior, *, weighted: bool) -> dict[str, Any]:
         """Return the final state of an inference, from which a verifier can check that it has converged."""

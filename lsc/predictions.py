@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsc._inference.predicting import Mixture, leave_one_out, of_reviewers, replicated, score_unit
+from lsc._inference.averaging import leave_one_out, new_scores, scores_given
+from lsc._inference.predicting import Mixture, score_unit
 from reviewgraph._base import FloatArray, InputError, IntArray, Label, checked
 
 if TYPE_CHECKING:
@@ -117,15 +118,10 @@ def predict(reviews: Reviews, beliefs: Posterior, weight: FloatArray | None, rev
         raise InputError(message)
     who = _reviewers(reviews, beliefs, people)
     what = _items(reviews, beliefs, papers)
-    # Reviewers are integrated once, whatever the number of pairs.
     score = reviews.score[reviews.scored]
-    codes, place = np.unique(who, return_inverse=True)
     unit = score_unit(beliefs, score)
-    population = of_reviewers(beliefs, score, codes, weight)
-    size = what.size if one_reviewer else who.size
-    columns, what = np.broadcast_to(place, size), np.broadcast_to(what, size)
-    pairs = type(population)(*(value[:, columns] for value in population))
-    mixture = pairs.given(beliefs.mean[what], beliefs.variance[what] * beliefs.loops[what])
+    size = max(who.size, what.size) if who.size and what.size else 0
+    mixture = scores_given(beliefs, score, weight, (np.broadcast_to(who, size), np.broadcast_to(what, size)))
     sign = float(reviews.printed([1.0])[0])
     mixture = mixture.mapped(sign * unit.location, sign * unit.spread)
     if one_reviewer and one_item:
@@ -194,7 +190,7 @@ def to_arviz(
         raise InputError(message) from error
     known, scored = np.flatnonzero(np.isfinite(beliefs.mean)), np.flatnonzero(reviews.scored)
     score = reviews.score[scored]
-    new = replicated(beliefs, score, weight, quality, rng)
+    new = new_scores(beliefs, score, weight, quality, rng)
     # Draws are independent: one chain. Labels are coordinates, those of reviews on one axis.
     drawn = {"chain": [0], "draw": np.arange(len(quality))}
     items, people = (np.array([str(one) for one in each], np.str_) for each in (reviews.items, reviews.reviewers))

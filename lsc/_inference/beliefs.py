@@ -108,7 +108,7 @@ class Beliefs:
     location, scale
         From the internal scale to that of a typical reviewer.
     prior
-        Prior precision of each item: ``1 - kappa``.
+        Prior precision of each item: ``1 - kappa``; of a mixture one per item, shape (N,).
     kappa
         Assortment: 0 for random assignment, towards 1 where similar papers share reviewers.
     slope, offset, noise_variance, slope_variance
@@ -131,7 +131,7 @@ class Beliefs:
     bend: FloatArray
     location: float
     scale: float
-    prior: float
+    prior: float | FloatArray
     kappa: float
     slope: FloatArray
     offset: FloatArray
@@ -191,6 +191,10 @@ class Posterior(Beliefs):
         Shape (R,): the same for references, and their values as passed.
     fitted
         Final state, before references.
+    members
+        Of a mixture (:mod:`lsc._inference.mixture`); empty for one model. ``prior`` has then shape (N,), and site
+        parameters are those that sum to mean and variance of the mixture. Hyperparameters, extensions, state and
+        evidence are those of the member of the largest weight.
     """
 
     reviewer: IntArray
@@ -204,6 +208,15 @@ class Posterior(Beliefs):
     reference_precision: FloatArray
     reference_shift: FloatArray
     fitted: Fitted
+    members: tuple[Member, ...] = ()
+
+
+class Member(NamedTuple):
+    """A model of a mixture: its weight, its posterior, and whether its scores are normal scores of their ranks."""
+
+    weight: float
+    posterior: Posterior
+    straightened: bool = False
 
 
 # Joint distribution: correlations of papers that share reviewers.
@@ -739,7 +752,8 @@ def _account(
         part("reference", beliefs.reference_precision[q], beliefs.reference_shift[q], None, beliefs.reference_value[q])
         for q in np.flatnonzero(beliefs.reference_item == item).tolist()
     ]
-    parts.append(part("middle", beliefs.prior, 0.0))
+    prior = float(np.broadcast_to(beliefs.prior, beliefs.mean.shape)[item])
+    parts.append(part("middle", prior, 0.0))
     return Account(
         reviews.items[item],
         sign * float(beliefs.quality[item]),

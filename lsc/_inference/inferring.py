@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from lsc._inference.beliefs import (
     Fitted,
     Hyperparameter,
     InferenceStatus,
+    Member,
     Posterior,
     Quantity,
     Reviewers,
@@ -30,6 +32,7 @@ from lsc._inference.categories import (
     observations,
 )
 from lsc._inference.halves import Threads, describe_halves
+from lsc._inference.mixture import TEMPERATURE, combine, straightened, tempered
 from lsc._inference.model import (
     LOG_OMEGA,
     LOG_OWN,
@@ -37,9 +40,11 @@ from lsc._inference.model import (
     LOG_TAU_LEFT,
     LOG_TAU_RIGHT,
     LOGIT_W,
+    LOWEST,
     MU,
     NAMES,
     NU,
+    RHO,
     Extent,
 )
 from lsc._inference.scale_users import offsets_given, slopes_at
@@ -56,6 +61,7 @@ from lsc._inference.states import (
     counts,
     equal_scores,
     extremes,
+    initial_state,
     item_posterior,
     parts_with_messages,
     prepare,
@@ -64,8 +70,17 @@ from lsc._inference.states import (
     subset_of,
     uninformative,
 )
-from lsc._inference.sweeps import Fit, block_inputs, run_stages, sweep, with_references
-from reviewgraph._base import FloatArray, IntArray
+from lsc._inference.sweeps import (
+    Fit,
+    block_inputs,
+    free_of,
+    optimise,
+    run_members,
+    run_stages,
+    sweep,
+    with_references,
+)
+from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 #: Minimum gain in nats over the model without reviewer effects (null tables: at most 4.4 of 18).
 SIGNAL = 5.0
@@ -423,6 +438,10 @@ def with_likelihood(
     return scores, averages._replace(evidence=null), ordinal
 
 
+#: Largest number of reviews of which models are averaged.
+LARGEST_MIXTURE = 40_000
+
+
 def infer(
     reviewer: IntArray,
     item: IntArray,
@@ -434,6 +453,7 @@ def infer(
     reference_item: IntArray | None = None,
     reference_value: FloatArray | None = None,
     likelihood: Likelihood = "auto",
+    average_models: bool = False,
     seed: int | np.random.Generator = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Posterior:
@@ -460,6 +480,9 @@ def infer(
         ``"normal"``: scores are numbers; ``"ordinal"``: levels of latent scores (:mod:`lsc._inference.categories`);
         ``"auto"``, the default: levels where there are few and the evidence prefers them. Without reviewer effects
         scores are numbers.
+    average_models
+        Average over models (:mod:`lsc._inference.mixture`) instead of choosing the one with the highest evidence, in
+        tables that are not large and show reviewer effects.
     seed
         Seed of the stochastic trace estimator.
     progress
@@ -496,17 +519,111 @@ def infer(
     if subset is not None:
         part = prepare(subset, *counts(subset), unit=scores.unit, compiled=scores.problem.compiled).problem
     tell = progress or (lambda _: None)
-    fit = run_stages(scores.problem, rng, tell, part)
+    average_models = average_models and rows.score.size <= LARGEST_MIXTURE
+    if average_models:
+        fits = run_members(scores.problem, rng, tell, tempered)
+        fit = max(fits, key=lambda each: each.evidence)
+    else:
+        fits = [fit := run_stages(scores.problem, rng, tell, part)]
+    models = [Modelled(scores, averages, fit)]
     if has_signal(fit, averages):
-        scores, averages, fit = with_likelihood(rows, scores, averages, fit, likelihood, tell)
+        chosen = with_likelihood(rows, scores, averages, fit, likelihood, tell)
+        models = [Modelled(*chosen)]
+        if average_models and likelihood != "ordinal":
+            models = _all_models(rows, (scores, averages), fits, models[0], tell)
+    finish = partial(_finished, rows, used, (reviewer, item), (reference_item, reference_value))
+    weight = tempered([model.relative_evidence for model in models])
+    kept = [(float(w), model) for w, model in zip(weight, models, strict=True) if w > 0]
+    if len(kept) == 1:
+        return finish(kept[0][1])
+    mixture = combine([Member(w, finish(model.as_member), model.straightened) for w, model in kept])
+    known, bend = np.isfinite(mixture.mean), mixture.bend.copy()
+    bend[known] = bend_variance(mixture.mean[known])
+    return replace(mixture, bend=bend)
+
+
+class Modelled(NamedTuple):
+    """A fitted model: scores as it takes them, the null model of these, the fit, and whether they are normal scores.
+
+    ``gain`` is added to the evidence where it is compared with that of other models: levels have another likelihood.
+    """
+
+    scores: Scores
+    averages: Averages
+    fit: Fit
+    straightened: bool = False
+    gain: float = 0.0
+
+    @property
+    def as_member(self) -> Modelled:
+        """The same with a null model that has less evidence: a member is kept whatever its own evidence."""
+        least = min(self.averages.evidence, self.fit.evidence - SIGNAL)
+        return self._replace(averages=self.averages._replace(evidence=least))
+
+    @property
+    def relative_evidence(self) -> float:
+        """Log evidence as compared with those of the other models."""
+        return self.fit.evidence + self.gain
+
+
+def _all_models(
+    rows: Rows,
+    numbers: tuple[Scores, Averages],
+    fits: list[Fit],
+    chosen: Modelled,
+    tell: Callable[[str], None],
+) -> list[Modelled]:
+    """Return the models of a mixture: those of numbers, of their normal scores, and of levels where preferred."""
+    scores, averages = numbers
+    best = max(fits, key=lambda fit: fit.evidence)
+    tell("normal scores")
+    base = max((fit for fit in fits if not fit.state.extent.orders), key=lambda fit: fit.evidence, default=best)
+    models = [Modelled(scores, averages, fit) for fit in fits]
+    models += _of_normal_scores(rows, scores, base.state, best.evidence)
+    if chosen.fit is not best and chosen.fit.state.extent.ordinal:
+        # Levels are preferred: as much as all other models together.
+        relative = np.array([model.fit.evidence - best.evidence for model in models])
+        total = TEMPERATURE * float(np.log(np.exp(relative / TEMPERATURE).sum()))
+        models.append(chosen._replace(gain=best.evidence + total - chosen.fit.evidence))
+    return models
+
+
+def _of_normal_scores(rows: Rows, scores: Scores, base: State, evidence: float) -> list[Modelled]:
+    """Fit normal scores with the extensions of a fit of numbers, and with offsets alone, if they have a weight."""
+    straight = rows._replace(score=straightened(rows.score))
+    own = prepare(straight, scores.problem.n_reviewers, scores.problem.n_items)
+    null = fit_averages(straight.item, own.standard, own.unit.rounding)
+    theta, extent = base.theta.copy(), base.extent._replace(orders=False)
+    alike = theta.copy()
+    alike[[LOG_TAU_LEFT, LOG_TAU_RIGHT]], alike[RHO] = LOWEST[[LOG_TAU_LEFT, LOG_TAU_RIGHT]], 0.0
+    found = []
+    for start, kind in ((theta, extent), (alike, extent._replace(own=False, alike=True))):
+        free = free_of(kind, weighted=scores.problem.weighted)
+        fit = optimise(own.problem, initial_state(own.problem, start, kind), free, rough=True)
+        if tempered([evidence, fit.evidence])[1] > 0:
+            fit = optimise(own.problem, fit.state, free, warm_up=0)
+            found.append(Modelled(own, null, fit, straightened=True))
+    return found
+
+
+def _finished(
+    rows: Rows,
+    used: BoolArray,
+    codes: tuple[IntArray, IntArray],
+    references: tuple[IntArray | None, FloatArray | None],
+    model: Modelled,
+) -> Posterior:
+    """Assemble the posterior of a fitted model, with references, loops, and the reviews that it ignores."""
+    scores, averages, fit = model.scores, model.averages, model.fit
     posterior = assemble(rows, scores, averages, fit)
+    reference_item, reference_value = references
     if reference_item is not None and reference_value is not None and reference_item.size:
-        references = read_references(
+        read = read_references(
             posterior.mean, posterior.variance, reference_item, reference_value, posterior.location, posterior.scale
         )
         if posterior.signal:
-            fit = with_references(scores.problem, fit, references)
-        posterior = replace(assemble(rows, scores, averages, fit, references), fitted=posterior.fitted)
+            fit = with_references(scores.problem, fit, read)
+        posterior = replace(assemble(rows, scores, averages, fit, read), fitted=posterior.fitted)
     posterior = replace(posterior, loops=loop_factors(posterior))
     if used.all():
         return posterior
@@ -520,4 +637,4 @@ def infer(
     messages: dict[str, Any] = {name: expand(getattr(posterior, name)) for name in Messages._fields}
     observed = None if posterior.fitted.observed is None else expand(posterior.fitted.observed)
     fitted = posterior.fitted._replace(messages=expand(posterior.fitted.messages), observed=observed)
-    return replace(posterior, reviewer=reviewer, item=item, fitted=fitted, **messages)
+    return replace(posterior, reviewer=codes[0], item=codes[1], fitted=fitted, **messages)

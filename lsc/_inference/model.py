@@ -66,6 +66,7 @@ class Extent(NamedTuple):
     ``own``: own noise of each reviewer; ``orders``: ordinal reviewers; ``kappa``: assortment, with ``strength`` = kappa
     / dbar, the weight of the Laplacian in K, ``half_log_determinant`` = log det K / 2, and the ``mean_square`` of
     qualities it implies. ``ordinal``: scores are levels of latent scores (:mod:`lsc._inference.categories`).
+    ``alike``: reviewers differ in offsets only, the standard deviation of log slopes being at its lower bound.
     """
 
     own: bool = False
@@ -75,6 +76,7 @@ class Extent(NamedTuple):
     half_log_determinant: float = 0.0
     mean_square: float = 1.0
     ordinal: bool = False
+    alike: bool = False
 
 
 class Prior(NamedTuple):

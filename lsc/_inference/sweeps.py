@@ -21,6 +21,7 @@ from lsc._inference.model import (
     LOG_TAU_RIGHT,
     LOGIT_W,
     MU,
+    RHO,
     SIZE,
     START,
     Block,
@@ -588,10 +589,40 @@ def run_stages(
     return optimise(problem, selected.state, free, warm_up=0)
 
 
+def run_members(
+    problem: Problem, rng: np.random.Generator, tell: Callable[[str], None], kept: Callable[[list[float]], FloatArray]
+) -> list[Fit]:
+    """Fit every extension that raises the evidence, to convergence if ``kept``, their weights, is positive.
+
+    Common noise is own noise of the standard deviation 0: it is no model beside that.
+    """
+    found = candidates(problem, rng, tell)
+    if any(fit.state.extent.own for fit, _ in found):
+        found = [each for each in found if each[0].state.extent.own or each[0].state.extent.orders]
+    weight = kept([fit.evidence for fit, _ in found])
+    return [
+        optimise(problem, fit.state, free, warm_up=0) for (fit, free), w in zip(found, weight, strict=True) if w > 0
+    ]
+
+
+def free_of(extent: Extent, *, weighted: bool) -> BoolArray:
+    """Return the hyperparameters that a model learns, shape (P,)."""
+    free: BoolArray = np.ones(SIZE, bool)
+    free[LOG_OWN], free[GAMMA], free[[LOGIT_W, LOG_S_R]] = extent.own, weighted, extent.orders
+    free[[LOG_TAU_LEFT, LOG_TAU_RIGHT, RHO]] = not extent.alike
+    return free
+
+
 def _select_extensions(
     problem: Problem, rng: np.random.Generator, tell: Callable[[str], None]
 ) -> tuple[Fit, BoolArray]:
-    """Fit scale users; then try assortment, and own noise or ordinal reviewers."""
+    """Return the fit with the highest evidence, roughly converged, and its free hyperparameters."""
+    # Noisy and ordinal reviewers are hard to distinguish: at most one of the two extensions.
+    return max(candidates(problem, rng, tell), key=lambda fitted: fitted[0].evidence)
+
+
+def candidates(problem: Problem, rng: np.random.Generator, tell: Callable[[str], None]) -> list[tuple[Fit, BoolArray]]:
+    """Fit scale users; then try assortment, and own noise or ordinal reviewers: those that raise the evidence."""
     free: BoolArray = np.ones(SIZE, bool)
     free[[LOG_OWN, LOGIT_W, LOG_S_R]] = False
     free[GAMMA] = problem.weighted
@@ -612,8 +643,7 @@ def _select_extensions(
         extent = plain.state.extent._replace(orders=True)
         state = replace(plain.state, theta=theta, fresh=plain.state.nodes, extent=extent)
         fits.append(_extended(problem, plain, state, free, (MIN_GAIN, MIN_GAIN), LOGIT_W, LOG_S_R))
-    # Noisy and ordinal reviewers are hard to distinguish: at most one of the two extensions.
-    return max(fits, key=lambda fitted: fitted[0].evidence)
+    return [fits[0], *(each for each in fits[1:] if each[0] is not plain)]
 
 
 def _extended(

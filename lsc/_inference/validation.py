@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc._inference.beliefs import Posterior
+from lsc._inference.beliefs import Member, Posterior
 from lsc._inference.categories import normal_scores, predict_items
 from lsc._inference.inferring import fit_averages
+from lsc._inference.mixture import straightened
 from lsc._inference.model import GAMMA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, NU, RHO
 from lsc._inference.states import MIN_NOISE, Rows, equal_scores, initial_state, prepare, unit_of
 from lsc._inference.sweeps import run_sweeps
@@ -117,12 +118,24 @@ def _predict(posterior: Posterior, score: FloatArray, weight: FloatArray | None,
 
 def _qualities(posterior: Posterior, every: Rows, kept: Rows) -> FloatArray:
     """Infer qualities from the reviews kept, shape (N,), with the hyperparameters of all reviews."""
+    if posterior.members:
+        return np.asarray(sum(m.weight * _qualities(m.posterior, *_scored(m, every, kept)) for m in posterior.members))
     sizes = posterior.slope.size, posterior.mean.size
     if posterior.extent.ordinal:
         return predict_items(kept, sizes, every.score, posterior.fitted, SWEEPS)
     # Hyperparameters are relative to the unit of all scores.
     problem = prepare(kept, *sizes, unit=prepare(every, *sizes).unit).problem
     return run_sweeps(problem, initial_state(problem, posterior.theta, posterior.extent), SWEEPS).mean[:-1]
+
+
+def _scored(member: Member, every: Rows, kept: Rows) -> tuple[Rows, Rows]:
+    """Return the rows with the scores that a member of a mixture models."""
+    if not member.straightened:
+        return every, kept
+    value = straightened(every.score)
+    place = np.searchsorted(np.unique(every.score), kept.score)
+    by_level = np.unique(value)
+    return every._replace(score=value), kept._replace(score=by_level[place])
 
 
 def _averages(posterior: Posterior, score: FloatArray, kept: BoolArray) -> FloatArray:

@@ -678,6 +678,10 @@ class PrintedState:
         # Hyperparameters that are learned: one threshold does not determine the noise.
         fixed = {"gamma"} if not weighted else set()
         fixed |= {"nu"} if self.levels and np.unique(scores.score[scores.kept]).size <= len(("low", "high")) else set()
+        if printed.get("offsets_only"):
+            fixed |= {"log_tau_left", "log_tau_right", "rho"}
+            off = [theta["rho"], *(theta[name] - BOUNDS[name][0] for name in ("log_tau_left", "log_tau_right"))]
+            self._expect(max(map(abs, off)) <= ROUNDING, "hyperparameters: not those of offsets only")
         self.names = sorted(set(theta) - fixed)
 
     def _get(self, key: str) -> Any:
@@ -735,17 +739,21 @@ def pass_of(read: PrintedState) -> Pass:
     return result._replace(evidence=result.evidence + observed(read.problem, read.model, read.state).evidence)
 
 
-def check_state(findings: Findings, read: PrintedState, scores: Scores, status: str) -> Pass | None:
+def check_state(
+    findings: Findings, read: PrintedState, scores: Scores, status: str, *, is_member: bool = False
+) -> Pass | None:
     """Check a state: its evidence, and by a pass and slopes of the evidence whether it has converged.
 
     ``scores`` are those of the state, ``status`` is what the answer claims of it. Returns the pass, None if the
-    evidence is not that of the state, without which nothing follows from it.
+    evidence is not that of the state, without which nothing follows from it. A member may be below the null model.
     """
     problem, place, claimed = read.problem, read.place, read.printed["evidence"]
     averages = fit_averages(scores.problem.what, scores.problem.score, scores.rounding)
     result, null = pass_of(read), averages.evidence
     if read.levels:
-        null = min(evidence_of_averages(problem, averages, scores.problem.score), claimed - SIGNAL)
+        null = evidence_of_averages(problem, averages, scores.problem.score)
+    if read.levels or is_member:
+        null = min(null, claimed - SIGNAL)
     for key, value in (("evidence", result.evidence), ("null_evidence", null)):
         tolerance = (EVIDENCE if key == "evidence" or not read.levels else INTEGRATED) * max(1.0, abs(value))
         if not findings.near(f"{place}.{key}", read.printed.get(key), value, tolerance):
@@ -755,10 +763,10 @@ def check_state(findings: Findings, read: PrintedState, scores: Scores, status: 
         findings.not_checked(f"{place}.half_log_determinant: not recomputed for a table of this size")
     else:
         findings.same(f"{place}.half_log_determinant", round(read.model.log_determinant, 6), round(determinant, 6))
-    signal = read.levels or result.evidence >= null + SIGNAL
+    signal = read.levels or is_member or result.evidence >= null + SIGNAL
     if not findings.expect(signal == (status != NO_SIGNAL), f"status: {status}, and the evidence says otherwise"):
         return result
-    if read.levels and null >= claimed - SIGNAL:
+    if read.levels and not is_member and null >= claimed - SIGNAL:
         words = f"{place}.likelihood: levels explain the scores no better than averages; it may have been asked for"
         findings.not_checked(words, decisive=True)
     if status == CONVERGED:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reviewgraph.verify.calibrations import Equations
+from reviewgraph.verify.mixtures import Member, check_weights, mixture_of, straightened
 from reviewgraph.verify.passes import (
     CONVERGED,
     EVIDENCE,
@@ -49,7 +50,7 @@ from reviewgraph.verify.scores import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
     from reviewgraph.verify.answers import Findings
@@ -187,7 +188,8 @@ class Implied(NamedTuple):
     people: FloatArray
     line: tuple[float, float]
     references: FloatArray
-    prior: float
+    prior: float | FloatArray
+    kappa: float
     exact: bool
 
     @property
@@ -251,7 +253,9 @@ def implied_by(
     # What loops add: exactly in small tables, taken from the printed errors in large ones, nothing in the largest.
     mean, variance = _seen(informed, *beliefs(informed, model, state))
     raised = np.ones(problem.sizes[1])
-    implied = Implied(mean, variance, raised, state.messages, people, line, anchors, 1.0 - model.kappa, exact=True)
+    implied = Implied(
+        mean, variance, raised, state.messages, people, line, anchors, 1.0 - model.kappa, model.kappa, exact=True
+    )
     if signal and np.count_nonzero(np.isfinite(mean)) > MOST_ITEMS and problem.who.size <= MOST_REVIEWS:
         return implied._replace(loops=((error / line[1]) ** 2 - implied.bent()) / variance, exact=False)
     if signal and problem.who.size <= MOST_REVIEWS:
@@ -293,8 +297,11 @@ NODES = np.linspace(-4.0, 4.0, 11)
 TRIFLE, FAR = 1e-12, 1e4
 
 
-def gain(scores: Scores, model: Model) -> dict[str, float] | None:
-    """Predict the ranking of held-out reviewers, fold by fold, by qualities and by averages; None for too few."""
+def gain(scores: Scores, members: Sequence[tuple[float, Problem, Model]]) -> dict[str, float] | None:
+    """Predict the ranking of held-out reviewers, fold by fold, by qualities and by averages; None for too few.
+
+    Qualities are averaged over members of a mixture: their weights, scores and models.
+    """
     load = np.bincount(scores.problem.who, minlength=scores.problem.sizes[0])
     # Folds of reviewers of two reviews or more.
     several = np.flatnonzero(load > 1)
@@ -309,8 +316,10 @@ def gain(scores: Scores, model: Model) -> dict[str, float] | None:
         predicted &= (np.bincount(scores.who[predicted], minlength=load.size) > 1)[scores.who]
         if predicted.any():
             item = scores.what[predicted]
-            others = scores.problem.only(~held_out[scores.kept])
-            quality = swept(others._replace(references=0 * others.references), model, FOLD_SWEEPS)
+            quality = np.zeros(scores.problem.sizes[1])
+            for weight, problem, model in members:
+                others = problem.only(~held_out[scores.kept])
+                quality += weight * swept(others._replace(references=0 * others.references), model, FOLD_SWEEPS)
             average = _averages(scores, ~held_out)
             parts.append(np.array([scores.who[predicted], scores.score[predicted], quality[item], average[item]]))
         if sum(part.shape[1] for part in parts) >= ENOUGH_REVIEWS:
@@ -498,19 +507,35 @@ def _check_state(own: Calibration) -> dict[str, float] | None:
     codes = {item: place for place, item in enumerate(scored.items)}
     references = {codes[item]: own.sign * value for item, value in wanted.references.items() if item in codes}
     error = np.array([row.standard_error for row in own.rows.values()], np.float64)
-    implied = implied_by(scores, read, final, null, dict(sorted(references.items())), error, signal=signal)
+    references = dict(sorted(references.items()))
+    mixed = answer.get("model").get("others")
+    given = scores._replace(joined=scores.joined._replace(own=0.0)) if mixed else scores
+    implied = implied_by(given, read, final, null, references, error, signal=signal)
+    members = [Member(answer.get("model").get("weight", 1.0), read, scores.problem, implied, final.evidence)]
+    if mixed:
+        members += other_members(own, plain.weighed(logs), references, error)
+        if len(members) <= len(mixed):
+            return None
+        check_weights(findings, members)
+        implied = mixture_of(members, scores.joined.own, error)
     if not implied.exact:
         fewer = bool(np.any(implied.loops < 1 - SUMS))
         findings.expect(not fewer, "standard_error: smaller than messages alone give")
         findings.not_checked("standard errors: what loops in the reviews add is not recomputed in large tables")
     _items(own, implied)
     # So do the gain, the misfits of reviewers and the contributions to qualities.
-    claimed, actual = answer.content.get("gain"), gain(scores, read.model) if signal else None
+    models = [(member.weight, member.problem, member.read.model) for member in members]
+    claimed, actual = answer.content.get("gain"), gain(scores, models) if signal else None
     words = "gain: printed without enough data, or missing"
     if findings.expect((claimed is None) == (actual is None), words) and claimed is not None and actual is not None:
         _compare(findings, "gain", claimed, actual, 1.0)
         findings.check("gain: recomputed, reviewer by reviewer")
-    _reviewers(own, misfits(scores, read.model, implied, signal=signal))
+    each = [
+        member.weight * misfits(scores._replace(problem=member.problem), member.read.model, state, signal=signal)
+        for member in members
+        for state in (member.implied if mixed else implied,)
+    ]
+    _reviewers(own, np.sum(each, axis=0))
     explained = answer.rows("accounts", "item") if "accounts" in answer.content else []
     findings.same("accounts", explained, list(wanted.explained))
     for place, item in enumerate(explained):
@@ -519,14 +544,45 @@ def _check_state(own: Calibration) -> dict[str, float] | None:
     return {item: error for item, error in names if not math.isnan(error)}
 
 
+# The other members of a mixture.
+
+
+def other_members(own: Calibration, scores: Scores, references: Mapping[int, float], error: FloatArray) -> list[Member]:
+    """Check the states of all members but the leading one, up to the first from which nothing follows."""
+    members: list[Member] = []
+    for number, printed in enumerate(own.answer.get("model.others")):
+        place = f"model.others[{number}]"
+        given = scores._replace(joined=scores.joined._replace(own=0.0))
+        if printed.get("normal_scores"):
+            given = given._replace(problem=straightened(given.problem))
+        status = own.answer.get("status", within=printed)
+        own.findings.expect(status != NO_SIGNAL, f"{place}.status: a member has a signal")
+        checked = checked_state(own, place, printed, given, status, is_member=True)
+        if checked is None:
+            return members
+        read, final = checked
+        null = fit_averages(given.problem.what, given.problem.score, given.rounding)
+        given = given._replace(problem=read.problem)
+        implied = implied_by(given, read, final, null, references, error, signal=True)
+        weight = own.answer.get("weight", within=printed)
+        members.append(Member(weight, read, read.problem, implied, final.evidence))
+    return members
+
+
 def checked_state(
-    own: Calibration, place: str, printed: Mapping[str, Any], scores: Scores, status: str
+    own: Calibration,
+    place: str,
+    printed: Mapping[str, Any],
+    scores: Scores,
+    status: str,
+    *,
+    is_member: bool = False,
 ) -> tuple[PrintedState, Pass] | None:
     """Check a printed state of inference from some scores; return it and a pass from it, None if nothing follows."""
     if not own.findings.expect(status in STATUSES, f"status: there is none called {status!r}"):
         return None
     read = PrintedState(own.findings, place, printed, own.scored, scores)
-    result = None if own.findings.wrong else check_state(own.findings, read, scores, status)
+    result = None if own.findings.wrong else check_state(own.findings, read, scores, status, is_member=is_member)
     return None if result is None else (read, result)
 
 
@@ -750,7 +806,7 @@ def _made_of(item: str, own: Calibration, scores: Scores, state: Implied) -> tup
         messages = state.messages[:, row_kept] if row_kept >= 0 else np.zeros(4)
         parts.append(part("review", (messages[0], messages[1]), who, float(scores.raw[row]), row))
         alike.append(part("likeness", (messages[2], messages[3]), who))
-    parts += alike if state.prior < 1 else []
+    parts += alike if state.kappa > 0 else []
     for number, value, precision, shift in state.references.T.tolist():
         parts += [part("reference", (precision, shift), score=value)] if int(number) == code else []
-    return sign * middle, [*parts, part("middle", (state.prior, 0.0))]
+    return sign * middle, [*parts, part("middle", (float(np.broadcast_to(state.prior, state.mean.shape)[code]), 0.0))]

@@ -175,6 +175,8 @@ _STATE = {
     "reviews": [{**_PAIR, "messages": [NUMBER], "observed": [NUMBER]}],
 }
 
+_MEMBER = {**_of(NUMBER, "weight"), **_of(TEXT, "status"), **_of(FLAG, "normal_scores offsets_only"), **_STATE}
+
 CALIBRATE = {
     "files": [_FILE],
     **_of(TEXT, "method status? hypothesis?"),
@@ -225,7 +227,7 @@ CALIBRATE = {
             ],
         }
     ],
-    "model": _STATE,
+    "model": {**_MEMBER, "others": [_MEMBER]},
     "scale": {**_of(NUMBER, "slope intercept error"), "references": WHOLE},
 }
 

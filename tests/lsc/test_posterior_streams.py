@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 import lsc
-from lsc._inference import states, streaming
+from lsc._inference import inferring, states, streaming
 from reviewgraph import InputError, read_reviews, stream_reviews
 from reviewgraph.cli import main
 from tests.lsc.inference.simulated_tables import ordering, table
@@ -85,7 +85,7 @@ def expect_same(found: lsc.StreamedPosterior, whole: lsc.PosteriorEstimate) -> N
 def test_the_posterior_is_that_in_memory(tmp_path: Path, name: str) -> None:
     drawn, status, extent = TABLES[name]
     path = written(tmp_path, drawn)
-    whole = lsc.posterior(read_reviews(path))
+    whole = lsc.posterior(read_reviews(path), average_models=False)
     assert whole.status == status
     assert extent in (None, (whole.beliefs.extent.own, whole.beliefs.extent.orders))
     assert (whole.beliefs.kappa > 0) == (name == "likeness")
@@ -97,7 +97,7 @@ def test_the_posterior_is_that_in_memory(tmp_path: Path, name: str) -> None:
 
 def test_one_review_at_a_time_and_lower_scores_better(tmp_path: Path) -> None:
     path = written(tmp_path, conference(1, n_reviewers=12))
-    whole = lsc.posterior(read_reviews(path, lower_is_better=True))
+    whole = lsc.posterior(read_reviews(path, lower_is_better=True), average_models=False)
     with stream_reviews(path, batch=1, lower_is_better=True) as stream:
         found = lsc.posterior_stream(stream)
         columns = found.to_columns()
@@ -117,7 +117,7 @@ def test_a_large_table_is_begun_with_the_same_part(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("lsc._inference.beliefs.MAX_REVIEWS", 0)
     monkeypatch.setattr(streaming, "PIECE", 200)
     path, words = written(tmp_path, rows(table(3, 100, 80, 6))), []
-    whole = lsc.posterior(read_reviews(path))
+    whole = lsc.posterior(read_reviews(path), average_models=False)
     with stream_reviews(path) as stream:
         expect_same(lsc.posterior_stream(stream, progress=lambda now: words.append(now.words)), whole)
     assert "480 reviews first" in " ".join(words)
@@ -158,7 +158,9 @@ def test_what_is_refused_in_memory_is_refused_in_the_same_words(tmp_path: Path) 
 
 
 def test_the_command_writes_what_it_writes_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one model: tables larger than memory are large."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(inferring, "LARGEST_MIXTURE", 0)
     path, runner = Path(written(tmp_path, conference(1))).name, CliRunner()
     words = ["calibrate", path, "--select", "3", "-o"]
     assert runner.invoke(main, [*words, "whole.csv"]).exit_code == 0

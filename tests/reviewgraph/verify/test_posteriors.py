@@ -86,10 +86,10 @@ def test_that_there_is_no_signal_cannot_be_claimed(change: dict[int, float], mon
     for place, value in change.items():
         theta[place] = value
 
-    def stages(problem: Any, *rest: Any) -> Any:
-        return run_sweeps(problem, initial_state(problem, theta, Extent()), 40)
+    def members(problem: Any, *rest: Any) -> Any:
+        return [run_sweeps(problem, initial_state(problem, theta, Extent()), 40)]
 
-    monkeypatch.setattr(inferring, "run_stages", stages)
+    monkeypatch.setattr(inferring, "run_members", members)
     answer = asked()
     assert answer["status"] == "no_signal"
     result = verified(answer)
@@ -115,6 +115,23 @@ def _negated(answer: dict[str, Any]) -> None:
     _reversed(answer)
     for row in answer["model"]["reviews"]:
         row["messages"][1] *= -1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda model: model.update(weight=0.9), "model.weight"),
+        (lambda model: model["others"][0]["reviews"][0]["messages"].__setitem__(1, 3.0), "model.others[0].evidence"),
+        (lambda model: model["others"].pop(), "model.weight: their sum"),
+        (lambda model: model["others"][0].update(normal_scores=False), "model.others[0]"),
+    ],
+)
+def test_members_and_weights_of_a_mixture_are_recomputed(change: Callable[[Any], object], words: str) -> None:
+    answer = asked()
+    assert answer["model"]["others"]
+    change(answer["model"])
+    result = verified(answer)
+    assert (result.exit_code, words in " ".join(result.stdout.split())) == (1, True), result.stdout
 
 
 def _exchanged(answer: dict[str, Any]) -> None:
