@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,9 +11,12 @@ import numpy as np
 import pytest
 
 import lsc
+from lsc import baselines
+from reviewgraph import Reviews
 from tests.benchmarks import panels
 from tests.benchmarks.harness import thinning
-from tests.benchmarks.harness.methods import METHODS
+from tests.benchmarks.harness.measures import among_best, area, pairs_in_order
+from tests.benchmarks.harness.methods import METHODS, Estimate, Method
 from tests.benchmarks.harness.thinning import Draw, Scores, held_out, predicted, read_scores, sizes, thin, top
 
 
@@ -56,6 +60,50 @@ def test_where_too_few_other_reviewers_remain_the_truth_is_of_the_scores_not_dra
         assert sample.truth[item] == pytest.approx(np.mean(rest))
     assert sizes(full, [3, 5]) == [2]
     assert sizes(dense(), [3, 5, 40]) == [3, 5]
+
+
+def test_pairs_in_order_and_area_count_ties_one_half() -> None:
+    rng = np.random.default_rng(3)
+    quality, truth = rng.integers(0, 5, 40) / 4.0, rng.integers(0, 6, 40).astype(np.float64)
+    n, cut = 7, np.sort(truth)[-7]
+    level = [float(value == cut) for value in truth]
+    best = [
+        1.0 if value > cut else (n - sum(truth > cut)) / sum(level) * same
+        for value, same in zip(truth, level, strict=True)
+    ]
+    assert among_best(truth, n) == pytest.approx(best)
+    assert 0 < best.count(0.0) < 40 - n
+    ordered, won, pairs, weights = 0.0, 0.0, 0, 0.0
+    for a, b in permutations(range(40), 2):
+        credit = 1.0 if quality[a] > quality[b] else 0.5 if quality[a] == quality[b] else 0.0
+        won, weights = won + best[a] * (1 - best[b]) * credit, weights + best[a] * (1 - best[b])
+        if truth[a] > truth[b]:
+            ordered, pairs = ordered + credit, pairs + 1
+    assert pairs_in_order(quality, truth) == pytest.approx(ordered / pairs)
+    assert area(quality, among_best(truth, n)) == pytest.approx(won / weights)
+    assert pairs_in_order(truth, truth) == 1.0
+    assert area(np.zeros(40), among_best(truth, n)) == pytest.approx(0.5)
+    assert np.isnan(pairs_in_order(quality, np.zeros(40)))
+
+
+def test_ours_uses_criteria_and_confidence_and_the_other_methods_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample, seen = thin(dense(), 4, 20, np.random.default_rng(1)), {}
+
+    def watched(name: str) -> Method:
+        def method(reviews: Reviews, n: int, rng: np.random.Generator) -> Estimate:
+            seen[name] = sorted(reviews.criteria), reviews.confidence is not None
+            return baselines.average(reviews)
+
+        return method
+
+    for name in ("average", "posterior"):
+        monkeypatch.setitem(METHODS, name, watched(name))
+    monkeypatch.setattr(thinning, "used", lambda found: {})
+    records = {name: thinning._method(name, sample, 0)() for name in ("average", "posterior")}
+    assert seen == {"average": ([], False), "posterior": (["twin"], True)}
+    assert records["average"]["pairs"] == records["posterior"]["pairs"]
+    assert sorted(thinning._further(sample)) == ["posterior, no confidence", "posterior, only target"]
+    assert sorted(thinning._simple(sample)) == sorted(thinning.SIMPLE)
 
 
 def test_lists_and_probabilities_are_compared_with_a_truth_that_may_be_tied_at_the_cut() -> None:
@@ -135,13 +183,18 @@ def test_panels_runs_resumes_compares_and_names_what_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written(tmp_path, dense(40, 60))
-    arguments = ["panels.py", str(path), "--scores", "3", "--draws", "2", "--only-methods", "average", "posterior"]
+    arguments = ["panels.py", str(path), "--scores", "3", "--draws", "2", "--only-methods"]
+    arguments += ["average", "posterior", "criteria as reviewers", "confidence as weights"]
     monkeypatch.setattr("sys.argv", [*arguments, "-o", str(tmp_path / "one")])
     assert panels.main() == 0
     page = capsys.readouterr().out
     assert "| panel | 3 |" in page
     assert "criteria as reviewers" in page
     assert "confidence as weights" in page
+    assert "**posterior** | posterior, no confidence | posterior, only target" in page
+    assert "posterior - only target" in page
+    assert "mean over tables with further columns (1)" in page
+    assert "tables of one score" not in page
     rows = (tmp_path / "one" / "panels.jsonl").read_text()
     # Nothing is run again; compared with itself nothing changes.
     monkeypatch.setattr("sys.argv", [*arguments, "-o", str(tmp_path / "one"), "--before", str(tmp_path / "one")])
