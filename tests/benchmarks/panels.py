@@ -2,12 +2,12 @@
 
 ``python tests/benchmarks/panels.py FILE... -o results``: each FILE is a table ``reviewer,item,score``, with further
 columns of numbers as criteria and a column ``confidence`` where there is one. 3, 5 and 8 scores per item are drawn, all
-methods use the same draws, and the other scores of an item are its truth. ``posterior`` uses criteria and confidence as
-by default; ``posterior, only target`` leaves them out, as all other methods do. Writes ``panels.md``: Spearman's
-correlation, the share of pairs in order and the area under the ROC curve of the best, above the average, above those of
-``--before`` (results of an earlier version), and what criteria and confidence gain; selections, probabilities and
-held-out scores. Results are stored as they come; a run that was stopped goes on where it ended. Exit status 1 where a
-method fails; stderr names it.
+methods use the same draws, and the other scores of an item are its truth, or ``truth/FILE`` (``item,truth``) next to
+it. ``posterior`` uses criteria and confidence as by default; ``posterior, only target`` leaves them out, as all other
+methods do. Writes ``panels.md``: Spearman's correlation, the share of pairs in order and the area under the ROC curve
+of the best, above the average, above those of ``--before`` (results of an earlier version), and what criteria and
+confidence gain; selections, probabilities and held-out scores. Results are stored as they come; a run that was stopped
+goes on where it ended. Exit status 1 where a method fails; stderr names it.
 
 The posterior should gain most where reviewers differ in severity, slope and care. It should be hardest where noise
 depends on quality, and where scores have few levels.

@@ -12,6 +12,7 @@ import pytest
 
 import lsc
 from lsc import baselines
+from lsc.metrics import spearman
 from reviewgraph import Reviews
 from tests.benchmarks import panels
 from tests.benchmarks.harness import thinning
@@ -167,6 +168,23 @@ def test_a_table_is_read_with_criteria_and_confidence(tmp_path: Path) -> None:
     bad.write_text("reviewer,item,score\na,b,good\n")
     with pytest.raises(ValueError, match=r"words\.csv, column score"):
         read_scores(bad)
+
+
+def test_a_truth_next_to_the_table_replaces_that_of_its_other_scores(tmp_path: Path) -> None:
+    full = dense(12, 10)
+    path = written(tmp_path, full)
+    (tmp_path / "truth").mkdir()
+    values = {item: float(10 - item) for item in range(10) if item != 4}
+    lines = ["item,truth", *(f"i{item:02},{value}" for item, value in reversed(values.items()))]
+    (tmp_path / "truth" / path.name).write_text("\n".join(lines) + "\n")
+    (record,) = thinning.run(path, 4, 0, 8, ["average"])
+    sample = thin(read_scores(path), 4, 8, np.random.default_rng([0, 4, 8]))
+    count = np.bincount(sample.scores.item, minlength=10)
+    known = [item for item in values if count[item]]
+    average = [sample.scores.score[sample.scores.item == item].mean() for item in known]
+    truth = [values[item] for item in known]
+    assert record["spearman"] == pytest.approx(100 * spearman(np.array(average), np.array(truth)))
+    assert record["behind"] == 0.0
 
 
 def test_criteria_are_averaged_in_the_direction_of_the_target() -> None:

@@ -94,6 +94,22 @@ def read_scores(path: Path) -> Scores:
     return found.take(np.isfinite(found.score))
 
 
+@cache
+def read_truth_of(path: Path) -> FloatArray | None:
+    """Return the truth of the items of a table from ``truth/NAME`` next to it, shape (N,), NaN where unknown.
+
+    That file has the columns ``item,truth``. None without it: then the scores that are not drawn are the truth.
+    """
+    side = path.parent / "truth" / path.name
+    if not side.exists():
+        return None
+    with open(side, encoding="utf-8", newline="") as file:
+        known = {row["item"]: float(row["truth"]) for row in csv.DictReader(file)}
+    with open(path, encoding="utf-8", newline="") as file:
+        items = np.unique([row["item"] for row in csv.DictReader(file)])
+    return np.array([known.get(item, np.nan) for item in items.tolist()])
+
+
 def sizes(scores: Scores, wanted: Sequence[int]) -> list[int]:
     """Return the numbers of scores per item for which enough others remain; one fewer than there are if none."""
     count = int(np.median(np.bincount(scores.item)))
@@ -137,6 +153,10 @@ def run(
     """
     rng = np.random.default_rng([draw, size, most_items])
     sample = thin(read_scores(path), size, most_items, rng)
+    if (truth := read_truth_of(path)) is not None:
+        sample = sample._replace(
+            truth=np.where(np.isfinite(sample.truth), truth[: sample.truth.size], np.nan), behind=0.0
+        )
     tasks: dict[str, Callable[[], Record]] = {name: _method(name, sample, draw) for name in methods if name in METHODS}
     tasks |= _further(sample) if OURS in methods else {}
     tasks |= {name: task for name, task in _simple(sample).items() if name in methods}
