@@ -157,20 +157,32 @@ def kinds(rows: Rows) -> dict[str, set[str]]:
 
 
 def gains(rows: Rows, methods: list[str], before: Rows) -> str:
-    """Return Spearman's correlation above the average, a row per cell, and means over tables with their errors."""
+    """Return Spearman's correlation above the average, a row per table, and means over tables with their errors."""
     found = differences(rows, methods, before)
     lines = table(["table", "scores", "average", *found])
-    for cell in cells(rows):
-        average = summary(list(values(rows, cell, "average", "spearman").values()))
-        shown = [written(of.get(cell)) for of in found.values()]
-        lines.append(line([cell[0], str(cell[1]), f"{average.mean:.1f}", *shown]))
+    for name in sorted({cell[0] for cell, _ in rows}):
+        sizes = [cell for cell in cells(rows) if cell[0] == name]
+        average = np.mean([summary(list(values(rows, cell, "average", "spearman").values())).mean for cell in sizes])
+        shown = [written(over_sizes([of[cell] for cell in sizes if cell in of])) for of in found.values()]
+        lines.append(line([name, ", ".join(str(size) for _, size in sizes), f"{average:.1f}", *shown]))
     for title, names in kinds(rows).items():
         means = [written(over_tables(of, names)) for of in found.values()]
         lines.append(line([f"mean over {title} ({len(names)})", "", "", *means]))
     for title, sign in (("below", -1.0), ("above", 1.0)):
         number = [sum(sign * gain.mean > 2 * gain.error for gain in of.values()) for of in found.values()]
-        lines.append(line([f"cells {title} beyond two errors", "", "", *map(str, number)]))
-    return "\n".join(["Points of Spearman's correlation above the average (± paired error over draws).", "", *lines])
+        lines.append(line([f"of {len(cells(rows))} cells {title} beyond two errors", "", "", *map(str, number)]))
+    head = (
+        "Points of Spearman's correlation above the average, mean over numbers of scores (± paired error over draws)."
+    )
+    return "\n".join([head, "", *lines])
+
+
+def over_sizes(gains: list[Summary]) -> Summary | None:
+    """Return the mean over the numbers of scores of a table, its error from those of the draws."""
+    if not gains:
+        return None
+    error = np.sqrt(np.sum([gain.error**2 for gain in gains])) / len(gains)
+    return Summary(float(np.mean([gain.mean for gain in gains])), float(error))
 
 
 def overview(rows: Rows, methods: list[str], before: Rows) -> str:

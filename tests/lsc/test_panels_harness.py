@@ -16,7 +16,7 @@ from lsc.metrics import spearman
 from reviewgraph import Reviews
 from tests.benchmarks import panels
 from tests.benchmarks.harness import thinning
-from tests.benchmarks.harness.measures import among_best, area, pairs_in_order
+from tests.benchmarks.harness.measures import Summary, among_best, area, pairs_in_order
 from tests.benchmarks.harness.methods import METHODS, Estimate, Method
 from tests.benchmarks.harness.thinning import Draw, Scores, held_out, predicted, read_scores, sizes, thin, top
 
@@ -196,17 +196,27 @@ def test_criteria_are_averaged_in_the_direction_of_the_target() -> None:
     assert many.score.size == 2 * full.score.size
 
 
+def test_means_over_numbers_of_scores_and_over_tables_have_the_errors_of_draws_and_of_tables() -> None:
+    found = {("a", 3): Summary(1.0, 0.3), ("a", 5): Summary(3.0, 0.4), ("b", 3): Summary(6.0, 1.0)}
+    mean, error = panels.over_sizes([found["a", 3], found["a", 5]])
+    assert (mean, error) == pytest.approx((2.0, 0.25))
+    assert panels.over_sizes([]) is None
+    mean, error = panels.over_tables(found, {"a", "b"})
+    assert (mean, error) == pytest.approx((4.0, 2.0))
+    assert panels.over_tables(found, {"c"}) is None
+
+
 @pytest.mark.slow
 def test_panels_runs_resumes_compares_and_names_what_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written(tmp_path, dense(40, 60))
-    arguments = ["panels.py", str(path), "--scores", "3", "--draws", "2", "--only-methods"]
+    arguments = ["panels.py", str(path), "--scores", "3", "5", "--draws", "2", "--only-methods"]
     arguments += ["average", "posterior", "criteria as reviewers", "confidence as weights"]
     monkeypatch.setattr("sys.argv", [*arguments, "-o", str(tmp_path / "one")])
     assert panels.main() == 0
     page = capsys.readouterr().out
-    assert "| panel | 3 |" in page
+    assert "| panel | 3, 5 |" in page
     assert "criteria as reviewers" in page
     assert "confidence as weights" in page
     assert "**posterior** | posterior, no confidence | posterior, only target" in page
