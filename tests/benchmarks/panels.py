@@ -126,7 +126,7 @@ def differences(
 ) -> dict[str, dict[Cell, Summary]]:
     """Return a measure above the average, above that of an earlier version, and what the further columns gain."""
     found: dict[str, dict[Cell, Summary]] = {}
-    own = [name for name in methods if name == OURS or name.startswith(f"{OURS},")]
+    own = [name for name in methods if name in (OURS, ONLY_TARGET)]
     for cell in cells(rows):
         average, ours = values(rows, cell, "average", measure), values(rows, cell, OURS, measure)
         for method in methods:
