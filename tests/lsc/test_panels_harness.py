@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,9 +11,13 @@ import numpy as np
 import pytest
 
 import lsc
+from lsc import baselines
+from lsc.metrics import spearman
+from reviewgraph import Reviews
 from tests.benchmarks import panels
 from tests.benchmarks.harness import thinning
-from tests.benchmarks.harness.methods import METHODS
+from tests.benchmarks.harness.measures import Summary, among_best, area, pairs_in_order
+from tests.benchmarks.harness.methods import METHODS, Estimate, Method
 from tests.benchmarks.harness.thinning import Draw, Scores, held_out, predicted, read_scores, sizes, thin, top
 
 
@@ -56,6 +61,50 @@ def test_where_too_few_other_reviewers_remain_the_truth_is_of_the_scores_not_dra
         assert sample.truth[item] == pytest.approx(np.mean(rest))
     assert sizes(full, [3, 5]) == [2]
     assert sizes(dense(), [3, 5, 40]) == [3, 5]
+
+
+def test_pairs_in_order_and_area_count_ties_one_half() -> None:
+    rng = np.random.default_rng(3)
+    quality, truth = rng.integers(0, 5, 40) / 4.0, rng.integers(0, 6, 40).astype(np.float64)
+    n, cut = 7, np.sort(truth)[-7]
+    level = [float(value == cut) for value in truth]
+    best = [
+        1.0 if value > cut else (n - sum(truth > cut)) / sum(level) * same
+        for value, same in zip(truth, level, strict=True)
+    ]
+    assert among_best(truth, n) == pytest.approx(best)
+    assert 0 < best.count(0.0) < 40 - n
+    ordered, won, pairs, weights = 0.0, 0.0, 0, 0.0
+    for a, b in permutations(range(40), 2):
+        credit = 1.0 if quality[a] > quality[b] else 0.5 if quality[a] == quality[b] else 0.0
+        won, weights = won + best[a] * (1 - best[b]) * credit, weights + best[a] * (1 - best[b])
+        if truth[a] > truth[b]:
+            ordered, pairs = ordered + credit, pairs + 1
+    assert pairs_in_order(quality, truth) == pytest.approx(ordered / pairs)
+    assert area(quality, among_best(truth, n)) == pytest.approx(won / weights)
+    assert pairs_in_order(truth, truth) == 1.0
+    assert area(np.zeros(40), among_best(truth, n)) == pytest.approx(0.5)
+    assert np.isnan(pairs_in_order(quality, np.zeros(40)))
+
+
+def test_ours_uses_criteria_and_confidence_and_the_other_methods_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample, seen = thin(dense(), 4, 20, np.random.default_rng(1)), {}
+
+    def watched(name: str) -> Method:
+        def method(reviews: Reviews, n: int, rng: np.random.Generator) -> Estimate:
+            seen[name] = sorted(reviews.criteria), reviews.confidence is not None
+            return baselines.average(reviews)
+
+        return method
+
+    for name in ("average", "posterior"):
+        monkeypatch.setitem(METHODS, name, watched(name))
+    monkeypatch.setattr(thinning, "used", lambda found: {})
+    records = {name: thinning._method(name, sample, 0)() for name in ("average", "posterior")}
+    assert seen == {"average": ([], False), "posterior": (["twin"], True)}
+    assert records["average"]["pairs"] == records["posterior"]["pairs"]
+    assert sorted(thinning._further(sample)) == ["posterior, no confidence", "posterior, only target"]
+    assert sorted(thinning._simple(sample)) == sorted(thinning.SIMPLE)
 
 
 def test_lists_and_probabilities_are_compared_with_a_truth_that_may_be_tied_at_the_cut() -> None:
@@ -121,6 +170,23 @@ def test_a_table_is_read_with_criteria_and_confidence(tmp_path: Path) -> None:
         read_scores(bad)
 
 
+def test_a_truth_next_to_the_table_replaces_that_of_its_other_scores(tmp_path: Path) -> None:
+    full = dense(12, 10)
+    path = written(tmp_path, full)
+    (tmp_path / "truth").mkdir()
+    values = {item: float(10 - item) for item in range(10) if item != 4}
+    lines = ["item,truth", *(f"i{item:02},{value}" for item, value in reversed(values.items()))]
+    (tmp_path / "truth" / path.name).write_text("\n".join(lines) + "\n")
+    (record,) = thinning.run(path, 4, 0, 8, ["average"])
+    sample = thin(read_scores(path), 4, 8, np.random.default_rng([0, 4, 8]))
+    count = np.bincount(sample.scores.item, minlength=10)
+    known = [item for item in values if count[item]]
+    average = [sample.scores.score[sample.scores.item == item].mean() for item in known]
+    truth = [values[item] for item in known]
+    assert record["spearman"] == pytest.approx(100 * spearman(np.array(average), np.array(truth)))
+    assert record["behind"] == 0.0
+
+
 def test_criteria_are_averaged_in_the_direction_of_the_target() -> None:
     full = dense()
     mean = thinning._mean(full)
@@ -130,18 +196,33 @@ def test_criteria_are_averaged_in_the_direction_of_the_target() -> None:
     assert many.score.size == 2 * full.score.size
 
 
+def test_means_over_numbers_of_scores_and_over_tables_have_the_errors_of_draws_and_of_tables() -> None:
+    found = {("a", 3): Summary(1.0, 0.3), ("a", 5): Summary(3.0, 0.4), ("b", 3): Summary(6.0, 1.0)}
+    mean, error = panels.over_sizes([found["a", 3], found["a", 5]])
+    assert (mean, error) == pytest.approx((2.0, 0.25))
+    assert panels.over_sizes([]) is None
+    mean, error = panels.over_tables(found, {"a", "b"})
+    assert (mean, error) == pytest.approx((4.0, 2.0))
+    assert panels.over_tables(found, {"c"}) is None
+
+
 @pytest.mark.slow
 def test_panels_runs_resumes_compares_and_names_what_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written(tmp_path, dense(40, 60))
-    arguments = ["panels.py", str(path), "--scores", "3", "--draws", "2", "--only-methods", "average", "posterior"]
+    arguments = ["panels.py", str(path), "--scores", "3", "5", "--draws", "2", "--only-methods"]
+    arguments += ["average", "posterior", "criteria as reviewers", "confidence as weights"]
     monkeypatch.setattr("sys.argv", [*arguments, "-o", str(tmp_path / "one")])
     assert panels.main() == 0
     page = capsys.readouterr().out
-    assert "| panel | 3 |" in page
+    assert "| panel | 3, 5 |" in page
     assert "criteria as reviewers" in page
     assert "confidence as weights" in page
+    assert "**posterior** | posterior, no confidence | posterior, only target" in page
+    assert "posterior - only target" in page
+    assert "mean over tables with further columns (1)" in page
+    assert "tables of one score" not in page
     rows = (tmp_path / "one" / "panels.jsonl").read_text()
     # Nothing is run again; compared with itself nothing changes.
     monkeypatch.setattr("sys.argv", [*arguments, "-o", str(tmp_path / "one"), "--before", str(tmp_path / "one")])

@@ -41,6 +41,37 @@ def expected_precision(quality: FloatArray, truth: FloatArray, n: int) -> float:
     return float((best[above].sum() + best[tied].sum() * places / tied.sum()) / n)
 
 
+def pairs_in_order(quality: FloatArray, truth: FloatArray) -> float:
+    """Return the share of pairs of different truth that the qualities put in order; tied qualities count one half."""
+    higher = truth[:, None] > truth[None, :]
+    return _won(quality, higher.astype(np.float64))
+
+
+def area(quality: FloatArray, best: FloatArray) -> float:
+    """Return the area under the ROC curve: how often one of the best has a higher quality than one of the others.
+
+    ``best``, shape (N,), is the share of an item that is among the best: those tied at the cut belong to it in part.
+    Tied qualities count one half.
+    """
+    share = best[:, None] * (1.0 - best[None, :])
+    np.fill_diagonal(share, 0.0)
+    return _won(quality, share)
+
+
+def _won(quality: FloatArray, weight: FloatArray) -> float:
+    """Return the weighted share of pairs in which the first has the higher quality, ties as one half."""
+    gap = quality[:, None] - quality[None, :]
+    won = np.where(np.abs(gap) <= TIED * float(np.ptp(quality)), 0.5, gap > 0)
+    return float((weight * won).sum() / weight.sum()) if weight.any() else float("nan")
+
+
+def among_best(truth: FloatArray, n: int) -> FloatArray:
+    """Return the share of each item that is among the n best: 1, 0, or that of the places left for those tied."""
+    cut = np.sort(truth)[-n]
+    level = truth == cut
+    return np.where(level, (n - (truth > cut).sum()) / level.sum(), truth > cut).astype(np.float64)
+
+
 def on_scale_of(quality: FloatArray, truth: FloatArray) -> FloatArray:
     """Return the truth on the scale of the estimate, by the least-squares line of truth on quality.
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import lsc
 from lsc.metrics import spearman
 from reviewgraph import Reviews
-from tests.benchmarks.harness.measures import FloatArray, forecast_bins
+from tests.benchmarks.harness.measures import FloatArray, among_best, area, forecast_bins, pairs_in_order
 from tests.benchmarks.harness.methods import METHODS, OURS
 
 IntArray = npt.NDArray[np.int64]
@@ -32,6 +32,8 @@ HELD_OUT, WIDTH = 0.1, 1.6448536269514722
 DRAWN, LEAST_LOAD, LEAST_TRUTH = 0.35, 4, 2
 #: Columns that are no criteria.
 FIXED = ("reviewer", "item", "score", "confidence")
+#: Simple ways to use criteria and confidence, run on tables that have some.
+SIMPLE = ("mean of criteria", "criteria as reviewers", "confidence as weights")
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,11 @@ class Scores:
         """Return the scores as reviews, those of the target only unless ``further`` says more."""
         sizes = {"reviewers": int(self.reviewer.max()) + 1, "items": int(self.item.max()) + 1}
         return Reviews.from_codes(self.reviewer, self.item, self.score, **sizes, **further)
+
+    @property
+    def sure(self) -> FloatArray | None:
+        """The confidence, None where some of it is missing."""
+        return self.confidence if self.confidence is not None and np.isfinite(self.confidence).all() else None
 
 
 class Draw(NamedTuple):
@@ -85,6 +92,22 @@ def read_scores(path: Path) -> Scores:
     criteria = {name: values for name, values in columns.items() if name not in FIXED}
     found = Scores(codes[0], codes[1], columns["score"], criteria, columns.get("confidence"))
     return found.take(np.isfinite(found.score))
+
+
+@cache
+def read_truth_of(path: Path) -> FloatArray | None:
+    """Return the truth of the items of a table from ``truth/NAME`` next to it, shape (N,), NaN where unknown.
+
+    That file has the columns ``item,truth``. None without it: then the scores that are not drawn are the truth.
+    """
+    side = path.parent / "truth" / path.name
+    if not side.exists():
+        return None
+    with open(side, encoding="utf-8", newline="") as file:
+        known = {row["item"]: float(row["truth"]) for row in csv.DictReader(file)}
+    with open(path, encoding="utf-8", newline="") as file:
+        items = np.unique([row["item"] for row in csv.DictReader(file)])
+    return np.array([known.get(item, np.nan) for item in items.tolist()])
 
 
 def sizes(scores: Scores, wanted: Sequence[int]) -> list[int]:
@@ -130,8 +153,13 @@ def run(
     """
     rng = np.random.default_rng([draw, size, most_items])
     sample = thin(read_scores(path), size, most_items, rng)
-    tasks: dict[str, Callable[[], Record]] = {name: _method(name, sample, draw) for name in methods}
-    tasks |= _further(sample, draw) if OURS in methods else {}
+    if (truth := read_truth_of(path)) is not None:
+        sample = sample._replace(
+            truth=np.where(np.isfinite(sample.truth), truth[: sample.truth.size], np.nan), behind=0.0
+        )
+    tasks: dict[str, Callable[[], Record]] = {name: _method(name, sample, draw) for name in methods if name in METHODS}
+    tasks |= _further(sample) if OURS in methods else {}
+    tasks |= {name: task for name, task in _simple(sample).items() if name in methods}
     found = []
     for name in (name for name in tasks if name not in done):
         record: Record = {"table": path.stem, "size": size, "draw": draw, "method": name, "behind": sample.behind}
@@ -146,24 +174,49 @@ def run(
 
 
 def _method(name: str, sample: Draw, draw: int) -> Callable[[], Record]:
-    """Return the measuring of one method on scores of the target."""
+    """Return the measuring of one method on scores of the target; ours with all that its version uses by default."""
 
     def task() -> Record:
-        reviews = sample.scores.reviews()
+        reviews = full(sample.scores) if name == OURS else sample.scores.reviews()
         found = METHODS[name](reviews, max(reviews.n_items // 10, 1), np.random.default_rng([draw, 1]))
-        record = correlation(found, sample)
+        record = agreement(found, sample)
         if callable(getattr(found, "probability_in_top", None)):
             record |= {"top": {f"{share:g}": top(found, sample, share) for share in SHARES}}
-        return record | held_out(sample.scores, draw) if name == OURS else record
+        return record | used(found) | held_out(sample.scores, draw) if name == OURS else record
 
     return task
 
 
-def correlation(estimate: Any, sample: Draw) -> Record:
-    """Return Spearman's correlation with the truth, x 100; ties at mean ranks."""
+def full(scores: Scores) -> Reviews:
+    """Return the reviews with criteria and confidence, as far as this version has them."""
+    known = inspect.signature(Reviews.from_codes).parameters
+    further: dict[str, Any] = {"target": "score", "criteria": scores.criteria} if scores.criteria else {}
+    further |= {} if scores.sure is None else {"confidence": scores.sure}
+    return scores.reviews(**{name: value for name, value in further.items() if name in known})
+
+
+def used(estimate: Any) -> Record:
+    """Return what the posterior made use of: criteria, confidence, levels."""
+    joined, confidence = getattr(estimate, "joined", None), getattr(estimate, "confidence", None)
+    levels = getattr(getattr(estimate.beliefs, "extent", None), "ordinal", False)
+    return {"used": [bool(getattr(joined, "used", False)), bool(getattr(confidence, "used", False)), bool(levels)]}
+
+
+def agreement(estimate: Any, sample: Draw) -> Record:
+    """Return how well the order of the truth is met, x 100.
+
+    Spearman's correlation with ties at mean ranks, the share of pairs in order, and the area under the ROC curve of the
+    best; the latter two bear ties in the truth and in the estimate.
+    """
     truth = sample.truth[: estimate.quality.size]
     known = np.isfinite(estimate.quality) & np.isfinite(truth)
-    return {"spearman": 100.0 * spearman(estimate.quality[known], truth[known])}
+    quality, truth = np.asarray(estimate.quality)[known], truth[known]
+    best = {share: among_best(truth, max(1, round(share * truth.size))) for share in SHARES}
+    return {
+        "spearman": 100.0 * spearman(quality, truth),
+        "pairs": 100.0 * pairs_in_order(quality, truth),
+        **{f"area {share:g}": 100.0 * area(quality, part) for share, part in best.items()},
+    }
 
 
 def top(estimate: Any, sample: Draw, share: float) -> Record:
@@ -176,9 +229,7 @@ def top(estimate: Any, sample: Draw, share: float) -> Record:
     known = np.isfinite(estimate.quality) & np.isfinite(truth)
     truth, n = truth[known], max(1, round(share * int(known.sum())))
     chance = np.asarray(estimate.probability_in_top(n), np.float64)[known]
-    cut = np.sort(truth)[-n]
-    level = truth == cut
-    best = np.where(level, (n - (truth > cut).sum()) / level.sum(), truth > cut)
+    best = among_best(truth, n)
     inside, outside = chance >= SURE, chance <= 1.0 - SURE
     chosen = np.argsort(-chance, kind="stable")[:n]
     bins = np.asarray(forecast_bins(chance, best > 0.5))
@@ -225,27 +276,29 @@ def predicted(estimate: Any, reviewer: IntArray, item: IntArray) -> tuple[FloatA
     return mean, variance + noise.mean[reviewer] ** 2
 
 
-# Several criteria, and confidence: the ways to use them, as methods of their own.
+# Several criteria, and confidence: what the posterior gains by them, and simple ways to use them.
 
 
-def _further(sample: Draw, draw: int) -> dict[str, Callable[[], Record]]:
-    """Return what tables with criteria or confidence are for: simple ways, and the version's own where it has them."""
+def _further(sample: Draw) -> dict[str, Callable[[], Record]]:
+    """Return the posterior without criteria and confidence, where the default has some."""
     scores, found = sample.scores, {}
-    parameters = inspect.signature(lsc.posterior).parameters
+    known = inspect.signature(lsc.posterior).parameters
+    if "only_target" in known and (scores.criteria or scores.sure is not None):
+        found[f"{OURS}, only target"] = lambda: agreement(lsc.posterior(scores.reviews()), sample)
+    if "confidence" in known and scores.criteria and scores.sure is not None:
+        found[f"{OURS}, no confidence"] = lambda: agreement(lsc.posterior(full(scores), confidence=False), sample)
+    return found
+
+
+def _simple(sample: Draw) -> dict[str, Callable[[], Record]]:
+    """Return the tasks of :data:`SIMPLE` for which the table has columns."""
+    scores, found = sample.scores, {}
     if scores.criteria:
-        found["mean of criteria"] = lambda: correlation(lsc.posterior(_mean(scores).reviews()), sample)
-        found["criteria as reviewers"] = lambda: correlation(lsc.posterior(_as_reviewers(scores).reviews()), sample)
-        if "only_target" in parameters:
-            found["posterior, all criteria"] = lambda: correlation(
-                lsc.posterior(scores.reviews(target="score", criteria=scores.criteria)), sample
-            )
-    if scores.confidence is not None and np.isfinite(scores.confidence).all():
-        weights = scores.confidence - scores.confidence.min() + 1.0
-        found["confidence as weights"] = lambda: correlation(_weighted(scores, weights), sample)
-        if "confidence" in parameters:
-            found["posterior, confidence"] = lambda: correlation(
-                lsc.posterior(scores.reviews(confidence=scores.confidence)), sample
-            )
+        found["mean of criteria"] = lambda: agreement(lsc.posterior(_mean(scores).reviews()), sample)
+        found["criteria as reviewers"] = lambda: agreement(lsc.posterior(_as_reviewers(scores).reviews()), sample)
+    if scores.sure is not None:
+        weights = scores.sure - scores.sure.min() + 1.0
+        found["confidence as weights"] = lambda: agreement(_weighted(scores, weights), sample)
     return found
 
 
