@@ -17,6 +17,8 @@ from reviewgraph.table import Reviews
 if TYPE_CHECKING:
     import scipy.sparse
 
+    from lsc._inference.states import Expected
+
 
 #: Probability of the credible intervals of reviewers.
 LEVEL = 0.9
@@ -172,7 +174,7 @@ class Posterior(Beliefs):
     Sums over the reviews r and references q of item i are exact::
 
         variance_i = 1 / (prior_i + sum_r precision_r + sum_r likeness_precision_r + sum_q reference_precision_q)
-        mean_i = variance_i * (sum_r shift_r + sum_r likeness_shift_r + sum_q reference_shift_q)
+        mean_i = variance_i * (sum_r shift_r + sum_r likeness_shift_r + sum_q reference_shift_q + prior_i expected_i)
 
     So a review contributes ``variance_i * shift_r`` with weight ``variance_i * precision_r``; its own estimate is
     ``shift_r / precision_r``.
@@ -189,6 +191,8 @@ class Posterior(Beliefs):
         Shape (R,): the same for references, and their values as passed.
     fitted
         Final state, before references.
+    expected
+        Prior means of qualities and offsets from covariates; None without.
     """
 
     reviewer: IntArray
@@ -202,6 +206,13 @@ class Posterior(Beliefs):
     reference_precision: FloatArray
     reference_shift: FloatArray
     fitted: Fitted
+    expected: Expected | None = None
+
+    @property
+    def expected_offset(self) -> FloatArray:
+        """Shape (M + 1,): what covariates expect of offsets, in the unit of scores; 0 for a new reviewer."""
+        size = self.slope.size
+        return np.zeros(size + 1) if self.expected is None else np.append(self.expected.offset, 0.0)
 
 
 # Joint distribution: correlations of papers that share reviewers.
@@ -355,16 +366,17 @@ class Joint:
             inverse, _ = dtrtri(self._cholesky, lower=1)
             return np.asarray((inverse**2).sum(axis=0))
         right = draw_perturbation(self.posterior, self.item, BATCH, np.random.default_rng(0))
-        x = conjugate_gradients(self._product, right, self.diagonal, ROUGH_ACCURACY)
+        x = conjugate_gradients(self.product, right, self.diagonal, ROUGH_ACCURACY)
         own = self.diagonal - np.asarray((self.factor**2).sum(axis=1)).ravel()
-        conditional_mean = x - self._product(x) / own[:, None]
+        conditional_mean = x - self.product(x) / own[:, None]
         return np.asarray(1 / own + (conditional_mean**2).mean(axis=1))
 
     @property
     def _sd(self) -> FloatArray:
         return self.posterior.order_error / self.posterior.scale
 
-    def _product(self, x: FloatArray) -> FloatArray:
+    def product(self, x: FloatArray) -> FloatArray:
+        """Return Q x, shapes (n, columns)."""
         return np.asarray(self.diagonal[:, None] * x - self.factor @ (self.factor.T @ x))
 
     def draws(self, n: int, rng: np.random.Generator) -> FloatArray:
@@ -381,7 +393,7 @@ class Joint:
             else:
                 # Q^-1 times a draw from N(0, Q) is one from N(0, Q^-1).
                 right = draw_perturbation(self.posterior, self.item, count, rng)
-                deviation = conjugate_gradients(self._product, right, self.diagonal, ROUGH_ACCURACY)
+                deviation = conjugate_gradients(self.product, right, self.diagonal, ROUGH_ACCURACY)
             standard = mean[:, None] + deviation * (sd / np.sqrt(self.variance))[:, None]
             quality[first : first + count, self.item] = standard.T
         return self.posterior.location + self.posterior.scale * quality
@@ -399,7 +411,7 @@ class Joint:
 
             covariance = cho_solve((self._cholesky, True), unit)[position]
         else:
-            covariance = conjugate_gradients(self._product, unit, self.diagonal)[position]
+            covariance = conjugate_gradients(self.product, unit, self.diagonal)[position]
         correlation = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
         mean, sd = self.posterior.mean[[first, second]], self._sd[[first, second]]
         variance = (sd**2).sum() - 2 * correlation * sd.prod()
