@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -15,6 +15,8 @@ from lsc._inference.criteria import EVIDENCE, Confidence, Joined, join, weights_
 from lsc._inference.inferring import WIDTH, Likelihood, infer
 from lsc._inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, NAMES
 from lsc._inference.predicting import Fit, fit_of, leave_one_out, rank_counts, score_unit
+from lsc._inference.side_information import Covariates, read_covariates, with_covariates
+from lsc._inference.states import Expected
 from lsc._inference.validation import Gain, Misfit, held_out_gain, misfit_of
 from lsc.estimate import Estimate, central_interval, known_values, or_none
 from lsc.evidence.support import groups_of
@@ -54,6 +56,9 @@ def posterior(
     only_target: bool = False,
     confidence: bool | None = None,
     likelihood: Likelihood = "auto",
+    item_covariates: Any = None,
+    reviewer_covariates: Any = None,
+    rankings: Any = None,
 ) -> PosteriorEstimate:
     """Infer the quality of every item, with its uncertainty, from all scores at once.
 
@@ -92,6 +97,13 @@ def posterior(
         ``"normal"``: scores are numbers; ``"ordinal"``: levels of a latent score between thresholds that all reviewers
         share; ``"auto"``, the default: levels where there are at most seven and the evidence prefers them. Scores
         without reviewer effects are always numbers.
+    item_covariates, reviewer_covariates
+        What is known of items (track, length) and of reviewers (seniority, institution) beside the scores: a data frame
+        with a column of labels, a Series, or a mapping from label to a value or to a mapping of columns. A column is a
+        number, or a category with an effect per level. Effects on quality and on severity are shrunken as far as the
+        data say, and used only if the log evidence rises by 2 or more. Unknown labels are counted, values may be missing.
+    rankings
+        Authors' own rankings: a mapping from author to items, the best first, or a data frame of author, item and rank.
 
     Returns
     -------
@@ -131,7 +143,9 @@ def posterior(
         criteria = {name: column[rows] for name, column in reviews.criteria.items()}
         joined = join(reviews.reviewer[rows], reviews.item[rows], reviews.score[rows], criteria)
 
-    def inferred(weight: FloatArray | None) -> Posterior:
+    def inferred(
+        weight: FloatArray | None, expected: Expected | None = None, likelihood: Likelihood = likelihood
+    ) -> Posterior:
         return infer(
             reviews.reviewer[rows],
             reviews.item[rows],
@@ -142,6 +156,7 @@ def posterior(
             reference_item=item,
             reference_value=value[item],
             likelihood=likelihood,
+            expected=expected,
             seed=seed,
             progress=tell,
         )
@@ -154,9 +169,17 @@ def posterior(
         used = Confidence(used=bool(confidence) or gain > EVIDENCE, gain=gain)
         if used.used:
             beliefs, weight = other if confidence is None else beliefs, sure
+    score = reviews.score[rows] if joined is None else joined.score
+    known = read_covariates(reviews, item_covariates, reviewer_covariates, rankings)
+    covariates = None
+    if known.factors:
+        tell("covariates of papers and reviewers")
+        beliefs, covariates = with_covariates(
+            partial(inferred, weight), beliefs, score, known, float(reviews.printed([1.0])[0])
+        )
     if joined is not None and joined.own:
         beliefs = replace(beliefs, loops=beliefs.loops + joined.own / (beliefs.scale**2 * beliefs.variance))
-    return PosteriorEstimate(reviews, beliefs.quality, "posterior", beliefs, seed, weight, joined, used)
+    return PosteriorEstimate(reviews, beliefs.quality, "posterior", beliefs, seed, weight, joined, used, covariates)
 
 
 def _sureness(reviews: Reviews, rows: IntArray, weights: object, confidence: bool | None) -> FloatArray | None:
@@ -289,6 +312,8 @@ class PosteriorEstimate(Estimate, Uncertain):
         Scores joined from the criteria of each review, or None without criteria.
     confidence
         Whether the confidence of the reviews is used, and what it gains; None if it was not tried.
+    covariates
+        Effects of the covariates of items and reviewers, and what they gain; None without covariates.
     """
 
     beliefs: Posterior = field(repr=False)
@@ -296,6 +321,7 @@ class PosteriorEstimate(Estimate, Uncertain):
     weight: FloatArray | None = field(default=None, repr=False)
     joined: Joined | None = field(default=None, repr=False)
     confidence: Confidence | None = field(default=None, repr=False)
+    covariates: Covariates | None = field(default=None, repr=False)
 
     @property
     def score(self) -> FloatArray:
@@ -341,6 +367,8 @@ class PosteriorEstimate(Estimate, Uncertain):
             record["criteria"] = self.joined.to_dict(self.reviews.target)
         if self.confidence is not None:
             record["confidence"] = self.confidence._asdict()
+        if self.covariates is not None:
+            record["covariates"] = self.covariates.to_dict()
         return record if selection is None else {**record, **selection.to_dict()}
 
     def to_columns(self, selection: Selection | None = None) -> dict[str, list[Any]]:
@@ -586,7 +614,8 @@ class PosteriorEstimate(Estimate, Uncertain):
     def accounts(self, items: Iterable[int]) -> Iterator[Account]:
         """Yield the contributions to the qualities of items, by code, with those of the criteria."""
         criteria = None if self.joined is None else self.joined.moves(self.reviews)
-        return accounts_of(self.beliefs, self.reviews, items, criteria)
+        pulls = None if self.covariates is None else self.covariates.pulls
+        return accounts_of(self.beliefs, self.reviews, items, criteria, pulls)
 
     @cached_property
     def gain(self) -> Gain:

@@ -567,8 +567,8 @@ class Part:
     Attributes
     ----------
     source
-        ``"review"``, ``"likeness"`` (the other papers of its reviewers), ``"reference"``, or ``"middle"`` (the prior
-        mean).
+        ``"review"``, ``"likeness"`` (the other papers of its reviewers), ``"reference"``, ``"covariate"`` (what is known
+        of the paper beside its scores), or ``"middle"`` (the prior mean).
     reviewer
         Label, for a review and for likeness.
     score
@@ -584,6 +584,9 @@ class Part:
     criteria
         Points that each criterion adds to the score of a review, by name, what it takes from the target's own score
         included; empty without criteria. ``says`` is then score + criteria + severity + stretch.
+    covariate
+        Name of a covariate. It moves the prior mean of the paper: its own weight is 0, and ``moves`` is the weight of
+        the middle x (says - middle).
     """
 
     source: str
@@ -595,10 +598,11 @@ class Part:
     weight: float
     moves: float
     criteria: Mapping[str, float] = field(default_factory=dict)
+    covariate: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entries, without criteria if there are none."""
-        return {name: value for name, value in vars(self).items() if name != "criteria" or value}
+        """Return the entries, without criteria and covariate if there are none."""
+        return {name: value for name, value in vars(self).items() if name not in ("criteria", "covariate") or value}
 
 
 @dataclass(frozen=True)
@@ -674,17 +678,23 @@ class Account:
 
 
 def accounts_of(
-    beliefs: Posterior, reviews: Reviews, items: Iterable[int], criteria: Mapping[str, FloatArray] | None = None
+    beliefs: Posterior,
+    reviews: Reviews,
+    items: Iterable[int],
+    criteria: Mapping[str, FloatArray] | None = None,
+    covariates: Mapping[str, FloatArray] | None = None,
 ) -> Iterator[Account]:
     """Yield the contributions to the quality of items, in the direction of the scores, with one sort of the reviews.
 
-    ``criteria`` are the points that each adds to the scores of the reviews, by name, shapes (E,).
+    ``criteria`` are the points that each adds to the scores of the reviews, by name, shapes (E,); ``covariates`` what
+    each adds to the prior mean of the items, by name, shapes (N,), internal scale.
     """
     order = np.lexsort((beliefs.reviewer, beliefs.item))
     sorted_items, score = beliefs.item[order], reviews.score[reviews.scored]
     for item in items:
         first, last = np.searchsorted(sorted_items, [item, item + 1]).tolist()
-        yield _account(beliefs, reviews, item, order[first:last], score, criteria or {})
+        pulls = {name: float(value[item]) for name, value in (covariates or {}).items()}
+        yield _account(beliefs, reviews, item, order[first:last], score, criteria or {}, pulls)
 
 
 def _account(
@@ -694,6 +704,7 @@ def _account(
     rows: IntArray,
     score: FloatArray,
     criteria: Mapping[str, FloatArray],
+    covariates: Mapping[str, float],
 ) -> Account:
     """Return the contributions to an item's quality from its rows, in the order of reviewers.
 
@@ -749,6 +760,10 @@ def _account(
         part("reference", beliefs.reference_precision[q], beliefs.reference_shift[q], None, beliefs.reference_value[q])
         for q in np.flatnonzero(beliefs.reference_item == item).tolist()
     ]
+    # Covariates move the mean to which the prior, with its weight, draws the paper.
+    for name, value in covariates.items():
+        pull = part("covariate", 0.0, beliefs.prior * value)
+        parts.append(replace(pull, says=sign * (middle + beliefs.scale * value), covariate=name))
     parts.append(part("middle", beliefs.prior, 0.0))
     return Account(
         reviews.items[item],
