@@ -256,7 +256,7 @@ def gains_of(quadratic: Quadratic, factors: Sequence[Factor], learned: Learned) 
     for place in range(len(factors)):
         smaller, others = without(quadratic, factors, place)
         gains.append(learned.evidence - (learn(smaller, others).evidence if others else quadratic.constant))
-    return np.array(gains)
+    return np.maximum(gains, 0.0)
 
 
 # The loop around the inference.

@@ -2,7 +2,7 @@
 
 Recomputed: one pass from the printed state, qualities, standard errors, the gain of the correction, misfits of
 reviewers, contributions to qualities, selection probabilities and the lottery. Not checked: other kinds of the model,
-what criteria and confidence add to scores, and what loops in the reviews add to standard errors in large tables.
+what criteria, confidence and covariates add, and what loops in the reviews add to standard errors in large tables.
 """
 
 from __future__ import annotations
@@ -436,7 +436,7 @@ def check_posterior(own: Calibration) -> dict[str, float] | None:
         own.not_recomputed()
         return _errors_of_order(own)
     # The pass knows the scores of the target alone, and weights that were passed.
-    for key in ("criteria", "confidence"):
+    for key in ("criteria", "confidence", "covariates"):
         if (own.answer.content.get(key) or {}).get("used"):
             own.not_recomputed()
             own.findings.not_checked(f"{key}: the effect on the scores is not recomputed")

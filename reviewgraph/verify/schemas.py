@@ -179,6 +179,20 @@ CALIBRATE = {
         **_of(NUMBER, "own_variance gain? gain_error?"),
     },
     "confidence~": {**_of(FLAG, "used"), **_of(NUMBER, "gain")},
+    "covariates~": {
+        **_of(FLAG, "used"),
+        **_of(NUMBER, "gain"),
+        **_of(WHOLE, "opposite_rankings"),
+        "factors": [
+            {
+                **_of(TEXT, "name kind of"),
+                **_of(FLAG, "used"),
+                **_of(NUMBER, "gain"),
+                **_of(WHOLE, "known"),
+                "effects": [{"level?": TEXT, "effect": NUMBER, "interval": [NUMBER]}],
+            }
+        ],
+    },
     "reviewers?": [
         {
             "reviewer": NAME,
@@ -211,6 +225,7 @@ CALIBRATE = {
                     "reviewer?": NAME,
                     **_of(NUMBER, "score? severity? stretch? says? weight? moves"),
                     "criteria~": "an object",
+                    "covariate~": TEXT,
                 }
             ],
         }
