@@ -101,7 +101,8 @@ def posterior(
         What is known of items (track, length) and of reviewers (seniority, institution) beside the scores: a data frame
         with a column of labels, a Series, or a mapping from label to a value or to a mapping of columns. A column is a
         number, or a category with an effect per level. Effects on quality and on severity are shrunken as far as the
-        data say, and used only if the log evidence rises by 2 or more. Unknown labels are counted, values may be missing.
+        data say, and used only if the log evidence rises by 2 or more. Unknown labels are counted, values may be
+        missing.
     rankings
         Authors' own rankings: a mapping from author to items, the best first, or a data frame of author, item and rank.
 

@@ -567,8 +567,8 @@ class Part:
     Attributes
     ----------
     source
-        ``"review"``, ``"likeness"`` (the other papers of its reviewers), ``"reference"``, ``"covariate"`` (what is known
-        of the paper beside its scores), or ``"middle"`` (the prior mean).
+        ``"review"``, ``"likeness"`` (the other papers of its reviewers), ``"reference"``, ``"covariate"`` (what is
+        known of the paper beside its scores), or ``"middle"`` (the prior mean).
     reviewer
         Label, for a review and for likeness.
     score

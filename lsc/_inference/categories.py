@@ -194,10 +194,8 @@ def observe(problem: Problem, state: State, low: FloatArray, high: FloatArray, d
     return Observed(replace(problem, parts=(part,), rounding=variance), evidence)
 
 
-def intervals(
-    levels: Levels, level: IntArray, scores: Scores, reviewer: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the interval of each slot, shapes (S,), less the offset expected of its reviewer; empty slots have none."""
+def intervals(levels: Levels, level: IntArray, scores: Scores, reviewer: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the interval of each slot less the offset expected of its reviewer, shapes (S,); empty slots have none."""
     [part] = scores.problem.parts
     expected = scores.problem.expected
     offset = 0.0 if expected is None else expected.offset[reviewer]
@@ -303,7 +301,9 @@ def evidence_of_numbers(rows: Rows, scores: Scores, plain: Fit) -> float:
     levels = levels._replace(below=np.append(-np.inf, middle), above=np.append(middle, np.inf))
     [part] = scores.problem.parts
     problem = replace(scores.problem, rounding=np.full(part.layout.item.size, scores.unit.rounding))
-    return plain.evidence + observe(problem, plain.state, *intervals(levels, level, scores, rows.reviewer), 0.0).evidence
+    return (
+        plain.evidence + observe(problem, plain.state, *intervals(levels, level, scores, rows.reviewer), 0.0).evidence
+    )
 
 
 def is_preferred(fit: Fit, numbers: float, rows: Rows) -> bool:

@@ -13,18 +13,21 @@ of the inference: Z' K (E x - Z g) for papers, W' (E b - g0 - g1 a - W d) / omeg
 of generalised least squares in the model linearised in slopes (:func:`lsc._inference.beliefs.linearise`), with papers,
 offsets and slopes integrated out: so effects of papers and of reviewers that are hard to tell apart are uncertain.
 
-A factor is used if the evidence with it exceeds that without it by :data:`MIN_GAIN`.
+A factor is used if the evidence with it exceeds that without it by :data:`MIN_GAIN`, hyperparameters being those of
+the present inference: first those without covariates, which explain a part of what it could; then those with it. All in
+use together are compared with an inference without them, that has hyperparameters of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lsc._inference.beliefs import Posterior, conjugate_gradients, joint, linearise, used_reviews
+from lsc._inference.beliefs import InferenceStatus, Posterior, conjugate_gradients, joint, linearise, used_reviews
 from lsc._inference.states import Expected
 from reviewgraph._base import FloatArray, IntArray
 
@@ -32,6 +35,8 @@ from reviewgraph._base import FloatArray, IntArray
 MIN_GAIN = 2.0
 #: Bounds and start of the variances t^2, in squared units of unexplained quality, or of standardised scores.
 LEAST, START, MOST = 1e-8, 0.05, 25.0
+#: Least share of the unexplained variance of qualities that prior means may leave in one step.
+LEAST_REST = 0.25
 #: Maximum number of inferences, and the change of prior means, in standard deviations, that counts as converged.
 MAX_STEPS, TOLERANCE = 8, 5e-3
 
@@ -102,7 +107,7 @@ def log_evidence(posterior: Posterior) -> float:
 
 def _slices(factors: Sequence[Factor]) -> list[slice]:
     ends = np.cumsum([0, *(factor.design.shape[1] for factor in factors)]).tolist()
-    return [slice(first, last) for first, last in zip(ends[:-1], ends[1:], strict=True)]
+    return [slice(first, last) for first, last in pairwise(ends)]
 
 
 def expected_of(factors: Sequence[Factor], effects: FloatArray, sizes: tuple[int, int]) -> Expected:
@@ -130,7 +135,7 @@ def expand(posterior: Posterior, standard: FloatArray, factors: Sequence[Factor]
 
 
 def _gradient(posterior: Posterior, standard: FloatArray, factors: Sequence[Factor]) -> FloatArray:
-    """Derivatives of the log evidence by the effects, shape (F,)."""
+    """Return the derivatives of the log evidence by the effects, shape (F,)."""
     who, what = used_reviews(posterior)
     n_reviewers, n_items = posterior.slope.size, posterior.mean.size
     expected = posterior.expected or Expected(np.zeros(n_items), np.zeros(n_reviewers))
@@ -149,7 +154,7 @@ def _gradient(posterior: Posterior, standard: FloatArray, factors: Sequence[Fact
     else:
         used = posterior.precision > 0
         residual = standard[used] - posterior.offset[who] - posterior.slope[who] * posterior.mean[what]
-        of_reviewers = np.bincount(who, residual / posterior.noise_variance[who], n_reviewers)
+        of_reviewers = np.asarray(np.bincount(who, residual / posterior.noise_variance[who], n_reviewers), np.float64)
     values = [factor.design.T @ (of_items if factor.of_items else of_reviewers) for factor in factors]
     return np.concatenate(values)
 
@@ -162,9 +167,7 @@ def _curvature(posterior: Posterior, factors: Sequence[Factor]) -> tuple[FloatAr
     """
     (who, what), parts, everything = used_reviews(posterior), linearise(posterior), joint(posterior)
     slope = posterior.slope[who]
-    columns = [
-        slope[:, None] * factor.design[what] if factor.of_items else factor.design[who] for factor in factors
-    ]
+    columns = [slope[:, None] * factor.design[what] if factor.of_items else factor.design[who] for factor in factors]
     design = np.concatenate(columns, axis=1)
     # V^-1 = D (I - H H') D by reviewer.
     root = np.sqrt(parts.precision) / slope
@@ -262,6 +265,23 @@ def gains_of(quadratic: Quadratic, factors: Sequence[Factor], learned: Learned) 
 # The loop around the inference.
 
 
+def _in_new_units(
+    posterior: Posterior, factors: Sequence[Factor], effects: FloatArray, old: FloatArray, new: FloatArray
+) -> FloatArray:
+    """Return effects in the unit of the next inference, that of what the new prior means of items leave unexplained.
+
+    The mean square of qualities is what the old prior means and the rest add to. Without this step each inference would
+    correct half of the unit; the fixed point is the same. Without reviewer effects the unit follows at once.
+    """
+    if not posterior.signal:
+        return effects
+    known = np.isfinite(posterior.mean)
+    rest = posterior.extent.mean_square
+    remaining = max(rest + float((old[known] ** 2).mean() - (new[known] ** 2).mean()), LEAST_REST * rest)
+    ratios = [np.sqrt(rest / remaining) if factor.of_items else 1.0 for factor in factors]
+    return np.asarray(effects * np.repeat(ratios, [factor.design.shape[1] for factor in factors]))
+
+
 def infer_with(
     run: Callable[[Expected | None], Posterior],
     base: Posterior,
@@ -300,13 +320,18 @@ def infer_with(
             return base, none
         new, old = (expected_of(chosen, each, sizes) for each in (learned.mean, effects))
         change = max(float(np.abs(a - b).max(initial=0.0)) for a, b in zip(new, old, strict=True))
-        if (step and not changed and change < TOLERANCE) or step == MAX_STEPS:
+        converged = step > 0 and not changed and change < TOLERANCE
+        if converged or step == MAX_STEPS:
             break
-        effects = learned.mean
-        posterior = run(new)
+        effects = _in_new_units(posterior, chosen, learned.mean, old.quality, new.quality)
+        posterior = run(expected_of(chosen, effects, sizes))
     gain = learned.evidence - log_evidence(base)
     if gain < MIN_GAIN:
         return base, none
+    if not converged and posterior.signal:
+        posterior = replace(posterior, status=InferenceStatus.SWEEPS_EXHAUSTED)
     extra = ((quadratic.sensitivity @ learned.covariance) * quadratic.sensitivity).sum(axis=1)
     posterior = replace(posterior, loops=posterior.loops + extra / posterior.variance)
+    if len(active) == 1:
+        gains[active] = gain
     return posterior, Effects(tuple(chosen), effects, learned.covariance, gains, gain)

@@ -45,7 +45,14 @@ def read_covariates(reviews: Reviews, item_covariates: Any, reviewer_covariates:
     factors: list[Factor] = []
     sides = (
         ("item_covariates", item_covariates, ITEM, reviews.items, reviews.reviewers, reviews.item[scored]),
-        ("reviewer_covariates", reviewer_covariates, REVIEWER, reviews.reviewers, reviews.items, reviews.reviewer[scored]),
+        (
+            "reviewer_covariates",
+            reviewer_covariates,
+            REVIEWER,
+            reviews.reviewers,
+            reviews.items,
+            reviews.reviewer[scored],
+        ),
     )
     for name, given, role, labels, others, codes in sides:
         if given is None:
@@ -83,44 +90,50 @@ def factor_of(name: str, values: Mapping[int, Any], has_score: BoolArray, *, of_
     >>> factor_of("pages", {0: "8", 1: 10}, np.ones(3, bool), of_items=True).design.T.tolist()
     [[-1.0, 1.0, 0.0]]
     """
-    known = {code: value for code, value in values.items() if has_score[code] and not _is_missing(value)}
+    known = {code: value for code, value in values.items() if not _is_missing(value)}
     numbers = [_number(value) for value in known.values()]
     code = np.fromiter(known, np.int64, len(known))
     kind: Kind = "number" if known and all(number is not None for number in numbers) else "category"
     if kind == "number":
         value = np.array(numbers, np.float64)
         levels: tuple[str, ...] = ("",)
-        columns = value[:, None] / (float(value.std()) or 1.0)
+        columns = value[:, None]
     else:
-        levels, columns, code = _levels(name, list(known.values()), code)
+        levels, columns, code = _levels(name, list(known.values()), code, has_score)
+    # What has no score is expected to be like the others, but determines nothing.
+    scored = has_score[code]
     design = np.zeros((has_score.size, columns.shape[1]))
-    if code.size:
-        design[code] = columns - columns.mean(axis=0)
+    if scored.any():
+        spread = float(columns[scored].std()) if kind == "number" else 1.0
+        design[code] = (columns - columns[scored].mean(axis=0)) / (spread or 1.0)
     # A column that is the same for all says nothing.
-    varies = (np.abs(design) > 0).any(axis=0)
+    varies: BoolArray = (np.abs(design[has_score]) > 0).any(axis=0)
     levels = tuple(level for level, used in zip(levels, varies.tolist(), strict=True) if used)
-    return Factor(name, kind, of_items, levels, design[:, varies], int(code.size))
+    return Factor(name, kind, of_items, levels, design[:, varies], int(scored.sum()))
 
 
-def _levels(name: str, values: Sequence[Any], code: IntArray) -> tuple[tuple[str, ...], FloatArray, IntArray]:
+def _levels(
+    name: str, values: Sequence[Any], code: IntArray, has_score: BoolArray
+) -> tuple[tuple[str, ...], FloatArray, IntArray]:
     """Return the levels of a category, the share of each in every row, and the codes of the rows that have one."""
     texts = [tuple(map(_text, value)) if isinstance(value, list | tuple) else (_text(value),) for value in values]
     counts: dict[str, int] = {}
-    for level in (level for row in texts for level in dict.fromkeys(row)):
-        counts[level] = counts.get(level, 0) + 1
+    for row, scored in zip(texts, has_score[code].tolist(), strict=True):
+        for level in dict.fromkeys(row) if scored else ():
+            counts[level] = counts.get(level, 0) + 1
     levels = sorted((level for level, count in counts.items() if count >= LEAST_MEMBERS), key=natural_key)
     if len(levels) > MAX_LEVELS:
         message = (
-            f"{name}: expected at most {MAX_LEVELS} levels, found {len(levels)}; leave the column out, or write numbers "
-            "as numbers"
+            f"{name}: expected at most {MAX_LEVELS} levels, found {len(levels)}; leave the column out, or write "
+            "numbers as numbers"
         )
         raise InputError(message)
-    place = {level: number for number, level in enumerate(levels)}
+    place = {level: column for column, level in enumerate(levels)}
     columns = np.zeros((len(texts), len(levels)))
-    for row, present in enumerate(texts):
+    for number, present in enumerate(texts):
         for level in present:
             if level in place:
-                columns[row, place[level]] += 1.0 / len(present)
+                columns[number, place[level]] += 1.0 / len(present)
     has_level: BoolArray = columns.sum(axis=1) > 0
     return tuple(levels), columns[has_level], code[has_level]
 
@@ -160,9 +173,7 @@ def _lists(reviews: Reviews, rankings: Any) -> list[list[tuple[int, float]]]:
     return list(lists.values())
 
 
-def normal_scores_of(
-    lists: Sequence[Sequence[tuple[int, float]]], has_score: BoolArray
-) -> tuple[FloatArray, int, int]:
+def normal_scores_of(lists: Sequence[Sequence[tuple[int, float]]], has_score: BoolArray) -> tuple[FloatArray, int, int]:
     """Return the column of rankings, shape (N, 1), the number of ranked items, and of pairs in opposite orders.
 
     ``lists`` has the items of each author with their ranks, 1 the best. Each list is centred: an author moves none of
@@ -308,7 +319,7 @@ def _contrasts(factor: Factor) -> FloatArray:
     # Of a row with one level the design is 1 there, less the mean of each column over the rows that are known.
     known = (factor.design != 0).any(axis=1)
     share = np.array([-column[known].min() for column in factor.design.T])
-    return np.eye(share.size) - share
+    return np.asarray(np.eye(share.size) - share)
 
 
 def with_covariates(

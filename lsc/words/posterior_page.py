@@ -125,6 +125,8 @@ def covariate_lines(result: PosteriorEstimate) -> list[str]:
     if covariates is None:
         return []
     lines = [_covariate_line(one) for one in covariates.rows]
+    if sum(one.used for one in covariates.rows) > 1:
+        lines.append(f"Together they raise the log evidence by {covariates.gain:.1f}.")
     if any(one.used and one.of == "item" for one in covariates.rows):
         lines.append(
             "What is expected of a paper from its covariates moves its quality, the more the fewer its scores. Whether "

@@ -135,7 +135,7 @@ def columns_by_label(
         place = locate(list(map(str, frame.columns)), [replace(label, required=True)], {}, name, _ignore, prefix=None)
         columns = [column for number, column in enumerate(frame.columns) if number != place[label.name]]
         values = [frame.get_column(column).to_list() for column in columns]
-        entries = zip(*values, strict=True) if values else ()
+        entries = list(zip(*values, strict=True)) if values else [()] * len(labels)
         rows = [(one, dict(zip(map(str, columns), row, strict=True))) for one, row in zip(labels, entries, strict=True)]
     elif known is not None:
         column = str(getattr(given, "name", None) or name)
