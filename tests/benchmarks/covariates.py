@@ -156,11 +156,13 @@ def main() -> None:
         value = {key: np.array([row[key] for row in rows]).mean(axis=0) for key in ("spearman", "covered", "seconds")}
         gain = np.diff([row["spearman"] for row in rows], axis=1).ravel()
         used = "; ".join(f"{share:.0f} %" for share in np.mean([row["used"] for row in rows], axis=0))
+        # Levels have another unit than the truth.
+        covered = "-" if regime.levels else "; ".join(f"{each:.1f}" for each in value["covered"])
         effects = [one for row in rows for one in row["effects"]]
         print(
             f"| {name} | {value['spearman'][0]:.1f} | {value['spearman'][1]:.1f} "
             f"| {gain.mean():+.2f} ± {gain.std(ddof=1) / np.sqrt(gain.size):.2f} | {used} "
-            f"| {value['covered'][0]:.1f}; {value['covered'][1]:.1f} "
+            f"| {covered} "
             f"| {f'{100 * np.mean(effects):.0f}' if effects else '-'} "
             f"| {value['seconds'][0]:.1f}; {value['seconds'][1]:.1f} |",
             flush=True,

@@ -79,6 +79,7 @@ def test_effects_are_in_points_with_intervals(estimate: lsc.PosteriorEstimate) -
     assert covariates.gain > 10
 
 
+@pytest.mark.slow
 def test_side_information_is_accepted_in_any_form(conference: Conference, estimate: lsc.PosteriorEstimate) -> None:
     papers, rankings = conference.papers, conference.rankings
     by_paper = papers.set_index("item").to_dict("index")
@@ -138,6 +139,7 @@ def test_residuals_and_predictions_know_what_is_expected_of_reviewers(
     assert float(new.mean - other.mean) == pytest.approx(-1.5, abs=0.5)
 
 
+@pytest.mark.slow
 def test_a_scale_whose_best_score_is_1_turns_effects_round(conference: Conference) -> None:
     turned = conference.frame.assign(score=10 - conference.frame.score)
     found = lsc.posterior(Reviews.from_frame(turned, lower_is_better=True), **conference.arguments())
@@ -195,6 +197,7 @@ def test_malformed_side_information_is_refused(conference: Conference, arguments
         lsc.posterior(conference.frame, **arguments)
 
 
+@pytest.mark.slow
 def test_levels_of_scores_have_covariates_too() -> None:
     conference = Conference(1, 200)
     score = np.clip(np.round(conference.frame.score / 2), 1, 5)
@@ -275,6 +278,7 @@ def test_the_page_has_a_line_for_each_covariate(folder: Path) -> None:
     assert "track: papers like this one are expected at" in account
 
 
+@pytest.mark.slow
 def test_the_conference_file_has_the_options(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "conference.toml").write_text(
         '[input]\nreviews = "reviews.csv"\nitems = "papers.csv"\nreviewers = "people.csv"\nrankings = "rankings.csv"\n'
