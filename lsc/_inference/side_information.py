@@ -107,7 +107,7 @@ def factor_of(name: str, values: Mapping[int, Any], has_score: BoolArray, *, of_
         spread = float(columns[scored].std()) if kind == "number" else 1.0
         design[code] = (columns - columns[scored].mean(axis=0)) / (spread or 1.0)
     # A column that is the same for all says nothing.
-    varies: BoolArray = (np.abs(design[has_score]) > 0).any(axis=0)
+    varies: BoolArray = np.asarray((np.abs(design[has_score]) > 0).any(axis=0))
     levels = tuple(level for level, used in zip(levels, varies.tolist(), strict=True) if used)
     return Factor(name, kind, of_items, levels, design[:, varies], int(scored.sum()))
 
