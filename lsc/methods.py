@@ -113,6 +113,9 @@ DEFAULT = "posterior"
 #: Where ``reviewgraph verify`` has the equations of methods that average corrected scores.
 EQUATIONS = "reviewgraph.verify.calibrations:"
 
+#: Options of the posterior on what is known beside the scores.
+COVARIATES = ("item_covariates", "reviewer_covariates", "rankings")
+
 #: All methods by name, in the order in which help lists them.
 METHODS: dict[str, Method] = {
     method.name: method
@@ -124,7 +127,7 @@ METHODS: dict[str, Method] = {
             _from("lsc.posteriors:posterior"),
             probabilities=True,
             stream=_from("lsc.streams:posterior_stream"),
-            takes=("weights", "references", "seed", "progress", "only_target", "confidence", "likelihood"),
+            takes=("weights", "references", "seed", "progress", "only_target", "confidence", "likelihood", *COVARIATES),
             verifier="reviewgraph.verify.posteriors:POSTERIOR",
         ),
         Method(

@@ -17,6 +17,8 @@ from reviewgraph.table import Reviews
 if TYPE_CHECKING:
     import scipy.sparse
 
+    from lsc._inference.states import Expected
+
 
 #: Probability of the credible intervals of reviewers.
 LEVEL = 0.9
@@ -174,7 +176,7 @@ class Posterior(Beliefs):
     Sums over the reviews r and references q of item i are exact::
 
         variance_i = 1 / (prior_i + sum_r precision_r + sum_r likeness_precision_r + sum_q reference_precision_q)
-        mean_i = variance_i * (sum_r shift_r + sum_r likeness_shift_r + sum_q reference_shift_q)
+        mean_i = variance_i * (sum_r shift_r + sum_r likeness_shift_r + sum_q reference_shift_q + prior_i expected_i)
 
     So a review contributes ``variance_i * shift_r`` with weight ``variance_i * precision_r``; its own estimate is
     ``shift_r / precision_r``.
@@ -195,6 +197,8 @@ class Posterior(Beliefs):
         Of a mixture (:mod:`lsc._inference.mixture`); empty for one model. ``prior`` has then shape (N,), and site
         parameters are those that sum to mean and variance of the mixture. Hyperparameters, extensions, state and
         evidence are those of the member of the largest weight.
+    expected
+        Prior means of qualities and offsets from covariates; None without.
     """
 
     reviewer: IntArray
@@ -209,6 +213,13 @@ class Posterior(Beliefs):
     reference_shift: FloatArray
     fitted: Fitted
     members: tuple[Member, ...] = ()
+    expected: Expected | None = None
+
+    @property
+    def expected_offset(self) -> FloatArray:
+        """Shape (M + 1,): what covariates expect of offsets, in the unit of scores; 0 for a new reviewer."""
+        size = self.slope.size
+        return np.zeros(size + 1) if self.expected is None else np.append(self.expected.offset, 0.0)
 
 
 class Member(NamedTuple):
@@ -370,16 +381,17 @@ class Joint:
             inverse, _ = dtrtri(self._cholesky, lower=1)
             return np.asarray((inverse**2).sum(axis=0))
         right = draw_perturbation(self.posterior, self.item, BATCH, np.random.default_rng(0))
-        x = conjugate_gradients(self._product, right, self.diagonal, ROUGH_ACCURACY)
+        x = conjugate_gradients(self.product, right, self.diagonal, ROUGH_ACCURACY)
         own = self.diagonal - np.asarray((self.factor**2).sum(axis=1)).ravel()
-        conditional_mean = x - self._product(x) / own[:, None]
+        conditional_mean = x - self.product(x) / own[:, None]
         return np.asarray(1 / own + (conditional_mean**2).mean(axis=1))
 
     @property
     def _sd(self) -> FloatArray:
         return self.posterior.order_error / self.posterior.scale
 
-    def _product(self, x: FloatArray) -> FloatArray:
+    def product(self, x: FloatArray) -> FloatArray:
+        """Return Q x, shapes (n, columns)."""
         return np.asarray(self.diagonal[:, None] * x - self.factor @ (self.factor.T @ x))
 
     def draws(self, n: int, rng: np.random.Generator) -> FloatArray:
@@ -396,7 +408,7 @@ class Joint:
             else:
                 # Q^-1 times a draw from N(0, Q) is one from N(0, Q^-1).
                 right = draw_perturbation(self.posterior, self.item, count, rng)
-                deviation = conjugate_gradients(self._product, right, self.diagonal, ROUGH_ACCURACY)
+                deviation = conjugate_gradients(self.product, right, self.diagonal, ROUGH_ACCURACY)
             standard = mean[:, None] + deviation * (sd / np.sqrt(self.variance))[:, None]
             quality[first : first + count, self.item] = standard.T
         return self.posterior.location + self.posterior.scale * quality
@@ -414,7 +426,7 @@ class Joint:
 
             covariance = cho_solve((self._cholesky, True), unit)[position]
         else:
-            covariance = conjugate_gradients(self._product, unit, self.diagonal)[position]
+            covariance = conjugate_gradients(self.product, unit, self.diagonal)[position]
         correlation = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
         mean, sd = self.posterior.mean[[first, second]], self._sd[[first, second]]
         variance = (sd**2).sum() - 2 * correlation * sd.prod()
@@ -570,8 +582,8 @@ class Part:
     Attributes
     ----------
     source
-        ``"review"``, ``"likeness"`` (the other papers of its reviewers), ``"reference"``, or ``"middle"`` (the prior
-        mean).
+        ``"review"``, ``"likeness"`` (the other papers of its reviewers), ``"reference"``, ``"covariate"`` (what is
+        known of the paper beside its scores), or ``"middle"`` (the prior mean).
     reviewer
         Label, for a review and for likeness.
     score
@@ -587,6 +599,9 @@ class Part:
     criteria
         Points that each criterion adds to the score of a review, by name, what it takes from the target's own score
         included; empty without criteria. ``says`` is then score + criteria + severity + stretch.
+    covariate
+        Name of a covariate. It moves the prior mean of the paper: its own weight is 0, and ``moves`` is the weight of
+        the middle x (says - middle).
     """
 
     source: str
@@ -598,10 +613,11 @@ class Part:
     weight: float
     moves: float
     criteria: Mapping[str, float] = field(default_factory=dict)
+    covariate: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entries, without criteria if there are none."""
-        return {name: value for name, value in vars(self).items() if name != "criteria" or value}
+        """Return the entries, without criteria and covariate if there are none."""
+        return {name: value for name, value in vars(self).items() if name not in ("criteria", "covariate") or value}
 
 
 @dataclass(frozen=True)
@@ -677,17 +693,23 @@ class Account:
 
 
 def accounts_of(
-    beliefs: Posterior, reviews: Reviews, items: Iterable[int], criteria: Mapping[str, FloatArray] | None = None
+    beliefs: Posterior,
+    reviews: Reviews,
+    items: Iterable[int],
+    criteria: Mapping[str, FloatArray] | None = None,
+    covariates: Mapping[str, FloatArray] | None = None,
 ) -> Iterator[Account]:
     """Yield the contributions to the quality of items, in the direction of the scores, with one sort of the reviews.
 
-    ``criteria`` are the points that each adds to the scores of the reviews, by name, shapes (E,).
+    ``criteria`` are the points that each adds to the scores of the reviews, by name, shapes (E,); ``covariates`` what
+    each adds to the prior mean of the items, by name, shapes (N,), internal scale.
     """
     order = np.lexsort((beliefs.reviewer, beliefs.item))
     sorted_items, score = beliefs.item[order], reviews.score[reviews.scored]
     for item in items:
         first, last = np.searchsorted(sorted_items, [item, item + 1]).tolist()
-        yield _account(beliefs, reviews, item, order[first:last], score, criteria or {})
+        pulls = {name: float(value[item]) for name, value in (covariates or {}).items()}
+        yield _account(beliefs, reviews, item, order[first:last], score, criteria or {}, pulls)
 
 
 def _account(
@@ -697,6 +719,7 @@ def _account(
     rows: IntArray,
     score: FloatArray,
     criteria: Mapping[str, FloatArray],
+    covariates: Mapping[str, float],
 ) -> Account:
     """Return the contributions to an item's quality from its rows, in the order of reviewers.
 
@@ -752,7 +775,11 @@ def _account(
         part("reference", beliefs.reference_precision[q], beliefs.reference_shift[q], None, beliefs.reference_value[q])
         for q in np.flatnonzero(beliefs.reference_item == item).tolist()
     ]
+    # Covariates move the mean to which the prior, with its weight, draws the paper.
     prior = float(np.broadcast_to(beliefs.prior, beliefs.mean.shape)[item])
+    for name, value in covariates.items():
+        pull = part("covariate", 0.0, prior * value)
+        parts.append(replace(pull, says=sign * (middle + beliefs.scale * value), covariate=name))
     parts.append(part("middle", prior, 0.0))
     return Account(
         reviews.items[item],

@@ -194,11 +194,13 @@ def observe(problem: Problem, state: State, low: FloatArray, high: FloatArray, d
     return Observed(replace(problem, parts=(part,), rounding=variance), evidence)
 
 
-def intervals(levels: Levels, level: IntArray, scores: Scores) -> tuple[FloatArray, FloatArray]:
-    """Return the interval of each slot, shapes (S,); empty slots have no bounds."""
+def intervals(levels: Levels, level: IntArray, scores: Scores, reviewer: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the interval of each slot less the offset expected of its reviewer, shapes (S,); empty slots have none."""
     [part] = scores.problem.parts
+    expected = scores.problem.expected
+    offset = 0.0 if expected is None else expected.offset[reviewer]
     low, high = np.full(part.layout.item.size, -np.inf), np.full(part.layout.item.size, np.inf)
-    low[scores.slot], high[scores.slot] = levels.below[level], levels.above[level]
+    low[scores.slot], high[scores.slot] = levels.below[level] - offset, levels.above[level] - offset
     return low, high
 
 
@@ -285,7 +287,7 @@ def may_be_ordinal(score: FloatArray) -> bool:
 def fit_levels(rows: Rows, scores: Scores, plain: Fit) -> OrdinalFit:
     """Fit the ordinal likelihood, from the hyperparameters and the extensions of the fit of numbers."""
     levels, level = levels_of(rows.score)
-    low, high = intervals(levels, level, scores)
+    low, high = intervals(levels, level, scores, rows.reviewer)
     theta, free = plain.state.theta.copy(), np.ones(SIZE, bool)
     extent = plain.state.extent._replace(orders=False, ordinal=True)
     free[[LOGIT_W, LOG_S_R]] = False
@@ -307,7 +309,9 @@ def evidence_of_numbers(rows: Rows, scores: Scores, plain: Fit) -> float:
     levels = levels._replace(below=np.append(-np.inf, middle), above=np.append(middle, np.inf))
     [part] = scores.problem.parts
     problem = replace(scores.problem, rounding=np.full(part.layout.item.size, scores.unit.rounding))
-    return plain.evidence + observe(problem, plain.state, *intervals(levels, level, scores), 0.0).evidence
+    return (
+        plain.evidence + observe(problem, plain.state, *intervals(levels, level, scores, rows.reviewer), 0.0).evidence
+    )
 
 
 class Averages(NamedTuple):
@@ -348,7 +352,7 @@ def predict_items(rows: Rows, sizes: tuple[int, int], score: FloatArray, state: 
     """Return posterior means, shape (N,), from some of the reviews, thresholds from all ``score``."""
     scores = prepare(rows, *sizes)
     levels, _ = levels_of(score)
-    low, high = intervals(levels, np.searchsorted(levels.value, rows.score), scores)
+    low, high = intervals(levels, np.searchsorted(levels.value, rows.score), scores, rows.reviewer)
     problem = initial_problem(scores.problem, low, high)
     fixed = np.zeros(SIZE, bool)
     return optimise_levels(

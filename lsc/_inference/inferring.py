@@ -50,6 +50,7 @@ from lsc._inference.model import (
 from lsc._inference.scale_users import offsets_given, slopes_at
 from lsc._inference.states import (
     NO_REFERENCES,
+    Expected,
     Messages,
     Problem,
     References,
@@ -96,6 +97,8 @@ RATIOS = np.geomspace(1e-4, 1e4, 81)
 REFINEMENTS = 6
 #: Prior standard deviation of the log ratio, relevant only if no item has two scores, where it is not identified.
 VAGUE = 2.0
+#: Steps to the slope that agrees with prior means of qualities.
+SLOPE_STEPS = 8
 
 
 def fit_averages(item: IntArray, score: FloatArray, least_noise: float) -> Averages:
@@ -104,6 +107,16 @@ def fit_averages(item: IntArray, score: FloatArray, least_noise: float) -> Avera
     average = np.bincount(code, score) / count
     within = float(((score - average[code]) ** 2).sum())
     return best_averages(count, average, within, least_noise)
+
+
+def averages_given(item: IntArray, score: FloatArray, least_noise: float, expected: Expected | None) -> Averages:
+    """Maximise it with prior means of the qualities, in units of what they leave unexplained."""
+    averages = fit_averages(item, score, least_noise)
+    if expected is None or not expected.quality.any():
+        return averages
+    for _ in range(SLOPE_STEPS):
+        averages = fit_averages(item, score - averages.slope * expected.quality[item], least_noise)
+    return averages
 
 
 def best_averages(count: IntArray, average: FloatArray, within: float, least_noise: float) -> Averages:
@@ -272,7 +285,7 @@ def assemble(
     by_item = [np.asarray(np.bincount(item, value, problem.n_items), np.float64) for value in sums]
     moments = item_moments(prior, problem, (by_item[0], by_item[1]), references)
     beliefs = beliefs_under(problem, scores.unit, averages, fit, moments)
-    return with_parts(beliefs, rows.reviewer, item, messages, fitted, references)
+    return with_parts(beliefs, rows.reviewer, item, messages, fitted, references, problem.expected)
 
 
 def has_signal(fit: Fit, averages: Averages) -> bool:
@@ -287,6 +300,8 @@ def fitted_of(state: State, messages: Messages) -> Fitted:
 def full_beliefs(problem: Problem, unit: Unit, averages: Averages, fit: Fit, sums: ItemMoments) -> Beliefs:
     """Beliefs under the full model."""
     state, moments = fit.state, reviewer_moments(problem, fit.state)
+    if problem.expected is not None:
+        moments = moments._replace(offset=moments.offset + problem.expected.offset)
     # Probabilities of the last sweep belong to the messages before it.
     orders = sweep(problem, state, learn=False).state.orders if state.extent.orders else state.orders
     # Offset and slope of a typical reviewer: averages over reviews.
@@ -332,15 +347,19 @@ def null_beliefs(problem: Problem, unit: Unit, averages: Averages, fit: Fit, sum
     """Beliefs under the null model."""
     ones = np.where(problem.load > 0, 1.0, np.nan)
     noise = unit.spread * np.sqrt(averages.noise) * ones
-    severity, stretch, noise_quantity = (Quantity(value, value, value) for value in (0 * ones, ones, noise))
+    offset = averages.mean * ones + (0.0 if problem.expected is None else problem.expected.offset)
+    scored = problem.load > 0
+    typical = float(np.average(offset[scored], weights=problem.load[scored])) if scored.any() else averages.mean
+    severities = unit.spread * (typical - offset)
+    severity, stretch, noise_quantity = (Quantity(value, value, value) for value in (severities, ones, noise))
     return Beliefs(
         *sums,
-        location=unit.location + unit.spread * averages.mean,
+        location=unit.location + unit.spread * typical,
         scale=unit.spread * averages.slope,
         prior=1.0,
         kappa=0.0,
         slope=averages.slope * ones,
-        offset=averages.mean * ones,
+        offset=offset,
         noise_variance=averages.noise * ones,
         slope_variance=0 * ones,
         reviewers=Reviewers(severity, stretch, noise_quantity, 0 * ones),
@@ -365,7 +384,8 @@ def item_moments(
     reference_precision, reference_shift = references.per_item(problem.n_items)
     has_data = problem.known | (reference_precision > 0)
     total = prior + sums[0] + reference_precision
-    mean = np.where(has_data, (sums[1] + reference_shift) / total, np.nan)
+    expected = 0.0 if problem.expected is None else prior * problem.expected.quality
+    mean = np.where(has_data, (sums[1] + reference_shift + expected) / total, np.nan)
     bend = np.full(problem.n_items, np.nan)
     bend[has_data] = bend_variance(mean[has_data])
     return ItemMoments(mean, np.where(has_data, 1 / total, np.nan), np.ones(problem.n_items), bend)
@@ -378,8 +398,9 @@ def with_parts(
     messages: Messages,
     fitted: Fitted,
     references: References = NO_REFERENCES,
+    expected: Expected | None = None,
 ) -> Posterior:
-    """Add the site parameters, shapes (E,), to the beliefs."""
+    """Add the site parameters, shapes (E,), and the prior means of covariates, if any, to the beliefs."""
     return Posterior(
         **vars(beliefs),
         **messages._asdict(),
@@ -390,6 +411,7 @@ def with_parts(
         reference_precision=references.precision,
         reference_shift=references.shift,
         fitted=fitted,
+        expected=expected,
     )
 
 
@@ -454,6 +476,7 @@ def infer(
     reference_value: FloatArray | None = None,
     likelihood: Likelihood = "auto",
     average_models: bool = False,
+    expected: Expected | None = None,
     seed: int | np.random.Generator = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Posterior:
@@ -483,6 +506,8 @@ def infer(
     average_models
         Average over models (:mod:`lsc._inference.mixture`) instead of choosing the one with the highest evidence, in
         tables that are not large and show reviewer effects.
+    expected
+        Prior means of qualities and offsets, from covariates (:mod:`lsc._inference.covariates`); 0 by default.
     seed
         Seed of the stochastic trace estimator.
     progress
@@ -512,8 +537,8 @@ def infer(
     require_one_unit(low, high)
     used = ~uninformative(np.bincount(reviewer, minlength=n_reviewers), low == high, equal_scores(score))[reviewer]
     rows, rng = Rows(reviewer, item, score, weight).only(used), np.random.default_rng(seed)
-    scores = prepare(rows, n_reviewers, n_items)
-    averages = fit_averages(rows.item, scores.standard, scores.unit.rounding)
+    scores = prepare(rows, n_reviewers, n_items, expected=expected)
+    averages = averages_given(rows.item, scores.standard, scores.unit.rounding, expected)
     subset, part = subset_of([rows], n_reviewers, n_items, rng), None
     # The subset is standardised with the unit of the whole table.
     if subset is not None:

@@ -132,10 +132,16 @@ def score_unit(posterior: Posterior, score: FloatArray) -> Unit:
     return unit_of(lambda: [used], equal_scores(used))
 
 
+def standardised(posterior: Posterior, unit: Unit, score: FloatArray) -> FloatArray:
+    """Return standardised scores less what covariates expect of their reviewers, shape (E,)."""
+    return np.asarray(unit.standardised(score) - posterior.expected_offset[posterior.reviewer])
+
+
 def typical(posterior: Posterior, unit: Unit) -> Population:
     """Return the population of reviewers, one column, for a reviewer of whom nothing is known."""
     if not posterior.signal:
-        alike = (posterior.slope, posterior.offset, 0 * posterior.offset, posterior.noise_variance)
+        offset = posterior.offset - posterior.expected_offset[:-1]
+        alike = (posterior.slope, offset, 0 * offset, posterior.noise_variance)
         return Population(np.ones((1, 1)), *(np.full((1, 1), float(np.nanmean(value))) for value in alike))
     theta = posterior.theta
     side = np.exp(np.where(GRID < 0, theta[LOG_TAU_LEFT], theta[LOG_TAU_RIGHT]))
@@ -162,7 +168,8 @@ def of_reviewers(posterior: Posterior, score: FloatArray, codes: IntArray, weigh
     load = np.bincount(posterior.reviewer[used], minlength=posterior.slope.size + 1)
     known = load[codes] > 0
     if not posterior.signal or not known.any():
-        return Population(*(np.repeat(value, codes.size, axis=1) for value in new))
+        new = Population(*(np.repeat(value, codes.size, axis=1) for value in new))
+        return new._replace(offset=new.offset + posterior.expected_offset[codes])
     wanted = np.zeros(posterior.slope.size, np.bool_)
     wanted[codes[known]] = True
     columns: dict[int, FloatArray] = {}
@@ -174,7 +181,8 @@ def of_reviewers(posterior: Posterior, score: FloatArray, codes: IntArray, weigh
             # Of ordinal reviewers the variance of a paper is noise.
             if step.ordinal:
                 slope, noise = 0 * slope, noise + slope**2
-            parts.append(np.stack([share, slope, step.offsets.mean, 1 / step.offsets.precision, noise]))
+            offset = step.offsets.mean + posterior.expected_offset[step.block.reviewer]
+            parts.append(np.stack([share, slope, offset, 1 / step.offsets.precision, noise]))
         codes_here = both[0].block.reviewer.tolist()
         columns |= dict(zip(codes_here, np.moveaxis(np.concatenate(parts, axis=1), 2, 0), strict=True))
     # Populations have other numbers of nodes: the rest have no weight.
@@ -183,7 +191,10 @@ def of_reviewers(posterior: Posterior, score: FloatArray, codes: IntArray, weigh
     table = np.repeat(filler, codes.size * size, axis=1).reshape(5, size, codes.size)
     fresh = np.array([value[:, 0] for value in new])
     for place, code in enumerate(codes.tolist()):
-        column = columns.get(code, fresh)
+        column = columns.get(code)
+        if column is None:
+            column = fresh.copy()
+            column[2] += posterior.expected_offset[code]
         table[:, : column.shape[1], place] = column
     return Population(*table)
 
@@ -210,7 +221,8 @@ def steps(
     ``ordinal``: as if all reviewers were ordinal; cavities of items are then their prior.
     """
     who, what = posterior.reviewer[chosen], posterior.item[chosen]
-    layout, slot = lay_out(who, what, unit.standardised(score[chosen]), posterior.slope.size, posterior.mean.size)
+    standard = standardised(posterior, unit, score)[chosen]
+    layout, slot = lay_out(who, what, standard, posterior.slope.size, posterior.mean.size)
     review = np.full(layout.item.size, -1)
     review[slot] = chosen
     # Cavities of the items, standard where a slot is empty.
@@ -280,8 +292,8 @@ def leave_one_out(posterior: Posterior, score: FloatArray, weight: FloatArray | 
     precision = 1 / posterior.variance[what] - posterior.precision - posterior.likeness_precision
     shift = posterior.mean[what] / posterior.variance[what] - posterior.shift - posterior.likeness_shift
     mean, variance = shift / precision, posterior.loops[what] / precision
-    standard = unit.standardised(score)
     if not posterior.signal:
+        standard = unit.standardised(score)
         centre = posterior.offset[who] + posterior.slope[who] * mean
         sd = np.sqrt(posterior.slope[who] ** 2 * variance + posterior.noise_variance[who])
         values = (centre, sd, ndtr((standard - centre) / sd), sd, np.zeros(used.size))
@@ -305,7 +317,8 @@ def leave_one_out(posterior: Posterior, score: FloatArray, weight: FloatArray | 
         mixture = Mixture(share, centre, spread)
         typical_sd = Mixture(share, centre, typical_spread).sd
         weights = np.sum([part[4] for part in parts], axis=0)
-        found = (mixture.mean, mixture.sd, mixture.cdf(block.score), typical_sd, weights)
+        expected = posterior.expected_offset[block.reviewer]
+        found = (mixture.mean + expected, mixture.sd, mixture.cdf(block.score), typical_sd, weights)
         for target, value in zip(result, found, strict=True):
             target[review[inside]] = value[inside]
     return result

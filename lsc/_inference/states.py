@@ -96,6 +96,16 @@ class Store(Protocol):
     def __iter__(self) -> Iterator[Messages]: ...
 
 
+class Expected(NamedTuple):
+    """Prior means that covariates give: ``quality`` (N,) of items, ``offset`` (M,) of reviewers beside g0 + g1 a.
+
+    Qualities are on the internal scale, offsets in standardised scores, which enter less that offset.
+    """
+
+    quality: FloatArray
+    offset: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """The data, fixed during the inference.
@@ -103,7 +113,8 @@ class Problem:
     ``parts``: all reviews, iterated over repeatedly; ``load`` (M,), ``count`` (N,): reviews of each reviewer and item;
     ``rounding``: variance r^2 of rounding, or one per slot, (S,), of the only part; ``weighted``: whether reviews have
     weights; ``reference_precision`` and ``reference_shift`` (N,): site parameters of references, summed by item;
-    ``compiled``: whether steps run compiled; ``store`` makes an empty store for messages.
+    ``compiled``: whether steps run compiled; ``store`` makes an empty store for messages; ``expected``: what covariates
+    say before any score, or None.
     """
 
     parts: Iterable[Part]
@@ -115,6 +126,7 @@ class Problem:
     reference_shift: FloatArray
     compiled: bool = False
     store: Callable[[], Store] = list
+    expected: Expected | None = None
 
     @property
     def known(self) -> BoolArray:
@@ -192,6 +204,8 @@ def item_posterior(problem: Problem, state: State) -> ItemPosterior:
     shift += total.shift + total.likeness_shift
     precision[:-1] += problem.reference_precision
     shift[:-1] += problem.reference_shift
+    if problem.expected is not None:
+        shift[:-1] += (1.0 - state.extent.kappa) * problem.expected.quality
     return ItemPosterior(precision, shift)
 
 
@@ -249,15 +263,23 @@ class Rows(NamedTuple):
 
 
 def prepare(
-    rows: Rows, n_reviewers: int, n_items: int, unit: Unit | None = None, compiled: bool | None = None
+    rows: Rows,
+    n_reviewers: int,
+    n_items: int,
+    unit: Unit | None = None,
+    compiled: bool | None = None,
+    expected: Expected | None = None,
 ) -> Scores:
     """Standardise scores and lay them out; weights become centred logarithms.
 
-    ``unit``: that of the whole table, for a subset; ``compiled``: by default as :func:`run_compiled` decides.
+    ``unit``: that of the whole table, for a subset; ``compiled``: by default as :func:`run_compiled` decides;
+    ``expected``: prior means from covariates.
     """
     reviewer, item, score, weight = rows
     unit = unit or unit_of(lambda: [score], equal_scores(score))
     standard = unit.standardised(score)
+    if expected is not None:
+        standard = standard - expected.offset[reviewer]
     layout, slot = lay_out(reviewer, item, standard, n_reviewers, n_items)
     log_weight = None
     if weight is not None and np.ptp(weight) > 0:
@@ -269,7 +291,8 @@ def prepare(
     weighted = log_weight is not None
     compiled = (run_compiled(layout.load) if compiled is None else compiled) and not weighted
     parts = (Part(layout, log_weight),)
-    problem = Problem(parts, layout.load, count, unit.rounding, weighted, zeros, zeros, compiled)
+    sites = unit.rounding, weighted, zeros, zeros, compiled
+    problem = Problem(parts, layout.load, count, *sites, expected=expected)
     return Scores(standard, slot, problem, unit)
 
 

@@ -256,7 +256,7 @@ def sweep(
                 result = _step_blocks(problem, part, *arguments[1:], learn=learn)
             evidence, gradient = evidence + result[0], gradient.plus(result[1])
             if state.extent.kappa:
-                evidence += _likeness(part, old, posterior, state, fresh)
+                evidence += _likeness(problem, part, old, posterior, state, fresh)
             if n_converged > DAMP_AFTER:
                 for value, before in zip(fresh, old, strict=True):
                     if not is_zeros_view(value):
@@ -274,7 +274,14 @@ def sweep(
     # determinant of the prior is that of these items alone.
     messages = 2.0 if state.extent.kappa else 1.0
     potentials = float((problem.known - messages * problem.count) @ potential[:-1])
+    # The prior N(m, 1 / (1 - kappa)) has the factor exp(-(1 - kappa) m^2 / 2).
+    potentials -= 0.5 * (1.0 - state.extent.kappa) * _squares_of_means(problem)
     return Sweep(new, evidence + potentials, gradient, mean, variance)
+
+
+def _squares_of_means(problem: Problem) -> float:
+    """Sum of squares of the prior means of the items with a score."""
+    return 0.0 if problem.expected is None else float((problem.expected.quality[problem.known] ** 2).sum())
 
 
 def _step_blocks(
@@ -314,12 +321,22 @@ def _step_blocks(
     return evidence, gradient
 
 
-def _likeness(part: Part, old: Messages, posterior: ItemPosterior, state: State, fresh: Messages) -> float:
-    """Update the messages of the assortment prior; returns the evidence of its factors."""
+def _likeness(
+    problem: Problem, part: Part, old: Messages, posterior: ItemPosterior, state: State, fresh: Messages
+) -> float:
+    """Update the messages of the assortment prior; returns the evidence of its factors.
+
+    Papers that share reviewers are alike in what their covariates leave unexplained.
+    """
     evidence = 0.0
     for block, cavity in cavities(part.layout, posterior, old.likeness_precision, old.likeness_shift):
-        result = likeness_step(block, cavity, state.extent.strength)
-        _write(block, Message(result.precision, result.shift), fresh.likeness_precision, fresh.likeness_shift)
+        centre: FloatArray | float = 0.0
+        if problem.expected is not None:
+            means = np.append(problem.expected.quality, 0.0)
+            centre = means[part.layout.item[block.first : block.last]].reshape(block.shape)
+        result = likeness_step(block, cavity._replace(mean=cavity.mean - centre), state.extent.strength)
+        shift = result.shift + result.precision * centre
+        _write(block, Message(result.precision, shift), fresh.likeness_precision, fresh.likeness_shift)
         evidence += float(result.log_evidence.sum()) + _potential(cavity, block)
     return evidence
 
@@ -413,7 +430,9 @@ def standardised(problem: Problem, state: State) -> State:
     scored = problem.known
     mean, variance = (shift / precision)[:-1][scored], 1 / precision[:-1][scored]
     centre = float(mean.mean())
-    spread = float(np.sqrt(((mean**2 + variance).mean() - centre**2) / state.extent.mean_square))
+    # Prior means add their mean square to that of the rest.
+    explained = _squares_of_means(problem) / max(int(scored.sum()), 1)
+    spread = float(np.sqrt(((mean**2 + variance).mean() - centre**2) / (state.extent.mean_square + explained)))
     change = Gauge(centre, spread)
 
     def stretched(nodes: FloatArray) -> FloatArray:

@@ -124,7 +124,11 @@ def _qualities(posterior: Posterior, every: Rows, kept: Rows) -> FloatArray:
     if posterior.extent.ordinal:
         return predict_items(kept, sizes, every.score, posterior.fitted, SWEEPS)
     # Hyperparameters are relative to the unit of all scores.
-    problem = prepare(kept, *sizes, unit=prepare(every, *sizes).unit).problem
+    expected = posterior.expected
+    if expected is not None:
+        # The gain is that of the correction of reviewers: nothing is expected of papers.
+        expected = expected._replace(quality=0 * expected.quality)
+    problem = prepare(kept, *sizes, unit=prepare(every, *sizes).unit, expected=expected).problem
     return run_sweeps(problem, initial_state(problem, posterior.theta, posterior.extent), SWEEPS).mean[:-1]
 
 

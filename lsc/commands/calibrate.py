@@ -248,7 +248,18 @@ SCORED = "the reviews with a score"
 #: Options that select the method without --method, the first that has them, by parameter.
 CHOOSING = {"hypothesis": "--hypothesis", "by_reviewer": "--hypotheses", "max_slope": "--max-slope", "ties": "--ties"}
 #: Options of the posterior.
-FOR_POSTERIOR = {"weights": "--weights", "likelihood": "--likelihood", "only_target": "--only-target"}
+FOR_POSTERIOR = {
+    "weights": "--weights",
+    "likelihood": "--likelihood",
+    "only_target": "--only-target",
+    "item_covariates": "--item-covariates",
+    "reviewer_covariates": "--reviewer-covariates",
+    "rankings": "--rankings",
+}
+
+
+#: Parameter of the columns, parameter of their file, and its reader.
+COVARIATES = (("item_covariates", "items", "item_covariates"), ("reviewer_covariates", "reviewers", "attributes"))
 
 
 def settle_method(options: Mapping[str, Any], of_probabilities: Iterable[str]) -> Method:
@@ -289,7 +300,7 @@ def _names(methods: Iterable[Method]) -> str:
 def options_of(session: Session, method: Method, reviews: Reviews, progress: Callable[..., Any]) -> dict[str, Any]:
     """Return the options of a method, with the contents of side files."""
     params = session.params
-    options = session.read_given("references", "weights")
+    options = session.read_given("references", "weights", "rankings") | _covariates(session)
     if "hypothesis" in method.options:
         default = params["hypothesis"] or next(iter(HYPOTHESES))
         options["hypothesis"] = _hypotheses(reviews, default, session.read("by_reviewer"))
@@ -301,6 +312,36 @@ def options_of(session: Session, method: Method, reviews: Reviews, progress: Cal
         options["progress"] = progress
     session.expect_columns_used()
     return options
+
+
+def _covariates(session: Session) -> dict[str, Any]:
+    """Return the chosen columns of the lists of papers and of reviewers, by label."""
+    covariates = {}
+    for name, side, reader in COVARIATES:
+        chosen, path = session.params[name], session.params[side]
+        flag, beside = f"--{name.replace('_', '-')}", f"--{side}"
+        if chosen is None:
+            if name == "reviewer_covariates" and session.is_typed(side):
+                message = f"{beside}: expected {flag} COLUMNS with it, found none; name columns, or leave it out"
+                raise Refusal(message)
+            continue
+        if not path:
+            message = f"{flag}: expected {beside} FILE with it, which has these columns, found none"
+            raise Refusal(message)
+        rows = session.read(reader, path)
+        columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+        names = [_column(flag, name.strip(), columns, path) for name in chosen.split(",") if name.strip()]
+        covariates[name] = {label: {one: row.get(one) for one in names} for label, row in rows.items()}
+    return covariates
+
+
+def _column(flag: str, name: str, columns: Sequence[str], path: str) -> str:
+    """Return the column of a name, whatever its case."""
+    for column in columns:
+        if column.strip().casefold() == name.casefold():
+            return column
+    message = f"{flag}: {path} has no column {name!r} with values; found {', '.join(columns) or 'none'}"
+    raise Refusal(message)
 
 
 def _hypotheses(reviews: Reviews, default: str, by_reviewer: Mapping[Any, str] | None) -> HypothesisLike:
@@ -425,6 +466,22 @@ def calibrate_by_passes(
     "--confidence/--no-confidence",
     default=None,
     help="posterior: use the confidence of reviewers, or leave it out  [default: used if the evidence supports it]",
+)
+@option(
+    "Input",
+    "--item-covariates COLUMNS",
+    help="posterior: columns of --items that may shift the quality of papers (track,pages), as far as the data say.",
+)
+@option("Input", "--reviewers FILE", help="Reviewers, with the columns of --reviewer-covariates.")
+@option(
+    "Input",
+    "--reviewer-covariates COLUMNS",
+    help="posterior: columns of --reviewers that may shift severity (senior,region), as far as the data say.",
+)
+@option(
+    "Input",
+    "--rankings FILE",
+    help="posterior: authors' own rankings (author,item,rank), used as far as the data say.",
 )
 @option(
     "Method",

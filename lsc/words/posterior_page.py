@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsc._inference.beliefs import InferenceStatus as Ending
+from lsc._inference.covariates import MIN_GAIN
 from lsc._inference.inferring import WIDTH, interquartile_range
 from lsc.calibration import Calibration, Status
 from lsc.posteriors import PosteriorEstimate
@@ -32,6 +33,7 @@ from reviewgraph._base import IntArray, Label, counted, listed, noun
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Account, Beliefs, Part
+    from lsc._inference.side_information import Covariate
     from lsc.estimate import Estimate
     from lsc.posteriors import PosteriorEstimate
     from lsc.selection import Selection
@@ -114,7 +116,46 @@ def further_lines(result: PosteriorEstimate) -> list[str]:
         lines.append(
             f"The confidence of reviewers {state}: with it the log evidence changes by {confidence.gain:+.1f}."
         )
+    return lines + covariate_lines(result)
+
+
+def covariate_lines(result: PosteriorEstimate) -> list[str]:
+    """Return a line per covariate, what those of papers mean for a selection, and contradictory rankings."""
+    covariates = result.covariates
+    if covariates is None:
+        return []
+    lines = [_covariate_line(one) for one in covariates.rows]
+    if sum(one.used for one in covariates.rows) > 1:
+        lines.append(f"Together they raise the log evidence by {covariates.gain:.1f}.")
+    if any(one.used and one.of == "item" for one in covariates.rows):
+        lines.append(
+            "What is expected of a paper from its covariates moves its quality, the more the fewer its scores. Whether "
+            "that is fair to the papers of a track is yours to decide."
+        )
+    if covariates.conflicts:
+        pairs = counted(covariates.conflicts, "pair of papers is", "pairs of papers are")
+        lines.append(f"{pairs} ranked in opposite orders by two of their authors; the average of both counts.")
     return lines
+
+
+def _covariate_line(one: Covariate) -> str:
+    """Return what a covariate adds in points, or that it is not used."""
+    known = counted(one.known, "paper" if one.of == "item" else "reviewer")
+    if not one.used:
+        return (
+            f"{one.name} (known of {known}) is not used: it raises the log evidence by {one.gain:.1f}, less than "
+            f"{MIN_GAIN:g}."
+        )
+    what = "quality" if one.of == "item" else "scores"
+    per = "" if one.kind == "category" else " per standard deviation"
+    effects = [
+        f"{f'{each.level} ' if each.level else ''}{each.effect:+.2f} ({each.low:+.2f} to {each.high:+.2f})"
+        for each in sorted(one.effects, key=lambda each: -abs(each.effect))
+    ]
+    return (
+        f"{one.name} (known of {known}) raises the log evidence by {one.gain:.1f}; effect on {what}{per} in points, "
+        f"with 90 % interval: {listed(effects, NAMED)}."
+    )
 
 
 def no_quality_lines(papers: Sequence[Label]) -> list[str]:
@@ -550,6 +591,8 @@ def source_words(part: Part, *, lower_is_better: bool) -> str:
     """Return the name of a source, the value of a score after correction with reasons, and its weight."""
     if part.source == "likeness":
         return f"reviewers have similar papers: the other papers of {part.reviewer} (weight {_share(part.weight)})"
+    if part.source == "covariate":
+        return f"{part.covariate}: papers like this one are expected at {part.says:.2f}"
     if part.source == "reference":
         return f"its known quality {part.score:g}, as a score {part.says:.2f}; weight {_share(part.weight)}"
     counts = f", counts as {part.says:.2f}{_why(part, lower_is_better)}" if _is_corrected(part) else ""

@@ -374,6 +374,7 @@ def _readers() -> dict[str, Callable[..., Any]]:
         "fixed": side.read_assigned,
         "gone": lambda *path, **options: Gone(*side.read_gone(*path, **options)),
         "institutions": side.read_institutions,
+        "item_covariates": side.read_item_attributes,
         "items": side.read_items,
         "like": read_reviews,
         "max_probability": side.read_probabilities,
@@ -382,6 +383,7 @@ def _readers() -> dict[str, Callable[..., Any]]:
         # A review of a first phase that was revised counts once.
         "phase_one": functools.partial(read_reviews, duplicates="last"),
         "previous": side.read_assigned,
+        "rankings": side.read_rankings,
         "references": side.read_references,
         "reviewers": side.read_reviewers,
         "roster": side.read_roster,

@@ -381,6 +381,11 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
     table = table_of(session.read_reviews(*params["paths"], items=params["items"]))
     of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope", "ties"))
 
+    # Covariates are read, so that the answer's list of files is compared, but their effects are not recomputed.
+    session.read("rankings")
+    if params["reviewer_covariates"] and params["reviewers"]:
+        session.read("attributes", params["reviewers"])
+
     # Without an option the class is that of the answer.
     claimed = answer.content.get("hypothesis")
     classes, methods = (command.context_settings["obj"][kind] for kind in ("classes", "methods"))
@@ -420,8 +425,9 @@ RULES = {"reviewers", "attributes", "at_most", "at_least"}
 ASSIGN = {"items_file", "reviewers_file", "columns", "affinity", "bids", "min_affinity", "previous", "allow_unscored"}
 MARKET = {"conflicts", "fixed", "reward", "demand", "load", "min_load", "phase_one"} | (RULES - {"reviewers"})
 AIM = {"target", "survive", "floor", "floor_best", "conditioning", "fair"}
+COVARIATES = {"item_covariates", "reviewers", "reviewer_covariates", "rankings"}
 CHECK = {"stream", "require", "use_scores", "fragile", "conflicts", "reviewers", "load", "demand"}
-CALIBRATE = {"method", "hypothesis", "by_reviewer", "max_slope", "ties", "references", "weights"}
+CALIBRATE = {"method", "hypothesis", "by_reviewer", "max_slope", "ties", "references", "weights"} | COVARIATES
 TRIED = {"only_target", "confidence", "likelihood"}
 CHOOSE = {"select", "error_rate", "by_group_average", "on_scale_of", "lottery", "seed", "explain"}
 #: Further options on which the maximum affinity without a level depends.

@@ -362,6 +362,16 @@ def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
     return Columns(author, item, authors, items)
 
 
+RANK = _number("rank", "place", "position", "order")
+
+
+def read_rankings(path: Path, **options: Unpack[Options]) -> list[tuple[str, str, float]]:
+    """Return author, item and rank, 1 the best, of each row of a file ``author,item,rank``: authors' own rankings."""
+    fields = (Field(AUTHOR, str.strip, "one author"), PAPER, RANK)
+    rows = read_columns(path, fields, key=(AUTHOR.name, ITEM.name), **options)
+    return list(zip(*rows.values(), strict=True))
+
+
 # Side files on papers.
 
 
@@ -471,6 +481,11 @@ def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[st
     return _attributes(_open(path, [PERSON], "reviewers", options))
 
 
+def read_item_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[str, Any]]:
+    """Return the attributes of each item, as :func:`read_attributes` does for reviewers."""
+    return _attributes(_open(path, [PAPER], "papers", options), ITEM)
+
+
 def _reviewers(file: _Opened) -> dict[str, Reviewer]:
     rows = file.decoded(_FIELDS, key=(REVIEWER.name,))
     file.expect_rows(rows[REVIEWER.name], "reviewer")
@@ -485,24 +500,24 @@ def _reviewers(file: _Opened) -> dict[str, Reviewer]:
     return reviewers
 
 
-def _attributes(file: _Opened) -> dict[str, dict[str, Any]]:
+def _attributes(file: _Opened, role: Role = REVIEWER) -> dict[str, dict[str, Any]]:
     problems, table = Problems(), file.table
     rows = file.rows(range(len(table.header)), problems)
-    place = file.places[REVIEWER.name]
+    place = file.places[role.name]
     reviewer = rows.columns[place]
-    # A recognised export may have many rows per reviewer; in any other table a second row is an error.
+    # A recognised export may have many rows per reviewer or item; in any other table a second row is an error.
     kept = file.distinct(rows.lines, [reviewer], not table.source, problems)
     problems.raise_any()
     labels = [reviewer.values[code] for code in reviewer.codes[kept].tolist()]
-    file.expect_rows(labels, "reviewer")
+    file.expect_rows(labels, role.name)
     attributes: dict[str, dict[str, Any]] = {label: {} for label in labels}
     for number, (header, column) in enumerate(zip(table.header, rows.columns, strict=True)):
         if number == place:
             continue
-        # In an export only columns in which the rows of each reviewer are equal.
+        # In an export only columns in which the rows of each label are equal.
         if table.source and np.unique(np.stack([reviewer.codes, column.codes]), axis=1).shape[1] != len(labels):
             continue
-        same = [role.name for role in _SYNONYMOUS if normalise(header) in map(normalise, role.names)]
+        same = [other.name for other in _SYNONYMOUS if normalise(header) in map(normalise, other.names)]
         meaning, names = _meanings(column.values, flag=SENIOR.role.name in same), [header.strip(), *same]
         for label, code in zip(labels, column.codes[kept].tolist(), strict=True):
             if meaning[code] is not None:

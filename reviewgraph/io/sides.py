@@ -112,6 +112,91 @@ def by_label(given: Valued, name: str, label: Role, value: Role, spellings: Spel
     return values
 
 
+def columns_by_label(
+    given: Any, name: str, label: Role, spellings: Spellings | None = None
+) -> dict[str, dict[Any, Any]]:
+    """Return the values of each column by label, None where they are missing.
+
+    From a data frame with a column of labels, or with labels as its index; a Series indexed by label; or a mapping from
+    label to a value, or to a mapping from column to value.
+
+    >>> columns_by_label({"p1": {"track": "theory", "pages": 8}}, "item_covariates", ITEM)
+    {'track': {'p1': 'theory'}, 'pages': {'p1': 8}}
+    >>> columns_by_label({"ann": "senior"}, "reviewer_covariates", REVIEWER)
+    {'reviewer_covariates': {'ann': 'senior'}}
+    """
+    frame, known = _frame_of(given), _mapping_of(given, name)
+    rows: list[tuple[Any, Mapping[str, Any]]]
+    if frame is not None and not _has_column(frame, label) and hasattr(given, "index"):
+        given = given.rename_axis(label.name).reset_index()
+        frame = _frame_of(given)
+    if frame is not None:
+        [labels] = _columns(frame, (label,), name)
+        place = locate(list(map(str, frame.columns)), [replace(label, required=True)], {}, name, _ignore, prefix=None)
+        columns = [column for number, column in enumerate(frame.columns) if number != place[label.name]]
+        values = [frame.get_column(column).to_list() for column in columns]
+        entries = list(zip(*values, strict=True)) if values else [()] * len(labels)
+        rows = [(one, dict(zip(map(str, columns), row, strict=True))) for one, row in zip(labels, entries, strict=True)]
+    elif known is not None:
+        column = str(getattr(given, "name", None) or name)
+        rows = [(one, value if isinstance(value, Mapping) else {column: value}) for one, value in known.items()]
+    else:
+        message = f"{name}: expected a data frame with a column {label.name}, a Series or a mapping, found {given!r}"
+        raise InputError(message)
+    found: dict[str, dict[Any, Any]] = {}
+    seen: set[Any] = set()
+    for one, (_, entry) in zip(labels_in([one for one, _ in rows], name, label, spellings), rows, strict=True):
+        if one in seen:
+            message = f"{name}: {label.name} {one!r} stands twice; remove one of the two"
+            raise InputError(message)
+        seen.add(one)
+        for column, value in entry.items():
+            found.setdefault(column, {})[one] = value
+    if not found:
+        message = f"{name}: expected columns beside {label.name}, found none"
+        raise InputError(message)
+    return found
+
+
+def _ignore(message: str) -> None:
+    """Drop a note."""
+
+
+_RANK = Role("rank", ("place", "position", "order"))
+_AUTHOR = Role("author", ("author_email", "author_id", "email", "person"), label=True)
+_RANKINGS = "a mapping from author to items, the best first, or a data frame with columns author, item and rank"
+
+
+def rankings_of(given: Any, name: str, spellings: Spellings | None = None) -> list[tuple[Label, Label, float]]:
+    """Return author, item and rank, 1 the best, of each entry of rankings.
+
+    >>> rankings_of({"eve": ["p2", "p1"]}, "rankings")
+    [('eve', 'p2', 1.0), ('eve', 'p1', 2.0)]
+    """
+    frame, known = _frame_of(given), _mapping_of(given, name)
+    if frame is not None:
+        author, item, rank = _columns(frame, (_AUTHOR, ITEM, _RANK), name)
+        rows = list(zip(author, item, as_numbers(name, rank).tolist(), strict=True))
+    elif known is not None:
+        lists = [(author, _rows(items, name, _RANKINGS, 0)) for author, items in known.items()]
+        rows = [(author, item, float(place)) for author, items in lists for place, item in enumerate(items, 1)]
+    else:
+        rows = [tuple(row) for row in _rows(given, name, _RANKINGS, 3)]
+        as_numbers(name, [rank for _, _, rank in rows])
+    items = labels_in([item for _, item, _ in rows], name, ITEM, spellings)
+    ranked = [(plain_label(author), item, rank) for (author, _, rank), item in zip(rows, items, strict=True)]
+    pairs = [(author, item) for author, item, _ in ranked]
+    if len(set(pairs)) < len(pairs):
+        author, item = next(pair for place, pair in enumerate(pairs) if pair in pairs[:place])
+        message = f"{name}: author {author!r} ranks item {item!r} twice; remove one of the two"
+        raise InputError(message)
+    wrong = next((rank for *_, rank in ranked if not np.isfinite(rank)), None)
+    if wrong is not None:
+        message = f"{name}: expected finite ranks, found {wrong}"
+        raise InputError(message)
+    return ranked
+
+
 def labels_of(
     given: Chosen, name: str, label: Role, chosen: Role | None = None, spellings: Spellings | None = None
 ) -> list[Any]:

@@ -2,8 +2,8 @@
 
 Recomputed: scores joined from criteria, whether criteria and confidence are used, one pass from the printed state,
 qualities, standard errors, the gain of the correction, misfits of reviewers, contributions to qualities, selection
-probabilities and the lottery. Not checked: other kinds of the model, and what loops in the reviews add to standard
-errors in large tables.
+probabilities and the lottery. Not checked: other kinds of the model, what covariates add, and what loops in the
+reviews add to standard errors in large tables.
 """
 
 from __future__ import annotations
@@ -470,6 +470,11 @@ def check_posterior(own: Calibration) -> dict[str, float] | None:
     if not own.scores or not model or is_old:
         own.not_recomputed()
         return _errors_of_order(own)
+    # The pass knows nothing of prior means.
+    if (own.answer.content.get("covariates") or {}).get("used"):
+        own.not_recomputed()
+        own.findings.not_checked("covariates: the effect on the scores is not recomputed")
+        return None
     # A forged state may overflow: its evidence is then none.
     with np.errstate(all="ignore"):
         return _check_state(own)

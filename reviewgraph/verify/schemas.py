@@ -191,6 +191,20 @@ CALIBRATE = {
         **_of(NUMBER, "own_variance gain? gain_error?"),
     },
     "confidence": {**_of(FLAG, "used"), **_of(NUMBER, "gain"), "rejected": {"status": TEXT, **_STATE}},
+    "covariates~": {
+        **_of(FLAG, "used"),
+        **_of(NUMBER, "gain"),
+        **_of(WHOLE, "opposite_rankings"),
+        "factors": [
+            {
+                **_of(TEXT, "name kind of"),
+                **_of(FLAG, "used"),
+                **_of(NUMBER, "gain"),
+                **_of(WHOLE, "known"),
+                "effects": [{"level?": TEXT, "effect": NUMBER, "interval": [NUMBER]}],
+            }
+        ],
+    },
     "reviewers?": [
         {
             "reviewer": NAME,
@@ -223,6 +237,7 @@ CALIBRATE = {
                     "reviewer?": NAME,
                     **_of(NUMBER, "score? severity? stretch? says? weight? moves"),
                     "criteria": "an object",
+                    "covariate~": TEXT,
                 }
             ],
         }

@@ -114,7 +114,7 @@ def test_evidence_is_the_probability_of_the_scores() -> None:
     score = np.searchsorted([-0.5, 0.6], latent.ravel()).astype(float)
     rows = Rows(np.arange(2 * n), np.repeat(np.arange(n), 2), score)
     scores, (levels, level) = prepare(rows, 2 * n, n), levels_of(score)
-    low, high = categories.intervals(levels, level, scores)
+    low, high = categories.intervals(levels, level, scores, rows.reviewer)
     problem = categories.initial_problem(scores.problem, low, high)
     state = initial_state(problem, theta, Extent(ordinal=True))
     found = optimise_levels(problem, state, low, high, np.zeros(SIZE, bool)).fit

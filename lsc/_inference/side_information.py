@@ -1,0 +1,345 @@
+"""Covariates as users pass them, as factors of :mod:`lsc._inference.covariates`; and their effects as a result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsc._inference.categories import levels_of
+from lsc._inference.covariates import Effects, Factor, Kind, infer_with
+from lsc._inference.predicting import score_unit
+from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Label, natural_key
+from reviewgraph.formats import ITEM, REVIEWER
+from reviewgraph.io import columns_by_label, match_labels, rankings_of
+
+if TYPE_CHECKING:
+    from lsc._inference.beliefs import Posterior
+    from lsc._inference.states import Unit
+    from reviewgraph.formats import Role
+    from reviewgraph.table import Reviews
+
+#: Levels of a category with fewer items, or reviewers, say nothing beyond these: they count as unknown.
+LEAST_MEMBERS = 2
+#: Largest number of levels of a category.
+MAX_LEVELS = 200
+#: Normal quantile .95: half the width of a central 90 % interval in standard deviations.
+WIDTH = 1.6448536269514722
+#: Name of the factor of rankings.
+RANKING = "own ranking of authors"
+
+
+class Given(NamedTuple):
+    """Factors of the items and reviewers of a table, and pairs of items that two authors rank in opposite order."""
+
+    factors: tuple[Factor, ...]
+    conflicts: int = 0
+
+
+def read_covariates(reviews: Reviews, item_covariates: Any, reviewer_covariates: Any, rankings: Any) -> Given:
+    """Return the factors of all covariates, in the order of the arguments and of their columns."""
+    scored = reviews.scored
+    factors: list[Factor] = []
+    sides = (
+        ("item_covariates", item_covariates, ITEM, reviews.items, reviews.reviewers, reviews.item[scored]),
+        (
+            "reviewer_covariates",
+            reviewer_covariates,
+            REVIEWER,
+            reviews.reviewers,
+            reviews.items,
+            reviews.reviewer[scored],
+        ),
+    )
+    for name, given, role, labels, others, codes in sides:
+        if given is None:
+            continue
+        has_score: BoolArray = np.bincount(codes, minlength=len(labels)) > 0
+        for column, values in _by_code(reviews, given, name, role, labels, others).items():
+            factors.append(factor_of(column, values, has_score, of_items=role is ITEM))
+    if rankings is None:
+        return Given(tuple(factors))
+    has_score = np.bincount(reviews.item[scored], minlength=reviews.n_items) > 0
+    lists = _lists(reviews, rankings)
+    design, known, conflicts = normal_scores_of(lists, has_score)
+    return Given((*factors, Factor(RANKING, "ranking", True, ("",), design, known)), conflicts)
+
+
+def _by_code(
+    reviews: Reviews, given: Any, name: str, role: Role, labels: Sequence[Label], others: Sequence[Label]
+) -> dict[str, dict[int, Any]]:
+    """Return the values of each column by code; rows of other labels are left out with a warning."""
+    columns, found = columns_by_label(given, name, role, reviews.spellings()), {}
+    listed = list(dict.fromkeys(label for values in columns.values() for label in values))
+    word = "paper" if role is ITEM else "reviewer"
+    codes = match_labels(listed, labels, name, word, other=others).tolist()
+    code = {label: one for label, one in zip(listed, codes, strict=True) if one >= 0}
+    for column, values in columns.items():
+        found[column] = {code[label]: value for label, value in values.items() if label in code}
+    return found
+
+
+def factor_of(name: str, values: Mapping[int, Any], has_score: BoolArray, *, of_items: bool) -> Factor:
+    """Return the factor of a column: a number if all its values are, otherwise the levels of a category.
+
+    >>> factor_of("track", {0: "a", 1: "a", 2: "b", 3: "b"}, np.ones(5, bool), of_items=True).design.T.tolist()
+    [[0.5, 0.5, -0.5, -0.5, 0.0], [-0.5, -0.5, 0.5, 0.5, 0.0]]
+    >>> factor_of("pages", {0: "8", 1: 10}, np.ones(3, bool), of_items=True).design.T.tolist()
+    [[-1.0, 1.0, 0.0]]
+    """
+    known = {code: value for code, value in values.items() if not _is_missing(value)}
+    numbers = [_number(value) for value in known.values()]
+    code = np.fromiter(known, np.int64, len(known))
+    kind: Kind = "number" if known and all(number is not None for number in numbers) else "category"
+    if kind == "number":
+        value = np.array(numbers, np.float64)
+        levels: tuple[str, ...] = ("",)
+        columns = value[:, None]
+    else:
+        levels, columns, code = _levels(name, list(known.values()), code, has_score)
+    # What has no score is expected to be like the others, but determines nothing.
+    scored = has_score[code]
+    design = np.zeros((has_score.size, columns.shape[1]))
+    if scored.any():
+        spread = float(columns[scored].std()) if kind == "number" else 1.0
+        design[code] = (columns - columns[scored].mean(axis=0)) / (spread or 1.0)
+    # A column that is the same for all says nothing.
+    varies: BoolArray = np.asarray((np.abs(design[has_score]) > 0).any(axis=0))
+    levels = tuple(level for level, used in zip(levels, varies.tolist(), strict=True) if used)
+    return Factor(name, kind, of_items, levels, design[:, varies], int(scored.sum()))
+
+
+def _levels(
+    name: str, values: Sequence[Any], code: IntArray, has_score: BoolArray
+) -> tuple[tuple[str, ...], FloatArray, IntArray]:
+    """Return the levels of a category, the share of each in every row, and the codes of the rows that have one."""
+    texts = [tuple(map(_text, value)) if isinstance(value, list | tuple) else (_text(value),) for value in values]
+    counts: dict[str, int] = {}
+    for row, scored in zip(texts, has_score[code].tolist(), strict=True):
+        for level in dict.fromkeys(row) if scored else ():
+            counts[level] = counts.get(level, 0) + 1
+    levels = sorted((level for level, count in counts.items() if count >= LEAST_MEMBERS), key=natural_key)
+    if len(levels) > MAX_LEVELS:
+        message = (
+            f"{name}: expected at most {MAX_LEVELS} levels, found {len(levels)}; leave the column out, or write "
+            "numbers as numbers"
+        )
+        raise InputError(message)
+    place = {level: column for column, level in enumerate(levels)}
+    columns = np.zeros((len(texts), len(levels)))
+    for number, present in enumerate(texts):
+        for level in present:
+            if level in place:
+                columns[number, place[level]] += 1.0 / len(present)
+    has_level: BoolArray = columns.sum(axis=1) > 0
+    return tuple(levels), columns[has_level], code[has_level]
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value or (isinstance(value, str | list | tuple) and not value)
+
+
+def _text(value: Any) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool | np.bool_) else str(value).strip()
+
+
+def _number(value: Any) -> float | None:
+    """Return a finite number, None for anything else."""
+    if isinstance(value, bool | np.bool_ | list | tuple):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+# Rankings of authors: the expected normal order statistic of each place, on average over the lists of an item.
+
+
+def _lists(reviews: Reviews, rankings: Any) -> list[list[tuple[int, float]]]:
+    """Return the known items of each author's list with their ranks, 1 the best."""
+    rows = rankings_of(rankings, "rankings", reviews.spellings())
+    labels = list(dict.fromkeys(item for _, item, _ in rows))
+    codes = match_labels(labels, reviews.items, "rankings", "paper", other=reviews.reviewers).tolist()
+    code = dict(zip(labels, codes, strict=True))
+    lists: dict[Label, list[tuple[int, float]]] = {}
+    for author, item, rank in rows:
+        if code[item] >= 0:
+            lists.setdefault(author, []).append((code[item], rank))
+    return list(lists.values())
+
+
+def normal_scores_of(lists: Sequence[Sequence[tuple[int, float]]], has_score: BoolArray) -> tuple[FloatArray, int, int]:
+    """Return the column of rankings, shape (N, 1), the number of ranked items, and of pairs in opposite orders.
+
+    ``lists`` has the items of each author with their ranks, 1 the best. Each list is centred: an author moves none of
+    it as a whole. A list of one item says nothing.
+
+    >>> column, ranked, opposite = normal_scores_of([[(0, 1), (1, 2)], [(1, 1), (0, 2)]], np.ones(3, bool))
+    >>> column.ravel().tolist(), ranked, opposite
+    ([0.0, 0.0, 0.0], 2, 1)
+    """
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    total, count = np.zeros(has_score.size), np.zeros(has_score.size)
+    order: dict[tuple[int, int], set[bool]] = {}
+    for rows in lists:
+        known = [(item, rank) for item, rank in rows if has_score[item]]
+        if len(known) < LEAST_MEMBERS:
+            continue
+        item = np.array([one for one, _ in known])
+        rank = rankdata([-place for _, place in known])
+        # Blom's approximation of the expected order statistics.
+        score = ndtri((rank - 0.375) / (item.size + 0.25))
+        np.add.at(total, item, score - score.mean())
+        np.add.at(count, item, 1.0)
+        for a, (first, before) in enumerate(known):
+            for second, after in known[a + 1 :]:
+                if before != after:
+                    pair = (min(first, second), max(first, second))
+                    order.setdefault(pair, set()).add((before < after) == (first < second))
+    opposite = sum(len(found) > 1 for found in order.values())
+    column = np.divide(total, count, out=np.zeros(total.size), where=count > 0)
+    return column[:, None], int((count > 0).sum()), opposite
+
+
+# The result.
+
+
+class Effect(NamedTuple):
+    """The effect of a level, or of one standard deviation of a number, in points, with its central 90 % interval.
+
+    On the quality of items, or on the scores that reviewers give.
+    """
+
+    level: str
+    effect: float
+    low: float
+    high: float
+
+
+class Covariate(NamedTuple):
+    """A covariate: its column, what it describes, whether it is used, and what it gains.
+
+    Attributes
+    ----------
+    name, kind
+        The column; ``"number"``, ``"category"`` or ``"ranking"``.
+    of
+        ``"item"`` or ``"reviewer"``.
+    used, gain
+        Whether it is used, and by how much the log evidence falls without it.
+    known
+        Number of items, or of reviewers, with a score whose value is known.
+    effects
+        One per level, relative to the mean over all that are known; empty if it is not used.
+    """
+
+    name: str
+    kind: str
+    of: str
+    used: bool
+    gain: float
+    known: int
+    effects: tuple[Effect, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Covariates:
+    """What the covariates add to a posterior.
+
+    Attributes
+    ----------
+    rows
+        The covariates, in the order in which they were passed.
+    gain
+        By how much the log evidence of the scores rises with those that are used, effects integrated out.
+    conflicts
+        Number of pairs of items that two authors rank in opposite order.
+    pulls
+        Shape (N,) by name: what each covariate of items adds to the expected quality, on the internal scale.
+    """
+
+    rows: tuple[Covariate, ...]
+    gain: float
+    conflicts: int
+    pulls: Mapping[str, FloatArray]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the command's ``--json`` prints of the covariates."""
+        rows = [
+            {
+                **{name: value for name, value in row._asdict().items() if name != "effects"},
+                "effects": [
+                    {"level": one.level or None, "effect": one.effect, "interval": [one.low, one.high]}
+                    for one in row.effects
+                ],
+            }
+            for row in self.rows
+        ]
+        return {"used": self.gain > 0, "gain": self.gain, "opposite_rankings": self.conflicts, "factors": rows}
+
+
+def covariates_of(given: Given, effects: Effects, scale: float, spread: float, sign: float) -> Covariates:
+    """Return effects in points.
+
+    ``scale`` and ``spread`` are points per unit of quality and of standardised scores; ``sign`` is -1 if 1 is the best
+    score.
+    """
+    entries = dict(zip((factor.name for factor in effects.factors), effects.slices(), strict=True))
+    of_items = {factor.name: factor.of_items for factor in effects.factors}
+    rows, pulls = [], {}
+    for factor, gain in zip(given.factors, effects.gains.tolist(), strict=True):
+        used = factor.name in entries and of_items[factor.name] == factor.of_items
+        found: list[Effect] = []
+        if used:
+            part = entries[factor.name]
+            mean, covariance = effects.effects[part], effects.covariance[part, part]
+            if factor.of_items:
+                pulls[factor.name] = factor.design @ mean
+            points = sign * (scale if factor.of_items else spread)
+            for level, contrast in zip(factor.levels, _contrasts(factor), strict=True):
+                value, error = float(contrast @ mean), float(np.sqrt(contrast @ covariance @ contrast))
+                low, high = sorted(points * (value + side * WIDTH * error) for side in (-1.0, 1.0))
+                found.append(Effect(level, points * value, low, high))
+        of = "item" if factor.of_items else "reviewer"
+        rows.append(Covariate(factor.name, factor.kind, of, used, gain, factor.known, tuple(found)))
+    return Covariates(tuple(rows), effects.gain, given.conflicts, pulls)
+
+
+def _contrasts(factor: Factor) -> FloatArray:
+    """Return the combination of effects that is the effect of each level, shape (L, L)."""
+    if factor.kind != "category":
+        return np.eye(1)
+    # Of a row with one level the design is 1 there, less the mean of each column over the rows that are known.
+    known = (factor.design != 0).any(axis=1)
+    share = np.array([-column[known].min() for column in factor.design.T])
+    return np.asarray(np.eye(share.size) - share)
+
+
+def with_covariates(
+    run: Callable[..., Posterior], base: Posterior, score: FloatArray, given: Given, sign: float
+) -> tuple[Posterior, Covariates]:
+    """Infer with covariates.
+
+    ``run(likelihood, expected)`` infers with prior means; ``base`` is the posterior without; ``score`` (E,): the scores
+    of the inference; ``sign`` is -1 if 1 is the best score.
+    """
+    likelihood = "ordinal" if base.extent.ordinal else "normal"
+
+    def unit(posterior: Posterior) -> Unit:
+        used = score[posterior.precision > 0]
+        return levels_of(used)[0].unit if posterior.extent.ordinal else score_unit(posterior, score)
+
+    posterior, effects = infer_with(
+        lambda expected: run(likelihood, expected),
+        base,
+        lambda posterior: unit(posterior).standardised(score),
+        given.factors,
+    )
+    return posterior, covariates_of(given, effects, posterior.scale, unit(posterior).spread, sign)
