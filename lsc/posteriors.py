@@ -15,6 +15,7 @@ from lsc._inference.criteria import EVIDENCE, Confidence, Joined, join, weights_
 from lsc._inference.inferring import WIDTH, Likelihood, infer
 from lsc._inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, NAMES
 from lsc._inference.predicting import Fit, fit_of, leave_one_out, rank_counts, score_unit
+from lsc._inference.severities import CriterionSeverities, severities
 from lsc._inference.validation import Gain, Misfit, held_out_gain, misfit_of
 from lsc.estimate import Estimate, central_interval, known_values, or_none
 from lsc.evidence.support import groups_of
@@ -317,6 +318,16 @@ class PosteriorEstimate(Estimate, Uncertain):
         return groups_of(self.reviews.only_scored())
 
     @cached_property
+    def criterion_severities(self) -> CriterionSeverities | None:
+        """Severity of each reviewer on the target and on each criterion; None without criteria."""
+        if self.joined is None or not self.joined.names:
+            return None
+        reviews, rows = self.reviews, self.reviews.scored
+        columns = [reviews.score, *(reviews.criteria[name] for name in self.joined.names)]
+        found = severities(reviews.reviewer[rows], reviews.item[rows], np.column_stack(columns)[rows])
+        return CriterionSeverities(reviews.reviewers, (reviews.target or "score", *self.joined.names), found)
+
+    @cached_property
     def standard_error(self) -> FloatArray:
         """Shape (N,): posterior standard deviation of each quality, NaN without a score.
 
@@ -338,7 +349,8 @@ class PosteriorEstimate(Estimate, Uncertain):
         record["gain"] = None if gain is None or np.isnan(gain.relative) else gain._asdict()
         record |= {"status": self.status.value, "reviewers": self._reviewers(), "model": self._model()}
         if self.joined is not None:
-            record["criteria"] = self.joined.to_dict(self.reviews.target)
+            shown = self.criterion_severities
+            record["criteria"] = self.joined.to_dict(self.reviews.target) | ({} if shown is None else shown.to_dict())
         if self.confidence is not None:
             record["confidence"] = self.confidence._asdict()
         return record if selection is None else {**record, **selection.to_dict()}

@@ -6,9 +6,13 @@ review, reviewers' offsets removed::
     z_ij = u_i + e_ij,   u_i ~ N(0, G) by paper,   e_ij ~ N(0, S) by review
 
 the best linear estimate of the target's u_i0 from k reviews is a common combination w = (G + S / k)^-1 G_0 of the
-criteria of each review, and the inference takes that one score per review. Its offset and slope are the reviewer's:
-severity and halo of the criteria are not separated. w is scaled such that w'G w = w'G_0: the combination then is in
-units of the target, and what it leaves unknown of the target, G_00 - w'G w, is the same for all papers.
+criteria of each review, and the inference takes that one score per review. w is scaled such that w'G w = w'G_0: the
+combination then is in units of the target, and what it leaves unknown of the target, G_00 - w'G w, is the same for all
+papers.
+
+The offset and slope of that score are the reviewer's, with the severity and halo of all criteria in them. A review that
+lacks criteria has other weights, hence another offset: it gets that of a review with all criteria, by the reviewer's
+offset on each. :mod:`lsc._inference.severities` estimates these with their errors.
 """
 
 from __future__ import annotations
@@ -25,8 +29,6 @@ from reviewgraph.table import Reviews
 FOLDS, MIN_PREDICTED = 5, 20
 #: Shares of the way from the target alone to the best combination; 0 is not to use the criteria.
 SHARES = (0.5, 1.0)
-#: Standard errors by which the held-out gain must exceed 0.
-SIGNIFICANT = 1.0
 #: Papers at which correlations of papers are shrunk halfway to their common mean; the same for reviews.
 PRIOR_ITEMS, PRIOR_REVIEWS = 30.0, 30.0
 #: Smallest variances, largest correlation, and smallest eigenvalue of a matrix of correlations.
@@ -71,7 +73,7 @@ class Joined(NamedTuple):
     parts
         Shape (E, C): the contribution of each criterion; their sum with ``target`` is ``score``.
     target
-        Shape (E,): the contribution of the target and of the means.
+        Shape (E,): the contribution of the target, of the means, and of levelled offsets.
     names, weights
         The criteria, and points of the score per standard deviation of each, in a review with all of them.
     own
@@ -133,8 +135,8 @@ def join(
 ) -> Joined:
     """Join criteria with the target as far as they help to predict it; O(E C^2).
 
-    The share of the criteria is that of least squared error on held-out reviews, if it is below that of the target
-    alone by more than its standard error; the covariances are estimated from the other reviews.
+    The share of the criteria is that of least squared error on held-out reviews, 0 included; the covariances are
+    estimated from the other reviews.
 
     Parameters
     ----------
@@ -175,25 +177,33 @@ def join(
     weights, own = np.zeros(len(names)), 0.0
     parts, rest = np.zeros((target.size, len(names))), target
     if share:
-        found = moments(reviewer, item, standard)
-        by_row = _combination(found, np.isfinite(standard), share)
+        offset = _offsets_to_level(reviewer, item, standard)
+        found = moments(reviewer, item, standard, offset)
+        by_row, level = _combination(found, np.isfinite(standard), share, offset)
         product = spread[0] * np.where(np.isfinite(standard), by_row * standard, 0.0)
-        parts, rest = product[:, 1:], centre[0] + product[:, 0]
+        parts, rest = product[:, 1:], centre[0] + product[:, 0] + spread[0] * level
         full = _weights(found, np.ones(len(names) + 1, bool), share)
         weights, own = spread[0] * full[1:], float(spread[0] ** 2 * max(_unknown(found, full), 0.0))
     score = rest + parts.sum(axis=1) if share else target
     return Joined(score, parts, rest, names, weights, own, gain, error)
 
 
-def moments(reviewer: IntArray, item: IntArray, standard: FloatArray) -> Moments:
+def moments(
+    reviewer: IntArray,
+    item: IntArray,
+    standard: FloatArray,
+    offset: FloatArray | None = None,
+    sign: FloatArray | None = None,
+) -> Moments:
     """Estimate both covariances from products of scores of one paper by two reviewers, and by one.
 
-    Correlations are shrunk to their common mean, with criteria that fall with the target turned round.
+    Correlations are shrunk to their common mean, with criteria that fall with the target turned round: those whose
+    ``sign`` is negative, by default that of the covariance of papers. ``offset`` is computed if it is not passed.
     """
     there = np.isfinite(standard)
     _, item = np.unique(item, return_inverse=True)
     _, reviewer = np.unique(reviewer, return_inverse=True)
-    value = np.where(there, standard - _offsets(reviewer, item, standard), 0.0)
+    value = np.where(there, standard - (_offsets(reviewer, item, standard) if offset is None else offset), 0.0)
     # Products of two reviewers of a paper: those of sums less those of one review. A paper weighs as its scores.
     count = np.bincount(item)
     weight = 1.0 / np.maximum(count - 1.0, 1.0)
@@ -207,7 +217,7 @@ def moments(reviewer: IntArray, item: IntArray, standard: FloatArray) -> Moments
     # Papers vary at least a little, and so do reviews.
     whole = np.maximum(np.diag(total), LEAST)
     variance = np.clip(np.diag(between), LEAST * whole, (1.0 - LEAST) * whole)
-    sign = np.where(between[0] < 0, -1.0, 1.0)
+    sign = np.where(between[0] < 0, -1.0, 1.0) if sign is None else sign
     paper = _shrunk(between, variance, sign, pairs, PRIOR_ITEMS * 2)
     review = _shrunk(total - between, whole - variance, sign, present, PRIOR_REVIEWS)
     several = count[count > 0]
@@ -266,11 +276,25 @@ def _unknown(found: Moments, weights: FloatArray) -> float:
     return float(found.paper[0, 0] - weights @ found.paper @ weights)
 
 
-def _combination(found: Moments, there: BoolArray, share: float) -> FloatArray:
-    """Return the weights of each review, shape (E, C + 1): one combination for each set of criteria."""
+def _offsets_to_level(reviewer: IntArray, item: IntArray, standard: FloatArray) -> FloatArray | None:
+    """Return the offsets of the reviewer of each score, None if no review lacks a criterion: nothing to level."""
+    return None if np.isfinite(standard).all() else _offsets(reviewer, item, standard)
+
+
+def _combination(
+    found: Moments, there: BoolArray, share: float, offset: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return the weights of each review, shape (E, C + 1), and what levels its offset, shape (E,).
+
+    There is one combination for each set of criteria. With weights w of the review and v of one with all criteria, the
+    reviewer's offset b is w'b in its score; it becomes v'b.
+    """
     patterns, code = np.unique(there, axis=0, return_inverse=True)
-    weights = np.array([_weights(found, pattern, share) for pattern in patterns])
-    return np.asarray(weights[code.ravel()])
+    weights = np.array([_weights(found, pattern, share) for pattern in patterns])[code.ravel()]
+    if offset is None:
+        return weights, np.zeros(len(there))
+    full = _weights(found, np.ones(there.shape[1], bool), share)
+    return weights, ((full - weights) * offset).sum(axis=1)
 
 
 def _best_share(reviewer: IntArray, item: IntArray, standard: FloatArray, fold: IntArray) -> tuple[float, float, float]:
@@ -282,10 +306,12 @@ def _best_share(reviewer: IntArray, item: IntArray, standard: FloatArray, fold: 
         test &= seen
         if not test.any() or train.sum() < LEAST_SCORES:
             continue
-        found = moments(reviewer[train], item[train], standard[train])
+        kept = standard[train]
+        offset = _offsets_to_level(reviewer[train], item[train], kept)
+        found = moments(reviewer[train], item[train], kept, offset)
         for row, share in enumerate((0.0, *SHARES)):
-            by_row = _combination(found, np.isfinite(standard[train]), share)
-            score = np.where(np.isfinite(standard[train]), by_row * standard[train], 0.0).sum(axis=1)
+            by_row, level = _combination(found, np.isfinite(kept), share, offset)
+            score = np.where(np.isfinite(kept), by_row * kept, 0.0).sum(axis=1) + level
             predicted = _predict(reviewer, item, standard[:, 0], train, test, score, found)
             squares[row, test] = (standard[test, 0] - predicted) ** 2
     known = np.isfinite(squares[0])
@@ -297,7 +323,7 @@ def _best_share(reviewer: IntArray, item: IntArray, standard: FloatArray, fold: 
     difference = np.bincount(item[known], squares[0, known] - squares[best, known])
     error = float(np.sqrt((difference**2).sum())) / total[0]
     gain = 1.0 - float(total[best] / total[0])
-    return (SHARES[best - 1] if gain > SIGNIFICANT * error else 0.0), gain, error
+    return (SHARES[best - 1] if gain > 0 else 0.0), gain, error
 
 
 def _predict(
