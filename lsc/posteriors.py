@@ -11,11 +11,10 @@ import numpy as np
 
 from lsc._inference.beliefs import Account, Difference, InferenceStatus, Posterior, accounts_of, difference, draws
 from lsc._inference.categories import levels_of
-from lsc._inference.criteria import EVIDENCE, Confidence, Joined, join, weights_of
+from lsc._inference.criteria import EVIDENCE, Confidence, CriterionSeverities, Joined, join, severities, weights_of
 from lsc._inference.inferring import WIDTH, Likelihood, infer
 from lsc._inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, NAMES
 from lsc._inference.predicting import Fit, fit_of, leave_one_out, rank_counts, score_unit
-from lsc._inference.severities import CriterionSeverities, severities
 from lsc._inference.validation import Gain, Misfit, held_out_gain, misfit_of
 from lsc.estimate import Estimate, central_interval, known_values, or_none
 from lsc.evidence.support import groups_of

@@ -109,7 +109,7 @@ def test_files_are_read_as_frames(write):
     assert by_pair(reviews) == rows
     assert notes == [
         "reviews.csv: the score is 'overall'; 'novelty', 'clarity' are further scores (choose with --score NAME)",
-        "reviews.csv: reviewers say how sure they are; calibrate --confidence uses it",
+        "reviews.csv: reviewers say how sure they are; calibrate uses it where it helps (or --no-confidence)",
     ]
     assert read_reviews("reviews.csv", score="clarity").target == "clarity"
     bare = {pair: {name: fields[name] for name in FIELDS} for pair, fields in rows.items()}
@@ -422,9 +422,9 @@ def test_a_typed_score_counts_more_than_the_conference_file(table):
 def test_confidence_is_named_by_the_user(table):
     columns = {name.replace("confidence", "sure"): cells for name, cells in wide(drawn(9)).items()}
     Path("sure.csv").write_text(csv_of(columns), "utf-8")
-    assert "calibrate --confidence" not in run("check", "sure.csv").stderr
-    assert "calibrate --confidence" in run("check", "sure.csv", "--columns", "confidence=sure").stderr
-    assert "calibrate --confidence" not in run("check", table, "--score", "clarity", "--columns", "confidence=").stderr
+    assert "how sure they are" not in run("check", "sure.csv").stderr
+    assert "how sure they are" in run("check", "sure.csv", "--columns", "confidence=sure").stderr
+    assert "how sure they are" not in run("check", table, "--score", "clarity", "--columns", "confidence=").stderr
 
 
 def test_batches_take_a_column_and_no_criteria(table):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from lsc import posterior
-from lsc._inference.criteria import Moments
-from lsc._inference.severities import NOTABLE, WIDTH, effects, severities
+from lsc._inference.criteria import NOTABLE, WIDTH, Moments, effects, severities
 from lsc.words.posterior_page import criterion_lines
 from reviewgraph import Reviews
 
