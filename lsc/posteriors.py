@@ -12,7 +12,7 @@ import numpy as np
 from lsc._inference.averaging import difference, draws, leave_one_out, members_of, misfit_of
 from lsc._inference.beliefs import Account, Difference, InferenceStatus, Posterior, accounts_of
 from lsc._inference.categories import levels_of
-from lsc._inference.criteria import EVIDENCE, Confidence, Joined, join, weights_of
+from lsc._inference.criteria import EVIDENCE, Confidence, CriterionSeverities, Joined, join, severities, weights_of
 from lsc._inference.inferring import WIDTH, Likelihood, infer
 from lsc._inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, NAMES
 from lsc._inference.predicting import Fit, fit_of, rank_counts, score_unit
@@ -372,6 +372,16 @@ class PosteriorEstimate(Estimate, Uncertain):
         return groups_of(self.reviews.only_scored())
 
     @cached_property
+    def criterion_severities(self) -> CriterionSeverities | None:
+        """Severity of each reviewer on the target and on each criterion; None without criteria."""
+        if self.joined is None or not self.joined.names:
+            return None
+        reviews, rows = self.reviews, self.reviews.scored
+        columns = [reviews.score, *(reviews.criteria[name] for name in self.joined.names)]
+        found = severities(reviews.reviewer[rows], reviews.item[rows], np.column_stack(columns)[rows])
+        return CriterionSeverities(reviews.reviewers, (reviews.target or "score", *self.joined.names), found)
+
+    @cached_property
     def standard_error(self) -> FloatArray:
         """Shape (N,): posterior standard deviation of each quality, NaN without a score.
 
@@ -394,7 +404,8 @@ class PosteriorEstimate(Estimate, Uncertain):
         record |= {"status": self.status.value, "reviewers": self._reviewers()}
         record["model"] = self._mixture(weighted=self.weight is not None)
         if self.joined is not None:
-            record["criteria"] = self.joined.to_dict(self.reviews.target)
+            shown = self.criterion_severities
+            record["criteria"] = self.joined.to_dict(self.reviews.target) | ({} if shown is None else shown.to_dict())
         if self.confidence is not None:
             used, raised, other = self.confidence
             first = members_of(other)[0].posterior

@@ -6,28 +6,40 @@ review, reviewers' offsets removed::
     z_ij = u_i + e_ij,   u_i ~ N(0, G) by paper,   e_ij ~ N(0, S) by review
 
 the best linear estimate of the target's u_i0 from k reviews is a common combination w = (G + S / k)^-1 G_0 of the
-criteria of each review, and the inference takes that one score per review. Its offset and slope are the reviewer's:
-severity and halo of the criteria are not separated. w is scaled such that w'G w = w'G_0: the combination then is in
-units of the target, and what it leaves unknown of the target, G_00 - w'G w, is the same for all papers.
+criteria of each review, and the inference takes that one score per review. w is scaled such that w'G w = w'G_0: the
+combination then is in units of the target, and what it leaves unknown of the target, G_00 - w'G w, is the same for all
+papers.
+
+The offset and slope of that score are the reviewer's, with the severity and halo of all criteria in them. A review that
+lacks criteria has other weights, hence another offset: it gets that of a review with all criteria, by the reviewer's
+offset on each.
+
+For display, a Gaussian mixed model gives the severity of each reviewer on each criterion::
+
+    z_ij = u_i + b_j + e_ij    b_j ~ N(0, B) by reviewer
+
+with B from products of the scores of two papers by one reviewer, as G from those of two reviewers of one paper. The
+conditional mean of b_j shrinks the severity on each criterion to that on the others, as far as severities correlate
+over reviewers, and to 0, as far as they are small. Means are exact. Variances come from messages: papers and reviewers
+learn of each other's uncertainty, but not of loops.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lsc._inference.beliefs import Posterior
-from reviewgraph._base import BoolArray, FloatArray, IntArray
+from reviewgraph._base import BoolArray, FloatArray, IntArray, Label, Result, counted
 from reviewgraph.table import Reviews
 
 #: Folds of reviews of the comparison with the target alone, and the smallest number of predicted reviews.
 FOLDS, MIN_PREDICTED = 5, 20
 #: Shares of the way from the target alone to the best combination; 0 is not to use the criteria.
 SHARES = (0.5, 1.0)
-#: Standard errors by which the held-out gain must exceed 0.
-SIGNIFICANT = 1.0
 #: Papers at which correlations of papers are shrunk halfway to their common mean; the same for reviews.
 PRIOR_ITEMS, PRIOR_REVIEWS = 30.0, 30.0
 #: Smallest variances, largest correlation, and smallest eigenvalue of a matrix of correlations.
@@ -76,7 +88,7 @@ class Joined(NamedTuple):
     parts
         Shape (E, C): the contribution of each criterion; their sum with ``target`` is ``score``.
     target
-        Shape (E,): the contribution of the target and of the means.
+        Shape (E,): the contribution of the target, of the means, and of levelled offsets.
     names, weights
         The criteria, and points of the score per standard deviation of each, in a review with all of them.
     own
@@ -138,8 +150,8 @@ def join(
 ) -> Joined:
     """Join criteria with the target as far as they help to predict it; O(E C^2).
 
-    The share of the criteria is that of least squared error on held-out reviews, if it is below that of the target
-    alone by more than its standard error; the covariances are estimated from the other reviews.
+    The share of the criteria is that of least squared error on held-out reviews, 0 included; the covariances are
+    estimated from the other reviews.
 
     Parameters
     ----------
@@ -180,25 +192,33 @@ def join(
     weights, own = np.zeros(len(names)), 0.0
     parts, rest = np.zeros((target.size, len(names))), target
     if share:
-        found = moments(reviewer, item, standard)
-        by_row = _combination(found, np.isfinite(standard), share)
+        offset = _offsets_to_level(reviewer, item, standard)
+        found = moments(reviewer, item, standard, offset)
+        by_row, level = _combination(found, np.isfinite(standard), share, offset)
         product = spread[0] * np.where(np.isfinite(standard), by_row * standard, 0.0)
-        parts, rest = product[:, 1:], centre[0] + product[:, 0]
+        parts, rest = product[:, 1:], centre[0] + product[:, 0] + spread[0] * level
         full = _weights(found, np.ones(len(names) + 1, bool), share)
         weights, own = spread[0] * full[1:], float(spread[0] ** 2 * max(_unknown(found, full), 0.0))
     score = rest + parts.sum(axis=1) if share else target
     return Joined(score, parts, rest, names, weights, own, gain, error)
 
 
-def moments(reviewer: IntArray, item: IntArray, standard: FloatArray) -> Moments:
+def moments(
+    reviewer: IntArray,
+    item: IntArray,
+    standard: FloatArray,
+    offset: FloatArray | None = None,
+    sign: FloatArray | None = None,
+) -> Moments:
     """Estimate both covariances from products of scores of one paper by two reviewers, and by one.
 
-    Correlations are shrunk to their common mean, with criteria that fall with the target turned round.
+    Correlations are shrunk to their common mean, with criteria that fall with the target turned round: those whose
+    ``sign`` is negative, by default that of the covariance of papers. ``offset`` is computed if it is not passed.
     """
     there = np.isfinite(standard)
     _, item = np.unique(item, return_inverse=True)
     _, reviewer = np.unique(reviewer, return_inverse=True)
-    value = np.where(there, standard - _offsets(reviewer, item, standard), 0.0)
+    value = np.where(there, standard - (_offsets(reviewer, item, standard) if offset is None else offset), 0.0)
     # Products of two reviewers of a paper: those of sums less those of one review. A paper weighs as its scores.
     count = np.bincount(item)
     weight = 1.0 / np.maximum(count - 1.0, 1.0)
@@ -212,7 +232,7 @@ def moments(reviewer: IntArray, item: IntArray, standard: FloatArray) -> Moments
     # Papers vary at least a little, and so do reviews.
     whole = np.maximum(np.diag(total), LEAST)
     variance = np.clip(np.diag(between), LEAST * whole, (1.0 - LEAST) * whole)
-    sign = np.where(between[0] < 0, -1.0, 1.0)
+    sign = np.where(between[0] < 0, -1.0, 1.0) if sign is None else sign
     paper = _shrunk(between, variance, sign, pairs, PRIOR_ITEMS * 2)
     review = _shrunk(total - between, whole - variance, sign, present, PRIOR_REVIEWS)
     several = count[count > 0]
@@ -271,11 +291,25 @@ def _unknown(found: Moments, weights: FloatArray) -> float:
     return float(found.paper[0, 0] - weights @ found.paper @ weights)
 
 
-def _combination(found: Moments, there: BoolArray, share: float) -> FloatArray:
-    """Return the weights of each review, shape (E, C + 1): one combination for each set of criteria."""
+def _offsets_to_level(reviewer: IntArray, item: IntArray, standard: FloatArray) -> FloatArray | None:
+    """Return the offsets of the reviewer of each score, None if no review lacks a criterion: nothing to level."""
+    return None if np.isfinite(standard).all() else _offsets(reviewer, item, standard)
+
+
+def _combination(
+    found: Moments, there: BoolArray, share: float, offset: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return the weights of each review, shape (E, C + 1), and what levels its offset, shape (E,).
+
+    There is one combination for each set of criteria. With weights w of the review and v of one with all criteria, the
+    reviewer's offset b is w'b in its score; it becomes v'b.
+    """
     patterns, code = np.unique(there, axis=0, return_inverse=True)
-    weights = np.array([_weights(found, pattern, share) for pattern in patterns])
-    return np.asarray(weights[code.ravel()])
+    weights = np.array([_weights(found, pattern, share) for pattern in patterns])[code.ravel()]
+    if offset is None:
+        return weights, np.zeros(len(there))
+    full = _weights(found, np.ones(there.shape[1], bool), share)
+    return weights, ((full - weights) * offset).sum(axis=1)
 
 
 def _best_share(reviewer: IntArray, item: IntArray, standard: FloatArray, fold: IntArray) -> tuple[float, float, float]:
@@ -287,10 +321,12 @@ def _best_share(reviewer: IntArray, item: IntArray, standard: FloatArray, fold: 
         test &= seen
         if not test.any() or train.sum() < LEAST_SCORES:
             continue
-        found = moments(reviewer[train], item[train], standard[train])
+        kept = standard[train]
+        offset = _offsets_to_level(reviewer[train], item[train], kept)
+        found = moments(reviewer[train], item[train], kept, offset)
         for row, share in enumerate((0.0, *SHARES)):
-            by_row = _combination(found, np.isfinite(standard[train]), share)
-            score = np.where(np.isfinite(standard[train]), by_row * standard[train], 0.0).sum(axis=1)
+            by_row, level = _combination(found, np.isfinite(kept), share, offset)
+            score = np.where(np.isfinite(kept), by_row * kept, 0.0).sum(axis=1) + level
             predicted = _predict(reviewer, item, standard[:, 0], train, test, score, found)
             squares[row, test] = (standard[test, 0] - predicted) ** 2
     known = np.isfinite(squares[0])
@@ -302,7 +338,7 @@ def _best_share(reviewer: IntArray, item: IntArray, standard: FloatArray, fold: 
     difference = np.bincount(item[known], squares[0, known] - squares[best, known])
     error = float(np.sqrt((difference**2).sum())) / total[0]
     gain = 1.0 - float(total[best] / total[0])
-    return (SHARES[best - 1] if gain > SIGNIFICANT * error else 0.0), gain, error
+    return (SHARES[best - 1] if gain > 0 else 0.0), gain, error
 
 
 def _predict(
@@ -332,3 +368,185 @@ def _scalar(reviewer: IntArray, item: IntArray, score: FloatArray) -> tuple[floa
     """Return the variances of papers and of reviews of one score."""
     found = moments(reviewer, item, score[:, None])
     return float(found.paper[0, 0]), float(found.review[0, 0])
+
+
+# Severity of each reviewer on each criterion.
+
+#: Passes over papers and reviewers, the change of a severity in standard deviations that ends them, and those of
+#: variances.
+MAX_PASSES, TOLERANCE, VARIANCE_PASSES = 500, 1e-4, 3
+#: Correlation with the target, negated, from which a criterion falls with it.
+TURNED = 0.1
+#: Normal quantiles .95, of intervals, and .995: a reviewer is severe on a criterion of their own if 0 lies beyond.
+WIDTH, NOTABLE = 1.6448536269514722, 2.5758293035489004
+
+
+class Effects(NamedTuple):
+    """Conditional means and covariances of the reviewers, shapes (M, C + 1) and (M, C + 1, C + 1), and B."""
+
+    mean: FloatArray
+    covariance: FloatArray
+    population: FloatArray
+
+
+def effects(
+    reviewer: IntArray, item: IntArray, standard: FloatArray, found: Moments, population: FloatArray
+) -> Effects:
+    """Return the distribution of the effects of reviewers given all scores, O(E C^2) per pass.
+
+    Parameters
+    ----------
+    reviewer, item
+        Codes, shape (E,).
+    standard
+        Shape (E, C + 1), NaN where missing.
+    found
+        Covariances G of papers and S of reviews.
+    population
+        Covariance B of reviewers.
+    """
+    there = np.isfinite(standard)
+    n_items, n_reviewers = int(item.max()) + 1, int(reviewer.max()) + 1
+    of_paper, of_reviewer = _inverse(found.paper), _inverse(population)
+    weight = _inverse_of_known(np.broadcast_to(found.review, (len(there), *found.review.shape)), there)
+    shift = _times(weight, np.where(there, standard, 0.0))
+    paper = _inverse(of_paper + _sums(item, weight, n_items))
+    person = _inverse(of_reviewer + _sums(reviewer, weight, n_reviewers))
+    mean = np.zeros((n_reviewers, there.shape[1]))
+    for _ in range(MAX_PASSES):
+        quality = _times(paper, _sums(item, shift - _times(weight, mean[reviewer]), n_items))
+        before, mean = mean, _times(person, _sums(reviewer, shift - _times(weight, quality[item]), n_reviewers))
+        if np.abs(mean - before).max() < TOLERANCE:
+            break
+    # A paper is known as well as the other reviews of it say, with the uncertainty of their reviewers; and so on.
+    covariance = person
+    for _ in range(VARIANCE_PASSES):
+        told = _inverse_of_known(found.review + covariance[reviewer], there)
+        others = _inverse((of_paper + _sums(item, told, n_items))[item] - told)
+        told = _inverse_of_known(found.review + others, there)
+        covariance = _inverse(of_reviewer + _sums(reviewer, told, n_reviewers))
+    return Effects(mean, covariance, population)
+
+
+def _inverse(matrices: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.inv(matrices), np.float64)
+
+
+def _inverse_of_known(matrices: FloatArray, there: BoolArray) -> FloatArray:
+    """Return the inverses of the blocks of known criteria, 0 elsewhere, shapes (E, C + 1, C + 1)."""
+    both = there[:, :, None] & there[:, None, :]
+    inverse = _inverse(np.where(both, matrices, np.eye(there.shape[1])))
+    return np.asarray(np.where(both, inverse, 0.0))
+
+
+def _times(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
+    return np.asarray((matrices @ vectors[:, :, None])[:, :, 0])
+
+
+def _sums(code: IntArray, value: FloatArray, size: int) -> FloatArray:
+    """Sum arrays by code, shape (size, ...)."""
+    flat = value.reshape(len(value), -1)
+    sums = np.column_stack([np.bincount(code, column, size) for column in flat.T])
+    return np.asarray(sums.reshape(size, *value.shape[1:]), np.float64)
+
+
+class Severities(NamedTuple):
+    """Severities in points of each criterion, shapes (M, C + 1); NaN where a reviewer has no score of it.
+
+    Attributes
+    ----------
+    mean, sd
+        By how much the reviewer scores lower than a typical one, and its standard deviation.
+    own, own_sd
+        By how much more severe the reviewer is on this criterion than on theirs on average.
+    """
+
+    mean: FloatArray
+    sd: FloatArray
+    own: FloatArray
+    own_sd: FloatArray
+
+
+def severities(reviewer: IntArray, item: IntArray, columns: FloatArray) -> Severities:
+    """Estimate severities from the columns of scores, shape (E, C + 1), the target first, NaN where missing.
+
+    On criteria that fall with the target a reviewer is severe who scores high: there ``own`` compares in the direction
+    of the target, but is in points of the criterion like ``mean``.
+    """
+    there = np.isfinite(columns)
+    spread = np.nanstd(columns, axis=0)
+    standard = (columns - np.nanmean(columns, axis=0)) / spread
+    found = moments(reviewer, item, standard)
+    # Directions by the scores of all papers and reviews together: those of papers alone may be near 0.
+    together = found.paper + found.review
+    size = np.sqrt(np.diag(together))
+    sign = np.where(together[0] < -TURNED * size[0] * size, -1.0, 1.0)
+    # Roles exchanged: the products of two papers of a reviewer.
+    population = moments(item, reviewer, standard, sign=sign).paper
+    mean, covariance, _ = effects(reviewer, item, standard, found, population)
+    known = _sums(reviewer, there.astype(np.float64), len(mean)) > 0
+    # A typical reviewer is the average over scores.
+    typical = (np.where(there, mean[reviewer], 0.0)).sum(axis=0) / there.sum(axis=0)
+    against = known * sign / np.maximum(known.sum(axis=1, keepdims=True), 1)
+    contrast = np.eye(there.shape[1]) - sign[:, None] * against[:, None, :]
+    variance = np.einsum("mci,mij,mcj->mc", contrast, covariance, contrast)
+    own = np.einsum("mci,mi->mc", contrast, mean - typical)
+    sd = np.sqrt(np.einsum("mcc->mc", covariance))
+    values = (typical - mean, sd, -own, np.sqrt(np.maximum(variance, 0.0)))
+    return Severities(*(np.where(known, spread * value, np.nan) for value in values))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CriterionSeverities(Result):
+    """Severity of each reviewer on each score of the form, a row each: ``to_frame()``, ``to_dict()``.
+
+    Attributes
+    ----------
+    reviewers, criteria
+        Labels, and names of the scores, the target first.
+    values
+        Arrays of shape (M, C + 1).
+    """
+
+    reviewers: Sequence[Label]
+    criteria: tuple[str, ...]
+    values: Severities = field(repr=False)
+
+    @property
+    def notable(self) -> BoolArray:
+        """Whether a reviewer is more or less severe on a criterion than on theirs on average: 99 % interval."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.abs(self.values.own) > NOTABLE * self.values.own_sd)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return reviewer, criterion, severity with its 90 % interval, and the part beyond the reviewer's average."""
+        who, what = (code.tolist() for code in np.nonzero(np.isfinite(self.values.mean)))
+        mean, sd, own, own_sd = (value[who, what] for value in self.values)
+        numbers = {
+            "severity": mean,
+            "interval_low": mean - WIDTH * sd,
+            "interval_high": mean + WIDTH * sd,
+            "own": own,
+            "own_low": own - WIDTH * own_sd,
+            "own_high": own + WIDTH * own_sd,
+        }
+        labels: dict[str, list[Any]] = {
+            "reviewer": [self.reviewers[j] for j in who],
+            "criterion": [self.criteria[c] for c in what],
+        }
+        return labels | {name: value.tolist() for name, value in numbers.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a list of objects, intervals as pairs."""
+        columns = self.to_columns()
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        for row in rows:
+            row["interval"] = [row.pop("interval_low"), row.pop("interval_high")]
+            row["own_interval"] = [row.pop("own_low"), row.pop("own_high")]
+        return {"severities": rows}
+
+    def headline(self) -> str:
+        """Return the number of reviewers who are unusual on one criterion."""
+        unusual = int(self.notable.any(axis=1).sum())
+        scores = counted(len(self.criteria), "criterion", "criteria")
+        return f"{scores}, {counted(unusual, 'reviewer')} more severe or lenient on one than on the others"

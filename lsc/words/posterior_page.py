@@ -345,6 +345,22 @@ def reviewer_lines(result: PosteriorEstimate) -> list[str]:
     return standing_out(result.beliefs, result.reviews.reviewers, result.reviews.only_scored().loads)
 
 
+def criterion_lines(result: PosteriorEstimate) -> list[str]:
+    """Name the reviewers who are more severe or lenient on one criterion than on average, if there are any."""
+    severities = result.criterion_severities
+    if severities is None or not severities.notable.any():
+        return []
+    who, what = np.nonzero(severities.notable)
+    own = severities.values.own[who, what]
+    order = np.argsort(-np.abs(own / severities.values.own_sd[who, what]), kind="stable").tolist()
+    named = [f"{severities.reviewers[who[i]]} on {severities.criteria[what[i]]} ({own[i]:+.2f})" for i in order[:NAMED]]
+    more = f", and {len(order) - NAMED} more" if len(order) > NAMED else ""
+    return [
+        "On one criterion more severe (+) or more lenient (-) than on all of theirs, in points, with probability 99 %: "
+        f"{listed(named, NAMED)}{more}."
+    ]
+
+
 def misfit_lines(result: PosteriorEstimate) -> list[str]:
     """Name the reviewers whose scores contradict those of the others beyond noise, by p-value, if there are any."""
     misfit = result.misfit
@@ -516,7 +532,7 @@ def page_of(result: Estimate, selection: Selection | None = None) -> Page:
         parts = [papers(result, selection)]
         if selection is not None:
             parts.append(decisions(result, selection))
-        parts += [reviewer_lines(result), misfit_lines(result)]
+        parts += [reviewer_lines(result), criterion_lines(result), misfit_lines(result)]
         body = [line for part in parts if part for line in ("", *part)][1:]
         return Page(opening(result), body, [])
     if isinstance(result, Calibration):

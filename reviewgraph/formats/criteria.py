@@ -249,5 +249,5 @@ def say_further(name: str, target: str | None, criteria: Collection[str], confid
         kept = f"{quote_all(criteria)} {'is a further score' if len(criteria) == 1 else 'are further scores'}"
         notes.append(f"{name}: the score is {quote(target)}; {kept} (choose with --score NAME)")
     if confidence:
-        notes.append(f"{name}: reviewers say how sure they are; calibrate uses it where that raises the log evidence")
+        notes.append(f"{name}: reviewers say how sure they are; calibrate uses it where it helps (or --no-confidence)")
     return notes

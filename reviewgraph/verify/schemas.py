@@ -189,6 +189,15 @@ CALIBRATE = {
         "target?": TEXT,
         "weights": [{"criterion": TEXT, "weight": NUMBER}],
         **_of(NUMBER, "own_variance gain? gain_error?"),
+        "severities~": [
+            {
+                "reviewer": NAME,
+                "criterion": TEXT,
+                **_of(NUMBER, "severity own"),
+                "interval": [NUMBER],
+                "own_interval": [NUMBER],
+            }
+        ],
     },
     "confidence": {**_of(FLAG, "used"), **_of(NUMBER, "gain"), "rejected": {"status": TEXT, **_STATE}},
     "covariates~": {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Criteria: moments of the scores of papers and of reviews, and the best combination.
 
 #: Folds of reviews, held-out reviews needed, shares of the way to the best combination, and errors that a gain exceeds.
-FOLDS, FEWEST_HELD_OUT, SHARES, ERRORS = 5, 20, (0.5, 1.0), 1.0
+FOLDS, FEWEST_HELD_OUT, SHARES = 5, 20, (0.5, 1.0)
 #: Scores of a criterion needed; scores to which counts of correlations of papers and of reviews are compared.
 ENOUGH, OF_PAPERS, OF_REVIEWS = 20, 60.0, 30.0
 #: Least share of a variance, largest correlation, and least eigenvalue of correlations.
@@ -66,12 +66,18 @@ class Moments(NamedTuple):
         weights[there] = in_units_of_target(share * in_units_of_target(best) + (1 - share) * target)
         return weights
 
-    def combined(self, standard: FloatArray, share: float) -> FloatArray:
-        """Return what each score adds to the combination of its review, shape (E, C), 0 where it is missing."""
+    def combined(self, standard: FloatArray, offset: FloatArray, share: float) -> FloatArray:
+        """Return what each score adds to the combination of its review, shape (E, C), 0 where it is missing.
+
+        A review that lacks criteria gets the offset that its reviewer would have in a review with all of them, given
+        the ``offset`` on each, shape (E, C): this is in the column of the target.
+        """
         added, known = np.zeros(standard.shape), np.isfinite(standard)
+        full = self.weights(np.ones(standard.shape[1], np.bool_), share)
         for there in np.unique(known, axis=0):
-            rows = (known == there).all(axis=1)
-            added[rows] = np.where(there, standard[rows] * self.weights(there, share), 0.0)
+            rows, weights = (known == there).all(axis=1), self.weights(there, share)
+            added[rows] = np.where(there, standard[rows] * weights, 0.0)
+            added[rows, 0] += offset[rows] @ (full - weights)
         return added
 
 
@@ -95,7 +101,7 @@ def joined_scores(who: IntArray, what: IntArray, target: FloatArray, table: Tabl
     if not share:
         return alone
     moments = _moments(who, what, standard)
-    points = spread[0] * moments.combined(standard, share)
+    points = spread[0] * moments.combined(standard, _offsets(who, what, standard), share)
     own = centre[0] + points[:, 0] - target
     full = moments.weights(np.ones(len(columns) + 1, np.bool_), share)
     unknown = float(moments.paper[0, 0] - full @ moments.paper @ full)
@@ -116,15 +122,22 @@ def _sums(code: IntArray, columns: FloatArray, size: int = 0) -> FloatArray:
     return sums
 
 
-def _moments(who: IntArray, what: IntArray, standard: FloatArray) -> Moments:
-    """Estimate both covariances from products of scores of one paper: of two reviews, and of one."""
+def _offsets(who: IntArray, what: IntArray, standard: FloatArray) -> FloatArray:
+    """Return the offset of the reviewer of each score, shape (E, C), from a shrunken additive fit per criterion."""
     known = np.isfinite(standard)
     there, value = known.astype(np.float64), np.where(known, standard, 0.0)
     offset = np.zeros(value.shape)
     for _ in range(ROUNDS):
         quality = _sums(what, (value - offset) * there) / (_sums(what, there) + ITEM_PRIOR)
         offset = (_sums(who, (value - quality[what]) * there) / (_sums(who, there) + REVIEWER_PRIOR))[who]
-    value = np.where(known, value - offset, 0.0)
+    return np.asarray(offset)
+
+
+def _moments(who: IntArray, what: IntArray, standard: FloatArray) -> Moments:
+    """Estimate both covariances from products of scores of one paper: of two reviews, and of one."""
+    known = np.isfinite(standard)
+    there = known.astype(np.float64)
+    value = np.where(known, standard - _offsets(who, what, standard), 0.0)
     # Ordered pairs of different reviews of a paper; papers of n reviews have n - 1 for each of its scores.
     count = np.bincount(what)
     weight = 1 / np.maximum(count - 1.0, 1.0)
@@ -169,8 +182,9 @@ def _best_share(who: IntArray, what: IntArray, standard: FloatArray) -> tuple[fl
         if not test.any() or np.count_nonzero(train) < ENOUGH:
             continue
         moments = _moments(who[train], what[train], standard[train])
+        offset = _offsets(who[train], what[train], standard[train])
         for row, share in enumerate((0.0, *SHARES)):
-            score = moments.combined(standard[train], share).sum(axis=1)
+            score = moments.combined(standard[train], offset, share).sum(axis=1)
             predicted = _predicted(who, what, standard[:, 0], train, score)
             square[row, test] = (standard[test, 0] - predicted[test]) ** 2
     tested = np.isfinite(square[0])
@@ -181,7 +195,7 @@ def _best_share(who: IntArray, what: IntArray, standard: FloatArray) -> tuple[fl
     gain = 1 - float(total[best] / total[0])
     by_paper = np.bincount(what[tested], square[0, tested] - square[best, tested])
     error = float(np.linalg.norm(by_paper) / total[0])
-    return (SHARES[best - 1] if gain > ERRORS * error else 0.0), gain, error
+    return (SHARES[best - 1] if gain > 0 else 0.0), gain, error
 
 
 def _predicted(who: IntArray, what: IntArray, target: FloatArray, train: BoolArray, score: FloatArray) -> FloatArray:

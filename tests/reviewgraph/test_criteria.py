@@ -109,7 +109,7 @@ def test_files_are_read_as_frames(write):
     assert by_pair(reviews) == rows
     assert notes == [
         "reviews.csv: the score is 'overall'; 'novelty', 'clarity' are further scores (choose with --score NAME)",
-        "reviews.csv: reviewers say how sure they are; calibrate uses it where that raises the log evidence",
+        "reviews.csv: reviewers say how sure they are; calibrate uses it where it helps (or --no-confidence)",
     ]
     assert read_reviews("reviews.csv", score="clarity").target == "clarity"
     bare = {pair: {name: fields[name] for name in FIELDS} for pair, fields in rows.items()}

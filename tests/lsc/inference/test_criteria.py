@@ -92,6 +92,38 @@ def test_the_parts_sum_to_the_score_and_order_does_not_matter():
     np.testing.assert_allclose(again.score, joined.score[order], rtol=1e-9)
 
 
+@pytest.mark.parametrize("own", [0.0, 1.5])
+def test_offsets_do_not_depend_on_the_criteria_that_a_review_has(own):
+    rng = np.random.default_rng(8)
+    reviewer, item, columns, _ = table(rng, paper=np.full((3, 3), 0.9) + 0.1 * np.eye(3), review=np.eye(3))
+    offset = own * rng.standard_normal((reviewer.max() + 1, 3))
+    columns += offset[reviewer]
+    columns[rng.random(item.size) < 0.5, 1] = np.nan
+    joined = join(reviewer, item, columns[:, 0], {"a": columns[:, 1], "b": columns[:, 2]})
+    assert joined.used
+    # Naively: the shrunken additive fit row by row, and its offsets with the weights of a full review.
+    spread = np.nanstd(columns, axis=0)
+    standard = (columns - np.nanmean(columns, axis=0)) / spread
+    naive = np.zeros((item.size, 3))
+    for _ in range(8):
+        of_item, of_reviewer = np.zeros((150, 3)), np.zeros((reviewer.max() + 1, 3))
+        for i in range(150):
+            rows = item == i
+            of_item[i] = np.nansum(standard[rows] - naive[rows], axis=0) / (np.isfinite(standard[rows]).sum(axis=0) + 1)
+        for j in range(reviewer.max() + 1):
+            rows = reviewer == j
+            count = np.isfinite(standard[rows]).sum(axis=0)
+            of_reviewer[j] = np.nansum(standard[rows] - of_item[item[rows]], axis=0) / (count + 3)
+        naive = of_reviewer[reviewer]
+    found = Moments(*moments(reviewer, item, standard))
+    full = _weights(found, np.ones(3, bool), 1.0)
+    for row in range(0, item.size, 7):
+        there = np.isfinite(standard[row])
+        weights = _weights(found, there, 1.0)
+        expected = weights @ np.where(there, standard[row], 0.0) + (full - weights) @ naive[row]
+        assert joined.score[row] == pytest.approx(columns[:, 0].mean() + spread[0] * expected, abs=1e-8)
+
+
 def test_too_few_scores_decide_nothing():
     score = np.arange(6.0)
     joined = join(np.arange(6) % 3, np.arange(6) % 2, score, {"other": score**2})

@@ -24,7 +24,7 @@ def test_scores_of_an_unknown_name_need_it_and_say_so(write):
     sure = []
     named = read_reviews("reviews.csv", columns={"score": "merit of it"}, note=sure.append)
     assert sure == [
-        "reviews.csv: reviewers say how sure they are; calibrate uses it where that raises the log evidence"
+        "reviews.csv: reviewers say how sure they are; calibrate uses it where it helps (or --no-confidence)"
     ]
     assert rows(named) == [("a", "3", 4.0)]
 
@@ -34,7 +34,7 @@ def test_hotcrp_scores_are_known(write):
     scored = read_reviews(write(HOTCRP), note=notes.append)
     assert notes == [
         "reviews.csv: read as HotCRP's review scores",
-        "reviews.csv: reviewers say how sure they are; calibrate uses it where that raises the log evidence",
+        "reviews.csv: reviewers say how sure they are; calibrate uses it where it helps (or --no-confidence)",
     ]
     assert rows(scored) == [("r1@example.org", "3", 4.0), ("r2@example.org", "3", 2.0)]
     assert scored.titles == {"3": "A paper"}

@@ -319,7 +319,7 @@ def test_what_a_file_is_taken_for_is_said_in_one_line(write):
         "read as EasyChair's reviews",
         "1 row left out, of submissions that are deleted, withdrawn or rejected without review",
         "1 earlier version of reviews left out",
-        "reviewers say how sure they are; calibrate uses it where that raises the log evidence",
+        "reviewers say how sure they are; calibrate uses it where it helps (or --no-confidence)",
     ]
 
 
