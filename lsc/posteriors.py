@@ -499,8 +499,9 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         The uncertainty of quality, of severity, slope and noise of the reviewer, and the noise of one score are
         included. Hyperparameters are at their estimates. For a pair that has been reviewed, this is another score.
-        An ordinal reviewer's are predicted from their other scores alone, whatever the item. Where criteria are used,
-        the score is the one joined from them and the target's.
+        Where scores are modelled as levels, so is the prediction. The score of an ordinal reviewer has a place among
+        their other scores, with the probability that the item is perceived there. Where criteria are used, the score
+        is the one joined from them and the target's.
 
         Parameters
         ----------
@@ -513,13 +514,13 @@ class PosteriorEstimate(Estimate, Uncertain):
         Returns
         -------
         Prediction
-            With ``mean``, ``sd``, ``interval(level)`` and ``cdf(score)``, of shape () or (n,).
+            With ``mean``, ``sd``, ``interval(level)``, ``cdf(score)`` and ``sample(n)``, for one pair or n, and of levels
+            their ``probability``.
 
         Raises
         ------
         InputError
-            If a label is not among the reviews', an item has no quality, the numbers of labels differ, or the scores
-            are modelled as levels.
+            If a label is not among the reviews', an item has no quality, or the numbers of labels differ.
 
         Examples
         --------
@@ -529,22 +530,16 @@ class PosteriorEstimate(Estimate, Uncertain):
         >>> bool(known.sd < new.sd), bool(8 < known.mean < 10)
         (True, True)
         """
-        if self.beliefs.extent.ordinal:
-            message = (
-                "predict: the scores are modelled as levels, which are not predicted; infer with likelihood='normal'"
-            )
-            raise InputError(message)
         return predict(self.modelled, self.beliefs, self.weight, reviewer, item)
 
     def residuals(self) -> Residuals:
         """Return each score minus its prediction from all other scores, raw and standardised, shapes (E,).
 
         Leave-one-out without refitting: the paper's and the reviewer's posterior without this score (cavity), at the
-        hyperparameters of all scores. Where criteria are used, of the joined scores; NaN where scores are modelled as
-        levels.
+        hyperparameters of all scores. Where criteria are used, of the joined scores; where scores are modelled as
+        levels, of the levels.
         """
-        all_others = residuals(self.modelled, self.beliefs, self.weight)
-        return Residuals(*(0 * column + np.nan for column in all_others)) if self.beliefs.extent.ordinal else all_others
+        return residuals(self.modelled, self.beliefs, self.weight)
 
     @checked
     def to_arviz(self, draws: int = 1000, seed: int | np.random.Generator = 0) -> Any:
@@ -602,9 +597,7 @@ class PosteriorEstimate(Estimate, Uncertain):
     def fit(self) -> Fit:
         """Infit and outfit mean squares of each reviewer, with their standard deviations under the model."""
         standard = score_unit(self.beliefs, self.score).standardised(self.score)
-        fit = fit_of(self.beliefs, leave_one_out(self.beliefs, self.score, self.weight), standard)
-        # Levels have no residuals on the scale of the latent scores.
-        return Fit(*(np.full_like(column, np.nan) for column in fit)) if self.beliefs.extent.ordinal else fit
+        return fit_of(self.beliefs, leave_one_out(self.beliefs, self.score, self.weight), standard)
 
     def _reviewers(self) -> list[dict[str, Any]]:
         """Return the misfit of each reviewer, one object each."""

@@ -189,6 +189,9 @@ class Posterior(Beliefs):
         Shape (R,): the same for references, and their values as passed.
     fitted
         Final state, before references.
+    latent
+        Shape (2, E): where scores are levels, the pseudo-observation of each latent score and its variance; otherwise
+        None.
     """
 
     reviewer: IntArray
@@ -202,6 +205,7 @@ class Posterior(Beliefs):
     reference_precision: FloatArray
     reference_shift: FloatArray
     fitted: Fitted
+    latent: FloatArray | None = None
 
 
 # Joint distribution: correlations of papers that share reviewers.

@@ -258,7 +258,11 @@ def assemble(
     by_item = [np.asarray(np.bincount(item, value, problem.n_items), np.float64) for value in sums]
     moments = item_moments(prior, problem, (by_item[0], by_item[1]), references)
     beliefs = beliefs_under(problem, scores.unit, averages, fit, moments)
-    return with_parts(beliefs, rows.reviewer, item, messages, fitted, references)
+    posterior = with_parts(beliefs, rows.reviewer, item, messages, fitted, references)
+    if not posterior.extent.ordinal:
+        return posterior
+    [part] = scores.problem.parts
+    return replace(posterior, latent=np.array([part.layout.score, scores.problem.rounding])[:, scores.slot])
 
 
 def has_signal(fit: Fit, averages: Averages) -> bool:
@@ -520,4 +524,5 @@ def infer(
 
     messages: dict[str, Any] = {name: expand(getattr(posterior, name)) for name in Messages._fields}
     fitted = posterior.fitted._replace(messages=expand(posterior.fitted.messages))
-    return replace(posterior, reviewer=reviewer, item=item, fitted=fitted, **messages)
+    latent = None if posterior.latent is None else expand(posterior.latent)
+    return replace(posterior, reviewer=reviewer, item=item, fitted=fitted, latent=latent, **messages)
