@@ -617,7 +617,7 @@ class PosteriorEstimate(Estimate, Uncertain):
     def _model(self) -> dict[str, Any]:
         """Return the final state of the inference, from which a verifier can check that it has converged."""
         beliefs, reviews = self.beliefs, self.reviews
-        messages, nodes, theta, extent = beliefs.fitted
+        messages, nodes, theta, extent, _ = beliefs.fitted
         used = np.flatnonzero(beliefs.precision > 0)
         who, what = beliefs.reviewer[used].tolist(), beliefs.item[used].tolist()
         # Only nodes and site parameters that the model has: individual noise, ordinal reviewers, similarity of papers.
@@ -718,7 +718,7 @@ def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:
 
 
 def learn(reviews: Reviews, n_draws: int, seed: int) -> Learned:
-    """Infer qualities and reviewers, see :func:`reviewgraph.graph.precision.learned_from`.
+    """Infer qualities and reviewers as :func:`posterior` does, see :func:`reviewgraph.graph.precision.learned_from`.
 
     >>> rows = [(r, p, p + 3 * (r % 2)) for r in range(8) for p in range(r, r + 4)]
     >>> from reviewgraph import Reviews
@@ -726,7 +726,7 @@ def learn(reviews: Reviews, n_draws: int, seed: int) -> Learned:
     >>> learned.draws.shape, learned.review_error.shape
     ((5, 11), (8,))
     """
-    result = posterior(reviews, seed=seed, only_target=True, confidence=False)
+    result = posterior(reviews, seed=seed)
     beliefs = result.beliefs
     assumed = _assumptions(beliefs)
     # Error of one review as a measurement of quality: noise and uncertain severity, over the slope.

@@ -78,13 +78,15 @@ class Fitted(NamedTuple):
 
     ``messages`` (4, E): site precision and shift of each review, and those of the assortment prior. ``nodes`` (8, M):
     mean and standard deviation of log slope and of log own noise of each reviewer, and the same given fresh papers.
-    ``theta`` (P,) and ``extent``: hyperparameters and extensions. Without signal, the state of the rejected full model.
+    ``theta`` (P,) and ``extent``: hyperparameters and extensions. ``observed`` (2, E): where scores are levels, the
+    pseudo-score of each review and its variance. Without signal, the state of the rejected full model.
     """
 
     messages: FloatArray
     nodes: FloatArray
     theta: FloatArray
     extent: Extent
+    observed: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,9 +191,6 @@ class Posterior(Beliefs):
         Shape (R,): the same for references, and their values as passed.
     fitted
         Final state, before references.
-    latent
-        Shape (2, E): where scores are levels, the pseudo-observation of each latent score and its variance; otherwise
-        None.
     """
 
     reviewer: IntArray
@@ -205,7 +204,6 @@ class Posterior(Beliefs):
     reference_precision: FloatArray
     reference_shift: FloatArray
     fitted: Fitted
-    latent: FloatArray | None = None
 
 
 # Joint distribution: correlations of papers that share reviewers.

@@ -245,6 +245,12 @@ def intervals(levels: Levels, level: IntArray, scores: Scores) -> tuple[FloatArr
     return low, high
 
 
+def observations(scores: Scores) -> FloatArray:
+    """Return the pseudo-score of each review and its variance, shape (2, E), of a problem with pseudo-observations."""
+    [part] = scores.problem.parts
+    return np.array([part.layout.score[scores.slot], np.asarray(scores.problem.rounding)[scores.slot]])
+
+
 def initial_problem(problem: Problem, low: FloatArray, high: FloatArray) -> Problem:
     """Return the problem with pseudo-observations as if latent scores were independent, N(0, 1)."""
     moments = truncated(low, high)

@@ -25,6 +25,7 @@ from lsc._inference.categories import (
     is_preferred,
     levels_of,
     may_be_ordinal,
+    observations,
 )
 from lsc._inference.halves import Threads, describe_halves
 from lsc._inference.model import (
@@ -246,6 +247,8 @@ def assemble(
     [(_, by_slot)] = parts_with_messages(scores.problem, fit.state)
     messages = Messages(*(value[scores.slot] for value in by_slot))
     problem, item, fitted = references.applied_to(scores.problem), rows.item, fitted_of(fit.state, messages)
+    if fit.state.extent.ordinal:
+        fitted = fitted._replace(observed=observations(scores))
     if has_signal(fit, averages):
         prior, beliefs_under = 1.0 - fit.state.extent.kappa, full_beliefs
     else:
@@ -258,11 +261,7 @@ def assemble(
     by_item = [np.asarray(np.bincount(item, value, problem.n_items), np.float64) for value in sums]
     moments = item_moments(prior, problem, (by_item[0], by_item[1]), references)
     beliefs = beliefs_under(problem, scores.unit, averages, fit, moments)
-    posterior = with_parts(beliefs, rows.reviewer, item, messages, fitted, references)
-    if not posterior.extent.ordinal:
-        return posterior
-    [part] = scores.problem.parts
-    return replace(posterior, latent=np.array([part.layout.score, scores.problem.rounding])[:, scores.slot])
+    return with_parts(beliefs, rows.reviewer, item, messages, fitted, references)
 
 
 def has_signal(fit: Fit, averages: Averages) -> bool:
@@ -523,6 +522,6 @@ def infer(
         return full
 
     messages: dict[str, Any] = {name: expand(getattr(posterior, name)) for name in Messages._fields}
-    fitted = posterior.fitted._replace(messages=expand(posterior.fitted.messages))
-    latent = None if posterior.latent is None else expand(posterior.latent)
-    return replace(posterior, reviewer=reviewer, item=item, fitted=fitted, latent=latent, **messages)
+    observed = None if posterior.fitted.observed is None else expand(posterior.fitted.observed)
+    fitted = posterior.fitted._replace(messages=expand(posterior.fitted.messages), observed=observed)
+    return replace(posterior, reviewer=reviewer, item=item, fitted=fitted, **messages)

@@ -187,10 +187,10 @@ def score_unit(posterior: Posterior, score: FloatArray) -> Unit:
     return unit_of(lambda: [used], equal_scores(used))
 
 
-def observations(posterior: Posterior, score: FloatArray) -> Observations:
+def observed_scores(posterior: Posterior, score: FloatArray) -> Observations:
     """Return what reviewers are integrated with, from the scores passed to ``infer``."""
-    if posterior.latent is not None:
-        return Observations(*posterior.latent, 0.0, levels_of(score[posterior.precision > 0])[0])
+    if posterior.extent.ordinal and posterior.fitted.observed is not None:
+        return Observations(*posterior.fitted.observed, 0.0, levels_of(score[posterior.precision > 0])[0])
     unit = score_unit(posterior, score)
     return Observations(unit.standardised(score), np.full(score.size, unit.rounding), unit.rounding, None)
 
@@ -220,7 +220,7 @@ def of_reviewers(posterior: Posterior, score: FloatArray, codes: IntArray, weigh
     A reviewer without a score in use is one of whom nothing is known, and so is one of code M, who is new. Nodes of
     slope 0 are those of ordinal reviewers, as if the paper were drawn from the prior.
     """
-    observed = observations(posterior, score)
+    observed = observed_scores(posterior, score)
     new = typical(posterior, observed.rounding)
     used = posterior.precision > 0
     load = np.bincount(posterior.reviewer[used], minlength=posterior.slope.size + 1)
@@ -423,7 +423,7 @@ def predictive(posterior: Posterior, score: FloatArray, weight: FloatArray | Non
     codes, place = np.unique(who, return_inverse=True)
     pairs = Population(*(value[:, place] for value in of_reviewers(posterior, score, codes, weight)))
     mean, variance = posterior.mean[what], posterior.variance[what] * posterior.loops[what]
-    law, unit, observed = pairs.given(mean, variance), score_unit(posterior, score), observations(posterior, score)
+    law, unit, observed = pairs.given(mean, variance), score_unit(posterior, score), observed_scores(posterior, score)
     if posterior.extent.orders:
         ordinal = pairs.slope.T == 0
         chance = (law.share * ordinal).sum(axis=1)
@@ -475,7 +475,7 @@ def leave_one_out(posterior: Posterior, score: FloatArray, weight: FloatArray | 
     result = LeftOut(*np.full((7, used.size), np.nan))
     if not used.any():
         return result
-    unit, observed = score_unit(posterior, score), observations(posterior, score)
+    unit, observed = score_unit(posterior, score), observed_scores(posterior, score)
     # The paper without this review: without its message, and without that of the assortment prior.
     who, what = posterior.reviewer, posterior.item
     precision = 1 / posterior.variance[what] - posterior.precision - posterior.likeness_precision
@@ -576,7 +576,7 @@ def predicted_spread(posterior: Posterior, score: FloatArray, weight: FloatArray
     used, size = np.flatnonzero(posterior.precision > 0), posterior.slope.size
     if not used.size:
         return np.full((3, size), np.nan)
-    unit, observed = score_unit(posterior, score), observations(posterior, score)
+    unit, observed = score_unit(posterior, score), observed_scores(posterior, score)
     count = np.bincount(posterior.reviewer[used], minlength=size)
     if observed.levels is not None:
         return np.where(count > 1, _drawn_spread(posterior, score, weight), np.nan)
@@ -636,7 +636,7 @@ def replicated(
 
     Slope, offset and noise of a reviewer are drawn once per draw from their posterior.
     """
-    unit, observed, draws = score_unit(posterior, score), observations(posterior, score), len(quality)
+    unit, observed, draws = score_unit(posterior, score), observed_scores(posterior, score), len(quality)
     codes, place = np.unique(posterior.reviewer, return_inverse=True)
     people = of_reviewers(posterior, score, codes, weight)
     # One node per draw and reviewer, by inversion.

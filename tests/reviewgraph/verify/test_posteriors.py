@@ -311,7 +311,7 @@ def test_a_pass_is_that_of_the_inference(
     logs = np.zeros(who.size) if weight is None else (np.log(weight) - np.log(weight).mean()) / np.log(weight).std()
     unit = float(score.mean()), float(score.std())
     mine = Problem(who, what, (score - unit[0]) / unit[1], logs, unit, problem.rounding, sizes, np.zeros((2, sizes[1])))
-    messages, nodes, theta, extent = posterior.fitted
+    messages, nodes, theta, extent, _ = posterior.fitted
     model = Model(
         dict(zip(NAMES, theta.tolist(), strict=True)),
         *(extent.own, extent.orders, extent.kappa, extent.strength, extent.half_log_determinant),
