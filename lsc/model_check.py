@@ -38,7 +38,9 @@ def coverage_table(result: PosteriorEstimate) -> Table:
     residuals = result.residuals()
     size = int(np.isfinite(residuals.raw).sum())
     tails = [0.5 - level / 200.0 for level in LEVELS]
-    below, above = ([100 * residuals.share(*ends(tail)) for tail in tails] for ends in (lambda t: (0.0, t), lambda t: (1 - t, 1.0)))
+    below, above = (
+        [100 * residuals.share(*ends(tail)) for tail in tails] for ends in (lambda t: (0.0, t), lambda t: (1 - t, 1.0))
+    )
     columns = [
         Column("interval", [f"{level} %" for level in LEVELS]),
         Column("scores within, %", [100 - low - high for low, high in zip(below, above, strict=True)], "number", 1),

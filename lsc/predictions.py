@@ -147,7 +147,9 @@ class Residuals(NamedTuple):
         point = ((low <= 0) | (upper > low)) & ((high >= 1) | (upper < high))
         part = np.maximum(np.minimum(upper, high) - np.maximum(lower, low), 0.0)
         whole = upper - lower
-        return float(np.where(whole > 0, np.divide(part, whole, out=np.zeros_like(part), where=whole > 0), point).mean())
+        return float(
+            np.where(whole > 0, np.divide(part, whole, out=np.zeros_like(part), where=whole > 0), point).mean()
+        )
 
 
 class Ranks(NamedTuple):

@@ -417,7 +417,9 @@ def _placed(ranking: Ranking, fresh: Mixture, pairs: Paired) -> Mixture:
     return Mixture(share / share.sum(axis=1, keepdims=True), mean, np.sqrt(square + ranking.rounding))
 
 
-def predictive(posterior: Posterior, score: FloatArray, weight: FloatArray | None, who: IntArray, what: IntArray) -> Law:
+def predictive(
+    posterior: Posterior, score: FloatArray, weight: FloatArray | None, who: IntArray, what: IntArray
+) -> Law:
     """Return the distributions of the scores of pairs of codes, shapes (P,), in points; code M is a new reviewer."""
     # Reviewers are integrated once, whatever the number of pairs.
     codes, place = np.unique(who, return_inverse=True)

@@ -283,7 +283,9 @@ def misfit_of(posterior: Posterior, score: FloatArray, weight: FloatArray | None
     for code in ordinal[np.isfinite(misfit[0, ordinal])].tolist():
         rows_here = who == code
         perception = float(np.exp(2 * posterior.theta[LOG_S_R]))
-        misfit[:, code] = rank_statistics(rows.score[rows_here], rows.mean[rows_here], rows.variance[rows_here], perception)
+        misfit[:, code] = rank_statistics(
+            rows.score[rows_here], rows.mean[rows_here], rows.variance[rows_here], perception
+        )
     return Misfit(*misfit)
 
 
@@ -333,7 +335,9 @@ def rank_statistics(score: FloatArray, mean: FloatArray, variance: FloatArray, p
     # A few ranks are far from normal: their probability is a lower bound.
     order = np.lexsort((mean, score))[:, None]
     observed = float(np.exp(ranked(mean[order], total[order], np.ones(order.shape)).log_probability[0]))
-    return RankStatistics((likely + 2 * (untied * square - cross)) / likely, cross / (untied * square), max(tail, observed))
+    return RankStatistics(
+        (likely + 2 * (untied * square - cross)) / likely, cross / (untied * square), max(tail, observed)
+    )
 
 
 def population_of(posterior: Posterior, rounding: float) -> Population:
