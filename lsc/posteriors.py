@@ -514,8 +514,8 @@ class PosteriorEstimate(Estimate, Uncertain):
         Returns
         -------
         Prediction
-            With ``mean``, ``sd``, ``interval(level)``, ``cdf(score)`` and ``sample(n)``, for one pair or n, and of levels
-            their ``probability``.
+            With ``mean``, ``sd``, ``interval(level)``, ``cdf(score)`` and ``sample(n)``, for one pair or n; of levels
+            also their ``probability``.
 
         Raises
         ------

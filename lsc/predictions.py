@@ -28,9 +28,6 @@ class Prediction:
     ----------
     mean, sd
         Expected score and standard deviation.
-    levels, probability
-        Where scores are modelled as levels: their values, ascending, shape (L,), and the probability of each, shape
-        (L,) or (n, L); None where they are numbers.
 
     Examples
     --------
@@ -49,10 +46,12 @@ class Prediction:
 
     @property
     def levels(self) -> FloatArray | None:
+        """Shape (L,): where scores are modelled as levels, their values, ascending; None where they are numbers."""
         return self._law.value if isinstance(self._law, Discrete) else None
 
     @property
     def probability(self) -> FloatArray | None:
+        """Shape (L,) or (n, L): where scores are modelled as levels, the probability of each; otherwise None."""
         return self._law.probability if isinstance(self._law, Discrete) else None
 
     @checked

@@ -453,11 +453,11 @@ def _fields(mixture: Mixture) -> tuple[FloatArray, FloatArray, FloatArray]:
 class LeftOut(NamedTuple):
     """Predictions of each score from all others, standardised, shapes (E,); NaN for reviews not in use.
 
-    ``mean``, ``sd``: of the predictive distribution; ``probability``, ``lower``: that of a score at most as high, and of
-    a lower one, which are the same where scores are numbers; ``typical_sd``: root mean square deviation from ``mean`` if
-    the reviewer had the mean noise of the population, and ``square_variance``: the variance of the square of that
-    deviation, in units of its mean, 2 if normal; ``share``: weight of the review in the offset of its reviewer, from 0
-    to 1.
+    ``mean``, ``sd``: of the predictive distribution; ``probability``, ``lower``: that of a score at most as high, and
+    of a lower one, which are the same where scores are numbers; ``typical_sd``: root mean square deviation from
+    ``mean`` if the reviewer had the mean noise of the population, and ``square_variance``: the variance of the square
+    of that deviation, in units of its mean, 2 if normal; ``share``: weight of the review in the offset of its reviewer,
+    from 0 to 1.
     """
 
     mean: FloatArray

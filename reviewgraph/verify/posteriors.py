@@ -401,7 +401,7 @@ def misfits(scores: Scores, model: Model, state: Implied, *, signal: bool) -> Fl
 
 
 def _misfit_of_ranks(score: FloatArray, mean: FloatArray, variance: FloatArray) -> tuple[float, float, float]:
-    """Return mean square, agreement and p-value of the ranks of one reviewer, given what the others imply, pair by pair.
+    """Return mean square, agreement and p-value of the ranks of one reviewer, given what the others imply.
 
     The agreement is linear in the indicators of pairs; its variance is that of its projections on single papers, and
     of what remains of each pair.

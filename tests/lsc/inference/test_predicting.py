@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
+from lsc._inference import predicting
 from lsc._inference.beliefs import Posterior
+from lsc._inference.categories import Discrete, levels_of
 from lsc._inference.inferring import infer
 from lsc._inference.model import LOG_OMEGA
-from lsc._inference.categories import Discrete, levels_of
 from lsc._inference.predicting import (
     Mixture,
     Paired,
@@ -382,19 +383,26 @@ def test_ordinal_reviewers_give_the_scores_of_their_gaps(of_ranks: tuple[Posteri
             assert found.cdf(np.array([end]))[0] == pytest.approx(below, abs=0.06)
 
 
-def test_equal_scores_leave_room_between_them_and_many_are_thinned() -> None:
-    who, what, score, _ = ordering(1, n_items=60, n_reviewers=40, load=30, share=1.0)
+def test_equal_scores_leave_room_between_them_and_many_are_thinned(
+    of_ranks: tuple[Posterior, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted, score = of_ranks
     score = np.round(score)
-    fitted = infer(who, what, score, 40, 60, likelihood="normal")
-    assert fitted.extent.orders
-    ranking = ranking_of(fitted, observed_scores(fitted, score))
-    for code in range(40):
+    unit, observed = score_unit(fitted, score), observed_scores(fitted, score)
+    ranking = ranking_of(fitted, observed)
+    for code in range(60):
         edge = ranking.score[ranking.start[code] : ranking.start[code + 1]]
         assert (np.diff(edge) > 0).all()
-        assert np.abs(edge - np.sort(score_unit(fitted, score).standardised(score[who == code]))).max() < 0.25
-    left_out = leave_one_out(fitted, score)
-    known = fitted.reviewers.orders[who] > 0.9
-    assert ((np.abs(left_out.probability - 0.5) < 0.45)[known]).mean() == pytest.approx(0.9, abs=0.05)
+        own = np.sort(unit.standardised(score[fitted.reviewer == code]))
+        assert np.abs(edge - own).max() <= 0.5 / unit.spread
+    # Fewer of the others are wider gaps, hardly another mean.
+    known = np.flatnonzero(fitted.reviewers.orders > 0.9)
+    pairs = np.repeat(known, 5), np.tile(np.arange(5), known.size)
+    every = predictive(fitted, score, None, *pairs)
+    monkeypatch.setattr(predicting, "MOST_OTHERS", 5)
+    some = predictive(fitted, score, None, *pairs)
+    assert np.sqrt((((some.mean - every.mean) / every.sd) ** 2).mean()) < 0.4
+    assert some.sd.mean() == pytest.approx(every.sd.mean(), rel=0.2)
 
 
 @pytest.mark.slow
