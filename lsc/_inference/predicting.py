@@ -190,7 +190,8 @@ def score_unit(posterior: Posterior, score: FloatArray) -> Unit:
 def observed_scores(posterior: Posterior, score: FloatArray) -> Observations:
     """Return what reviewers are integrated with, from the scores passed to ``infer``."""
     if posterior.extent.ordinal and posterior.fitted.observed is not None:
-        return Observations(*posterior.fitted.observed, 0.0, levels_of(score[posterior.precision > 0])[0])
+        pseudo_score, variance = posterior.fitted.observed
+        return Observations(pseudo_score, variance, 0.0, levels_of(score[posterior.precision > 0])[0])
     unit = score_unit(posterior, score)
     return Observations(unit.standardised(score), np.full(score.size, unit.rounding), unit.rounding, None)
 
@@ -355,6 +356,10 @@ class Paired(NamedTuple):
     variance: FloatArray
     left_out: IntArray
 
+    def only(self, kept: IntArray) -> Paired:
+        """Return some of them."""
+        return Paired(self.who[kept], self.mean[kept], self.variance[kept], self.left_out[kept])
+
 
 def with_places(ranking: Ranking, fresh: Mixture, chance: FloatArray, pairs: Paired) -> Mixture:
     """Return the predictions of ordinal reviewers, with shares that sum to ``chance`` (P,).
@@ -368,7 +373,7 @@ def with_places(ranking: Ranking, fresh: Mixture, chance: FloatArray, pairs: Pai
     for first in range(0, place.size, PAIRS):
         these = place[first : first + PAIRS]
         part = Mixture(fresh.share[these], fresh.centre[these], fresh.spread[these])
-        result = _placed(ranking, part, Paired(*(value[these] for value in pairs)))
+        result = _placed(ranking, part, pairs.only(these))
         columns = slice(result.share.shape[1])
         share[these, columns] = chance[these, None] * result.share
         centre[these, columns], spread[these, columns] = result.centre, result.spread
@@ -513,8 +518,8 @@ def leave_one_out(posterior: Posterior, score: FloatArray, weight: FloatArray | 
                 mixture, spread = replace(mixture, share=chance[:, None] * mixture.share), spread[inside]
             mixtures.append(mixture)
             typicals.append(replace(mixture, spread=spread))
-        values = _compared(joined(*mixtures), joined(*typicals), standard[review], score[review], observed.levels, unit)
-        for target, value in zip(result, (*values, weights[inside]), strict=True):
+        found = _compared(joined(*mixtures), joined(*typicals), standard[review], score[review], observed.levels, unit)
+        for target, value in zip(result, (*found, weights[inside]), strict=True):
             target[review] = value
     return result
 
@@ -628,7 +633,7 @@ def _drawn_spread(posterior: Posterior, score: FloatArray, weight: FloatArray | 
         for place, new in enumerate(replicated(posterior, score, weight, quality, rng)[:, used]):
             deviation = new - (np.bincount(who, new, size) / count)[who]
             squares[first + place] = np.bincount(who, deviation**2, size) / np.maximum(count - 1, 1)
-    return np.sqrt(np.stack([squares.mean(axis=0), *np.quantile(squares, RANGE, axis=0)]))
+    return np.asarray(np.sqrt(np.stack([squares.mean(axis=0), *np.quantile(squares, RANGE, axis=0)])))
 
 
 def replicated(
