@@ -35,19 +35,21 @@ def model_check(result: Estimate) -> Section:
 
 def coverage_table(result: PosteriorEstimate) -> Table:
     """Return a row for each level: the share of scores within their predicted intervals, and outside on either side."""
-    probability = result.residuals().probability
-    known = probability[np.isfinite(probability)]
+    residuals = result.residuals()
+    size = int(np.isfinite(residuals.raw).sum())
     tails = [0.5 - level / 200.0 for level in LEVELS]
-    below, above = [100 * (known < tail).mean() for tail in tails], [100 * (known > 1 - tail).mean() for tail in tails]
+    below, above = (
+        [100 * residuals.share(*ends(tail)) for tail in tails] for ends in (lambda t: (0.0, t), lambda t: (1 - t, 1.0))
+    )
     columns = [
         Column("interval", [f"{level} %" for level in LEVELS]),
         Column("scores within, %", [100 - low - high for low, high in zip(below, above, strict=True)], "number", 1),
-        Column("+-", [(level * (100.0 - level) / known.size) ** 0.5 for level in LEVELS], "number", 1),
+        Column("+-", [(level * (100.0 - level) / size) ** 0.5 for level in LEVELS], "number", 1),
         Column("below, %", below, "number", 1),
         Column("above, %", above, "number", 1),
     ]
     caption = (
-        f"Shares of {counted(known.size, 'score')} within their predicted intervals, with the standard error of "
+        f"Shares of {counted(size, 'score')} within their predicted intervals, with the standard error of "
         "independent scores, and outside"
     )
     return Table("coverage", caption, columns, "intervals", live=False)
@@ -60,7 +62,7 @@ def _spreads(result: PosteriorEstimate) -> list[Picture]:
     if codes.size < 2:
         return []
     outside = ((observed < low) | (observed > high))[codes]
-    far = np.abs(np.log(np.maximum(observed, 1e-9) / predicted))[codes]
+    far = np.abs(np.log(np.maximum(observed, 1e-9) / np.maximum(predicted, 1e-9)))[codes]
     ends = [place for place in np.argsort(-far, kind="stable").tolist() if outside[place]][:LABELLED]
     points = Compared(
         predicted[codes],
@@ -97,15 +99,12 @@ def spreads(result: PosteriorEstimate) -> tuple[FloatArray, FloatArray, FloatArr
 
     Shapes (M,), in points; NaN below three scores. Ranges are those of sample variances of new scores.
     """
-    from scipy.special import chdtri
-
     reviews = result.modelled.only_scored()
     count = reviews.loads
-    predicted, expected_freedom = spread_expected(result.beliefs, reviews.score, result.weight)
-    predicted[count < LEAST_SPREAD] = np.nan
+    predicted, low, high = spread_expected(result.beliefs, reviews.score, result.weight)
+    few = count < LEAST_SPREAD
     mean = np.bincount(reviews.reviewer, reviews.score, count.size) / np.maximum(count, 1)
     square = np.bincount(reviews.reviewer, (reviews.score - mean[reviews.reviewer]) ** 2, count.size)
-    freedom = np.maximum(count - 1, 1)
-    tails = (chdtri(np.nan_to_num(expected_freedom, nan=1.0), tail) / expected_freedom for tail in (0.95, 0.05))
-    low, high = (predicted * np.sqrt(part) for part in tails)
-    return predicted, np.where(count < LEAST_SPREAD, np.nan, np.sqrt(square / freedom)), low, high
+    observed = np.sqrt(square / np.maximum(count - 1, 1))
+    predicted, observed, low, high = (np.where(few, np.nan, value) for value in (predicted, observed, low, high))
+    return predicted, observed, low, high

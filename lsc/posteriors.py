@@ -190,7 +190,7 @@ def posterior(
         score = reviews.score[rows] if joined is None else joined.score
         sign = float(reviews.printed([1.0])[0])
         with_effects, covariates = with_covariates(run, single, score, known, sign)
-        beliefs = with_effects if covariates.used else beliefs
+        beliefs = with_effects if covariates.gain > 0 else beliefs
     if joined is not None and joined.own:
         beliefs = replace(beliefs, loops=beliefs.loops + joined.own / (beliefs.scale**2 * beliefs.variance))
     return PosteriorEstimate(reviews, beliefs.quality, "posterior", beliefs, seed, weight, joined, used, covariates)
@@ -570,8 +570,9 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         The uncertainty of quality, of severity, slope and noise of the reviewer, and the noise of one score are
         included. Hyperparameters are at their estimates. For a pair that has been reviewed, this is another score.
-        An ordinal reviewer's are predicted from their other scores alone, whatever the item. Where criteria are used,
-        the score is the one joined from them and the target's.
+        Where scores are modelled as levels, so is the prediction. The score of an ordinal reviewer has a place among
+        their other scores, with the probability that the item is perceived there. Where criteria are used, the score
+        is the one joined from them and the target's.
 
         Parameters
         ----------
@@ -584,13 +585,13 @@ class PosteriorEstimate(Estimate, Uncertain):
         Returns
         -------
         Prediction
-            With ``mean``, ``sd``, ``interval(level)`` and ``cdf(score)``, of shape () or (n,).
+            With ``mean``, ``sd``, ``interval(level)``, ``cdf(score)`` and ``sample(n)``, for one pair or n; of levels
+            also their ``probability``.
 
         Raises
         ------
         InputError
-            If a label is not among the reviews', an item has no quality, the numbers of labels differ, or the scores
-            are modelled as levels.
+            If a label is not among the reviews', an item has no quality, or the numbers of labels differ.
 
         Examples
         --------
@@ -600,22 +601,16 @@ class PosteriorEstimate(Estimate, Uncertain):
         >>> bool(known.sd < new.sd), bool(8 < known.mean < 10)
         (True, True)
         """
-        if self.beliefs.extent.ordinal:
-            message = (
-                "predict: the scores are modelled as levels, which are not predicted; infer with likelihood='normal'"
-            )
-            raise InputError(message)
         return predict(self.modelled, self.beliefs, self.weight, reviewer, item)
 
     def residuals(self) -> Residuals:
         """Return each score minus its prediction from all other scores, raw and standardised, shapes (E,).
 
         Leave-one-out without refitting: the paper's and the reviewer's posterior without this score (cavity), at the
-        hyperparameters of all scores. Where criteria are used, of the joined scores; NaN where scores are modelled as
-        levels.
+        hyperparameters of all scores. Where criteria are used, of the joined scores; where scores are modelled as
+        levels, of the levels.
         """
-        all_others = residuals(self.modelled, self.beliefs, self.weight)
-        return Residuals(*(0 * column + np.nan for column in all_others)) if self.beliefs.extent.ordinal else all_others
+        return residuals(self.modelled, self.beliefs, self.weight)
 
     @checked
     def to_arviz(self, draws: int = 1000, seed: int | np.random.Generator = 0) -> Any:
@@ -674,9 +669,7 @@ class PosteriorEstimate(Estimate, Uncertain):
     def fit(self) -> Fit:
         """Infit and outfit mean squares of each reviewer, with their standard deviations under the model."""
         standard = score_unit(self.beliefs, self.score).standardised(self.score)
-        fit = fit_of(self.beliefs, leave_one_out(self.beliefs, self.score, self.weight), standard)
-        # Levels have no residuals on the scale of the latent scores.
-        return Fit(*(np.full_like(column, np.nan) for column in fit)) if self.beliefs.extent.ordinal else fit
+        return fit_of(self.beliefs, leave_one_out(self.beliefs, self.score, self.weight), standard)
 
     def _reviewers(self) -> list[dict[str, Any]]:
         """Return the misfit of each reviewer, one object each."""
@@ -810,7 +803,7 @@ def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:
 
 
 def learn(reviews: Reviews, n_draws: int, seed: int) -> Learned:
-    """Infer qualities and reviewers, see :func:`reviewgraph.graph.precision.learned_from`.
+    """Infer qualities and reviewers as :func:`posterior` does, see :func:`reviewgraph.graph.precision.learned_from`.
 
     >>> rows = [(r, p, p + 3 * (r % 2)) for r in range(8) for p in range(r, r + 4)]
     >>> from reviewgraph import Reviews
@@ -818,7 +811,7 @@ def learn(reviews: Reviews, n_draws: int, seed: int) -> Learned:
     >>> learned.draws.shape, learned.review_error.shape
     ((5, 11), (8,))
     """
-    result = posterior(reviews, seed=seed, only_target=True, confidence=False)
+    result = posterior(reviews, seed=seed)
     beliefs = result.beliefs
     assumed = _assumptions(beliefs)
     # Error of one review as a measurement of quality: noise and uncertain severity, over the slope.

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsc._inference.averaging import leave_one_out, new_scores, scores_given
-from lsc._inference.predicting import Mixture, score_unit
+from lsc._inference.averaging import leave_one_out, new_scores, predictive
+from lsc._inference.categories import Discrete
+from lsc._inference.predicting import Law, score_unit
 from reviewgraph._base import FloatArray, InputError, IntArray, Label, checked
 
 if TYPE_CHECKING:
@@ -42,11 +43,23 @@ class Prediction:
 
     mean: FloatArray
     sd: FloatArray
-    _mixture: Mixture = field(repr=False)
+    _law: Law = field(repr=False)
+
+    @property
+    def levels(self) -> FloatArray | None:
+        """Shape (L,): where scores are modelled as levels, their values, ascending; None where they are numbers."""
+        return self._law.value if isinstance(self._law, Discrete) else None
+
+    @property
+    def probability(self) -> FloatArray | None:
+        """Shape (L,) or (n, L): where scores are modelled as levels, the probability of each; otherwise None."""
+        return self._law.probability if isinstance(self._law, Discrete) else None
 
     @checked
     def interval(self, level: float = 0.9) -> FloatArray:
         """Return the central interval of each score with probability ``level``, shape (2,) or (n, 2).
+
+        The ends are quantiles. Where scores are levels, ends are included, and the probability is at least ``level``.
 
         Raises
         ------
@@ -56,14 +69,15 @@ class Prediction:
         if not 0.0 < level < 1.0:
             message = f"level: expected a probability between 0 and 1, found {level}"
             raise InputError(message)
-        ends = [self._mixture.quantile(0.5 + side * level / 2.0) for side in (-1.0, 1.0)]
+        ends = [self._law.quantile(0.5 + side * level / 2.0) for side in (-1.0, 1.0)]
         return np.stack(ends, axis=-1)
 
     @checked
     def cdf(self, score: float | Sequence[float]) -> FloatArray:
         """Return the probability of a score of at most ``score``, a number or one per pair.
 
-        The distribution is continuous: of scores in steps of 1, a score of at most 5 has the probability ``cdf(5.5)``.
+        Where scores are numbers the distribution is continuous: of scores in steps of 1, a score of at most 5 has the
+        probability ``cdf(5.5)``. Where they are levels it has steps at the levels: ``cdf(5)``.
 
         Raises
         ------
@@ -75,7 +89,21 @@ class Prediction:
         except (TypeError, ValueError) as error:
             message = f"score: expected a number, or numbers of shape {self.mean.shape}, found {score!r}"
             raise InputError(message) from error
-        return self._mixture.cdf(value)
+        return self._law.cdf(value)
+
+    @checked
+    def sample(self, n: int, seed: int | np.random.Generator = 0) -> FloatArray:
+        """Draw scores, shape (n,) or (n, pairs), each on its own: pairs of one reviewer or item are not correlated.
+
+        Raises
+        ------
+        InputError
+            If ``n`` is negative.
+        """
+        if n < 0:
+            message = f"n: expected a number of draws, 0 or more, found {n}"
+            raise InputError(message)
+        return self._law.draws(n, np.random.default_rng(seed))
 
 
 class Residuals(NamedTuple):
@@ -90,17 +118,38 @@ class Residuals(NamedTuple):
     standardised
         The same divided by the standard deviation of the prediction: mean 0 and variance 1 under the model.
     probability
-        Predicted probability of a score at most as high: uniform under the model.
+        Predicted probability of a score at most as high: uniform under the model where scores are numbers.
+    lower
+        Predicted probability of a lower score: the same where scores are numbers. Where they are levels, a uniform
+        number between ``lower`` and ``probability`` is uniform under the model.
     """
 
     raw: FloatArray
     standardised: FloatArray
     probability: FloatArray
+    lower: FloatArray
 
     def within(self, level: float = 0.9) -> float:
-        """Return the share of scores in their central intervals with probability ``level``; NaN without any."""
-        known = self.probability[np.isfinite(self.probability)]
-        return float((np.abs(known - 0.5) < level / 2).mean()) if known.size else float("nan")
+        """Return the share of scores in their central intervals with probability ``level``; NaN without any.
+
+        A level at the end of an interval counts by the part of its probability that is inside, so that the expected
+        share is ``level``.
+        """
+        return self.share(0.5 - level / 2, 0.5 + level / 2)
+
+    def share(self, low: float, high: float) -> float:
+        """Return the share of scores between two quantiles of their predictions, ``high - low`` under the model."""
+        known = np.isfinite(self.probability)
+        lower, upper = self.lower[known], self.probability[known]
+        if not known.any():
+            return float("nan")
+        # Of numbers, in or out; of levels, the part of the probability inside.
+        point = ((low <= 0) | (upper > low)) & ((high >= 1) | (upper < high))
+        part = np.maximum(np.minimum(upper, high) - np.maximum(lower, low), 0.0)
+        whole = upper - lower
+        return float(
+            np.where(whole > 0, np.divide(part, whole, out=np.zeros_like(part), where=whole > 0), point).mean()
+        )
 
 
 class Ranks(NamedTuple):
@@ -118,15 +167,13 @@ def predict(reviews: Reviews, beliefs: Posterior, weight: FloatArray | None, rev
         raise InputError(message)
     who = _reviewers(reviews, beliefs, people)
     what = _items(reviews, beliefs, papers)
-    score = reviews.score[reviews.scored]
-    unit = score_unit(beliefs, score)
-    size = max(who.size, what.size) if who.size and what.size else 0
-    mixture = scores_given(beliefs, score, weight, (np.broadcast_to(who, size), np.broadcast_to(what, size)))
-    sign = float(reviews.printed([1.0])[0])
-    mixture = mixture.mapped(sign * unit.location, sign * unit.spread)
+    size = what.size if one_reviewer else who.size
+    pairs = np.broadcast_to(who, size), np.broadcast_to(what, size)
+    law = predictive(beliefs, reviews.score[reviews.scored], weight, *pairs)
+    law = law.mapped(0.0, float(reviews.printed([1.0])[0]))
     if one_reviewer and one_item:
-        mixture = Mixture(mixture.share[0], mixture.centre[0], mixture.spread[0])
-    return Prediction(mixture.mean, mixture.sd, mixture)
+        law = law.first
+    return Prediction(law.mean, law.sd, law)
 
 
 def _listed(labels: Any) -> tuple[list[Label], bool]:
@@ -219,9 +266,11 @@ def residuals(reviews: Reviews, beliefs: Posterior, weight: FloatArray | None) -
     score, sign = reviews.score[reviews.scored], float(reviews.printed([1.0])[0])
     left_out, unit = leave_one_out(beliefs, score, weight), score_unit(beliefs, score)
     off = unit.standardised(score) - left_out.mean
-    probability = left_out.probability if sign > 0 else 1.0 - left_out.probability
+    upper, lower = left_out.probability, left_out.lower
+    if sign < 0:
+        upper, lower = 1.0 - lower, 1.0 - upper
     arrays = []
-    for value in (sign * unit.spread * off, sign * off / left_out.sd, probability):
+    for value in (sign * unit.spread * off, sign * off / left_out.sd, upper, lower):
         full = np.full(reviews.n_reviews, np.nan)
         full[reviews.scored] = value
         arrays.append(full)

@@ -5,14 +5,15 @@ Functions of the same names in other modules are for one model; those here take 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from lsc._inference import beliefs, predicting, validation
 from lsc._inference.beliefs import Difference, Member, Posterior
 from lsc._inference.mixture import is_of_numbers, straightened
-from lsc._inference.predicting import LeftOut, Mixture, of_reviewers
+from lsc._inference.predicting import Law, LeftOut, Mixture, joined
 from lsc._inference.validation import Misfit
 from reviewgraph._base import FloatArray, IntArray
 
@@ -22,14 +23,17 @@ def members_of(posterior: Posterior) -> tuple[Member, ...]:
     return posterior.members or (Member(1.0, posterior),)
 
 
-def of_numbers(posterior: Posterior) -> tuple[Member, ...]:
-    """Return the members that model the scores as they are, with weights that sum to 1: they predict scores.
+def predictors(posterior: Posterior) -> tuple[Member, ...]:
+    """Return the members that predict scores, with weights that sum to 1.
 
-    All members, if the leading one models them otherwise.
+    That of levels, if there is one: it knows which scores there are. Otherwise those that model the scores as they are;
+    all members, if there is none.
     """
-    members = tuple(each for each in members_of(posterior) if is_of_numbers(each))
-    total = sum(member.weight for member in members)
-    return tuple(member._replace(weight=member.weight / total) for member in members) or members_of(posterior)
+    members = members_of(posterior)
+    chosen = [member for member in members if member.posterior.extent.ordinal]
+    chosen = chosen or [member for member in members if is_of_numbers(member)] or list(members)
+    total = sum(member.weight for member in chosen)
+    return tuple(member._replace(weight=member.weight / total) for member in chosen)
 
 
 def scores_of(member: Member, score: FloatArray) -> FloatArray:
@@ -67,42 +71,33 @@ def difference(posterior: Posterior, first: int, second: int) -> Difference:
 
 
 def leave_one_out(posterior: Posterior, score: FloatArray, weight: FloatArray | None = None) -> LeftOut:
-    """Predict each score from all others, in standardised units, by the members that model numbers."""
-    members = of_numbers(posterior)
+    """Predict each score from all others, in standardised units, by the members that predict scores."""
+    members = predictors(posterior)
     each = [predicting.leave_one_out(member.posterior, score, weight) for member in members]
     if len(each) == 1:
         return each[0]
-    share = [member.weight for member in members]
-
-    def mean(value: Callable[[LeftOut], FloatArray]) -> FloatArray:
-        return np.asarray(sum(w * value(one) for w, one in zip(share, each, strict=True)))
-
-    centre = mean(lambda one: one.mean)
+    centre, sd, upper, lower, typical, square, share = (_average(values, members) for values in zip(*each, strict=True))
+    # Members that disagree add to the variance.
+    apart = [(one.mean - centre) ** 2 for one in each]
     sd, typical = (
-        np.sqrt(mean(lambda one, name=name: getattr(one, name) ** 2 + (one.mean - centre) ** 2))  # type: ignore[misc]
+        np.sqrt(_average([getattr(one, name) ** 2 + off for one, off in zip(each, apart, strict=True)], members))
         for name in ("sd", "typical_sd")
     )
-    return LeftOut(centre, sd, mean(lambda one: one.probability), typical, mean(lambda one: one.share))
+    return LeftOut(centre, sd, upper, lower, typical, square, share)
 
 
 def spread_expected(posterior: Posterior, score: FloatArray, weight: FloatArray | None = None) -> FloatArray:
-    """Return the standard deviation expected of new scores of each reviewer and its freedom, shapes (2, M)."""
-    members = of_numbers(posterior)
+    """Return the standard deviation expected of new scores of each reviewer and its range, shapes (3, M)."""
+    members = predictors(posterior)
     each = [predicting.predicted_spread(member.posterior, score, weight) for member in members]
-    if len(each) == 1:
-        return each[0]
-    # Mean and variance of the sample variance, over members.
-    share = [member.weight for member in members]
-    square = sum(w * one[0] ** 2 for w, one in zip(share, each, strict=True))
-    second = sum(w * one[0] ** 4 * (1 + 2 / one[1]) for w, one in zip(share, each, strict=True))
-    return np.stack([np.sqrt(square), 2 * square**2 / (second - square**2)])
+    return each[0] if len(each) == 1 else np.sqrt(_average([one**2 for one in each], members))
 
 
 def new_scores(
     posterior: Posterior, score: FloatArray, weight: FloatArray | None, quality: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Draw new scores of all reviews given joint draws of the qualities, shapes (D, E), from a random member each."""
-    members = of_numbers(posterior)
+    members = predictors(posterior)
     if len(members) == 1:
         return predicting.replicated(members[0].posterior, score, weight, quality, rng)
     kind = rng.choice(len(members), len(quality), p=[member.weight for member in members])
@@ -124,21 +119,16 @@ def _average(values: Iterable[FloatArray], members: Sequence[Member]) -> FloatAr
     return np.asarray(sum(member.weight * value for member, value in zip(members, values, strict=True)))
 
 
-def scores_given(
-    posterior: Posterior, score: FloatArray, weight: FloatArray | None, codes: tuple[IntArray, IntArray]
-) -> Mixture:
-    """Predict the standardised scores of pairs of reviewers and items given by code.
-
-    Qualities are those of the mixture, reviewers those of the members that model numbers; a reviewer of code M is new.
-    The nodes of all members are the components, shapes (n, G).
-    """
-    who, what = codes
-    # Reviewers are integrated once, whatever the number of pairs.
-    people, place = np.unique(who, return_inverse=True)
-    parts = []
-    for member in of_numbers(posterior):
-        population = of_reviewers(member.posterior, score, people, weight)
-        pairs = type(population)(*(value[:, place] for value in population))
-        given = pairs.given(posterior.mean[what], posterior.variance[what] * posterior.loops[what])
-        parts.append((member.weight * given.share, given.centre, given.spread))
-    return Mixture(*(np.concatenate(values, axis=-1) for values in zip(*parts, strict=True)))
+def predictive(
+    posterior: Posterior, score: FloatArray, weight: FloatArray | None, who: IntArray, what: IntArray
+) -> Law:
+    """Return the distributions of the scores of pairs of codes, shapes (P,), in points; code M is a new reviewer."""
+    members = predictors(posterior)
+    laws = [predicting.predictive(member.posterior, score, weight, who, what) for member in members]
+    # A member of levels predicts alone; laws of numbers are mixtures of normal distributions, and so is their mixture.
+    parts = [
+        replace(law, share=member.weight * law.share)
+        for member, law in zip(members, laws, strict=True)
+        if isinstance(law, Mixture)
+    ]
+    return joined(*parts) if parts else laws[0]

@@ -12,7 +12,7 @@ pseudo-score per review and its variance in place of that of rounding.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -120,6 +120,49 @@ def normal_scores(score: FloatArray) -> tuple[FloatArray, float]:
     """
     levels, level = levels_of(score)
     return truncated(levels.below, levels.above).mean[level], levels.unit.rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Discrete:
+    """Distributions over levels: their values, ascending, shape (L,), and probabilities, shape (..., L)."""
+
+    value: FloatArray
+    probability: FloatArray
+
+    @property
+    def mean(self) -> FloatArray:
+        """Means, shape (...)."""
+        return np.asarray(self.probability @ self.value)
+
+    @property
+    def sd(self) -> FloatArray:
+        """Standard deviations, shape (...)."""
+        square = (self.value - self.mean[..., None]) ** 2
+        return np.asarray(np.sqrt((self.probability * square).sum(axis=-1)))
+
+    def cdf(self, value: FloatArray) -> FloatArray:
+        """Return the probability of a value of at most ``value``, both of shape (...)."""
+        return np.asarray((self.probability * (self.value <= np.asarray(value)[..., None])).sum(axis=-1))
+
+    def quantile(self, probability: float) -> FloatArray:
+        """Return the lowest level of which that or a lower one has at least this probability, shape (...)."""
+        below = np.cumsum(self.probability, axis=-1)[..., :-1] < probability * (1 - 1e-12)
+        return np.asarray(self.value[below.sum(axis=-1)])
+
+    def mapped(self, location: float, scale: float) -> Discrete:
+        """Return the distributions of ``location + scale y``; the scale may be negative."""
+        turn = slice(None, None, -1 if scale < 0 else 1)
+        return Discrete((location + scale * self.value)[turn], self.probability[..., turn])
+
+    @property
+    def first(self) -> Discrete:
+        """The first of several."""
+        return Discrete(self.value, self.probability[0])
+
+    def draws(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw values, shape (n, ...)."""
+        below = np.cumsum(self.probability, axis=-1)[..., :-1]
+        return np.asarray(self.value[(rng.random((n, *self.mean.shape, 1)) > below).sum(axis=-1)])
 
 
 class Predictions(NamedTuple):

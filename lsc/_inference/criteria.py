@@ -304,8 +304,12 @@ def _combination(
     There is one combination for each set of criteria. With weights w of the review and v of one with all criteria, the
     reviewer's offset b is w'b in its score; it becomes v'b.
     """
-    patterns, code = np.unique(there, axis=0, return_inverse=True)
-    weights = np.array([_weights(found, pattern, share) for pattern in patterns])[code.ravel()]
+    # Sets are numbered by the criteria that some review lacks, one after another: faster than sorting rows.
+    code = np.zeros(len(there), np.int64)
+    for column in there.T[~there.all(axis=0)]:
+        code = np.unique(2 * code + column, return_inverse=True)[1]
+    _, first = np.unique(code, return_index=True)
+    weights = np.array([_weights(found, pattern, share) for pattern in there[first]])[code]
     if offset is None:
         return weights, np.zeros(len(there))
     full = _weights(found, np.ones(there.shape[1], bool), share)

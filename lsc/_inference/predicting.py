@@ -7,9 +7,12 @@ s^2. With the posterior of the item N(m, v), and of the offset given the node N(
 
     y ~ sum_g share_g N(a_g m + B_g, a_g^2 v + 1 / P_g + s_g^2)
 
-Quality and offset are treated as independent, as in expectation propagation; v includes the factor of loops. Scores of
-an ordinal reviewer are distributed as for papers drawn from the prior, N(0, 1), whatever the item; predictions are a
-mixture with that distribution, which is too wide, since ranks narrow it.
+Quality and offset are treated as independent, as in expectation propagation; v includes the factor of loops. Where
+scores are levels, y is the latent score, and a level has the probability of its interval.
+
+Scores of an ordinal reviewer are distributed as for papers drawn from the prior, N(0, 1), and are given in the order of
+the perceived qualities. So the score of a new paper has that density f times the probability pi_r that the paper is
+perceived between the r-th and the next of the reviewer's other papers, r the place of the score among their scores.
 
 Leave-one-out, without refitting: in the cavity of its paper, a review's score given the reviewer's other scores is such
 a mixture, too. Removing the review with weight W and residual r from the offset leaves the precision P - W and the mean
@@ -20,18 +23,20 @@ other papers and the loop factors are those of all scores.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from lsc._inference.beliefs import Posterior
+from lsc._inference.categories import Discrete, Levels, levels_of, truncated
 from lsc._inference.model import (
     G0,
     G1,
     GAMMA,
     LOG_OMEGA,
     LOG_OWN,
+    LOG_S_R,
     LOG_TAU_LEFT,
     LOG_TAU_RIGHT,
     MU,
@@ -40,8 +45,8 @@ from lsc._inference.model import (
     Block,
     lay_out,
 )
-from lsc._inference.scale_users import Cavity, Nodes, Offsets, Slopes, offsets_given, slopes_at
-from lsc._inference.states import Unit, equal_scores, unit_of
+from lsc._inference.scale_users import Cavity, Nodes, Offsets, Slopes, gap_probabilities, offsets_given, slopes_at
+from lsc._inference.states import MIN_NOISE, Unit, equal_scores, unit_of
 from reviewgraph._base import FloatArray, IntArray
 
 #: Nodes of slope and of own noise in the population, in standard deviations.
@@ -50,6 +55,16 @@ GRID = np.linspace(-4.0, 4.0, 17)
 HALVINGS = 60
 #: Half the width, in standard deviations of the widest component, of the interval in which quantiles are searched.
 FAR = 12.0
+#: Other scores of an ordinal reviewer among which one is placed, at most: evenly spaced ranks where there are more.
+MOST_OTHERS = 24
+#: Probability of being ordinal below which a reviewer's ranks are left out of predictions.
+LEAST_CHANCE = 0.01
+#: Pairs placed together.
+PAIRS = 1024
+#: Draws of new scores from which spreads of levels are predicted, and the number made together.
+DRAWS, TOGETHER = 400, 50
+#: Probabilities at the ends of the ranges of spreads.
+RANGE = (0.05, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +107,50 @@ class Mixture:
         """Return the mixtures of ``location + scale y``; the scale may be negative."""
         return Mixture(self.share, location + scale * self.centre, abs(scale) * self.spread)
 
+    def shifted(self, by: FloatArray) -> Mixture:
+        """Return the mixtures with means higher by some amount each, shape (...)."""
+        return Mixture(self.share, self.centre + by[..., None], self.spread)
+
+    @property
+    def first(self) -> Mixture:
+        """The first of several."""
+        return Mixture(self.share[0], self.centre[0], self.spread[0])
+
+    def draws(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw values, shape (n, ...)."""
+        below = np.cumsum(self.share, axis=-1)
+        uniform = rng.random((n, *self.mean.shape, 1)) * below[..., -1:]
+        node = (uniform > below).sum(axis=-1)[..., None]
+        centre, spread = (
+            np.take_along_axis(np.broadcast_to(value, (n, *value.shape)), node, axis=-1)[..., 0]
+            for value in (self.centre, self.spread)
+        )
+        return np.asarray(centre + spread * rng.standard_normal(centre.shape))
+
+    def on_levels(self, levels: Levels) -> Discrete:
+        """Return the distribution of the levels in whose intervals the values are."""
+        inner = [self.cdf(np.broadcast_to(end, self.mean.shape)) for end in levels.above[:-1].tolist()]
+        total = self.share.sum(axis=-1)
+        ends = np.stack([0.0 * total, *inner, total], axis=-1)
+        return Discrete(levels.value, np.maximum(np.diff(ends, axis=-1) / total[..., None], 0.0))
+
+
+#: A predictive distribution.
+Law: TypeAlias = Mixture | Discrete
+
+
+class Observations(NamedTuple):
+    """What reviewers are integrated with: standardised scores, or pseudo-observations of latent ones, shapes (E,).
+
+    ``variance``: that of rounding, or of each pseudo-observation; ``rounding``: variance of a new score beyond its
+    noise, 0 of a latent one; ``levels``: in points, None where scores are numbers.
+    """
+
+    score: FloatArray
+    variance: FloatArray
+    rounding: float
+    levels: Levels | None
+
 
 class Population(NamedTuple):
     """Quadrature of reviewers, shapes (G, M): weights, slopes, mean and variance of the offset, noise variance."""
@@ -132,12 +191,20 @@ def score_unit(posterior: Posterior, score: FloatArray) -> Unit:
     return unit_of(lambda: [used], equal_scores(used))
 
 
-def standardised(posterior: Posterior, unit: Unit, score: FloatArray) -> FloatArray:
-    """Return standardised scores less what covariates expect of their reviewers, shape (E,)."""
-    return np.asarray(unit.standardised(score) - posterior.expected_offset[posterior.reviewer])
+def observed_scores(posterior: Posterior, score: FloatArray) -> Observations:
+    """Return what reviewers are integrated with, from the scores passed to ``infer``.
+
+    Less what covariates expect of offsets, as in the inference.
+    """
+    if posterior.extent.ordinal and posterior.fitted.observed is not None:
+        pseudo_score, variance = posterior.fitted.observed
+        return Observations(pseudo_score, variance, 0.0, levels_of(score[posterior.precision > 0])[0])
+    unit = score_unit(posterior, score)
+    standard = unit.standardised(score) - posterior.expected_offset[posterior.reviewer]
+    return Observations(standard, np.full(score.size, unit.rounding), unit.rounding, None)
 
 
-def typical(posterior: Posterior, unit: Unit) -> Population:
+def typical(posterior: Posterior, rounding: float) -> Population:
     """Return the population of reviewers, one column, for a reviewer of whom nothing is known."""
     if not posterior.signal:
         offset = posterior.offset - posterior.expected_offset[:-1]
@@ -153,17 +220,18 @@ def typical(posterior: Posterior, unit: Unit) -> Population:
         share = np.outer(share, density / density.sum()).ravel()
         slope, noise = np.repeat(slope, own.size), np.outer(noise, own).ravel()
     offset_variance = np.full(slope.size, np.exp(2.0 * theta[LOG_OMEGA]))
-    values = (share, slope, theta[G0] + theta[G1] * slope, offset_variance, noise + unit.rounding)
+    values = (share, slope, theta[G0] + theta[G1] * slope, offset_variance, noise + rounding)
     return Population(*(value[:, None] for value in values))
 
 
 def of_reviewers(posterior: Posterior, score: FloatArray, codes: IntArray, weight: FloatArray | None) -> Population:
     """Return the posterior of reviewers given by code, one column each, for a review of typical weight.
 
-    A reviewer without a score in use is one of whom nothing is known, and so is one of code M, who is new.
+    A reviewer without a score in use is one of whom nothing is known, and so is one of code M, who is new. Nodes of
+    slope 0 are those of ordinal reviewers, as if the paper were drawn from the prior.
     """
-    unit = score_unit(posterior, score)
-    new = typical(posterior, unit)
+    observed = observed_scores(posterior, score)
+    new = typical(posterior, observed.rounding)
     used = posterior.precision > 0
     load = np.bincount(posterior.reviewer[used], minlength=posterior.slope.size + 1)
     known = load[codes] > 0
@@ -174,10 +242,10 @@ def of_reviewers(posterior: Posterior, score: FloatArray, codes: IntArray, weigh
     wanted[codes[known]] = True
     columns: dict[int, FloatArray] = {}
     chosen = np.flatnonzero(used & wanted[posterior.reviewer])
-    for both in steps_by_kind(posterior, score, weight, unit, chosen):
+    for both in steps_by_kind(posterior, observed, weight, chosen):
         parts = []
         for step in both:
-            share, slope, noise = step.share * step.chance, step.at.slope, step.at.noise + unit.rounding
+            share, slope, noise = step.share * step.chance, step.at.slope, step.at.noise + observed.rounding
             # Of ordinal reviewers the variance of a paper is noise.
             if step.ordinal:
                 slope, noise = 0 * slope, noise + slope**2
@@ -200,29 +268,22 @@ def of_reviewers(posterior: Posterior, score: FloatArray, codes: IntArray, weigh
 
 
 def steps_by_kind(
-    posterior: Posterior, score: FloatArray, weight: FloatArray | None, unit: Unit, chosen: IntArray
+    posterior: Posterior, observed: Observations, weight: FloatArray | None, chosen: IntArray
 ) -> Iterator[tuple[Step, ...]]:
     """Yield for each block the step of reviewers who use the scale and, if the model has them, of ordinal ones."""
     kinds = (False, True) if posterior.extent.orders else (False,)
-    return zip(*(steps(posterior, score, weight, unit, chosen, ordinal=kind) for kind in kinds), strict=True)
+    return zip(*(steps(posterior, observed, weight, chosen, ordinal=kind) for kind in kinds), strict=True)
 
 
 def steps(
-    posterior: Posterior,
-    score: FloatArray,
-    weight: FloatArray | None,
-    unit: Unit,
-    chosen: IntArray,
-    *,
-    ordinal: bool,
+    posterior: Posterior, observed: Observations, weight: FloatArray | None, chosen: IntArray, *, ordinal: bool
 ) -> Iterator[Step]:
     """Integrate the reviewers of the chosen reviews, block by block; the reviews are all those of their reviewers.
 
     ``ordinal``: as if all reviewers were ordinal; cavities of items are then their prior.
     """
     who, what = posterior.reviewer[chosen], posterior.item[chosen]
-    standard = standardised(posterior, unit, score)[chosen]
-    layout, slot = lay_out(who, what, standard, posterior.slope.size, posterior.mean.size)
+    layout, slot = lay_out(who, what, observed.score[chosen], posterior.slope.size, posterior.mean.size)
     review = np.full(layout.item.size, -1)
     review[slot] = chosen
     # Cavities of the items, standard where a slot is empty.
@@ -233,8 +294,8 @@ def steps(
     if ordinal:
         mean, variance = np.zeros(review.size), np.ones(review.size)
     orders = np.nan_to_num(posterior.reviewers.orders)
-    factors = np.ones(review.size)
-    factors[slot] = noise_factors(posterior, weight)[chosen]
+    factors, added = np.ones((2, review.size))
+    factors[slot], added[slot] = noise_factors(posterior, weight)[chosen], observed.variance[chosen]
     nodes = posterior.fitted.nodes[4:] if ordinal else posterior.fitted.nodes[:4]
     for block in layout.blocks:
         slots = slice(block.first, block.last)
@@ -242,7 +303,7 @@ def steps(
         factor = factors[slots].reshape(block.shape)
         centre, width, own, own_width = nodes[:, block.reviewer]
         at = slopes_at(Nodes(centre, width, own, own_width if posterior.extent.own else None), posterior.theta)
-        total = at.noise * factor[:, None] + unit.rounding
+        total = at.noise * factor[:, None] + added[slots].reshape(block.shape)[:, None]
         offsets = offsets_given(block, cavity, at, total, float(np.exp(2 * posterior.theta[LOG_OMEGA])))
         share = np.exp(offsets.log_weight - offsets.log_weight.max(axis=0))
         share /= share.sum(axis=0)
@@ -260,21 +321,172 @@ def noise_factors(posterior: Posterior, weight: FloatArray | None) -> FloatArray
     return factor
 
 
+# Scores of ordinal reviewers, from their place among the others.
+
+
+class Ranking(NamedTuple):
+    """The scores in use of each reviewer, in ascending order, ties by the cavity mean of the paper.
+
+    ``start`` (M + 1,): where those of each reviewer begin; ``score``, ``mean``, ``variance``: standardised score, ties
+    spread over the width of rounding, and cavity of the perceived quality; ``place`` (E,): rank of each review, from 0.
+    """
+
+    start: IntArray
+    score: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+    place: IntArray
+    perception: float
+    rounding: float
+
+
+def ranking_of(posterior: Posterior, observed: Observations) -> Ranking:
+    """Rank the scores of each reviewer."""
+    used = np.flatnonzero(posterior.precision > 0)
+    who, what, score = posterior.reviewer[used], posterior.item[used], observed.score[used]
+    precision = 1 / posterior.variance[what] - posterior.precision[used]
+    mean = (posterior.mean[what] / posterior.variance[what] - posterior.shift[used]) / precision
+    order = np.lexsort((what, mean, score, who))
+    start = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=posterior.slope.size))])
+    place = np.full(posterior.reviewer.size, -1)
+    place[used[order]] = np.arange(used.size) - start[who[order]]
+    # Equal scores of one reviewer, evenly spread over the width of rounding, at most the smallest distance of scores.
+    first = np.append(True, (np.diff(score[order]) > 0) | (np.diff(who[order]) > 0))
+    group = np.cumsum(first) - 1
+    size, begin = np.bincount(group)[group], np.flatnonzero(first)[group]
+    distance = np.diff(np.unique(score))
+    width = min(np.sqrt(12.0 * max(observed.rounding - MIN_NOISE, 0.0)), distance.min(initial=np.inf))
+    spread = width * ((np.arange(used.size) - begin + 0.5) / size - 0.5)
+    perception = float(np.exp(2 * posterior.theta[LOG_S_R]))
+    variance = (1 / precision)[order] + perception
+    return Ranking(start, score[order] + spread, mean[order], variance, place, perception, observed.rounding)
+
+
+class Paired(NamedTuple):
+    """Scores to be placed, shapes (P,): reviewer, mean and variance of the item, rank to leave out, or -1."""
+
+    who: IntArray
+    mean: FloatArray
+    variance: FloatArray
+    left_out: IntArray
+
+    def only(self, kept: IntArray) -> Paired:
+        """Return some of them."""
+        return Paired(self.who[kept], self.mean[kept], self.variance[kept], self.left_out[kept])
+
+
+def with_places(ranking: Ranking, fresh: Mixture, chance: FloatArray, pairs: Paired) -> Mixture:
+    """Return the predictions of ordinal reviewers, with shares that sum to ``chance`` (P,).
+
+    ``fresh``: distribution of their scores whatever the item, shares (P, G). It is kept below ``LEAST_CHANCE``.
+    """
+    place = np.flatnonzero(chance >= LEAST_CHANCE)
+    rest = np.where(chance < LEAST_CHANCE, chance, 0.0)
+    size = 1 + int(np.minimum(np.diff(ranking.start)[pairs.who[place]], MOST_OTHERS).max(initial=0))
+    share, centre, spread = np.zeros((chance.size, size)), np.zeros((chance.size, size)), np.ones((chance.size, size))
+    for first in range(0, place.size, PAIRS):
+        these = place[first : first + PAIRS]
+        part = Mixture(fresh.share[these], fresh.centre[these], fresh.spread[these])
+        result = _placed(ranking, part, pairs.only(these))
+        columns = slice(result.share.shape[1])
+        share[these, columns] = chance[these, None] * result.share
+        centre[these, columns], spread[these, columns] = result.centre, result.spread
+    parts = zip((rest[:, None] * fresh.share, fresh.centre, fresh.spread), (share, centre, spread), strict=True)
+    return Mixture(*(np.concatenate(part, axis=1) for part in parts))
+
+
+def _placed(ranking: Ranking, fresh: Mixture, pairs: Paired) -> Mixture:
+    """Place scores among the others of their reviewers: a normal distribution for each gap."""
+    start, load = ranking.start[pairs.who], np.diff(ranking.start)[pairs.who]
+    others = load - (pairs.left_out >= 0)
+    size = int(np.minimum(others, MOST_OTHERS).max(initial=0))
+    if not size:
+        return fresh
+    row = np.arange(size)[:, None]
+    used = row < others
+    # Evenly spaced ranks if there are too many, without that left out.
+    spaced = np.round(row * ((others - 1.0) / max(size - 1, 1))).astype(np.int64)
+    rank = np.where(others > size, spaced, row)
+    rank = rank + ((pairs.left_out >= 0) & (rank >= pairs.left_out))
+    at = start + np.minimum(rank, load - 1)
+    chances = gap_probabilities(
+        np.where(used, ranking.mean[at], 0.0),
+        np.where(used, ranking.variance[at], 1.0),
+        used.astype(np.float64),
+        (pairs.mean, pairs.variance + ranking.perception),
+    ).T
+    # Ends of the gaps; those beyond the last score have no probability.
+    score, column = np.where(used, ranking.score[at], np.inf).T, np.full((others.size, 1), np.inf)
+    low, high = np.concatenate([-column, score], axis=1), np.concatenate([score, column], axis=1)
+    low[np.isposinf(low)] = 0.0
+    # The score without rounding, given the gap and the node: a truncated normal.
+    spread = np.sqrt(np.maximum(fresh.spread**2 - ranking.rounding, MIN_NOISE))[:, None]
+    centre = fresh.centre[:, None]
+    inside = truncated((low[..., None] - centre) / spread, (high[..., None] - centre) / spread)
+    log_share = np.log(np.maximum(fresh.share, 1e-300))[:, None] + inside.log_probability
+    top = log_share.max(axis=-1)
+    node = np.exp(log_share - top[..., None])
+    mass = node.sum(axis=-1)
+    node /= mass[..., None]
+    value = np.clip(centre + spread * inside.mean, low[..., None], high[..., None])
+    mean = (node * value).sum(axis=-1)
+    square = (node * (spread**2 * np.maximum(inside.variance, 0.0) + (value - mean[..., None]) ** 2)).sum(axis=-1)
+    log_chance = np.log(np.maximum(chances, 1e-300)) + top + np.log(mass)
+    share = np.where(chances > 0, np.exp(log_chance - log_chance.max(axis=1, keepdims=True)), 0.0)
+    return Mixture(share / share.sum(axis=1, keepdims=True), mean, np.sqrt(square + ranking.rounding))
+
+
+def predictive(
+    posterior: Posterior, score: FloatArray, weight: FloatArray | None, who: IntArray, what: IntArray
+) -> Law:
+    """Return the distributions of the scores of pairs of codes, shapes (P,), in points; code M is a new reviewer."""
+    # Reviewers are integrated once, whatever the number of pairs.
+    codes, place = np.unique(who, return_inverse=True)
+    pairs = Population(*(value[:, place] for value in of_reviewers(posterior, score, codes, weight)))
+    mean, variance = posterior.mean[what], posterior.variance[what] * posterior.loops[what]
+    law, unit, observed = pairs.given(mean, variance), score_unit(posterior, score), observed_scores(posterior, score)
+    if posterior.extent.orders:
+        # Ranks are those of scores less what covariates expect of offsets.
+        expected = posterior.expected_offset[who]
+        law, ordinal = law.shifted(-expected), pairs.slope.T == 0
+        chance = (law.share * ordinal).sum(axis=1)
+        fresh = replace(law, share=law.share * ordinal / np.maximum(chance, LEAST_CHANCE**2)[:, None])
+        known = np.minimum(who, posterior.slope.size - 1)
+        ranks = with_places(
+            ranking_of(posterior, observed), fresh, chance, Paired(known, mean, variance, np.full(who.size, -1))
+        )
+        law = joined(replace(law, share=law.share * ~ordinal), ranks).shifted(expected)
+    return law.mapped(unit.location, unit.spread) if observed.levels is None else law.on_levels(observed.levels)
+
+
+def joined(*parts: Mixture) -> Mixture:
+    """Return the mixtures of all components."""
+    return Mixture(*(np.concatenate(values, axis=-1) for values in zip(*map(_fields, parts), strict=True)))
+
+
+def _fields(mixture: Mixture) -> tuple[FloatArray, FloatArray, FloatArray]:
+    return mixture.share, mixture.centre, mixture.spread
+
+
 # Leave-one-out: each score against its prediction from all others.
 
 
 class LeftOut(NamedTuple):
     """Predictions of each score from all others, standardised, shapes (E,); NaN for reviews not in use.
 
-    ``mean``, ``sd``: of the predictive distribution; ``probability``: that of a score as low, or lower; ``typical_sd``:
-    the standard deviation if the reviewer had the mean noise of the population; ``share``: weight of the review in the
-    offset of its reviewer, from 0 to 1.
+    ``mean``, ``sd``: of the predictive distribution; ``probability``, ``lower``: that of a score at most as high, and
+    of a lower one, which are the same where scores are numbers; ``typical_sd``: root mean square deviation from
+    ``mean`` if the reviewer had the mean noise of the population, and ``square_variance``: the variance of the square
+    of that deviation, in units of its mean, 2 if normal; ``share``: weight of the review in the offset of its reviewer,
+    from 0 to 1.
     """
 
     mean: FloatArray
     sd: FloatArray
     probability: FloatArray
+    lower: FloatArray
     typical_sd: FloatArray
+    square_variance: FloatArray
     share: FloatArray
 
 
@@ -283,10 +495,10 @@ def leave_one_out(posterior: Posterior, score: FloatArray, weight: FloatArray | 
     from scipy.special import ndtr
 
     used = posterior.precision > 0
-    result = LeftOut(*np.full((5, used.size), np.nan))
+    result = LeftOut(*np.full((7, used.size), np.nan))
     if not used.any():
         return result
-    unit = score_unit(posterior, score)
+    unit, observed = score_unit(posterior, score), observed_scores(posterior, score)
     # The paper without this review: without its message, and without that of the assortment prior.
     who, what = posterior.reviewer, posterior.item
     precision = 1 / posterior.variance[what] - posterior.precision - posterior.likeness_precision
@@ -296,32 +508,54 @@ def leave_one_out(posterior: Posterior, score: FloatArray, weight: FloatArray | 
         standard = unit.standardised(score)
         centre = posterior.offset[who] + posterior.slope[who] * mean
         sd = np.sqrt(posterior.slope[who] ** 2 * variance + posterior.noise_variance[who])
-        values = (centre, sd, ndtr((standard - centre) / sd), sd, np.zeros(used.size))
+        below = ndtr((standard - centre) / sd)
+        values = (centre, sd, below, below, sd, np.full(used.size, 2.0), np.zeros(used.size))
         return LeftOut(*(np.where(used, value, np.nan) for value in values))
     # Own noise of a reviewer has the mean 1 over the population when divided by this.
     common = np.exp(0.5 * np.exp(2 * posterior.theta[LOG_OWN])) if posterior.extent.own else 1.0
-    for both in steps_by_kind(posterior, score, weight, unit, np.flatnonzero(used)):
-        block, review = both[0].block, both[0].review
-        inside = block.used > 0
-        parts = []
+    ranking = ranking_of(posterior, observed) if posterior.extent.orders else None
+    for both in steps_by_kind(posterior, observed, weight, np.flatnonzero(used)):
+        inside = both[0].block.used > 0
+        review = both[0].review[inside]
+        mixtures, typicals, weights = [], [], np.zeros(inside.shape)
         for step in both:
-            m, v = (np.where(inside, value[review], 1.0)[:, None] for value in (mean, variance))
+            m, v = (np.where(inside, value[step.review], 1.0)[:, None] for value in (mean, variance))
             if step.ordinal:
                 m, v = 0.0 * m, np.ones(v.shape)
-            mixture, with_typical_noise, part = _without_each(step, m, v, unit.rounding, common)
-            chance = step.chance[:, None]
-            parts.append(
-                (mixture.share * chance, mixture.centre, mixture.spread, with_typical_noise, part * step.chance)
-            )
-        share, centre, spread, typical_spread = (np.concatenate([part[k] for part in parts], axis=-1) for k in range(4))
-        mixture = Mixture(share, centre, spread)
-        typical_sd = Mixture(share, centre, typical_spread).sd
-        weights = np.sum([part[4] for part in parts], axis=0)
-        expected = posterior.expected_offset[block.reviewer]
-        found = (mixture.mean + expected, mixture.sd, mixture.cdf(block.score), typical_sd, weights)
-        for target, value in zip(result, found, strict=True):
-            target[review[inside]] = value[inside]
+            given, spread, part = _without_each(step, m, v, observed.rounding, common)
+            weights += part * step.chance
+            chance = np.broadcast_to(step.chance, inside.shape)[inside]
+            mixture = Mixture(given.share[inside], given.centre[inside], given.spread[inside])
+            if ranking is not None and step.ordinal:
+                pairs = Paired(who[review], mean[review], variance[review], ranking.place[review])
+                mixture = with_places(ranking, mixture, chance, pairs)
+                spread = mixture.spread
+            else:
+                mixture, spread = replace(mixture, share=chance[:, None] * mixture.share), spread[inside]
+            mixture = mixture.shifted(posterior.expected_offset[who[review]])
+            mixtures.append(mixture)
+            typicals.append(replace(mixture, spread=spread))
+        found = _compared(joined(*mixtures), joined(*typicals), standard[review], score[review], observed.levels, unit)
+        for target, value in zip(result, (*found, weights[inside]), strict=True):
+            target[review] = value
     return result
+
+
+def _compared(
+    mixture: Mixture, typical: Mixture, standard: FloatArray, score: FloatArray, levels: Levels | None, unit: Unit
+) -> tuple[FloatArray, ...]:
+    """Return the fields of :class:`LeftOut`, but for the last, of scores with these predictions, (latent) mixtures."""
+    if levels is None:
+        below = mixture.cdf(standard)
+        return mixture.mean, mixture.sd, below, below, typical.sd, np.full(score.size, 2.0)
+    law, given = mixture.on_levels(levels), typical.on_levels(levels)
+    upper = law.cdf(score)
+    lower = upper - (law.probability * (law.value == score[:, None])).sum(axis=-1)
+    square = (given.value - law.mean[:, None]) ** 2
+    expected = (given.probability * square).sum(axis=-1)
+    variance = (given.probability * square**2).sum(axis=-1) / expected**2 - 1
+    standardised = unit.standardised(law.mean), law.sd / unit.spread, upper, lower
+    return *standardised, np.sqrt(expected) / unit.spread, variance
 
 
 def _without_each(
@@ -355,16 +589,21 @@ def _without_each(
 
 
 def predicted_spread(posterior: Posterior, score: FloatArray, weight: FloatArray | None = None) -> FloatArray:
-    """Return the standard deviation expected of new scores of each reviewer for the same items, and its freedom.
+    """Return the standard deviation expected of new scores of each reviewer for the same items, and its 90 % range.
 
-    Shapes (2, M). The first is the root of the expected sample variance, in points. Sample variances are about chi^2
-    with the degrees of freedom in the second, which match their variance under the posterior (Satterthwaite). NaN below
-    two scores in use.
+    Shapes (3, M): the root of the expected sample variance, in points, and the ends of the range. Sample variances of
+    numbers are about chi^2 with degrees of freedom that match their variance under the posterior (Satterthwaite); those
+    of levels are drawn. NaN below two scores in use.
     """
+    from scipy.special import chdtri
+
     used, size = np.flatnonzero(posterior.precision > 0), posterior.slope.size
     if not used.size:
-        return np.full((2, size), np.nan)
-    unit, count = score_unit(posterior, score), np.bincount(posterior.reviewer[used], minlength=size)
+        return np.full((3, size), np.nan)
+    unit, observed = score_unit(posterior, score), observed_scores(posterior, score)
+    count = np.bincount(posterior.reviewer[used], minlength=size)
+    if observed.levels is not None:
+        return np.where(count > 1, _drawn_spread(posterior, score, weight), np.nan)
     who, what, freedom = posterior.reviewer[used], posterior.item[used], np.maximum(count - 1.0, 1.0)
 
     def average(value: FloatArray) -> FloatArray:
@@ -385,18 +624,33 @@ def predicted_spread(posterior: Posterior, score: FloatArray, weight: FloatArray
 
     expected, variance = moments(posterior.slope**2, posterior.noise_variance * factor, np.arange(size))
     if posterior.signal:
-        for both in steps_by_kind(posterior, score, weight, unit, used):
+        for both in steps_by_kind(posterior, observed, weight, used):
             codes, parts = both[0].block.reviewer, []
             for step in both:
-                square, noise = step.at.slope**2, step.at.noise * factor[codes] + unit.rounding
+                square, noise = step.at.slope**2, step.at.noise * factor[codes] + observed.rounding
                 if step.ordinal:
                     square, noise = 0 * square, noise + square
                 parts.append((step.share * step.chance, *moments(square, noise, codes)))
             share, mean, given = (np.concatenate([part[k] for part in parts]) for k in range(3))
             expected[codes] = (share * mean).sum(axis=0)
             variance[codes] = (share * (given + (mean - expected[codes]) ** 2)).sum(axis=0)
-    values = np.stack([unit.spread * np.sqrt(expected), 2 * expected**2 / variance])
-    return np.asarray(np.where(count > 1, values, np.nan))
+    freedom = np.nan_to_num(2 * expected**2 / variance, nan=1.0)
+    ends = (expected * chdtri(freedom, 1 - tail) / freedom for tail in RANGE)
+    return np.asarray(np.where(count > 1, unit.spread * np.sqrt([expected, *ends]), np.nan))
+
+
+def _drawn_spread(posterior: Posterior, score: FloatArray, weight: FloatArray | None) -> FloatArray:
+    """Return root mean squares and 5 % and 95 % quantiles of standard deviations of new levels, shape (3, M)."""
+    rng, size, used = np.random.default_rng(0), posterior.slope.size, posterior.precision > 0
+    who, squares = posterior.reviewer[used], np.empty((DRAWS, size))
+    count = np.maximum(np.bincount(who, minlength=size), 1)
+    error = posterior.scale * np.sqrt(posterior.variance * posterior.loops)
+    for first in range(0, DRAWS, TOGETHER):
+        quality = posterior.quality + error * rng.standard_normal((TOGETHER, error.size))
+        for place, new in enumerate(replicated(posterior, score, weight, quality, rng)[:, used]):
+            deviation = new - (np.bincount(who, new, size) / count)[who]
+            squares[first + place] = np.bincount(who, deviation**2, size) / np.maximum(count - 1, 1)
+    return np.asarray(np.sqrt(np.stack([squares.mean(axis=0), *np.quantile(squares, RANGE, axis=0)])))
 
 
 def replicated(
@@ -406,7 +660,7 @@ def replicated(
 
     Slope, offset and noise of a reviewer are drawn once per draw from their posterior.
     """
-    unit, draws = score_unit(posterior, score), len(quality)
+    unit, observed, draws = score_unit(posterior, score), observed_scores(posterior, score), len(quality)
     codes, place = np.unique(posterior.reviewer, return_inverse=True)
     people = of_reviewers(posterior, score, codes, weight)
     # One node per draw and reviewer, by inversion.
@@ -415,9 +669,17 @@ def replicated(
     slope, mean, variance, noise = (np.take_along_axis(value, node, axis=0) for value in people[1:])
     offset = mean + np.sqrt(variance) * rng.standard_normal(node.shape)
     standard = (quality[:, posterior.item] - posterior.location) / posterior.scale
-    level = noise - (unit.rounding if posterior.signal else 0.0)
+    level = noise - (observed.rounding if posterior.signal else 0.0)
     deviation = np.sqrt(level[:, place] * noise_factors(posterior, weight) + (noise - level)[:, place])
     new = slope[:, place] * standard + offset[:, place] + deviation * rng.standard_normal(standard.shape)
+    if observed.levels is not None:
+        return np.asarray(observed.levels.value[np.searchsorted(observed.levels.above[:-1], new)])
+    if posterior.extent.orders:
+        perceived = standard + np.exp(posterior.theta[LOG_S_R]) * rng.standard_normal(standard.shape)
+        for row, seen, ordinal in zip(new, perceived, slope == 0, strict=True):
+            given = row.copy()
+            given[np.lexsort((seen, place))] = row[np.lexsort((row, place))]
+            row[ordinal[place]] = given[ordinal[place]]
     return np.asarray(unit.location + unit.spread * new)
 
 
@@ -458,8 +720,9 @@ def fit_of(posterior: Posterior, left_out: LeftOut, standard: FloatArray) -> Fit
 
     def spread(weight: FloatArray) -> FloatArray:
         """Return the standard deviation of a weighted sum of squares, divided by the sum of weights."""
-        variance = summed(weight**2) + summed(weight * ratio) ** 2 - summed((weight * ratio) ** 2)
-        return np.asarray(np.sqrt(2.0 * np.maximum(variance, 0.0)) / total(weight))
+        variance = summed(weight**2 * left_out.square_variance[used])
+        variance += 2.0 * (summed(weight * ratio) ** 2 - summed((weight * ratio) ** 2))
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)) / total(weight))
 
     def total(weight: FloatArray) -> FloatArray:
         sums = summed(weight)

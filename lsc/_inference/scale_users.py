@@ -321,15 +321,7 @@ def ordinal_step(block: Block, cavity: Cavity, perception: float) -> OrdinalStep
     total = np.take_along_axis(cavity.variance, order, axis=0) + perception
     mean = np.take_along_axis(cavity.mean, order, axis=0)
     used = np.take_along_axis(block.used, order, axis=0)
-    # A grid for each reviewer, (points, m), and the density of each paper on it, (k, points, m), in units of the grid
-    # spacing and normalised by the same quadrature rule.
-    sd = np.sqrt(total)
-    low = np.where(used > 0, mean - GRID_REACH * sd, np.inf).min(axis=0)
-    high = np.where(used > 0, mean + GRID_REACH * sd, -np.inf).max(axis=0)
-    grid = low + np.linspace(0.0, 1.0, POINTS)[:, None] * (high - low)
-    log_density = -0.5 * ((grid - mean[:, None]) / sd[:, None]) ** 2
-    log_density = log_density - np.log(_integrals(log_density).sum(axis=1, keepdims=True))
-    marginal, log_probability = _marginals(log_density, used)
+    grid, marginal, log_probability = ranked(mean, total, used)
     # Moments of z give those of x: x | z is normal with mean m + v / (v + s_R^2) (z - m).
     deviation = grid - mean[:, None]
     first, square = (marginal * deviation).sum(axis=1), (marginal * deviation**2).sum(axis=1)
@@ -340,6 +332,46 @@ def ordinal_step(block: Block, cavity: Cavity, perception: float) -> OrdinalStep
     # E (z - x)^2 / s_R^2 - 1, summed over papers.
     by_noise = (used * (perception * square / total**2 + part - 1.0)).sum(axis=0)
     return OrdinalStep(mean_shift, second, log_probability + _log_arrangements(block), by_noise)
+
+
+class Ranked(NamedTuple):
+    """Perceived qualities given their ranking.
+
+    ``grid`` (points, m), ``marginal`` (k, points, m): weights of its points; ``log_probability`` (m,): of the ranking.
+    """
+
+    grid: FloatArray
+    marginal: FloatArray
+    log_probability: FloatArray
+
+
+def ranked(mean: FloatArray, variance: FloatArray, used: FloatArray) -> Ranked:
+    """Condition independent normal qualities, shapes (k, m), on ascending ranks; ``used`` is 0 in empty slots, last."""
+    # A grid for each reviewer, (points, m), and the density of each paper on it, (k, points, m), in units of the grid
+    # spacing and normalised by the same quadrature rule.
+    sd = np.sqrt(variance)
+    low = np.where(used > 0, mean - GRID_REACH * sd, np.inf).min(axis=0)
+    high = np.where(used > 0, mean + GRID_REACH * sd, -np.inf).max(axis=0)
+    grid = low + np.linspace(0.0, 1.0, POINTS)[:, None] * (high - low)
+    log_density = -0.5 * ((grid - mean[:, None]) / sd[:, None]) ** 2
+    log_density = log_density - np.log(_integrals(log_density).sum(axis=1, keepdims=True))
+    return Ranked(grid, *_marginals(log_density, used))
+
+
+def gap_probabilities(
+    mean: FloatArray, variance: FloatArray, used: FloatArray, new: tuple[FloatArray, FloatArray]
+) -> FloatArray:
+    """Return the probability that a new paper is perceived in each gap of ranked ones, shape (k + 1, P).
+
+    ``mean``, ``variance``, ``used`` (k, P): perceived qualities in the order of their ranks; ``new``: those of the new
+    paper, shapes (P,). Gaps are those below each paper and, last, above all.
+    """
+    from scipy.special import ndtr
+
+    grid, marginal, _ = ranked(mean, variance, used)
+    above = (marginal * ndtr((new[0] - grid) / np.sqrt(new[1]))).sum(axis=1) * used
+    edge = np.ones((1, used.shape[1]))
+    return np.asarray(np.maximum(-np.diff(np.concatenate([edge, above, 0 * edge]), axis=0), 0.0))
 
 
 def _integrals(log_value: FloatArray) -> FloatArray:
@@ -405,6 +437,7 @@ def mixed_step(
     nodes: Nodes,
     theta: FloatArray,
     factor: FloatArray,
+    log_weight: FloatArray | None,
     rounding: float | FloatArray,
     *,
     learn: bool = True,
@@ -416,7 +449,8 @@ def mixed_step(
     those given fresh papers.
     """
     ones = np.ones(block.shape)
-    fresh = step(block, Cavity(0 * ones, ones), nodes, theta, factor, None, rounding, learn=learn, papers=False)
+    prior = Cavity(0 * ones, ones)
+    fresh = step(block, prior, nodes, theta, factor, log_weight, rounding, learn=learn, papers=False)
     order = ordinal_step(block, cavity, float(np.exp(2 * theta[LOG_S_R])))
     share = 1 / (1 + np.exp(-theta[LOGIT_W]))
     log_scale = np.log1p(-share) + scale_step.log_evidence

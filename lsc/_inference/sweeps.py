@@ -304,7 +304,7 @@ def _step_blocks(
         # A mixture with ordinal reviewers where the model and the load allow them.
         if state.extent.orders and block.shape[0] <= MAX_ORDINAL_LOAD:
             given_fresh = nodes_of(state.fresh, block, state.extent)
-            result = mixed_step(block, cavity, result, given_fresh, *shared, rounding, learn=learn)
+            result = mixed_step(block, cavity, result, given_fresh, *shared, log_weight, rounding, learn=learn)
         site = damped(message(cavity, result.mean, result.second), block, old.shift)
         _write(block, site, fresh.precision, fresh.shift)
         next_nodes = rows(result.nodes)

@@ -10,7 +10,8 @@ from lsc._inference.beliefs import Member, Posterior
 from lsc._inference.categories import normal_scores, predict_items
 from lsc._inference.inferring import fit_averages
 from lsc._inference.mixture import straightened
-from lsc._inference.model import GAMMA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, NU, RHO
+from lsc._inference.model import GAMMA, LOG_OWN, LOG_S_R, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, NU, RHO
+from lsc._inference.scale_users import ranked
 from lsc._inference.states import MIN_NOISE, Rows, equal_scores, initial_state, prepare, unit_of
 from lsc._inference.sweeps import run_sweeps
 from reviewgraph._base import BoolArray, FloatArray, IntArray
@@ -188,6 +189,9 @@ NODES = np.linspace(-4.0, 4.0, 11)
 #: Significance level of the corrected p-values. The population is an estimate: of tables simulated from the model 1 to
 #: 3 in 100 have a significant reviewer (tests/benchmarks/misfit.py).
 SIGNIFICANCE = 0.02
+#: Quadrature of a standard normal distribution.
+NORMAL_NODES, NORMAL_WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
+NORMAL_WEIGHTS = NORMAL_WEIGHTS / NORMAL_WEIGHTS.sum()
 #: Weighted mean square of differences between papers that is rounding.
 NEGLIGIBLE = 1e-12
 #: Noncentrality from which the noncentral chi^2 is approximated by a normal distribution.
@@ -195,17 +199,22 @@ NORMAL_FROM = 1e4
 
 
 class Misfit(NamedTuple):
-    """How each reviewer's scores fit those of the others, shapes (M,); NaN below two used scores, and if ordinal.
+    """How each reviewer's scores fit those of the others, shapes (M,); NaN below two used scores.
+
+    Of reviewers who are probably ordinal the ranks are compared.
 
     Attributes
     ----------
     mean_square
-        Of the standardised residuals from the predictions of the others: 1 is expected of a typical reviewer.
+        Of the standardised residuals from the predictions of the others: 1 is expected of a typical reviewer. Of an
+        ordinal one, of the ranks: squared differences from the expected ranks, over their expectation.
     agreement
         Slope of the scores on these predictions, relative to a typical reviewer: 1 is expected, 0 is none, negative
-        means reversed. NaN where the others do not distinguish the papers.
+        means reversed. Of an ordinal one, of the ranks on the expected ranks. NaN where the others do not distinguish
+        the papers.
     p_value
-        Twice the smaller of the probabilities of so large a mean square and of so low an agreement under the model.
+        Twice the smaller of the probabilities of so large a mean square and of so low an agreement under the model. Of
+        an ordinal reviewer, the probability of so low an agreement, at least that of the observed ranking.
     """
 
     mean_square: FloatArray
@@ -285,10 +294,66 @@ def misfit_of(posterior: Posterior, score: FloatArray, weight: FloatArray | None
     rows = UsedReviews(who, standard, shift / precision, posterior.loops[what] / precision, factor)
     statistics = compute_statistics(rows, population_of(posterior, rounding), posterior.slope.size)
     p_value = np.minimum(2.0 * np.minimum(statistics.too_large, statistics.too_low), 1.0)
+    misfit = np.array([statistics.mean_square, statistics.agreement, p_value])
     # Distances between the scores of an ordinal reviewer carry no information.
-    orders = np.nan_to_num(posterior.reviewers.orders) > 0.5
-    return Misfit(
-        *(np.where(orders, np.nan, value) for value in (statistics.mean_square, statistics.agreement, p_value))
+    ordinal = np.flatnonzero(np.nan_to_num(posterior.reviewers.orders) > 0.5)
+    for code in ordinal[np.isfinite(misfit[0, ordinal])].tolist():
+        rows_here = who == code
+        perception = float(np.exp(2 * posterior.theta[LOG_S_R]))
+        misfit[:, code] = rank_statistics(
+            rows.score[rows_here], rows.mean[rows_here], rows.variance[rows_here], perception
+        )
+    return Misfit(*misfit)
+
+
+class RankStatistics(NamedTuple):
+    """Mean square and agreement of the ranks of one reviewer, and the probability of so low an agreement."""
+
+    mean_square: float
+    agreement: float
+    too_low: float
+
+
+def rank_statistics(score: FloatArray, mean: FloatArray, variance: FloatArray, perception: float) -> RankStatistics:
+    """Compare the ranks of the scores with those of the perceived qualities z ~ N(mean, variance + perception).
+
+    With e the expected ranks and c those centred, ``S = sum c_i R_i`` is the sum over pairs i < j of (c_i - c_j)
+    1[z_j < z_i], up to a constant: its mean is sum c^2, and its variance that of the parts that z_i and z_j contribute
+    alone, plus that of the rest, which is uncorrelated (Hoeffding). Ties are taken as average ranks of a finer order.
+    """
+    from scipy.special import gammaincc, ndtr
+
+    size, total = score.size, variance + perception
+    # P(z_j < z_i) given z_i at the nodes, shape (node, i, j), with mean and variance over the nodes.
+    z = mean + NORMAL_NODES[:, None] * np.sqrt(total)
+    below = ndtr((z[..., None] - mean) / np.sqrt(total))
+    below[:, np.arange(size), np.arange(size)] = 0.0
+    better = np.tensordot(NORMAL_WEIGHTS, below, 1)
+    alone = np.tensordot(NORMAL_WEIGHTS, (below - better) ** 2, 1)
+    expected = better.sum(axis=1) - 0.5 * (size - 1)
+    difference = expected[:, None] - expected
+    own = ((difference * below).sum(axis=2) - (difference * better).sum(axis=1)) ** 2
+    rest = np.maximum(better * (1 - better) - alone - alone.T, 0.0)
+    spread = float((NORMAL_WEIGHTS @ own).sum() + 0.5 * (difference**2 * rest).sum())
+    # Average ranks of equal scores, whose squares are smaller by the share of ties.
+    ordered = np.sort(score)
+    left, right = np.searchsorted(ordered, score, "left"), np.searchsorted(ordered, score, "right")
+    rank = 0.5 * (left + right - size)
+    untied = 12.0 * float((rank**2).sum()) / (size**3 - size)
+    square = float((expected**2).sum())
+    if untied <= 0 or square <= NEGLIGIBLE * size:
+        return RankStatistics(float("nan") if untied <= 0 else 1.0, float("nan"), 1.0)
+    cross = float(expected @ rank)
+    likely = float((rank**2).sum() - 2 * untied * square + square)
+    # The distance to the largest value of S is about gamma distributed.
+    largest, variance_of = float(np.sort(expected) @ np.sort(rank)), max(untied * spread, NEGLIGIBLE)
+    distance = max(largest - untied * square, NEGLIGIBLE)
+    tail = float(gammaincc(distance**2 / variance_of, max(largest - cross, 0.0) * distance / variance_of))
+    # A few ranks are far from normal: their probability is a lower bound.
+    order = np.lexsort((mean, score))[:, None]
+    observed = float(np.exp(ranked(mean[order], total[order], np.ones(order.shape)).log_probability[0]))
+    return RankStatistics(
+        (likely + 2 * (untied * square - cross)) / likely, cross / (untied * square), max(tail, observed)
     )
 
 

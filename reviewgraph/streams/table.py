@@ -33,7 +33,7 @@ from reviewgraph.formats.columns import (
     require_named,
 )
 from reviewgraph.formats.delimited import refused
-from reviewgraph.formats.files import Problems, quote
+from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings
 from reviewgraph.formats.values import say_bad_score
 from reviewgraph.streams.coding import Coder, Labels, Spill, coder_of, joined, ranges
@@ -151,6 +151,8 @@ class Source:
         self.starts = np.cumsum([0, *(file.metadata.num_rows for file in self.files)]).tolist()
         self.kinds = {role: self._kind(role) for role in LABELS}
         self._expect_numbers()
+        for message in filter(None, map(_say_left_out, self.names, self.files, self.places)):
+            note(message)
 
     @property
     def n_rows(self) -> int:
@@ -247,12 +249,29 @@ class Source:
 
     def _expect_numbers(self) -> None:
         for name, header, kind in self._types(SCORE.name):
-            if not any(check(kind) for check in (pa.types.is_integer, pa.types.is_floating, pa.types.is_null)):
+            if not _is_number(kind) and not pa.types.is_null(kind):
                 message = (
                     f"{name}: column {quote(header)}: expected numbers as scores in a table read by batches, found "
                     f"{kind}; write the column as numbers, or leave out --stream"
                 )
                 raise InputError(message)
+
+
+def _say_left_out(name: str, file: Any, places: Mapping[str, int]) -> str:
+    """Return a note on columns of numbers beside the score, which may be criteria; "" if there are none."""
+    beside = [field.name for place, field in enumerate(file.schema_arrow) if place not in places.values()]
+    beside = [each for each in beside if _is_number(file.schema_arrow.field(each).type)]
+    if SCORE.name not in places or not beside:
+        return ""
+    verb = "is a column" if len(beside) == 1 else "are columns"
+    return (
+        f"{name}: of each review, --stream uses the score alone: {quote_all(beside)} {verb} of numbers that would "
+        "otherwise be tried as further criteria, or as confidence"
+    )
+
+
+def _is_number(kind: Any) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
 
 
 def _stamp(name: str) -> tuple[int, int, int]:

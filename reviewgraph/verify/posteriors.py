@@ -33,6 +33,7 @@ from reviewgraph.verify.passes import (
     converged_with,
     gain_left,
     one_pass,
+    order_of,
     swept,
 )
 from reviewgraph.verify.scores import (
@@ -401,6 +402,7 @@ def misfits(scores: Scores, model: Model, state: Implied, *, signal: bool) -> Fl
         return np.asarray(value - (summed(weight * value) / np.where(count, total, 1.0))[who])
 
     # Residuals and regression on the beliefs, levels free.
+    believed = mean
     score, mean = within(score), within(mean)
     square, spread = summed(weight * (score - slope * mean) ** 2), summed(weight * mean**2)
     cross, freedom = summed(weight * mean * score), np.maximum(count - 1, 1.0)
@@ -424,8 +426,51 @@ def misfits(scores: Scores, model: Model, state: Implied, *, signal: bool) -> Fl
         worse[1] += part * np.where(differ, ndtr(apart), 1.0)
     agreement = np.divide(cross, slope * spread, out=np.full(size, np.nan), where=differ)
     misfit = np.array([square / freedom, agreement, np.minimum(2 * worse.min(axis=0), 1.0)])
-    misfit[:, (count < 2) | (np.nan_to_num(state.people[4]) > 0.5)] = np.nan
+    misfit[:, count < 2] = np.nan
+    for code in np.flatnonzero((count > 1) & (np.nan_to_num(state.people[4]) > 0.5)).tolist():
+        mine = who == code
+        perceived = variance[mine] + np.exp(2 * model.theta["log_s_r"])
+        misfit[:, code] = _misfit_of_ranks(problem.score[mine], believed[mine], perceived)
     return misfit
+
+
+def _misfit_of_ranks(score: FloatArray, mean: FloatArray, variance: FloatArray) -> tuple[float, float, float]:
+    """Return mean square, agreement and p-value of the ranks of one reviewer, given what the others imply.
+
+    The agreement is linear in the indicators of pairs; its variance is that of its projections on single papers, and
+    of what remains of each pair.
+    """
+    from scipy.special import gammaincc, ndtr
+
+    size, sd = score.size, np.sqrt(variance)
+    value, weight = np.polynomial.hermite_e.hermegauss(31)
+    weight = weight / weight.sum()
+    # At each value of a paper, the probability that another one is below, and its mean.
+    given = [[ndtr((mean[i] + value * sd[i] - mean[j]) / sd[j]) for j in range(size)] for i in range(size)]
+    chance = np.array([[weight @ given[i][j] if i != j else 0.0 for j in range(size)] for i in range(size)])
+    rank = chance.sum(axis=1) - (size - 1) / 2
+    total = 0.0
+    for i in range(size):
+        others = [j for j in range(size) if j != i]
+        projected = sum(((rank[i] - rank[j]) * (given[i][j] - chance[i, j]) for j in others), 0 * value)
+        total += float(weight @ projected**2)
+        for j in others[i:]:
+            alone = weight @ (given[i][j] - chance[i, j]) ** 2 + weight @ (given[j][i] - chance[j, i]) ** 2
+            total += float((rank[i] - rank[j]) ** 2 * max(chance[i, j] * (1 - chance[i, j]) - alone, 0.0))
+    middle = np.array([np.mean(np.flatnonzero(np.sort(score) == y)) for y in score]) - (size - 1) / 2
+    finer = float((middle**2).sum()) / (size * (size**2 - 1) / 12)
+    square = float((rank**2).sum())
+    if finer <= 0 or square <= TRIFLE * size:
+        return (math.nan if finer <= 0 else 1.0), math.nan, 1.0
+    cross = float((middle * rank).sum())
+    best, spread = float(np.sort(middle) @ np.sort(rank)), max(finer * total, TRIFLE)
+    lack = max(best - finer * square, TRIFLE)
+    tail = float(gammaincc(lack**2 / spread, max(best - cross, 0.0) * lack / spread))
+    column = (len(score), 1)
+    order = order_of(score.reshape(column), mean.reshape(column), variance.reshape(column), 0.0)
+    ties = math.lgamma(size + 1) - sum(math.lgamma(n + 1) for n in np.unique(score, return_counts=True)[1].tolist())
+    error = float(((middle - rank) ** 2).sum()) / float((middle**2).sum() + (1 - 2 * finer) * square)
+    return error, cross / (finer * square), max(tail, math.exp(float(order.log_probability[0]) - ties))
 
 
 def _population(

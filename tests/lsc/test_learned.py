@@ -56,3 +56,20 @@ def test_a_reviewer_without_scores_is_a_typical_one() -> None:
 def test_no_scores_is_an_error() -> None:
     with pytest.raises(InputError, match="expected scores to learn from, found planned reviews only"):
         learned_from(Reviews.from_pairs([("ann", 1), ("bob", 1)]))
+
+
+def test_qualities_are_those_of_calibrate_where_reviews_have_criteria() -> None:
+    rng = np.random.default_rng(0)
+    design = random_assignment(80, 60, 5, rng)
+    x, severity = rng.standard_normal(80), 0.5 * rng.standard_normal(60)
+    target, clear = (
+        5 + x[design.item] + severity[design.reviewer] + rng.standard_normal(design.n_reviews) for _ in range(2)
+    )
+    labels = {"reviewers": 60, "items": 80}
+    reviews = Reviews.from_codes(design.reviewer, design.item, target, criteria={"clear": clear}, **labels)
+    result = posterior(reviews)
+    assert result.joined is not None
+    assert result.joined.used
+    found = learned_from(reviews, 300)
+    assert np.array_equal(found.mean, result.quality)
+    assert np.array_equal(found.error, result.beliefs.order_error)

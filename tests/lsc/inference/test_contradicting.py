@@ -8,9 +8,16 @@ import pytest
 import lsc
 from lsc._inference.beliefs import InferenceStatus
 from lsc._inference.inferring import infer
-from lsc._inference.validation import SIGNIFICANCE, Population, UsedReviews, compute_statistics, misfit_of
+from lsc._inference.validation import (
+    SIGNIFICANCE,
+    Population,
+    UsedReviews,
+    compute_statistics,
+    misfit_of,
+    rank_statistics,
+)
 from reviewgraph import Reviews
-from tests.lsc.inference.simulated_tables import table
+from tests.lsc.inference.simulated_tables import ordering, table
 
 PANEL = {"n_items": 60, "n_reviewers": 25, "load": 14}
 PEOPLE = Population(np.array([0.25, 0.5, 0.25]), np.array([0.5, 1.0, 1.8]), np.array([0.3, 0.5, 0.9]), 1.1, 0.5, 0.02)
@@ -106,3 +113,63 @@ def test_where_nothing_can_be_compared_nobody_is_named() -> None:
         assert found.status is InferenceStatus.NO_SIGNAL
         assert not found.misfit.contradicts.any()
     assert found.to_dict()["reviewers"][1] == {"reviewer": "bob", "scores": 1, "misfit": None}
+
+
+# Ordinal reviewers, by their ranks.
+
+
+@pytest.mark.parametrize(("size", "ties"), [(4, False), (9, False), (9, True)])
+def test_ranks_are_as_far_off_as_drawn_ones(size: int, ties: bool) -> None:
+    rng = np.random.default_rng(size)
+    mean, variance, perception = rng.standard_normal(size), rng.uniform(0.1, 0.5, size), 0.16
+    found = []
+    for _ in range(1500):
+        z = mean + np.sqrt(variance + perception) * rng.standard_normal(size)
+        score, drawn = np.empty(size), rng.uniform(0, 8, size)
+        score[np.argsort(z)] = np.sort(np.round(drawn / 2) if ties else drawn)
+        if np.ptp(score) > 0:
+            found.append(rank_statistics(score, mean, variance, perception))
+    square, agreement, p_value = np.array(found).T
+    assert square.mean() == pytest.approx(1.0, abs=0.1)
+    assert agreement.mean() == pytest.approx(1.0, abs=0.05)
+    for level in (0.05, 0.01):
+        assert (p_value < level).mean() < 1.6 * level + 2 * np.sqrt(level / p_value.size)
+    # The probability of a ranking bounds those of few papers; of more, half are below one half.
+    assert size < 5 or 0.35 < (p_value < 0.5).mean() < 0.62
+
+
+def test_the_variance_of_agreement_is_that_of_draws() -> None:
+    rng = np.random.default_rng(1)
+    mean, variance = rng.standard_normal(6), rng.uniform(0.1, 0.5, 6)
+    z = mean + np.sqrt(variance) * rng.standard_normal((100_000, 6))
+    rank = z.argsort(axis=1).argsort(axis=1) - 2.5
+    expected = rank.mean(axis=0)
+    agreement = rank @ expected / (expected @ expected)
+    mine = np.array([rank_statistics(row, mean, variance, 0.0) for row in rank[:400].astype(float)])
+    assert mine[:, 1] == pytest.approx(agreement[:400], abs=0.02)
+    square = ((rank - expected) ** 2).sum(axis=1)
+    assert mine[:, 0] == pytest.approx(square[:400] / square.mean(), abs=0.03)
+
+
+def test_a_reversed_ranking_contradicts_and_equal_scores_do_not() -> None:
+    mean, variance = np.linspace(-2, 2, 12), np.full(12, 0.2)
+    assert rank_statistics(np.arange(12.0), mean, variance, 0.1).too_low > 0.5
+    reversed_ = rank_statistics(-np.arange(12.0), mean, variance, 0.1)
+    assert reversed_.too_low < 1e-6
+    assert reversed_.agreement < -0.9
+    assert rank_statistics(np.zeros(12), mean, variance, 0.1).too_low == 1.0
+    assert rank_statistics(np.arange(12.0), np.zeros(12), variance, 0.1).too_low == 1.0
+
+
+def test_an_ordinal_reviewer_has_a_misfit_of_ranks() -> None:
+    who, what, score, _ = ordering(0, n_items=80, n_reviewers=60, load=8, share=1.0)
+    beliefs = infer(who, what, score, 60, 80)
+    ordinal = beliefs.reviewers.orders > 0.5
+    assert ordinal.sum() > 20
+    found = misfit_of(beliefs, score)
+    assert np.isfinite(found.p_value).all()
+    # Only the order of their scores matters.
+    bent = np.where(ordinal[who], np.sign(score - 5) * np.abs(score - 5) ** 3, score)
+    again = misfit_of(beliefs, bent)
+    assert again.p_value[ordinal] == pytest.approx(found.p_value[ordinal])
+    assert found.agreement[ordinal].mean() == pytest.approx(1.0, abs=0.2)

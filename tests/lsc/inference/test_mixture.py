@@ -11,7 +11,8 @@ from scipy.stats import norm, rankdata
 
 import lsc
 from lsc._inference import inferring
-from lsc._inference.averaging import difference, draws, leave_one_out, scores_given
+from lsc._inference import predicting
+from lsc._inference.averaging import difference, draws, leave_one_out, predictive
 from lsc._inference.beliefs import Member, Posterior
 from lsc._inference.mixture import LEAST_WEIGHT, TEMPERATURE, straightened, tempered
 from reviewgraph import Reviews
@@ -178,22 +179,19 @@ def test_predictions_are_mixtures_over_members_and_cover_scores() -> None:
     members = [member for member in found.members if not member.straightened]
     total = sum(member.weight for member in members)
     codes = np.array([0, 5, 24]), np.array([1, 2, 3])
-    expected = np.zeros(3)
-    for member in members:
-        one = replace(member.posterior, mean=found.mean, variance=found.variance * found.loops, loops=np.ones(40))
-        expected += member.weight / total * _alone(member, one, score, codes)
-    assert scores_given(found, score, None, codes).mean == pytest.approx(expected, abs=1e-9)
+    law = predictive(found, score, None, *codes)
+    alone = [
+        (member.weight / total, predicting.predictive(member.posterior, score, None, *codes)) for member in members
+    ]
+    mean = sum(weight * one.mean for weight, one in alone)
+    square = sum(weight * (one.sd**2 + one.mean**2) for weight, one in alone)
+    assert len(members) > 1
+    assert law.mean == pytest.approx(mean, abs=1e-9)
+    assert law.sd == pytest.approx(np.sqrt(square - mean**2), abs=1e-9)
+    assert law.cdf(mean) == pytest.approx(sum(weight * one.cdf(mean) for weight, one in alone), abs=1e-9)
     left_out = leave_one_out(found, score)
     inside = np.abs(left_out.probability - 0.5) < 0.45
     assert 0.84 < inside.mean() < 0.96
-
-
-def _alone(member: Member, one: Posterior, score: Any, codes: Any) -> Any:
-    """Return predictions by a member alone, for the qualities of another posterior."""
-    from lsc._inference.predicting import of_reviewers
-
-    people = of_reviewers(member.posterior, score, codes[0], None)
-    return (people.share * (people.slope * one.mean[codes[1]] + people.offset)).sum(axis=0)
 
 
 def test_an_estimate_of_a_mixture_answers_everything() -> None:

@@ -9,15 +9,33 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
+from lsc._inference import predicting
 from lsc._inference.beliefs import Posterior
+from lsc._inference.categories import Discrete, levels_of
 from lsc._inference.inferring import infer
 from lsc._inference.model import LOG_OMEGA
-from lsc._inference.predicting import Mixture, fit_of, leave_one_out, of_reviewers, rank_counts, score_unit
-from lsc._inference.scale_users import offsets_given, slopes_at
+from lsc._inference.predicting import (
+    Mixture,
+    Paired,
+    fit_of,
+    leave_one_out,
+    observed_scores,
+    of_reviewers,
+    predicted_spread,
+    predictive,
+    rank_counts,
+    ranking_of,
+    replicated,
+    score_unit,
+    with_places,
+)
+from lsc._inference.scale_users import gap_probabilities, offsets_given, slopes_at
 from lsc._inference.states import Rows, initial_state, item_posterior, parts_with_messages, prepare
 from lsc._inference.sweeps import block_inputs, run_sweeps
 from lsc.posteriors import PosteriorEstimate, posterior
+from lsc.predictions import Residuals
 from reviewgraph import InputError, Reviews
+from tests.benchmarks.ordinal import REGIMES, drawn
 from tests.lsc.inference.simulated_tables import ordering, table
 
 
@@ -162,26 +180,253 @@ def test_infit_and_outfit_are_one_with_the_expected_spread() -> None:
         assert square.std() == pytest.approx(np.sqrt((sd**2).mean()), rel=0.25)
 
 
+# Scores that are levels.
+
+
+@pytest.fixture(scope="module")
+def on_levels() -> PosteriorEstimate:
+    regime = next(regime for regime in REGIMES if regime.title == "5 levels, ceiling")
+    levels = drawn(regime, 0)
+    score = levels.level + 1.0
+    reviews = Reviews.from_codes(levels.who, levels.what, score, reviewers=60, items=200)
+    return posterior(reviews, likelihood="ordinal")
+
+
+def test_levels_have_the_probabilities_of_naive_draws(on_levels: PosteriorEstimate) -> None:
+    """Draw node, offset, quality and noise one after another, and see between which thresholds the sum is."""
+    beliefs, score, rng = on_levels.beliefs, on_levels.reviews.score, np.random.default_rng(0)
+    levels, size = levels_of(score)[0], 400_000
+    for who, what in ((0, 3), (17, 100), (60, 8)):
+        people = of_reviewers(beliefs, score, np.array([who]), None)
+        node = rng.choice(people.share.size, size, p=people.share[:, 0])
+        slope, offset, variance, noise = (value[node, 0] for value in people[1:])
+        quality = beliefs.mean[what] + np.sqrt(beliefs.variance[what] * beliefs.loops[what]) * rng.standard_normal(size)
+        latent = slope * quality + offset + np.sqrt(variance) * rng.standard_normal(size)
+        latent += np.sqrt(noise) * rng.standard_normal(size)
+        level = (latent[:, None] > levels.below[1:]).sum(axis=1)
+        found = on_levels.predict(None if who == 60 else who, what)
+        assert found.levels is not None
+        assert found.levels.tolist() == [1, 2, 3, 4, 5]
+        assert found.probability == pytest.approx(np.bincount(level, minlength=5) / size, abs=0.004)
+        value = levels.value[level]
+        assert (found.mean, found.sd) == pytest.approx((value.mean(), value.std()), abs=0.01)
+        for end in (0.5, 3.0, 3.5, 5.0):
+            assert found.cdf(end) == pytest.approx((value <= end).mean(), abs=0.004)
+        low, high = found.interval(0.8)
+        assert found.cdf(high) - found.cdf(low - 1) >= 0.8
+        assert found.cdf(high - 1) < 0.9
+        sample = found.sample(20_000, seed=1)
+        assert np.bincount(sample.astype(int), minlength=6)[1:] / 20_000 == pytest.approx(found.probability, abs=0.015)
+        # The model with the mean of the draws of whole tables.
+        drawn_scores = replicated(beliefs, score, None, quality[:2, None] * np.ones(200), rng)
+        assert set(np.unique(drawn_scores)) <= {1.0, 2.0, 3.0, 4.0, 5.0}
+
+
+def test_levels_of_which_lower_is_better_are_turned(on_levels: PosteriorEstimate) -> None:
+    reviews = on_levels.reviews
+    turned = posterior(
+        Reviews.from_codes(
+            reviews.reviewer, reviews.item, 6 - reviews.score, reviewers=60, items=200, lower_is_better=True
+        ),
+        likelihood="ordinal",
+    )
+    one, other = (estimate.predict([0, 5], [3, 3]) for estimate in (on_levels, turned))
+    assert one.probability is not None
+    assert other.probability is not None
+    assert other.probability[:, ::-1] == pytest.approx(one.probability)
+    here, there = on_levels.residuals(), turned.residuals()
+    assert there.raw == pytest.approx(-here.raw)
+    assert there.lower == pytest.approx(1 - here.probability)
+
+
+def test_a_level_is_left_out_as_a_refit_without_it_predicts(on_levels: PosteriorEstimate) -> None:
+    reviews, residuals = on_levels.reviews, on_levels.residuals()
+    for row in (5, 77, 300, 612):
+        kept = np.arange(reviews.n_reviews) != row
+        without = posterior(
+            Reviews.from_codes(
+                reviews.reviewer[kept], reviews.item[kept], reviews.score[kept], reviewers=60, items=200
+            ),
+            likelihood="ordinal",
+        )
+        again = without.predict(int(reviews.reviewer[row]), int(reviews.item[row]))
+        mean = reviews.score[row] - residuals.raw[row]
+        assert mean == pytest.approx(again.mean, abs=0.2 * again.sd)
+        assert residuals.raw[row] / residuals.standardised[row] == pytest.approx(again.sd, rel=0.15)
+
+
+def coverage(found: Residuals) -> float:
+    """Largest distance of the shares in intervals from their probabilities, in standard errors."""
+    size = found.raw.size
+    return max(abs(found.within(p) - p) / math.sqrt(p * (1 - p) / size) for p in (0.5, 0.8, 0.9))
+
+
 @pytest.mark.slow
-def test_ordinal_reviewers_are_predicted_from_their_other_scores() -> None:
-    probability = []
+@pytest.mark.parametrize("title", ["2 levels", "3 levels", "5 levels, ceiling", "7 levels, N = 300"])
+def test_held_out_levels_are_as_likely_as_said(title: str) -> None:
+    regime = next(regime for regime in REGIMES if regime.title == title)
+    parts, said, seen, fits = [], [], [], []
     for seed in range(3):
-        who, what, score, _ = ordering(seed)
+        levels = drawn(regime, seed)
+        kept, score = np.random.default_rng(seed).random(levels.who.size) >= 0.15, levels.level + 1.0
+        sizes = {"reviewers": regime.n_reviewers, "items": regime.n_items}
+        reviews = Reviews.from_codes(levels.who[kept], levels.what[kept], score[kept], **sizes)
+        estimate = posterior(reviews, likelihood="ordinal")
+        test = ~kept & np.isfinite(estimate.quality)[levels.what]
+        found = estimate.predict(levels.who[test].tolist(), levels.what[test].tolist())
+        assert found.probability is not None
+        assert found.levels is not None
+        own = found.levels == score[test][:, None]
+        upper = found.cdf(score[test])
+        parts.append(Residuals(upper, upper, upper, upper - (found.probability * own).sum(axis=1)))
+        said.append(found.probability.ravel())
+        seen.append(own.ravel())
+        residuals = estimate.residuals()
+        assert np.nanstd(residuals.standardised) == pytest.approx(1.0, abs=0.1)
+        for level in (0.5, 0.8, 0.9):
+            assert residuals.within(level) == pytest.approx(level, abs=0.04)
+        fits.append(estimate.fit)
+    assert coverage(Residuals(*(np.concatenate(values) for values in zip(*parts, strict=True)))) < 3.5
+    probability, own = np.concatenate(said), np.concatenate(seen)
+    for low, high in ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 1.0)):
+        part = (low <= probability) & (probability < high)
+        error = math.sqrt((probability[part] * (1 - probability[part])).sum()) / part.sum()
+        assert abs(probability[part].mean() - own[part].mean()) < 3.5 * error
+    for k in (0, 1):
+        square, sd = (np.concatenate([fit[j] for fit in fits]) for j in (k, k + 2))
+        assert np.nanmean(square) == pytest.approx(1.0, abs=0.12)
+        assert np.nanstd(square) == pytest.approx(np.sqrt(np.nanmean(sd**2)), rel=0.35)
+
+
+def test_spreads_of_levels_are_those_of_new_ones(on_levels: PosteriorEstimate) -> None:
+    beliefs, score = on_levels.beliefs, on_levels.reviews.score
+    predicted, low, high = predicted_spread(beliefs, score)
+    new = replicated(beliefs, score, None, on_levels.draws(500), np.random.default_rng(1))
+    for code in (0, 17, 44):
+        spread = new[:, on_levels.reviews.reviewer == code].std(axis=1, ddof=1)
+        assert predicted[code] == pytest.approx(np.sqrt((spread**2).mean()), rel=0.06)
+        assert (low[code], high[code]) == pytest.approx(tuple(np.quantile(spread, (0.05, 0.95))), abs=0.12)
+
+
+def test_a_level_counts_by_its_part_in_the_interval() -> None:
+    upper, lower = np.array([0.5, 1.0, 0.97]), np.array([0.0, 0.5, 0.97])
+    found = Residuals(upper, upper, upper, lower)
+    # Half of [0, .5] is in [.25, .75], half of [.5, 1], and of .97 nothing.
+    assert found.within(0.5) == pytest.approx(1 / 3)
+    assert found.share(0.95, 1.0) == pytest.approx((0.1 + 1) / 3)
+    assert Discrete(np.array([1.0, 2.0]), np.array([0.3, 0.7])).quantile(0.3) == 1.0
+
+
+# Ordinal reviewers.
+
+
+def test_a_new_paper_falls_into_gaps_as_often_as_drawn() -> None:
+    rng = np.random.default_rng(0)
+    mean, variance = np.array([-0.4, 0.1, 0.0, 0.8]), np.array([0.5, 0.3, 0.4, 0.6])
+    z = mean + np.sqrt(variance) * rng.standard_normal((1_500_000, 4))
+    ranked = z[(np.diff(z, axis=1) > 0).all(axis=1)]
+    assert len(ranked) > 10_000
+    new = 0.3 + 0.7 * rng.standard_normal(len(ranked))
+    share = np.bincount((ranked < new[:, None]).sum(axis=1), minlength=5) / len(ranked)
+    # A column with an empty slot is that without it.
+    columns = (
+        np.stack([mean, np.append(mean[:3], 0.0)], axis=1),
+        np.stack([variance, np.append(variance[:3], 1.0)], axis=1),
+    )
+    used = np.ones((4, 2))
+    used[3, 1] = 0.0
+    found = gap_probabilities(*columns, used, (np.full(2, 0.3), np.full(2, 0.49)))
+    assert found[:, 0] == pytest.approx(share, abs=0.01)
+    alone = gap_probabilities(mean[:3, None], variance[:3, None], np.ones((3, 1)), (np.full(1, 0.3), np.full(1, 0.49)))
+    assert found[:4, 1] == pytest.approx(alone[:, 0])
+    assert found[4, 1] == 0
+    assert found.sum(axis=0) == pytest.approx(1.0)
+
+
+@pytest.fixture(scope="module")
+def of_ranks() -> tuple[Posterior, np.ndarray]:
+    who, what, score, _ = ordering(0, n_items=80, n_reviewers=60, load=8, share=1.0)
+    fitted = infer(who, what, score, 60, 80)
+    assert fitted.extent.orders
+    return fitted, score
+
+
+def test_ordinal_reviewers_give_the_scores_of_their_gaps(of_ranks: tuple[Posterior, np.ndarray]) -> None:
+    """Draw scores as if papers were fresh, and keep each as often as the paper is perceived in its gap."""
+    fitted, score = of_ranks
+    ranking = ranking_of(fitted, observed_scores(fitted, score))
+    code, rng = int(np.argmax(fitted.reviewers.orders)), np.random.default_rng(0)
+    fresh = Mixture(np.array([[0.4, 0.6]]), np.array([[-0.5, 0.4]]), np.array([[0.6, 1.1]]))
+    own = slice(ranking.start[code], ranking.start[code + 1])
+    edge, mean, variance = ranking.score[own], ranking.mean[own], ranking.variance[own]
+    assert (np.diff(edge) >= 0).all()
+    for left_out in (-1, 3):
+        kept = np.delete(np.arange(edge.size), left_out) if left_out >= 0 else np.arange(edge.size)
+        column = kept.size, 1
+        chance = gap_probabilities(
+            mean[kept].reshape(column),
+            variance[kept].reshape(column),
+            np.ones(column),
+            (np.array([0.5]), np.array([0.2 + ranking.perception])),
+        )[:, 0]
+        part = rng.random(400_000) < 0.4
+        value = np.where(part, -0.5 + 0.6 * rng.standard_normal(part.size), 0.4 + 1.1 * rng.standard_normal(part.size))
+        weight = chance[np.searchsorted(edge[kept], value)]
+        expected = np.average(value, weights=weight)
+        sd = np.sqrt(np.average((value - expected) ** 2, weights=weight))
+        pairs = Paired(np.array([code]), np.array([0.5]), np.array([0.2]), np.array([left_out]))
+        found = with_places(ranking, fresh, np.ones(1), pairs)
+        assert found.mean[0] == pytest.approx(expected, abs=0.02)
+        assert found.sd[0] == pytest.approx(sd, rel=0.05)
+        for end in edge[kept][::3]:
+            below = np.average(value <= end, weights=weight)
+            assert found.cdf(np.array([end]))[0] == pytest.approx(below, abs=0.06)
+
+
+def test_equal_scores_leave_room_between_them_and_many_are_thinned(
+    of_ranks: tuple[Posterior, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted, score = of_ranks
+    score = np.round(score)
+    unit, observed = score_unit(fitted, score), observed_scores(fitted, score)
+    ranking = ranking_of(fitted, observed)
+    for code in range(60):
+        edge = ranking.score[ranking.start[code] : ranking.start[code + 1]]
+        assert (np.diff(edge) > 0).all()
+        own = np.sort(unit.standardised(score[fitted.reviewer == code]))
+        assert np.abs(edge - own).max() <= 0.5 / unit.spread
+    # Fewer of the others are wider gaps, hardly another mean.
+    known = np.flatnonzero(fitted.reviewers.orders > 0.9)
+    pairs = np.repeat(known, 5), np.tile(np.arange(5), known.size)
+    every = predictive(fitted, score, None, *pairs)
+    monkeypatch.setattr(predicting, "MOST_OTHERS", 5)
+    some = predictive(fitted, score, None, *pairs)
+    assert np.sqrt((((some.mean - every.mean) / every.sd) ** 2).mean()) < 0.4
+    assert some.sd.mean() == pytest.approx(every.sd.mean(), rel=0.2)
+
+
+@pytest.mark.slow
+def test_ordinal_reviewers_are_predicted_from_ranks() -> None:
+    probability, errors, sds = [], [], []
+    for seed in range(3):
+        who, what, score, _ = ordering(seed, share=1.0, load=12)
         kept = np.random.default_rng(seed).random(who.size) >= 0.15
         fitted = infer(who[kept], what[kept], score[kept], 200, 200)
         assert fitted.extent.orders
-        test, unit = ~kept & np.isfinite(fitted.mean[what]), score_unit(fitted, score[kept])
-        population = of_reviewers(fitted, score[kept], who[test], None)
-        moments = fitted.mean[what[test]], (fitted.variance * fitted.loops)[what[test]]
-        mixture = population.given(*moments)
-        probability.append(mixture.mapped(unit.location, unit.spread).cdf(score[test]))
-        # The likelier a reviewer only orders, the less the item matters.
-        shift = population.given(moments[0] + 1.0, moments[1]).mean - mixture.mean
-        chance = fitted.reviewers.orders[who[test]]
-        assert shift[chance > 0.9].max() < 0.15
-        assert shift[chance < 0.1].min() > 0.4
-    share = (np.abs(np.concatenate(probability) - 0.5) < 0.45).mean()
-    assert 0.86 < share < 0.96
+        test = ~kept & np.isfinite(fitted.mean[what])
+        law = predictive(fitted, score[kept], None, who[test], what[test])
+        probability.append(law.cdf(score[test]))
+        errors.append(score[test] - law.mean)
+        sds.append(law.sd)
+        # Without ranks, spreads were 1.8 times as large as errors are with them.
+        fresh = of_reviewers(fitted, score[kept], who[test], None).given(fitted.mean[what[test]], 0 * law.mean + 0.1)
+        sure = fitted.reviewers.orders[who[test]] > 0.95
+        unit = score_unit(fitted, score[kept])
+        assert np.sqrt((errors[-1][sure] ** 2).mean()) < 0.65 * unit.spread * fresh.sd[sure].mean()
+    all_of = np.concatenate(probability)
+    for level in (0.5, 0.8, 0.9):
+        assert (np.abs(all_of - 0.5) < level / 2).mean() == pytest.approx(level, abs=0.04)
+    assert np.concatenate(errors).std() == pytest.approx(np.sqrt((np.concatenate(sds) ** 2).mean()), rel=0.08)
 
 
 def test_a_reviewer_of_random_scores_misfits() -> None:

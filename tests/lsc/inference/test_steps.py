@@ -10,6 +10,7 @@ from lsc._inference import scale_users, sweeps
 from lsc._inference.inferring import fit_averages
 from lsc._inference.model import (
     G1,
+    GAMMA,
     LOG_OWN,
     LOG_S_R,
     LOGIT_W,
@@ -31,6 +32,8 @@ from lsc._inference.scale_users import (
     Cavity,
     Message,
     Nodes,
+    Step,
+    mixed_step,
     ordinal_step,
     step,
 )
@@ -366,3 +369,27 @@ def test_nodes_that_swing_come_to_rest_once_nothing_is_left_to_learn() -> None:
 
     assert last_moves(0).min() > 0.05
     assert last_moves(1).max() < 0.002
+
+
+def test_gradients_of_a_mixture_with_ordinal_reviewers_are_those_of_its_evidence() -> None:
+    """Also by the exponent of weights, on which the scores of ordinal reviewers depend."""
+    rng = np.random.default_rng(5)
+    block = block_of(rng.standard_normal((4, 5)).tolist())
+    cavity = Cavity(0.5 * rng.standard_normal((5, 4)), rng.uniform(0.2, 1.0, (5, 4)))
+    theta, weight = START.copy(), rng.standard_normal((5, 4))
+    theta[[GAMMA, LOGIT_W]] = 0.3, 0.5
+    nodes = Nodes(np.full(4, -0.4), np.full(4, 0.35), np.zeros(4), None)
+
+    def mixed(theta: FloatArray) -> Step:
+        factor = np.exp(-theta[GAMMA] * weight)
+        plain = step(block, cavity, nodes, theta, factor, weight, 0.02)
+        return mixed_step(block, cavity, plain, nodes, theta, factor, weight, 0.02)
+
+    found = mixed(theta)
+    assert (found.orders > 0.05).all()
+    for place in (*range(9), LOGIT_W, LOG_S_R):
+        end = np.zeros(SIZE)
+        end[place] = 1e-5
+        expected = (mixed(theta + end).log_evidence - mixed(theta - end).log_evidence) / 2e-5
+        # The ranking is integrated on a grid that moves with the noise.
+        np.testing.assert_allclose(found.gradient[place], expected, atol=2e-2 if place == LOG_S_R else 5e-3)

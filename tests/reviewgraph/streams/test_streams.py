@@ -212,3 +212,14 @@ def test_a_killed_process_leaves_no_file(tmp_path: Path, number: int) -> None:
     assert any(str(room) in name for name in held)
     assert list(room.iterdir()) == []
     assert tempfile.gettempdir() != str(room)
+
+
+def test_numbers_beside_the_score_are_said_to_be_left_out(tmp_path: Path) -> None:
+    columns, heard = drawn(3, kind="text"), list[str]()
+    size = len(columns["item"])
+    path = written(tmp_path, **columns, clear=pa.array([1.0] * size), comment=pa.array(["good"] * size))
+    with stream_reviews(path, note=heard.append):
+        pass
+    [said] = [message for message in heard if "--stream" in message]
+    assert "--stream uses the score alone: 'clear' is a column of numbers" in said
+    assert "comment" not in said
