@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from lsc._inference.averaging import difference, draws, leave_one_out, members_of, misfit_of
-from lsc._inference.beliefs import Account, Difference, InferenceStatus, Posterior, accounts_of
+from lsc._inference.beliefs import Account, Difference, Posterior, accounts_of
 from lsc._inference.categories import levels_of
 from lsc._inference.criteria import EVIDENCE, Confidence, CriterionSeverities, Joined, join, severities, weights_of
 from lsc._inference.inferring import WIDTH, Likelihood, infer
@@ -19,10 +19,10 @@ from lsc._inference.predicting import Fit, fit_of, rank_counts, score_unit
 from lsc._inference.side_information import Covariates, read_covariates, with_covariates
 from lsc._inference.states import Expected
 from lsc._inference.validation import Gain, Misfit, held_out_gain
-from lsc.estimate import Estimate, central_interval, known_values, or_none
+from lsc.estimate import Estimate, known_values, or_none
 from lsc.evidence.support import groups_of
 from lsc.predictions import Prediction, Ranks, Residuals, predict, residuals, to_arviz
-from lsc.selection import ERROR_RATE, Selection, chances, select
+from lsc.selection import Selection, Uncertain
 from reviewgraph._base import Clock, FloatArray, InputError, IntArray, Label, Progress, as_numbers, checked, counted
 from reviewgraph.formats import WEIGHT
 from reviewgraph.graph import Assumptions, Learned
@@ -30,7 +30,6 @@ from reviewgraph.io import match_pairs, numbered_pairs
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews, review_of_rows
 
 if TYPE_CHECKING:
-    from lsc._inference.beliefs import Beliefs, Reviewers
     from reviewgraph._base import Plot
     from reviewgraph.formats import Columns
     from reviewgraph.io import Numbered, Valued
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
 _FLAT = ("interval_low", "interval_high")
 #: With fewer scores in the table the noise cannot be estimated.
 LEAST_SCORES = 3
-#: Probability of the intervals of the command and of ``to_dict``.
-LEVEL = 0.9
 #: Joint draws for ranks: shares have standard errors of at most .008.
 DRAWS = 4000
 
@@ -233,96 +230,6 @@ def teller(progress: Callable[[Progress], object] | None) -> Callable[[str], Non
             progress(Progress(clock.elapsed(), words))
 
     return tell
-
-
-class Uncertain:
-    """What every posterior has: qualities with standard errors, and the beliefs about reviewers."""
-
-    beliefs: Beliefs
-    quality: FloatArray
-
-    if TYPE_CHECKING:
-
-        @property
-        def average(self) -> FloatArray:
-            """Plain average of each item's scores."""
-
-        @property
-        def items(self) -> Sequence[Label]:
-            """Labels of the items."""
-
-        @property
-        def group(self) -> IntArray:
-            """Connected component of each item."""
-
-        @property
-        def standard_error(self) -> FloatArray:
-            """Posterior standard deviation of each quality."""
-
-    @property
-    def status(self) -> InferenceStatus:
-        """Status of the inference; ``status.text`` explains it."""
-        return self.beliefs.status
-
-    @property
-    def reviewers(self) -> Reviewers:
-        """Severity, stretch and noise of every reviewer, with intervals, shapes (M,)."""
-        return self.beliefs.reviewers
-
-    @property
-    def no_quality(self) -> list[Label]:
-        """Items with scores but without a quality: each of their reviewers gives one score only, and is ignored."""
-        return [self.items[i] for i in np.flatnonzero(np.isfinite(self.average) & np.isnan(self.quality)).tolist()]
-
-    @checked
-    def interval(self, level: float = LEVEL) -> FloatArray:
-        """Return the central credible interval of each quality with probability ``level``, shape (N, 2).
-
-        Raises
-        ------
-        InputError
-            If ``level`` is not between 0 and 1.
-        """
-        return central_interval(self.quality, self.standard_error, level)
-
-    @checked
-    def probability_in_top(self, n: int) -> FloatArray:
-        """Return each item's probability of being among the best ``n``, shape (N,); they sum to n.
-
-        Raises
-        ------
-        InputError
-            If ``n`` is negative or more than the number of items with a score.
-        """
-        return chances(self.quality, self.beliefs.order_error, n)
-
-    @checked
-    def selection(self, n: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
-        """Sort items into in, to discuss and out, ``n`` being selected.
-
-        If no review connects all items, ``n`` are selected in the largest group and the others are set aside.
-
-        Parameters
-        ----------
-        n
-            Number of items to select.
-        error_rate
-            Items with P(top n) >= 1 - error_rate are in; those with P <= error_rate are out.
-        across_groups
-            Select among unconnected groups, assumed equally good on average; items outside the largest group are never
-            in without discussion.
-
-        Raises
-        ------
-        InputError
-            If ``n`` is negative or more than the number of items with a score, or ``error_rate`` is not between 0 and
-            one half.
-        Incomparable
-            If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
-            of the items with a score, or fewer than ``n``.
-        """
-        arrays = self.quality, self.beliefs.order_error, self.average, self.group
-        return select(self.items, *arrays, n, error_rate=error_rate, across_groups=across_groups)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,16 +1,19 @@
-"""Selections of the best papers: in, to discuss and out with error probabilities, and a lottery."""
+"""Selections of the best papers: in, to discuss and out with error probabilities, a lottery, and what they rest on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsc.estimate import best_first, comparable, expect_number, or_none
-from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Label, probability_in_top
+from lsc.estimate import best_first, central_interval, comparable, expect_number, or_none
+from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Label, checked, probability_in_top
+
+if TYPE_CHECKING:
+    from lsc._inference.beliefs import Beliefs, InferenceStatus, Reviewers
 
 #: By default a paper is in, or out, if the probability that this is wrong is at most 0.1.
 ERROR_RATE = 0.1
@@ -284,3 +287,97 @@ def select(
     chance = chances(quality, order_error, n)
     main = group[ranked].min(initial=group.max(initial=1))
     return Selection(labels, n, error_rate, ranked[:n], best_first(average)[:n], chance, ranked, group == main, aside)
+
+
+#: Probability of the intervals of the command and of ``to_dict``.
+LEVEL = 0.9
+
+
+class Uncertain:
+    """What every posterior has: qualities with standard errors, and the beliefs about reviewers."""
+
+    beliefs: Beliefs
+    quality: FloatArray
+
+    if TYPE_CHECKING:
+
+        @property
+        def average(self) -> FloatArray:
+            """Plain average of each item's scores."""
+
+        @property
+        def items(self) -> Sequence[Label]:
+            """Labels of the items."""
+
+        @property
+        def group(self) -> IntArray:
+            """Connected component of each item."""
+
+        @property
+        def standard_error(self) -> FloatArray:
+            """Posterior standard deviation of each quality."""
+
+    @property
+    def status(self) -> InferenceStatus:
+        """Status of the inference; ``status.text`` explains it."""
+        return self.beliefs.status
+
+    @property
+    def reviewers(self) -> Reviewers:
+        """Severity, stretch and noise of every reviewer, with intervals, shapes (M,)."""
+        return self.beliefs.reviewers
+
+    @property
+    def no_quality(self) -> list[Label]:
+        """Items with scores but without a quality: each of their reviewers gives one score only, and is ignored."""
+        return [self.items[i] for i in np.flatnonzero(np.isfinite(self.average) & np.isnan(self.quality)).tolist()]
+
+    @checked
+    def interval(self, level: float = LEVEL) -> FloatArray:
+        """Return the central credible interval of each quality with probability ``level``, shape (N, 2).
+
+        Raises
+        ------
+        InputError
+            If ``level`` is not between 0 and 1.
+        """
+        return central_interval(self.quality, self.standard_error, level)
+
+    @checked
+    def probability_in_top(self, n: int) -> FloatArray:
+        """Return each item's probability of being among the best ``n``, shape (N,); they sum to n.
+
+        Raises
+        ------
+        InputError
+            If ``n`` is negative or more than the number of items with a score.
+        """
+        return chances(self.quality, self.beliefs.order_error, n)
+
+    @checked
+    def selection(self, n: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
+        """Sort items into in, to discuss and out, ``n`` being selected.
+
+        If no review connects all items, ``n`` are selected in the largest group and the others are set aside.
+
+        Parameters
+        ----------
+        n
+            Number of items to select.
+        error_rate
+            Items with P(top n) >= 1 - error_rate are in; those with P <= error_rate are out.
+        across_groups
+            Select among unconnected groups, assumed equally good on average; items outside the largest group are never
+            in without discussion.
+
+        Raises
+        ------
+        InputError
+            If ``n`` is negative or more than the number of items with a score, or ``error_rate`` is not between 0 and
+            one half.
+        Incomparable
+            If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
+            of the items with a score, or fewer than ``n``.
+        """
+        arrays = self.quality, self.beliefs.order_error, self.average, self.group
+        return select(self.items, *arrays, n, error_rate=error_rate, across_groups=across_groups)

@@ -19,8 +19,8 @@ from lsc._solver.newton import MAX_ITERATIONS, minimise_streamed
 from lsc.calibration import NEARLY, SHARP, Status
 from lsc.estimate import best_first, central_interval, or_none, ranks
 from lsc.evidence.support import numbered, reporting_scale
-from lsc.posteriors import LEAST_SCORES, LEVEL, Uncertain, teller
-from lsc.selection import Selection
+from lsc.posteriors import LEAST_SCORES, teller
+from lsc.selection import LEVEL, Selection, Uncertain
 from reviewgraph._base import (
     BoolArray,
     FloatArray,

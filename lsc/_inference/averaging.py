@@ -36,6 +36,11 @@ def predictors(posterior: Posterior) -> tuple[Member, ...]:
     return tuple(member._replace(weight=member.weight / total) for member in chosen)
 
 
+def has_levels(posterior: Posterior) -> bool:
+    """Whether scores are modelled as levels, by the posterior or by a member of it."""
+    return any(member.posterior.extent.ordinal for member in members_of(posterior))
+
+
 def scores_of(member: Member, score: FloatArray) -> FloatArray:
     """Return the scores that a member models, from those of the table, shapes (E,)."""
     if not member.straightened:
@@ -122,9 +127,12 @@ def _average(values: Iterable[FloatArray], members: Sequence[Member]) -> FloatAr
 def predictive(
     posterior: Posterior, score: FloatArray, weight: FloatArray | None, who: IntArray, what: IntArray
 ) -> Law:
-    """Return the distributions of the scores of pairs of codes, shapes (P,), in points; code M is a new reviewer."""
-    members = predictors(posterior)
-    laws = [predicting.predictive(member.posterior, score, weight, who, what) for member in members]
+    """Return the distributions of the scores of pairs of codes, shapes (P,), in points; code M is a new reviewer.
+
+    Qualities are those of the mixture, reviewers those of the members that predict scores.
+    """
+    members, qualities = predictors(posterior), (posterior.mean, posterior.variance * posterior.loops)
+    laws = [predicting.predictive(member.posterior, score, weight, who, what, qualities) for member in members]
     # A member of levels predicts alone; laws of numbers are mixtures of normal distributions, and so is their mixture.
     parts = [
         replace(law, share=member.weight * law.share)

@@ -437,13 +437,22 @@ def _placed(ranking: Ranking, fresh: Mixture, pairs: Paired) -> Mixture:
 
 
 def predictive(
-    posterior: Posterior, score: FloatArray, weight: FloatArray | None, who: IntArray, what: IntArray
+    posterior: Posterior,
+    score: FloatArray,
+    weight: FloatArray | None,
+    who: IntArray,
+    what: IntArray,
+    qualities: tuple[FloatArray, FloatArray] | None = None,
 ) -> Law:
-    """Return the distributions of the scores of pairs of codes, shapes (P,), in points; code M is a new reviewer."""
+    """Return the distributions of the scores of pairs of codes, shapes (P,), in points; code M is a new reviewer.
+
+    ``qualities``: mean and variance of all items, shapes (N,), where they are not those of the posterior.
+    """
     # Reviewers are integrated once, whatever the number of pairs.
     codes, place = np.unique(who, return_inverse=True)
     pairs = Population(*(value[:, place] for value in of_reviewers(posterior, score, codes, weight)))
-    mean, variance = posterior.mean[what], posterior.variance[what] * posterior.loops[what]
+    means, variances = (posterior.mean, posterior.variance * posterior.loops) if qualities is None else qualities
+    mean, variance = means[what], variances[what]
     law, unit, observed = pairs.given(mean, variance), score_unit(posterior, score), observed_scores(posterior, score)
     if posterior.extent.orders:
         # Ranks are those of scores less what covariates expect of offsets.
@@ -504,8 +513,8 @@ def leave_one_out(posterior: Posterior, score: FloatArray, weight: FloatArray | 
     precision = 1 / posterior.variance[what] - posterior.precision - posterior.likeness_precision
     shift = posterior.mean[what] / posterior.variance[what] - posterior.shift - posterior.likeness_shift
     mean, variance = shift / precision, posterior.loops[what] / precision
+    standard = unit.standardised(score)
     if not posterior.signal:
-        standard = unit.standardised(score)
         centre = posterior.offset[who] + posterior.slope[who] * mean
         sd = np.sqrt(posterior.slope[who] ** 2 * variance + posterior.noise_variance[who])
         below = ndtr((standard - centre) / sd)

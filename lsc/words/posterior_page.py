@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsc._inference.averaging import has_levels
 from lsc._inference.beliefs import InferenceStatus as Ending
 from lsc._inference.covariates import MIN_GAIN
 from lsc._inference.inferring import WIDTH, interquartile_range
@@ -76,7 +77,7 @@ def opening(result: PosteriorEstimate) -> list[str]:
     scored = np.isfinite(result.quality)
     lines = [worth(result)] if scored.any() else [f"{result.status.text[0].upper()}{result.status.text[1:]}."]
     lines += [*further_lines(result), *group_line(result.group, scored)]
-    if result.beliefs.extent.ordinal:
+    if has_levels(result.beliefs):
         levels = counted(np.unique(result.reviews.score[result.reviews.scored]).size, "level")
         lines.append(f"Scores have {levels} and are modelled as ordered categories (--likelihood normal: as numbers).")
     if references := result.beliefs.reference_item.size:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reviewgraph.verify.calibrations import Equations
-from reviewgraph.verify.mixtures import Member, check_weights, mixture_of, straightened
+from reviewgraph.verify.mixtures import Member, check_weights, gain, mixture_of, straightened
 from reviewgraph.verify.passes import (
     CONVERGED,
     EVIDENCE,
@@ -34,10 +34,8 @@ from reviewgraph.verify.passes import (
     gain_left,
     one_pass,
     order_of,
-    swept,
 )
 from reviewgraph.verify.scores import (
-    LEAST_NOISE,
     MOST_LEVELS,
     MOST_OF_LEVELS,
     Problem,
@@ -51,9 +49,9 @@ from reviewgraph.verify.scores import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.arrays import FloatArray, IntArray
     from reviewgraph.verify.answers import Findings
     from reviewgraph.verify.calibrations import Calibration
     from reviewgraph.verify.scores import Averages
@@ -288,86 +286,12 @@ def _read_references(
     return np.array([item, value, precision, (value - location) / scale * precision])
 
 
-# The gain of the correction on held-out reviewers, and misfits: whose scores contradict those of the others.
+# Misfits: whose scores contradict those of the others.
 
-#: Folds of reviewers, predicted reviews after which no other fold begins, sweeps, and the least number of reviewers.
-FOLDS, ENOUGH_REVIEWS, FOLD_SWEEPS, FEWEST = 5, 20_000, 8, 5
 #: Nodes of slopes and noises in the population, in standard deviations.
 NODES = np.linspace(-4.0, 4.0, 11)
 #: Spread of papers that is rounding, and noncentrality beyond which the noncentral chi^2 is taken as normal.
 TRIFLE, FAR = 1e-12, 1e4
-
-
-def gain(scores: Scores, members: Sequence[tuple[float, Problem, Model]]) -> dict[str, float] | None:
-    """Predict the ranking of held-out reviewers, fold by fold, by qualities and by averages; None for too few.
-
-    Qualities are averaged over members of a mixture: their weights, scores and models.
-    """
-    load = np.bincount(scores.problem.who, minlength=scores.problem.sizes[0])
-    # Folds of reviewers of two reviews or more.
-    several = np.flatnonzero(load > 1)
-    fold = np.full(load.size, FOLDS)
-    fold[several] = np.random.default_rng(0).permutation(several.size) % FOLDS
-    parts: list[FloatArray] = []
-    for number in range(FOLDS):
-        # Predict the scores that a fold gave to papers which the others cover.
-        held_out = fold[scores.who] == number
-        covered = np.bincount(scores.what[~held_out], minlength=scores.problem.sizes[1]) > 0
-        predicted = held_out & scores.kept & covered[scores.what]
-        predicted &= (np.bincount(scores.who[predicted], minlength=load.size) > 1)[scores.who]
-        if predicted.any():
-            item = scores.what[predicted]
-            quality = np.zeros(scores.problem.sizes[1])
-            for weight, problem, model in members:
-                others = problem.only(~held_out[scores.kept])
-                quality += weight * swept(others._replace(references=0 * others.references), model, FOLD_SWEEPS)
-            average = _averages(scores, ~held_out)
-            parts.append(np.array([scores.who[predicted], scores.score[predicted], quality[item], average[item]]))
-        if sum(part.shape[1] for part in parts) >= ENOUGH_REVIEWS:
-            break
-    who, *values = np.concatenate(parts, axis=1) if parts else np.empty((4, 0))
-    # Squared errors of ranks, by reviewer.
-    names, code = np.unique(who, return_inverse=True)
-    if names.size < FEWEST:
-        return None
-    truth, corrected, averaged = (_ranks_within(value, code) for value in values)
-    corrected, averaged = _squares(truth, corrected), _squares(truth, averaged)
-    if not averaged.sum() > 0:
-        return None
-    relative = 1 - float(corrected.sum() / averaged.sum())
-    # Standard error of the ratio, from the deviations of the reviewers.
-    deviation = np.bincount(code, averaged - corrected - relative * averaged)
-    variance = 2 * float((deviation**2).sum()) * deviation.size / (deviation.size - 1)
-    return {
-        "relative": relative,
-        "standard_error": variance**0.5 / float(averaged.sum()),
-        "error": float(np.sqrt(corrected.mean())),
-        "average_error": float(np.sqrt(averaged.mean())),
-        "reviews": corrected.size,
-    }
-
-
-def _averages(scores: Scores, kept: BoolArray) -> FloatArray:
-    """Return averages over the reviews kept, shrunk towards their mean."""
-    what, score, size = scores.what[kept], scores.score[kept], scores.problem.sizes[1]
-    fit = fit_averages(what, score, LEAST_NOISE * max(float(scores.score.var()), LEAST_NOISE))
-    ratio = fit.slope**2 / fit.noise
-    part = ratio / (1 + ratio * np.bincount(what, minlength=size))
-    return np.asarray(fit.mean + part * np.bincount(what, score - fit.mean, size))
-
-
-def _ranks_within(value: FloatArray, code: IntArray) -> FloatArray:
-    """Return fractional ranks among all values, ties at half, less the mean of each reviewer."""
-    rounded = np.round(value / (float(value.std()) or 1.0), 9)
-    place, count = np.unique(rounded, return_inverse=True, return_counts=True)[1:]
-    rank = ((np.cumsum(count) - count / 2) / value.size)[place]
-    return np.asarray(rank - (np.bincount(code, rank) / np.bincount(code))[code])
-
-
-def _squares(truth: FloatArray, prediction: FloatArray) -> FloatArray:
-    square = float(prediction @ prediction)
-    slope = max(float(prediction @ truth) / square, 0.0) if square > 0 else 0.0
-    return np.asarray((truth - slope * prediction) ** 2)
 
 
 def misfits(scores: Scores, model: Model, state: Implied, *, signal: bool) -> FloatArray:

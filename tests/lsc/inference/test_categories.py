@@ -10,6 +10,7 @@ from scipy import integrate, stats
 
 from lsc import posterior
 from lsc._inference import categories
+from lsc._inference.averaging import has_levels
 from lsc._inference.categories import levels_of, may_be_ordinal, normal_scores, optimise_levels, predict, truncated
 from lsc._inference.inferring import infer
 from lsc._inference.model import (
@@ -146,8 +147,8 @@ def test_ceilings_are_levels_and_intervals_cover() -> None:
         score = drawn_table.level.astype(float)
         reviews = reviews_of(drawn_table.who, drawn_table.what, score)
         numbers, default = posterior(reviews, likelihood="normal"), posterior(reviews)
-        assert default.beliefs.extent.ordinal
-        assert not numbers.beliefs.extent.ordinal
+        assert has_levels(default.beliefs)
+        assert not has_levels(numbers.beliefs)
         assert score.min() < default.quality.min() < default.quality.max() < score.max() + np.ptp(score) / 2
         error = {
             name: 1 - np.corrcoef(one.quality, drawn_table.truth)[0, 1] for name, one in vars().items() if name in NAMES
@@ -224,8 +225,9 @@ def test_the_command_records_levels_and_verify_does_not_refute_them(tmp_path) ->
         result = CliRunner().invoke(main, ["calibrate", str(path), "--select", "10", "--json", *arguments])
         assert result.exit_code == 0
         record = json.loads(result.stdout)
-        assert (record["model"].get("likelihood") == "ordinal") is ordinal
-        assert [one["score"] for one in record["model"].get("thresholds", [])] == [1, 2, 3, 4] * ordinal
+        models = [record["model"], *record["model"].get("others", [])]
+        thresholds = [one["thresholds"] for one in models if one.get("likelihood") == "ordinal"]
+        assert [[end["score"] for end in each] for each in thresholds] == [[1, 2, 3, 4]] * ordinal
         answer.write_text(result.stdout)
         checked = CliRunner().invoke(main, ["verify", str(answer), str(path), "--select", "10", "--json"])
         assert json.loads(checked.stdout)["wrong"] == []

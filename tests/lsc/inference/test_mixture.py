@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,9 @@ import pytest
 from scipy.stats import norm, rankdata
 
 import lsc
-from lsc._inference import inferring
-from lsc._inference import predicting
+from lsc._inference import inferring, predicting
 from lsc._inference.averaging import difference, draws, leave_one_out, predictive
-from lsc._inference.beliefs import Member, Posterior
+from lsc._inference.beliefs import Posterior
 from lsc._inference.mixture import LEAST_WEIGHT, TEMPERATURE, straightened, tempered
 from reviewgraph import Reviews
 
@@ -180,15 +178,17 @@ def test_predictions_are_mixtures_over_members_and_cover_scores() -> None:
     total = sum(member.weight for member in members)
     codes = np.array([0, 5, 24]), np.array([1, 2, 3])
     law = predictive(found, score, None, *codes)
-    alone = [
-        (member.weight / total, predicting.predictive(member.posterior, score, None, *codes)) for member in members
-    ]
-    mean = sum(weight * one.mean for weight, one in alone)
-    square = sum(weight * (one.sd**2 + one.mean**2) for weight, one in alone)
-    assert len(members) > 1
-    assert law.mean == pytest.approx(mean, abs=1e-9)
-    assert law.sd == pytest.approx(np.sqrt(square - mean**2), abs=1e-9)
-    assert law.cdf(mean) == pytest.approx(sum(weight * one.cdf(mean) for weight, one in alone), abs=1e-9)
+    unit = predicting.score_unit(found, score)
+    mean, square = np.zeros(3), np.zeros(3)
+    for each in members:
+        # Qualities of the mixture, nodes of the member's reviewers.
+        people = predicting.of_reviewers(each.posterior, score, codes[0], None)
+        centre = people.slope * found.mean[codes[1]] + people.offset
+        variance = people.slope**2 * (found.variance * found.loops)[codes[1]] + people.offset_variance + people.noise
+        mean += each.weight / total * (people.share * centre).sum(axis=0)
+        square += each.weight / total * (people.share * (variance + centre**2)).sum(axis=0)
+    assert law.mean == pytest.approx(unit.location + unit.spread * mean, abs=1e-9)
+    assert law.sd == pytest.approx(unit.spread * np.sqrt(square - mean**2), abs=1e-9)
     left_out = leave_one_out(found, score)
     inside = np.abs(left_out.probability - 0.5) < 0.45
     assert 0.84 < inside.mean() < 0.96
