@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from planner._plans.objectives import (
 )
 from planner._plans.outcome import PlanStatus
 from planner._plans.plan import Plan, PlannedReview
+from planner._plans.process import INHERITED, Terms, continued, inherited, outlook, received, required, within_limits
 from planner._plans.target import UNKNOWN, Keeping, Ledger, PlanProgress
 from planner._plans.targets import covered, target_named
 from planner._plans.targets.covered import least_load, nearest, recruited
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from planner.rules import Rule
     from reviewgraph._base import FloatArray, IntArray
     from reviewgraph.io import Numbered, Rules
-    from reviewgraph.table import ReviewsLike
+    from reviewgraph.table import Reviews, ReviewsLike
 
 
 # The arguments of planning: which of them go together. Each check names the argument and what was expected.
@@ -99,6 +100,34 @@ def check_missing(target: Target, goal: type[Objective], missing: float, keep: f
     if target.losses is not None or use_scores:
         found = f"target {target.name!r}" if target.losses is not None else "use_scores"
         message = f"missing: expected a level of the table as it stands, scores left aside, found {found}; drop one"
+        raise InputError(message)
+
+
+def check_rounds(
+    goal: type[Objective],
+    rounds: int | None,
+    worth: float | None,
+    missing: float | None,
+    after: Any,
+    *,
+    in_rounds: bool,
+) -> None:
+    """Refuse arguments of a process in rounds without one, and numbers out of range."""
+    for name, value in (("rounds", rounds), ("worth", worth), ("after", after)):
+        if value is not None and not in_rounds:
+            selecting = " or ".join(repr(other.name) for other in OBJECTIVES if other.selects)
+            message = f"{name}: expected objective {selecting} without a target, found another; plan for the level first"
+            raise InputError(message)
+    if not in_rounds:
+        return
+    if rounds is not None and rounds < 1:
+        message = f"rounds: expected a whole number, 1 or more, found {rounds!r}"
+        raise InputError(message)
+    if worth is not None and not 0 <= worth < 1:
+        message = f"worth: expected wrong selections that a review must avoid, 0 to 1, found {worth!r}"
+        raise InputError(message)
+    if missing is not None and not 0 < missing < 1:
+        message = f"missing: expected a probability between 0 and 1, found {missing!r}"
         raise InputError(message)
 
 
@@ -179,6 +208,9 @@ def plan_extra_reviews(
     draws: FloatArray | None = None,
     select: int | None = None,
     best_effort: bool = False,
+    rounds: int | None = None,
+    worth: float | None = None,
+    after: Plan | Mapping[str, Any] | None = None,
     **given: Any,
 ) -> Plan:
     """Find the fewest extra reviews that reach a level of connection and cover every item.
@@ -245,6 +277,18 @@ def plan_extra_reviews(
         Shape (S, N): joint draws of the qualities of ``reviews.items``; by default those of an installed calibration.
     select
         Number of papers to be selected, for ``decision``.
+    rounds
+        Plan this round of a process with ``max_reviews`` and a number of rounds left, this one included, for
+        ``decision`` without a target: see :attr:`Plan.rounds` for what is held back, and what each round is expected
+        to save. 1 by default with ``worth``, ``missing``, ``min_reviews`` or ``after``.
+    worth
+        Wrong selections that a review must be expected to avoid, such as 0.01; a round without such reviews ends the
+        process.
+    after
+        The plan of the last round, or its dictionary, which is continued: options that are not given are taken from it
+        (rounds and budget as they remain). Its reviews without a score are still to come, or lost if their reviewer is
+        ``gone`` or the pair is gone or in ``conflicts``: then the budget gets them back. Loads and limits per item
+        count the reviews of all rounds.
     best_effort
         If there is no such plan, return the closest one: first minimise the missing reviews, and people, that items
         must have, spread evenly if rules are only on numbers of reviews; then reach the level, or the largest group.
@@ -290,10 +334,16 @@ def plan_extra_reviews(
     whole = Clock(time_limit, work=max(WORK, time_limit or 0.0))
     check_target(chosen, use_scores=use_scores)
     stated = asked_rules("plan_extra_reviews", rules, given, HEEDED)
+    parts = (rounds, worth, missing, after, stated.min_reviews or None)
+    in_rounds = not asked and goal.selects and any(part is not None for part in parts)
     panels = panel_rules(stated)
     check_rules(panels)
-    asks = bool(stated.min_reviews) or stated.senior is not None or any(isinstance(one, AtLeast) for one in panels)
+    asks = (bool(stated.min_reviews) and not in_rounds) or stated.senior is not None or any(isinstance(one, AtLeast) for one in panels)
     check_objective(goal, select, needs=asks, asked=asked)
+    check_rounds(goal, rounds, worth, missing, after, in_rounds=in_rounds)
+    if in_rounds:
+        terms = Terms(rounds or 0, max_reviews, select, worth, missing)
+        return _round(reviews, stated, goal, terms, after, (cost, affinity, min_affinity), draws, seed, progress, whole)
     if missing is not None:
         check_missing(chosen, goal, missing, keep, use_scores=use_scores)
     constraints = constrain(reviews, stated, cost, affinity, min_affinity)
@@ -333,6 +383,48 @@ def plan_extra_reviews(
         elif aim is not None and plan.status.may_grow:
             plan = _beyond(plan, aim, task, ledger, whole, rng)
         return _ended(plan, whole)
+
+
+def _round(
+    reviews: Reviews,
+    stated: Rules,
+    goal: type[Objective],
+    terms: Terms,
+    after: Plan | Mapping[str, Any] | None,
+    prices: tuple[Numbered | None, Numbered | None, float | None],
+    draws: FloatArray | None,
+    seed: int | np.random.Generator,
+    progress: Callable[[PlanProgress], object] | None,
+    clock: Clock,
+) -> Plan:
+    """Plan a round of a process: the reviews of this round, and the outlook on the rest of it."""
+    budgeted = terms.budget is not None
+    if after is not None:
+        last = after.to_dict() if isinstance(after, Plan) else after
+        terms, stated = continued(terms, last), inherited(stated, last)
+        terms, reviews = received(terms, reviews, stated, stated=budgeted)
+    terms = replace(terms, left=max(terms.left, 1), rules={name: getattr(stated, name) for name in INHERITED})
+    constraints = within_limits(constrain(reviews, stated, *prices), terms.earlier)
+    fixed = constraints.fixed
+    # The calibration of the existing scores is not part of the search and its time.
+    with clock.paused():
+        aim = goal.known(lambda: beliefs_of(constraints.reviews, fixed, draws, terms.arrive), terms.select)
+    with POLICY.within(clock.left):
+        task, target, rng = _task(constraints, clock, 0.0, use_scores=False), target_named("double"), np.random.default_rng(seed)
+        budget = (aim.worth_reading() or 0) + len(fixed) if terms.budget is None else terms.budget
+        terms = replace(terms, budget=budget)
+        ledger = Ledger(clock, progress, budget - len(fixed))
+        if too_many := words.fixed_too_many(task, ledger.budget):
+            return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
+        first = required(task, ledger)
+        if ledger.infeasible:
+            return _finish(task, target, ledger, clock)
+        ahead = outlook(aim, task, terms, first, budget - len(fixed) - len(first), rng)
+        more = choose(aim, task, first, ahead.chosen.reviews[0], terms.worth or 0.0).pairs
+        plan = _plan(task, target, ledger, PlanStatus.CHOSEN, first, [], more)
+        plan = priced(plan, aim, connecting(target, task, clock, rng), len(more))
+        plan = replace(plan, rounds=ahead.round(terms, plan.count))
+        return _ended(plan, clock)
 
 
 def _ended(plan: Plan, clock: Clock) -> Plan:

@@ -310,10 +310,11 @@ class Beliefs:
         return brought_by(pairs, self.review_precision, self.mean.size)
 
 
-def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None) -> Beliefs:
+def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None, arrive: float = 1.0) -> Beliefs:
     """Return the posterior of the qualities, from the scores or from joint ``draws``, shape (S, N).
 
-    Reviews without a score, and ``fixed`` pairs (F, 2), are still to come. Raises InputError if there are no scores, or
+    Reviews without a score, and ``fixed`` pairs (F, 2), are still to come. A review that arrives with probability
+    ``arrive`` counts that share of its precision. Raises InputError if there are no scores, or
     draws of another shape.
     """
     import numpy as np
@@ -339,7 +340,7 @@ def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None) -> B
     centre, spread = mean[known].mean(), np.sqrt(mean[known].var() + (sd[known] ** 2).mean())
     mean, sd = np.where(known, mean, centre), np.where(known, sd, spread)
     coming = np.concatenate([np.column_stack([reviews.reviewer, reviews.item])[~reviews.scored], fixed])
-    precision = 1.0 / least_spread(mean, error) ** 2
+    precision = arrive / least_spread(mean, error) ** 2
     pending = brought_by(coming, precision, reviews.n_items)
     return Beliefs(mean, least_spread(mean, sd), precision, pending, _averages(reviews), int(known.sum()))
 
@@ -489,8 +490,8 @@ class Chosen(NamedTuple):
     after: FloatArray
 
 
-def choose(aim: Objective, task: Task, taken: IntArray, most: int) -> Chosen:
-    """Choose at most ``most`` reviews in addition to those ``taken``, shape (T, 2).
+def choose(aim: Objective, task: Task, taken: IntArray, most: int, worth: float = 0.0) -> Chosen:
+    """Choose at most ``most`` reviews in addition to those ``taken``, shape (T, 2), of rates above ``worth``.
 
     Takes N evaluations at first, then the time of N + M per review.
     """
@@ -503,7 +504,7 @@ def choose(aim: Objective, task: Task, taken: IntArray, most: int) -> Chosen:
     extra = aim.beliefs.brought_by(taken)
     every = np.arange(rules.reviews.n_items)
     open_ = np.ones(every.size, np.bool_)
-    least = NOTHING * float(aim.losses(every, extra).sum())
+    least = max(NOTHING * float(aim.losses(every, extra).sum()), worth)
     rate = rates(aim, every, extra, left.room, most)
     pairs: list[tuple[int, int]] = []
     before, after = [], []

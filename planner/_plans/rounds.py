@@ -47,11 +47,13 @@ class Papers(NamedTuple):
 class Rollouts(NamedTuple):
     """What came of a schedule in each of K rollouts.
 
-    ``wrong`` (K, R + 1): expected wrong selections before the first round and after each; ``asked``, ``accepted``,
-    ``truth`` (K, N): reviews asked for in all rounds, whether the paper is selected in the end, and its quality.
+    ``wrong`` (K, R + 1): expected wrong selections before the first round and after each; ``spent`` (K, R): reviews
+    asked for in each; ``asked``, ``accepted``, ``truth`` (K, N): reviews asked for in all rounds, whether the paper is
+    selected in the end, and its quality.
     """
 
     wrong: FloatArray
+    spent: IntArray
     asked: IntArray
     accepted: FloatArray
     truth: FloatArray
@@ -131,9 +133,18 @@ def spend(rate: FloatArray, size: IntArray, budget: int, least: float = 0.0) -> 
 
 
 def asked_for(
-    papers: Papers, mean: FloatArray, sd: FloatArray, pending: FloatArray, budget: int, least: float
+    papers: Papers,
+    mean: FloatArray,
+    sd: FloatArray,
+    pending: FloatArray,
+    budget: int,
+    least: float,
+    arrive: float = 1.0,
 ) -> IntArray:
-    """Return the number of reviews of each paper in a round, shape (N,), under the beliefs of that round."""
+    """Return the number of reviews of each paper in a round, shape (N,), under the beliefs of that round.
+
+    A review that arrives with probability ``arrive`` counts that share of its precision.
+    """
     chance = probability_in_top(mean, sd, papers.n)
     last = np.sort(chance)[::-1][papers.n - 1 : papers.n + 1]
     price = float(np.clip(last.mean(), LEAST_PRICE, 1.0 - LEAST_PRICE))
@@ -142,10 +153,8 @@ def asked_for(
     near = np.flatnonzero(np.minimum(chance, 1.0 - chance) > DECIDED)
     if not near.size:
         return count
-    coming = pending[near]
-    loss = np.array(
-        [misplaced(distance[near], sd[near], coming + step * papers.typical, price) for step in range(DEEP + 1)]
-    )
+    coming, typical = pending[near] * arrive, papers.typical * arrive
+    loss = np.array([misplaced(distance[near], sd[near], coming + step * typical, price) for step in range(DEEP + 1)])
     if papers.group is None:
         count[near] = spend(step_rates(loss), np.ones(near.size, np.int64), budget, least)
         return count
@@ -189,10 +198,13 @@ def play(
     True
     """
     size, n_rounds = papers.mean.size, len(budgets)
-    wrong = np.empty((rollouts, n_rounds + 1))
+    wrong, spent = np.empty((rollouts, n_rounds + 1)), np.zeros((rollouts, n_rounds), np.int64)
     counts, accepted = np.zeros((rollouts, size), np.int64), np.zeros((rollouts, size))
     truths = np.empty((rollouts, size))
     every = np.arange(size)
+    # All rollouts begin with the same round.
+    begun = expected_wrong(papers.mean, papers.sd, papers.n)
+    first = asked_for(papers, papers.mean, papers.sd, papers.pending, budgets[0], worth, arrive)
     for number, generator in enumerate(rng.spawn(rollouts)):
         # All that may come: qualities, the sum of the noise of the first c reviews of each paper, and who delivers.
         truth = papers.mean + papers.sd * generator.standard_normal(size)
@@ -205,11 +217,12 @@ def play(
         precision, shift = papers.sd**-2, papers.mean * papers.sd**-2
         late = pending * truth + np.sqrt(pending) * noise[:, 0]
         mean, sd = papers.mean, papers.sd
-        wrong[number, 0] = expected_wrong(mean, sd, papers.n)
+        wrong[number, 0] = begun
         count, saved = np.zeros(size, np.int64), 0
         for place, budget in enumerate(budgets):
-            coming = pending if place == 0 else np.zeros(size)
-            asked = asked_for(papers, mean, sd, coming, budget + saved, worth)
+            nothing = np.zeros(size)
+            asked = first if place == 0 else asked_for(papers, mean, sd, nothing, budget + saved, worth, arrive)
+            spent[number, place] = asked.sum()
             saved += budget - int(asked.sum())
             count = np.minimum(count + asked, MOST_REVIEWS)
             arrived = number_of[every, count]
@@ -221,7 +234,7 @@ def play(
             wrong[number, place + 1] = expected_wrong(mean, sd, papers.n)
         counts[number], truths[number] = count, truth
         accepted[number, np.argsort(-mean, kind="stable")[: papers.n]] = 1.0
-    return Rollouts(wrong, counts, accepted, truths)
+    return Rollouts(wrong, spent, counts, accepted, truths)
 
 
 #: Shapes of schedules by name: the weight of each of R rounds.
