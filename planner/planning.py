@@ -164,7 +164,7 @@ def connecting(target: Target, task: Task, clock: Clock, rng: np.random.Generato
     return no_pairs() if ledger.pairs is None else ledger.pairs[target.order(task, ledger.pairs, clock)]
 
 
-def priced(plan: Plan, aim: Objective, connection: IntArray, beyond: int) -> Plan:
+def priced(plan: Plan, aim: Objective, connection: IntArray | None, beyond: int) -> Plan:
     """Return a plan with the gain of each review and of all; its last ``beyond`` reviews are for the objective."""
     fixed = len(plan.constraints.fixed)
     effect = bought(aim, plan.constraints.reviews, plan.pairs[fixed:])
@@ -422,7 +422,7 @@ def _round(
         ahead = outlook(aim, task, terms, first, budget - len(fixed) - len(first), rng)
         more = choose(aim, task, first, ahead.chosen.reviews[0], terms.worth or 0.0).pairs
         plan = _plan(task, target, ledger, PlanStatus.CHOSEN, first, [], more)
-        plan = priced(plan, aim, connecting(target, task, clock, rng), len(more))
+        plan = priced(plan, aim, None, len(more))
         plan = replace(plan, rounds=ahead.round(terms, plan.count))
         return _ended(plan, clock)
 

@@ -38,7 +38,9 @@ def variance_left(sd: FloatArray, precision: FloatArray) -> FloatArray:
     return 1.0 / (1.0 / sd**2 + precision)
 
 
-def misplaced(distance: FloatArray, sd: FloatArray, precision: FloatArray, price: float) -> FloatArray:
+def misplaced(
+    distance: FloatArray, sd: FloatArray, precision: FloatArray, price: float | FloatArray
+) -> FloatArray:
     """Return the expected contribution of papers to wrong selections after more reviews.
 
     ``(1 - q) P(x > t, out) + q P(x < t, in)``: t is the quality above which n papers are expected (``distance`` is the
@@ -446,11 +448,11 @@ def bought(aim: Objective, table: Reviews, pairs: IntArray) -> Bought:
     return Bought(gains, words, now)
 
 
-def purchase(aim: Objective, after: float, count: int, first: int, connection: IntArray) -> Purchase:
+def purchase(aim: Objective, after: float, count: int, first: int, connection: IntArray | None) -> Purchase:
     """Compare the gain of a plan of ``count`` reviews with that of as many reviews elsewhere.
 
     ``after`` is the total with the plan, ``first`` the first review for the objective, and ``connection`` (P, 2) are
-    reviews that would connect the table.
+    reviews that would connect the table, None to leave them out.
     """
     import numpy as np
 
@@ -460,7 +462,11 @@ def purchase(aim: Objective, after: float, count: int, first: int, connection: I
     totals = (
         ("at_random", "at random", at_random(aim, nothing, count)),
         ("borderline", "nearest the cut by average", at_the_border(aim, count)),
-        ("connection", "for connection only", for_connection(aim, connection, count)),
+        (
+            "connection",
+            "for connection only",
+            None if connection is None else for_connection(aim, connection, count),
+        ),
     )
     elsewhere = tuple((name, words, value) for name, words, value in totals if value is not None)
     return Purchase(aim.name, aim.unit, aim.left(nothing), after, elsewhere, first, aim.helps)
