@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner._plans import words
+from planner._plans.choosing import choose, favoured
 from planner._plans.constraints import HEEDED, constrain, no_pairs, with_extra
 from planner._plans.greedy import keep_level
 from planner._plans.objectives import (
@@ -17,8 +18,6 @@ from planner._plans.objectives import (
     OnlyLevel,
     beliefs_of,
     bought,
-    choose,
-    favoured,
     objective_named,
     purchase,
 )
@@ -116,7 +115,9 @@ def check_rounds(
     for name, value in (("rounds", rounds), ("worth", worth), ("after", after)):
         if value is not None and not in_rounds:
             selecting = " or ".join(repr(other.name) for other in OBJECTIVES if other.selects)
-            message = f"{name}: expected objective {selecting} without a target, found another; plan for the level first"
+            message = (
+                f"{name}: expected objective {selecting} without a target, found another; plan for the level first"
+            )
             raise InputError(message)
     if not in_rounds:
         return
@@ -338,7 +339,11 @@ def plan_extra_reviews(
     in_rounds = not asked and goal.selects and any(part is not None for part in parts)
     panels = panel_rules(stated)
     check_rules(panels)
-    asks = (bool(stated.min_reviews) and not in_rounds) or stated.senior is not None or any(isinstance(one, AtLeast) for one in panels)
+    asks = (
+        (bool(stated.min_reviews) and not in_rounds)
+        or stated.senior is not None
+        or any(isinstance(one, AtLeast) for one in panels)
+    )
     check_objective(goal, select, needs=asks, asked=asked)
     check_rounds(goal, rounds, worth, missing, after, in_rounds=in_rounds)
     if in_rounds:
@@ -410,7 +415,11 @@ def _round(
     with clock.paused():
         aim = goal.known(lambda: beliefs_of(constraints.reviews, fixed, draws, terms.arrive), terms.select)
     with POLICY.within(clock.left):
-        task, target, rng = _task(constraints, clock, 0.0, use_scores=False), target_named("double"), np.random.default_rng(seed)
+        task, target, rng = (
+            _task(constraints, clock, 0.0, use_scores=False),
+            target_named("double"),
+            np.random.default_rng(seed),
+        )
         budget = (aim.worth_reading() or 0) + len(fixed) if terms.budget is None else terms.budget
         terms = replace(terms, budget=budget)
         ledger = Ledger(clock, progress, budget - len(fixed))

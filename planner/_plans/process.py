@@ -217,7 +217,9 @@ def received(terms: Terms, reviews: Reviews, rules: Rules, *, stated: bool) -> t
         return terms, reviews
     unknown = [one.item for one in terms.earlier if one.item not in reviews.item_code]
     if unknown:
-        message = f"after: expected the answer for these reviews, found paper {unknown[0]!r} in it, which they do not have"
+        message = (
+            f"after: expected the answer for these reviews, found paper {unknown[0]!r} in it, which they do not have"
+        )
         raise InputError(message)
     pairs = list(zip(reviews.reviewer.tolist(), reviews.item.tolist(), reviews.scored.tolist(), strict=True))
     there = {(reviews.reviewers[j], reviews.items[i]): scored for j, i, scored in pairs}
@@ -258,7 +260,10 @@ def _lost_pairs(rules: Rules, reviews: Reviews) -> _Lost:
 
     spellings = reviews.spellings()
     gone: Gone = gone_of(rules.gone, spellings)
-    tables = [pairs_of(rules.conflicts or (), "conflicts", spellings), *([gone.pairs] if gone.pairs is not None else [])]
+    tables = [
+        pairs_of(rules.conflicts or (), "conflicts", spellings),
+        *([gone.pairs] if gone.pairs is not None else []),
+    ]
     pairs = {
         (table.reviewers[j], table.items[i])
         for table in tables

@@ -246,9 +246,7 @@ class _Draws:
 
     def beliefs(self, count: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return means and standard errors (K, N) after the first ``count`` (K, N) reviews of each paper."""
-        total, arrived = (
-            np.take_along_axis(sums, count[..., None], 2)[..., 0] for sums in (self.total, self.arrived)
-        )
+        total, arrived = (np.take_along_axis(sums, count[..., None], 2)[..., 0] for sums in (self.total, self.arrived))
         known = self.known + arrived * self.typical
         shift = self.shift + self.typical * arrived * self.truth + np.sqrt(self.typical) * total
         return shift / known, known**-0.5
