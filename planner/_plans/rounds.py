@@ -17,7 +17,7 @@ from planner._plans.objectives import LEAST_PRICE, misplaced
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from reviewgraph._base import FloatArray, IntArray
+    from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 #: Reviews of one paper that are considered in one round, and in all rounds together.
 DEEP, MOST_REVIEWS = 6, 24
@@ -252,7 +252,7 @@ class _Draws:
         return shift / known, known**-0.5
 
 
-def _from_nothing(values: FloatArray) -> FloatArray:
+def _from_nothing(values: FloatArray | BoolArray) -> FloatArray:
     """Return the sums of the first 0, 1, ... values of each row."""
     sums = np.zeros((values.shape[0], values.shape[1] + 1))
     np.cumsum(values, axis=1, out=sums[:, 1:])
@@ -327,9 +327,80 @@ def _played(
         mean, sd = draws.beliefs(count)
         now = standing(mean, sd, papers.n)
         wrong[:, place + 1] = now.wrong
-    accepted = np.zeros(shape)
-    np.put_along_axis(accepted, np.argsort(-mean, axis=1, kind="stable")[:, : papers.n], 1.0, 1)
-    return Rollouts(wrong, spent, count, accepted, draws.truth)
+    return Rollouts(wrong, spent, count, selected(mean, papers.n), draws.truth)
+
+
+def flat(
+    papers: Papers, budget: int, rng: np.random.Generator, *, arrive: float = 1.0, rollouts: int = ROLLOUTS
+) -> Rollouts:
+    """Play one round that spreads a budget evenly over all papers, at random where it does not divide.
+
+    The same generator state as in :func:`play` gives the same qualities and noise.
+
+    >>> papers = Papers(np.linspace(-1, 1, 40), np.full(40, 0.5), np.zeros(40), 1.0, 10)
+    >>> flat(papers, 50, np.random.default_rng(0), rollouts=2).asked.sum(axis=1).tolist()
+    [50, 50]
+    """
+    size, begun = papers.mean.size, expected_wrong(papers.mean, papers.sd, papers.n)
+    each, rest = divmod(budget, size)
+    together = max(AT_ONCE // max(size, 1), 1)
+    generators = rng.spawn(rollouts)
+    parts = []
+    for start in range(0, rollouts, together):
+        own = generators[start : start + together]
+        draws = _Draws(papers, own, arrive)
+        count = each + np.array([generator.permutation(size) < rest for generator in own]).astype(np.int64)
+        mean, sd = draws.beliefs(np.minimum(count, MOST_REVIEWS))
+        wrong = standing(mean, sd, papers.n).wrong
+        both = np.column_stack([np.full(len(own), begun), wrong])
+        spent = np.full((len(own), 1), budget)
+        parts.append(Rollouts(both, spent, count, selected(mean, papers.n), draws.truth))
+    return Rollouts(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+def selected(mean: FloatArray, n: int) -> FloatArray:
+    """Return 1 for the ``n`` papers of highest means in each rollout, of equals the first, and 0 for the others."""
+    accepted = np.zeros(mean.shape)
+    np.put_along_axis(accepted, np.argsort(-mean, axis=1, kind="stable")[:, :n], 1.0, 1)
+    return accepted
+
+
+class Band(NamedTuple):
+    """Acceptance of the papers of true ranks ``first`` to ``last``.
+
+    ``rounds`` with reviews in rounds, and ``flat`` with the same number spread evenly; ``by_reviews`` has the share of
+    them with 0, 1, 2, 3 or more new reviews, and its acceptance.
+    """
+
+    first: int
+    last: int
+    flat: float
+    rounds: float
+    by_reviews: tuple[tuple[float, float | None], ...]
+
+
+#: Ends of the bands of true ranks, in selections; and numbers of new reviews that are told apart.
+BANDS, TOLD_APART = (0.0, 0.5, 1.0, 1.5, 2.0), 3
+
+
+def acceptance(played: Rollouts, even: Rollouts, n: int) -> list[Band]:
+    """Return the acceptance of papers of equal true rank, by number of new reviews, beside that of even reviews."""
+    rank = np.argsort(np.argsort(-played.truth, axis=1, kind="stable"), axis=1)
+    ends = np.minimum(np.rint(np.array(BANDS) * n).astype(np.int64), rank.shape[1])
+    bands = []
+    for first, last in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        if first == last:
+            continue
+        here = (rank >= first) & (rank < last)
+        asked, accepted = np.minimum(played.asked[here], TOLD_APART), played.accepted[here]
+        number = np.bincount(asked, minlength=TOLD_APART + 1)
+        into = np.bincount(asked, accepted, TOLD_APART + 1)
+        by = tuple(
+            (float(count / asked.size), float(total / count) if count else None)
+            for count, total in zip(number, into, strict=True)
+        )
+        bands.append(Band(first + 1, last, float(even.accepted[here].mean()), float(accepted.mean()), by))
+    return bands
 
 
 #: Shapes of schedules by name: the weight of each of R rounds.
