@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 #: One sentence for authors.
 TO_AUTHORS = (
-    "To authors: papers get further reviews where the reviews so far leave it open whether they are selected; all papers "
-    "are compared by the same calibrated scores, whatever their number of reviews."
+    "To authors: papers get further reviews where the reviews so far leave it open whether they are selected; all "
+    "papers are compared by the same calibrated scores, whatever their number of reviews."
 )
 #: The same if papers of a group are treated alike.
 TO_AUTHORS_ALIKE = (
@@ -29,10 +29,11 @@ def round_lines(plan: Plan) -> list[str]:
     rounds = plan.rounds
     if rounds is None:
         return []
+    if rounds.stop is not None:
+        return ["", *where_it_stands(rounds), f"The process ends here: {rounds.stop}."]
     return [
         "",
         *where_it_stands(rounds),
-        *stopping(rounds),
         "",
         *_table(rounds),
         "",
@@ -54,6 +55,18 @@ FAIR = (
 )
 
 
+def helped(rounds: Rounds) -> str:
+    """Complete "it helps us ..." in letters to reviewers."""
+    least, beyond = rounds.terms.rules.get("min_reviews"), rounds.now > rounds.required
+    open_ = "decide on papers whose reviews so far leave it open whether they are selected"
+    if rounds.terms.alike:
+        open_ = "decide on groups of papers whose reviews so far leave open which are selected"
+    if not rounds.required or not least:
+        return open_
+    every = f"give every paper {counted(int(least), 'review')} or more"
+    return f"{every}, and {open_}" if beyond else every
+
+
 def to_authors(rounds: Rounds) -> str:
     return TO_AUTHORS_ALIKE if rounds.terms.alike else TO_AUTHORS
 
@@ -62,7 +75,7 @@ def where_it_stands(rounds: Rounds) -> list[str]:
     """Return what this round spends and what is held back, and what came of earlier rounds."""
     terms, number = rounds.terms, rounds.number
     place = f"Round {number}, the last one" if rounds.left == 1 else f"Round {number}, {rounds.left} left with this one"
-    kept = "not spent" if rounds.left == 1 else "held back for later rounds"
+    kept = "not spent" if rounds.left == 1 or rounds.stop else "held back for later rounds"
     lines = [f"{place}: {rounds.now} of {counted(rounds.budget, 'review')} now, {rounds.held_back} {kept}."]
     if rounds.required and terms.rules.get("min_reviews"):
         least = terms.rules["min_reviews"]
@@ -76,17 +89,12 @@ def where_it_stands(rounds: Rounds) -> list[str]:
     if terms.missing:
         lines.append(f"Each review to come is counted with probability {1.0 - terms.missing:g}.")
     unplaced = min(rounds.share, rounds.capacity) - (rounds.now - rounds.required)
-    if unplaced > 0 and not terms.worth and not rounds.talks:
+    if unplaced > 0 and not rounds.stop and not terms.worth and not rounds.talks:
         words = "loads, conflicts or rules, or no gain, left"
         lines.append(f"{words[:1].upper()}{words[1:]} {counted(unplaced, 'review')} of this round unused.")
     if rounds.capacity < rounds.budget:
         lines.append(f"Loads and limits allow {counted(rounds.capacity, 'review')} in all; so much is expected below.")
     return lines
-
-
-def stopping(rounds: Rounds) -> list[str]:
-    """Return why the process ends; nothing if it goes on."""
-    return [] if rounds.stop is None else [f"The process ends here: {rounds.stop}."]
 
 
 def _named(those: tuple[Asked, ...]) -> str:
