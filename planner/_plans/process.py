@@ -141,6 +141,8 @@ class Rounds:
         What the process may spend; its budget is a number.
     now
         Reviews that are asked for.
+    share
+        Reviews that the choice by gain was given, discussions included.
     required
         The first of them, which papers short of reviews must have; the others are chosen by their gain.
     schedule
@@ -169,6 +171,7 @@ class Rounds:
 
     terms: Terms
     now: int
+    share: int
     required: int
     schedule: Tried
     tried: tuple[Tried, ...]
@@ -197,11 +200,6 @@ class Rounds:
     def budget(self) -> int:
         """Reviews that remain, this round's included."""
         return int(self.terms.budget or 0)
-
-    @property
-    def share(self) -> int:
-        """Reviews that the schedule has for this round."""
-        return self.schedule.reviews[0]
 
     @property
     def held_back(self) -> int:
@@ -234,6 +232,7 @@ class Rounds:
             "left": self.left,
             "budget": self.budget,
             "now": self.now,
+            "share": self.share,
             "required": self.required,
             "held_back": self.held_back,
             "select": terms.select,
@@ -528,7 +527,8 @@ def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int)
     ahead = Outlook(aim, task, terms, taken, sure, min(free, room), seed)
     best, *others = ahead.schedules()
     # Required reviews come first: this round has at least its share, and they are a part of it.
-    picked = chosen(aim, task, terms, first, best.reviews[0])
+    share = best.reviews[0]
+    picked = chosen(aim, task, terms, first, share)
     extra = taken + aim.beliefs.brought_by(picked.pairs)
     talks = talks_of(aim, terms, picked, extra)
     if terms.discussion is not None and talks:
@@ -541,6 +541,7 @@ def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int)
     shown = Rounds(
         terms,
         sure + len(picked.pairs),
+        share,
         sure,
         best,
         (best, *others),
