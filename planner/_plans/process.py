@@ -17,7 +17,7 @@ from planner._plans.constraints import no_pairs
 from planner._plans.covering import cover
 from planner._plans.lower_bounds import why_uncovered
 from planner._plans.rounds import SHAPES, Papers, acceptance, flat, play, schedule
-from reviewgraph._base import InputError
+from reviewgraph._base import InputError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 #: Rollouts, and the papers times rollouts above which there are fewer.
 ROLLOUTS, FEWEST_ROLLOUTS, MOST_PAPERS = 64, 16, 80_000
+#: What reviews are for, in letters to reviewers; and where papers of a group are treated alike.
+OPEN = "decide on papers whose reviews so far leave it open whether they are selected"
+OPEN_ALIKE = "decide on groups of papers whose reviews so far leave open which are selected"
 #: Paired standard errors by which another schedule must beat equal rounds.
 SURE = 2.0
 
@@ -210,6 +213,15 @@ class Rounds:
     def name(self) -> str:
         """Name of the round in conference systems: R1 are the reviews before the first."""
         return f"R{1 + self.number}"
+
+    @property
+    def helps(self) -> str:
+        """What completes "it helps us ..." in letters to reviewers."""
+        least, aim = self.terms.rules.get("min_reviews"), OPEN_ALIKE if self.terms.alike else OPEN
+        if not self.required or not least:
+            return aim
+        every = f"give every paper {counted(int(least), 'review')} or more"
+        return f"{every}, and {aim}" if self.now > self.required else every
 
     @property
     def stop(self) -> str | None:

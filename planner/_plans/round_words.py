@@ -55,18 +55,6 @@ FAIR = (
 )
 
 
-def helped(rounds: Rounds) -> str:
-    """Complete "it helps us ..." in letters to reviewers."""
-    least, beyond = rounds.terms.rules.get("min_reviews"), rounds.now > rounds.required
-    open_ = "decide on papers whose reviews so far leave it open whether they are selected"
-    if rounds.terms.alike:
-        open_ = "decide on groups of papers whose reviews so far leave open which are selected"
-    if not rounds.required or not least:
-        return open_
-    every = f"give every paper {counted(int(least), 'review')} or more"
-    return f"{every}, and {open_}" if beyond else every
-
-
 def to_authors(rounds: Rounds) -> str:
     return TO_AUTHORS_ALIKE if rounds.terms.alike else TO_AUTHORS
 
@@ -93,7 +81,9 @@ def where_it_stands(rounds: Rounds) -> list[str]:
         words = "loads, conflicts or rules, or no gain, left"
         lines.append(f"{words[:1].upper()}{words[1:]} {counted(unplaced, 'review')} of this round unused.")
     if rounds.capacity < rounds.budget:
-        lines.append(f"Loads and limits allow {counted(rounds.capacity, 'review')} in all; so much is expected below.")
+        lines.append(
+            f"Loads and limits allow {counted(rounds.capacity, 'review')} in all; what is expected below is with these."
+        )
     return lines
 
 

@@ -74,7 +74,7 @@ class Rollouts(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What beliefs say of a selection, in each of K rollouts.
+    """A selection under the beliefs of each of K rollouts.
 
     ``chance`` (K, N): probability of being among the best n; ``cut``, ``price``, ``wrong`` (K,): the quality above
     which n papers are expected, the price of a place (see :func:`planner._plans.objectives.misplaced`), and the
