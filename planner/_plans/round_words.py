@@ -40,7 +40,8 @@ def round_lines(plan: Plan) -> list[str]:
         *expectations(rounds),
         *discussed(plan, rounds),
         "",
-        "Acceptance of papers by true rank, in the rollouts, by the number of new reviews that they get:",
+        "Acceptance of papers by true rank, in the rollouts, by the number of new reviews that they get (in "
+        "brackets: the share of these papers):",
         *_fairness(rounds),
         FAIR,
         "",
@@ -50,8 +51,8 @@ def round_lines(plan: Plan) -> list[str]:
 
 #: The table of acceptance, explained.
 FAIR = (
-    "evenly: with the same number of reviews spread over all papers. In brackets: the share of these papers. Papers "
-    "without new reviews are those whose reviews so far place them clearly, rightly or wrongly."
+    "evenly: with the same number of reviews spread over all papers. Papers without new reviews are those whose "
+    "reviews so far place them clearly, rightly or wrongly."
 )
 
 
