@@ -446,7 +446,6 @@ def _calibrate(session: Session, answer: Answer) -> Findings:
 
 GONE = {"gone", "gone_after"}
 PLAN = {"target", "goals", "use_scores", "conflicts", "capacity", "spare", "fixed", "cost", "affinity"} | GONE
-ROUNDS = {"rounds", "after", "worth", "missing", "discussion", "same_for", "select"}
 PEOPLE = {"min_affinity", "institutions", "senior", "willing", "min_reviews", "max_per_item", "max_reviews"}
 RULES = {"reviewers", "attributes", "at_most", "at_least"}
 
@@ -464,5 +463,5 @@ VERIFIERS = {
     "check": Verifier(_check, frozenset(GONE | CHECK).union(TABLE)),
     "assign": Verifier(_assign, frozenset(ASSIGN | MARKET | AIM)),
     "calibrate": Verifier(_calibrate, frozenset(CALIBRATE | CHOOSE).union(TABLE)),
-    "plan": Verifier(_plan, frozenset(PLAN | PEOPLE | RULES | ROUNDS).union(TABLE)),
+    "plan": Verifier(_plan, frozenset(PLAN | PEOPLE | RULES | {"after"}).union(TABLE)),
 }
