@@ -7,13 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from planner._plans.outcome import PlanStatus
+from planner._plans.round_words import FAIR, discussed, expectations, to_authors, where_it_stands
 from planner._plans.targets import target_named
 from planner._plans.words import page, verdict
 from planner.assignment_report import numbers_alone, said_once
 from planner.report import Asked
-from reviewgraph._base import counted, noun
+from reviewgraph._base import counted, noun, ranging
 from reviewgraph.graph import structure_of
 from reviewgraph.report import (
+    Bar,
     Column,
     Document,
     Fact,
@@ -22,6 +24,7 @@ from reviewgraph.report import (
     Picture,
     Section,
     Table,
+    bars,
     group_map,
     grouping_of,
     paper_columns,
@@ -107,9 +110,58 @@ def _sections(plan: Plan, asked: Asked) -> list[Section]:
     letters = [*plan.mail().values()]
     mail = [Listed("A letter to each reviewer; they differ in names and papers alone:", letters, 1)] if letters else []
     return [
+        *_rounds(plan),
         Section("who", "Invited reviewers and their papers", [asked.to_table(), asked.loads()]),
         Section("plan", "What the reviews join", [*_pictured(plan), *_reviews(plan)]),
         Section("mail", "Mail to reviewers", mail),
+    ]
+
+
+def _rounds(plan: Plan) -> list[Section]:
+    """Return the section on a round: expected wrong selections by round, and acceptance by number of reviews."""
+    rounds = plan.rounds
+    if rounds is None or rounds.stop is not None:
+        return []
+    shown = [Bar("now", round(rounds.before, 2))]
+    shown += [
+        Bar(f"after round {rounds.number + place}", round(one.wrong, 2), stands_out=True)
+        for place, one in enumerate(rounds.after)
+    ]
+    shown += [
+        Bar("all in one round", round(rounds.reach[0].wrong, 2)),
+        Bar("spread evenly", round(rounds.even.wrong, 2)),
+    ]
+    words = (
+        f"Expected wrong selections among the {rounds.terms.select} papers selected, as things stand and after each "
+        "round; below with all reviews in one round, and with the same number spread evenly over all papers."
+    )
+    picture = Picture(
+        "rounds", "Wrong selections by round", words, lambda width: bars(shown, width, "wrong selections")
+    )
+    sentences = [*where_it_stands(rounds), *expectations(rounds), *discussed(plan, rounds), to_authors(rounds)]
+    numbers = range(len(rounds.fairness[0].by_reviews))
+    columns = [
+        Column("true rank", [ranging(band.first, band.last) for band in rounds.fairness]),
+        Column("evenly, %", [round(100 * band.flat) for band in rounds.fairness], "number"),
+        Column("in rounds, %", [round(100 * band.rounds) for band in rounds.fairness], "number"),
+        *(
+            Column(
+                f"{n}{'+' if n == numbers[-1] else ''} new, %",
+                [
+                    None if band.by_reviews[n][1] is None else round(100 * (band.by_reviews[n][1] or 0))
+                    for band in rounds.fairness
+                ],
+                "number",
+            )
+            for n in numbers
+        ),
+    ]
+    heading = "Acceptance of papers by true rank, by the number of new reviews"
+    parts: list[Part] = [picture, Listed("What is held back, and what is expected:", sentences)]
+    return [
+        Section(
+            "rounds", "Rounds", [*parts, Table("fairness", heading, columns, "ranks", live=False), Listed("", [FAIR])]
+        )
     ]
 
 

@@ -39,7 +39,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "_model": "estimate",
         "programs": "_model",
         "evidence": "_model",
-        "selection": "estimate",
+        "selection": "_inference estimate",
         "_inference": "",
         "_solver": "_model errors evidence programs",
         "predictions": "_inference",

@@ -35,7 +35,7 @@ HEAVY = {
 }
 #: A module that models one thing may be long, and a body that tells one story, with a comment for each paragraph.
 MOST_LINES, MOST_BODY_LINES = 800, 80
-MOST_MODULES = 206
+MOST_MODULES = 217
 #: Fronts of reviewgraph that planner and lsc import from, and names that they take.
 MOST_FRONTS, MOST_SHARED = 9, 198
 REVIEWS = Path("reviewgraph/table/reviews.py")

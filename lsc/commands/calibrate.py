@@ -259,7 +259,7 @@ FOR_POSTERIOR = {
 
 
 #: Parameter of the columns, parameter of their file, and its reader.
-COVARIATES = (("item_covariates", "items", "item_covariates"), ("reviewer_covariates", "reviewers", "attributes"))
+COVARIATES = (("item_covariates", "items", "item_attributes"), ("reviewer_covariates", "reviewers", "attributes"))
 
 
 def settle_method(options: Mapping[str, Any], of_probabilities: Iterable[str]) -> Method:

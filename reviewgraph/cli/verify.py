@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +23,7 @@ from reviewgraph.verify.calibrations import verify_calibration
 from reviewgraph.verify.graphs import table_of
 from reviewgraph.verify.levels import Duties, verify_check
 from reviewgraph.verify.plans import verify_plan
+from reviewgraph.verify.rounds import Past, Process, past_of
 from reviewgraph.verify.rules import AT_LEAST, AT_MOST, REWARD, Market, PanelRule, PlainRules, Wanted, panel_rule
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from reviewgraph.formats.columns import Columns
     from reviewgraph.verify.answers import Answer, Findings
-    from reviewgraph.verify.graphs import Pair
+    from reviewgraph.verify.graphs import Pair, Table
 
 
 #: Maximum number of reasons listed.
@@ -224,12 +226,17 @@ def _plan(session: Session, answer: Answer) -> Findings:
     kind = next(option.type for option in command.params if option.name == "target")
     levels = [name for name in params["goals"] if isinstance(kind, click.Choice) and name in kind.choices]
     target = levels[0] if levels and not _named(session, "target") else params["target"]
-    return verify_plan(answer, _rules(session), target, named=bool(levels) or _named(session, "target"))
+    rules, process = _rules(session)
+    named = bool(levels) or _named(session, "target")
+    return verify_plan(answer, rules, target, named=named, process=process)
 
 
-def _rules(session: Session) -> PlainRules:
-    """Read the rules of a plan."""
+def _rules(session: Session) -> tuple[PlainRules, Process]:
+    """Read the rules of a plan, and the process that it is a round of."""
     params = session.params
+    after = session.read("after")
+    inherited = after["rounds"]["rules"] if after else {}
+    stated = {name: inherited.get(name) if params[name] is None else params[name] for name in ("spare", "max_per_item")}
     reviews = session.read_reviews(*params["paths"], items=params["items"])
     gone = session.read_gone(reviews)
     remaining = reviews if gone is None else without_gone(reviews, gone)
@@ -240,16 +247,33 @@ def _rules(session: Session) -> PlainRules:
     new = [label for label in (*(capacity or ()), *(willing or ())) if str(label) not in lost]
     away = [label for label in reviews.reviewers if label not in remaining.reviewer_code]
     table = table_of(remaining.with_labels([*away, *new]))
-    least = params["spare"] if params["spare"] is not None or capacity is None else 0
+    past = Past([], [], [])
+    if after:
+        conflicts = {
+            *_pairs_of(session, "conflicts"),
+            *(pairs_in(gone.pairs) if gone and gone.pairs is not None else ()),
+        }
+        past = past_of(after, table, lost, conflicts)
+        table = _with_outstanding(table, past)
+    least = stated["spare"] if stated["spare"] is not None or capacity is None else 0
     spare = {} if least is None else dict.fromkeys(table.reviewers, least)
     unasked = [label for label in (*away, *(remaining.origin.outsiders or ())) if label not in (willing or ())]
     spare |= dict.fromkeys(map(str, unasked), 0)
     spare |= {str(label): load for label, load in (capacity or {}).items()} | dict.fromkeys(lost, 0)
 
+    # Reviews of earlier rounds count toward the loads of all rounds.
+    for _, reviewer, _ in past.earlier:
+        if reviewer in spare:
+            spare[reviewer] = max(spare[reviewer] - 1, 0)
     barred = _pairs_of(session, "conflicts")
     barred += pairs_in(gone.pairs) if gone and gone.pairs is not None else []
     fixed = _pairs_of(session, "fixed")
-    return PlainRules(
+    group = None
+    if params["same_for"] and params["items"]:
+        columns = session.read("item_attributes", params["items"])
+        group = {str(item): str(own.get(params["same_for"], "")) for item, own in columns.items()}
+    process = Process(after, past, params["rounds"], params["max_reviews"], params["max_per_item"], group)
+    rules = PlainRules(
         table,
         spare,
         frozenset(barred),
@@ -257,8 +281,19 @@ def _rules(session: Session) -> PlainRules:
         willing=None if willing is None else frozenset(map(str, willing)),
         panels=_people(session, table.reviewers),
         **_prices(session, table.reviewers, table.items),
-        **{key: params[key] for key in ("min_reviews", "max_per_item", "max_reviews", "use_scores")},
+        **{key: params[key] for key in ("min_reviews", "max_reviews", "use_scores")},
+        max_per_item=stated["max_per_item"],
     )
+    return rules, process
+
+
+def _with_outstanding(table: Table, past: Past) -> Table:
+    """Return the table with the outstanding reviews of earlier rounds, and without the lost ones."""
+    lost = {(reviewer, item) for _, reviewer, item in past.lost}
+    score = {pair: value for pair, value in table.score.items() if pair not in lost}
+    new = [(reviewer, item) for _, reviewer, item in past.outstanding if (reviewer, item) not in score]
+    reviewers = tuple(dict.fromkeys([*table.reviewers, *(reviewer for reviewer, _ in new)]))
+    return replace(table, score=score | dict.fromkeys(new), reviewers=reviewers)
 
 
 def _people(session: Session, reviewers: tuple[str, ...]) -> tuple[PanelRule, ...]:
@@ -438,5 +473,5 @@ VERIFIERS = {
     "check": Verifier(_check, frozenset(GONE | CHECK).union(TABLE)),
     "assign": Verifier(_assign, frozenset(ASSIGN | MARKET | AIM)),
     "calibrate": Verifier(_calibrate, frozenset(CALIBRATE | TRIED | CHOOSE).union(TABLE)),
-    "plan": Verifier(_plan, frozenset(PLAN | PEOPLE | RULES).union(TABLE)),
+    "plan": Verifier(_plan, frozenset(PLAN | PEOPLE | RULES | {"after"}).union(TABLE)),
 }

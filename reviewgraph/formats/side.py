@@ -7,6 +7,8 @@ reviewer and an item, of which there may be millions, remain codes (:class:`~rev
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,6 +18,7 @@ import numpy as np
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import encode, natural_key
+from reviewgraph._base.provenance import FileRead
 from reviewgraph._base.text import LISTED, counted, listed, noun
 from reviewgraph.formats import spellings
 from reviewgraph.formats.columns import (
@@ -469,6 +472,24 @@ def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
     """Return the reviewers of a file and their attributes, read once."""
     file = _open(path, _FIELDS, "reviewers", options)
     return Roster(_reviewers(file), _attributes(file))
+
+
+def read_round(path: Path, **options: Unpack[Options]) -> dict[str, Any]:
+    """Return the answer of a round, a JSON object that ``plan --rounds --json`` printed."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        content = json.loads(data.decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or error
+        message = f"{path}: expected the JSON that plan --rounds --json printed; it cannot be read ({why})"
+        raise InputError(message) from error
+    if not isinstance(content, dict) or not isinstance(content.get("rounds"), dict):
+        message = f"{path}: expected the JSON that plan --rounds --json printed, found no object rounds in it"
+        raise InputError(message)
+    if keep := options.get("read"):
+        keep(FileRead(str(path), rows=len(content.get("reviews", ())), sha256=hashlib.sha256(data).hexdigest()))
+    return content
 
 
 def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[str, Any]]:

@@ -31,7 +31,7 @@ class Bar(NamedTuple):
     """A bar: its name, its length, whether it is emphasised, and an emphasised addition to its length."""
 
     name: str
-    number: int
+    number: float
     stands_out: bool = False
     extra: int = 0
 

@@ -16,6 +16,7 @@ from reviewgraph.verify.answers import Answer, Findings, is_same, shown
 from reviewgraph.verify.bounds import MOST_LOADS, Case
 from reviewgraph.verify.graphs import groups, pieces
 from reviewgraph.verify.levels import TooLarge, holds, most_met
+from reviewgraph.verify.rounds import Process, verify_round
 from reviewgraph.verify.rules import PlainRules, check_rules, panels_of
 
 if TYPE_CHECKING:
@@ -28,10 +29,13 @@ OTHER = {"infeasible", "chosen"}
 MOST_STEPS = 2_000_000
 
 
-def verify_plan(answer: Answer, rules: PlainRules, target: str, *, named: bool) -> Findings:
+def verify_plan(
+    answer: Answer, rules: PlainRules, target: str, *, named: bool, process: Process | None = None
+) -> Findings:
     """Check a plan, from JSON or CSV, against its rules and its own claims.
 
-    ``target`` is the level it is for, ``named`` whether that was passed or is the default of ``plan``.
+    ``target`` is the level it is for, ``named`` whether that was passed or is the default of ``plan``, ``process``
+    the options of a round.
     """
     findings, pairs = Findings(answer), answer.pairs
     fixed = set(rules.fixed)
@@ -53,6 +57,10 @@ def verify_plan(answer: Answer, rules: PlainRules, target: str, *, named: bool) 
         findings.value("target", None)
         findings.value("lower_bound", 0)
         plan.letters()
+        if answer.content.get("rounds") is not None:
+            plan.purchase()
+            verify_round(findings, rules, process or Process(), pairs)
+            return findings
         findings.not_checked("status chosen: that these reviews gain most is not recomputed", decisive=True)
         return findings
     if named:

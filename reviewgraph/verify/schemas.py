@@ -85,6 +85,38 @@ CHECK = {
     },
 }
 
+_ASKED = [{"round": WHOLE, **_PAIR}]
+_EXPECTED = {"rounds": WHOLE, **_of(NUMBER, "reviews wrong error")}
+_ROUNDS = {
+    **_of(WHOLE, "number left budget now share required held_back select capacity"),
+    **_of(NUMBER, "worth? missing? before"),
+    "stop?": TEXT,
+    "after": [_EXPECTED],
+    "reach~": [_EXPECTED],
+    "even~": _EXPECTED,
+    "schedule": TEXT,
+    "tried": [{"name": TEXT, "reviews": [WHOLE], **_of(NUMBER, "gain~ error~")}],
+    "rules": _of(WHOLE, "spare? min_reviews? max_per_item?"),
+    "alike": [[NAME]],
+    "discussion?": _of(NUMBER, "price worth"),
+    "discuss": [{"item": NAME, "place": WHOLE, "gain": NUMBER}],
+    "discussed": [NAME],
+    **_of(_ASKED, "earlier outstanding lost"),
+    "fairness~": [
+        {
+            **_of(WHOLE, "first last"),
+            **_of(NUMBER, "flat rounds"),
+            "by_reviews": [_of(NUMBER, "share accepted?")],
+        }
+    ],
+    **_of(WHOLE, "rollouts~ seed~"),
+    "beliefs": {
+        **_of([NAME], "items reviewers"),
+        **_of([NUMBER], "mean sd pending precision"),
+        "price": NUMBER,
+    },
+}
+
 PLAN = {
     "files": [_FILE],
     **_of(TEXT, "status target?"),
@@ -113,6 +145,7 @@ PLAN = {
     ],
     "mail": [{"reviewer": NAME, "text~": TEXT}],
     "merges": [[WHOLE]],
+    "rounds?": _ROUNDS,
     "keeping?~": {**_of(NUMBER, "missing wanted"), **_of(_ESTIMATE, "before after"), "attained": FLAG},
 }
 

@@ -1,0 +1,422 @@
+"""Expected wrong selections when reviews are asked for in rounds: rollouts of the process, arrays in, arrays out.
+
+Papers are independent N(m, s^2), and a review measures the quality of its paper with a precision p, as in
+:mod:`planner._plans.objectives`. A rollout draws the qualities and the noise of all reviews; in each round the budget
+goes where it is expected to save most wrong selections given the reviews so far, those reviews arrive, and means and
+variances are updated. The same draws serve every schedule, so that schedules are compared in pairs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from planner._plans.objectives import LEAST_PRICE, misplaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from reviewgraph._base import BoolArray, FloatArray, IntArray
+
+#: Reviews of one paper that are considered in one round, and in all rounds together.
+DEEP, MOST_REVIEWS = 6, 24
+#: A paper that is in or out with an error probability below this gets no review in a rollout.
+DECIDED = 1e-3
+#: Papers times rollouts that are played at once.
+AT_ONCE = 80_000
+#: Steps towards the cut, its relative tolerance, and standard errors beyond the extreme papers that bracket it.
+STEPS, SETTLED, WIDE = 240, 1e-10, 40.0
+#: Rollouts: the standard error of the expected number of wrong selections is about a hundredth of it.
+ROLLOUTS = 64
+
+
+class Papers(NamedTuple):
+    """What is believed of papers before the first round.
+
+    ``mean``, ``sd`` (N,): of the quality; ``pending`` (N,): precision of the reviews still to come; ``typical``:
+    precision of one review; ``n``: number of papers to select; ``group`` (N,): papers of one code get the same number
+    of reviews.
+    """
+
+    mean: FloatArray
+    sd: FloatArray
+    pending: FloatArray
+    typical: float
+    n: int
+    group: IntArray | None = None
+
+
+class Rollouts(NamedTuple):
+    """What came of a schedule in each of K rollouts.
+
+    ``wrong`` (K, R + 1): expected wrong selections before the first round and after each; ``spent`` (K, R): reviews
+    asked for in each; ``asked``, ``accepted``, ``truth`` (K, N): reviews asked for in all rounds, whether the paper is
+    selected in the end, and its quality.
+    """
+
+    wrong: FloatArray
+    spent: IntArray
+    asked: IntArray
+    accepted: FloatArray
+    truth: FloatArray
+
+    @property
+    def mean(self) -> FloatArray:
+        """Shape (R + 1,): expected wrong selections before the first round and after each."""
+        return np.asarray(self.wrong.mean(axis=0))
+
+    @property
+    def error(self) -> FloatArray:
+        """Shape (R + 1,): standard errors of :attr:`mean`; 0 for a single rollout."""
+        size = len(self.wrong)
+        return np.asarray(self.wrong.std(axis=0, ddof=1) / np.sqrt(size)) if size > 1 else np.zeros(self.wrong.shape[1])
+
+
+class Standing(NamedTuple):
+    """A selection under the beliefs of each of K rollouts.
+
+    ``chance`` (K, N): probability of being among the best n; ``cut``, ``price``, ``wrong`` (K,): the quality above
+    which n papers are expected, the price of a place (see :func:`planner._plans.objectives.misplaced`), and the
+    expected number of wrong ones among the n papers of highest probability.
+    """
+
+    chance: FloatArray
+    cut: FloatArray
+    price: FloatArray
+    wrong: FloatArray
+
+
+def standing(mean: FloatArray, sd: FloatArray, n: int) -> Standing:
+    """Return the standing of selections of ``n`` papers under beliefs (K, N)."""
+    from scipy.special import ndtr
+
+    cut = cuts(mean, sd, n)
+    chance = ndtr((mean - cut[:, None]) / sd)
+    ranked = np.sort(chance, axis=1)[:, ::-1]
+    price = np.clip(ranked[:, n - 1 : n + 1].mean(axis=1), LEAST_PRICE, 1.0 - LEAST_PRICE)
+    return Standing(chance, cut, price, n - ranked[:, :n].sum(axis=1))
+
+
+def cuts(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
+    """Return the quality above which ``n`` papers are expected, shape (K,), under beliefs (K, N), as ``cut_of``.
+
+    >>> cuts(np.array([[3.0, 1.0]]), np.ones((1, 2)), 1).round(6).tolist()
+    [2.0]
+    """
+    from scipy.special import ndtr
+
+    size = mean.shape[1]
+    low, high = (mean - WIDE * sd).min(axis=1), (mean + WIDE * sd).max(axis=1)
+    cut = np.partition(mean, size - n, axis=1)[:, size - n]
+    before = np.full(cut.size, np.inf)
+    for _ in range(STEPS):
+        above = (mean - cut[:, None]) / sd
+        excess = ndtr(above).sum(axis=1) - n
+        if (np.abs(excess) <= SETTLED * n).all():
+            break
+        low, high = np.where(excess > 0, cut, low), np.where(excess > 0, high, cut)
+        slope = (np.exp(-0.5 * above * above) / sd).sum(axis=1) / np.sqrt(2.0 * np.pi)
+        step = cut + excess / np.maximum(slope, np.finfo(float).tiny)
+        # Newton's step if it stays between the bounds and the last one halved the excess; else bisection.
+        newton = (low < step) & (step < high) & (np.abs(excess) < 0.5 * before)
+        cut, before = np.where(newton, step, 0.5 * (low + high)), np.abs(excess)
+    return cut
+
+
+def expected_wrong(mean: FloatArray, sd: FloatArray, n: int) -> float:
+    """Return the expected number of wrong ones among the ``n`` papers selected, those of highest probability.
+
+    >>> expected_wrong(np.array([2.0, 0.0, 0.0]), np.full(3, 0.1), 1) < 1e-6
+    True
+    """
+    return float(standing(mean[None, :], sd[None, :], n).wrong[0])
+
+
+def step_rates(loss: FloatArray) -> FloatArray:
+    """Return the slopes of the least concave majorant of each paper's cumulative gain, shape (D, N), falling in D.
+
+    ``loss`` (D + 1, N) is the expected loss after 0, 1, ..., D reviews. Taking steps of highest slope first is the rule
+    that looks at the best mean gain of the next few reviews: a first review that alone changes nothing is asked for
+    together with the second.
+
+    >>> step_rates(np.array([[1.0], [1.0], [0.0]])).tolist()
+    [[0.5], [0.5]]
+    """
+    gain = loss[0] - loss
+    deep = len(loss) - 1
+    slopes = np.empty((deep, loss.shape[1]))
+    for step in range(deep):
+        # min over i <= step of max over j > step of (G_j - G_i) / (j - i).
+        best = np.full(loss.shape[1], np.inf)
+        for start in range(step + 1):
+            ahead = [(gain[end] - gain[start]) / (end - start) for end in range(step + 1, deep + 1)]
+            best = np.minimum(best, np.max(ahead, axis=0))
+        slopes[step] = best
+    return slopes
+
+
+def spend(rate: FloatArray, size: IntArray, budget: int, least: float = 0.0) -> IntArray:
+    """Return the number of steps of each group, shape (G,), highest rates first, of equals the first.
+
+    ``rate`` (D, G), falling in D, is the gain per review of each step; a step takes ``size`` (G,) reviews, all or none,
+    and steps of a rate up to ``least`` are not taken.
+
+    >>> spend(np.array([[0.5, 0.4], [0.3, 0.2]]), np.ones(2, np.int64), 3).tolist()
+    [2, 1]
+    """
+    deep, n_groups = rate.shape
+    flat = rate.ravel(order="F")
+    order = np.argsort(-flat, kind="stable")
+    order = order[flat[order] > least]
+    groups = order // deep
+    cost = size[groups]
+    if size.size and size.max() == 1:
+        return np.asarray(np.bincount(groups[:budget], minlength=n_groups), np.int64)
+    # A step that does not fit closes its group.
+    count, remaining = np.zeros(n_groups, np.int64), budget
+    closed = np.zeros(n_groups, np.bool_)
+    for group, price in zip(groups.tolist(), cost.tolist(), strict=True):
+        if not closed[group] and price <= remaining:
+            count[group] += 1
+            remaining -= price
+        else:
+            closed[group] = True
+    return count
+
+
+def asked_for(
+    papers: Papers,
+    mean: FloatArray,
+    sd: FloatArray,
+    pending: FloatArray,
+    budget: IntArray,
+    least: float,
+    arrive: float = 1.0,
+    now: Standing | None = None,
+) -> IntArray:
+    """Return the number of reviews of each paper in a round, shape (K, N), under the beliefs of K rollouts.
+
+    ``budget`` (K,) is that of each rollout, ``pending`` (K, N) the precision still to come. A review that arrives with
+    probability ``arrive`` counts that share of its precision; ``now`` is the standing, if it is known.
+    """
+    now = standing(mean, sd, papers.n) if now is None else now
+    count = np.zeros(mean.shape, np.int64)
+    open_ = np.minimum(now.chance, 1.0 - now.chance) > DECIDED
+    which, item = np.nonzero(open_)
+    distance, spread, coming = (mean - now.cut[:, None])[open_], sd[open_], pending[open_] * arrive
+    typical, price = papers.typical * arrive, now.price[which]
+    loss = np.array([misplaced(distance, spread, coming + step * typical, price) for step in range(DEEP + 1)])
+    ends = np.searchsorted(which, np.arange(len(mean) + 1))
+    size = np.ones(mean.shape[1], np.int64) if papers.group is None else np.bincount(papers.group)
+    rate = step_rates(loss) if papers.group is None else None
+    for number, (begin, end) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
+        own, part = item[begin:end], loss[:, begin:end]
+        if rate is not None:
+            count[number, own] = spend(rate[:, begin:end], size[own], int(budget[number]), least)
+        elif papers.group is not None:
+            total = np.array([np.bincount(papers.group[own], row, size.size) for row in part])
+            steps = spend(step_rates(total) / np.maximum(size, 1), size, int(budget[number]), least)
+            count[number] = steps[papers.group]
+    return count
+
+
+class _Draws:
+    """All that may come in some rollouts: qualities, noise, and which reviews arrive; the first ones of each paper."""
+
+    def __init__(self, papers: Papers, generators: Sequence[np.random.Generator], arrive: float) -> None:
+        size = papers.mean.size
+        # Pending reviews are as precise as the typical one, as nearly as their sum allows.
+        number = np.where(papers.pending > 0, np.maximum(np.rint(papers.pending / papers.typical), 1), 0)
+        truth, total, arrived, late = [], [], [], []
+        for generator in generators:
+            truth.append(papers.mean + papers.sd * generator.standard_normal(size))
+            noise = generator.standard_normal((size, MOST_REVIEWS))
+            comes = generator.random((size, MOST_REVIEWS)) < arrive
+            total.append(_from_nothing(noise * comes))
+            arrived.append(_from_nothing(comes))
+            in_time = generator.binomial(number.astype(np.int64), arrive) / np.maximum(number, 1)
+            precision = papers.pending * in_time
+            late.append((precision, np.sqrt(precision) * generator.standard_normal(size)))
+        self.truth, self.total, self.arrived = np.array(truth), np.array(total), np.array(arrived)
+        self.late, noise_late = (np.array(parts) for parts in zip(*late, strict=True))
+        self.typical = papers.typical
+        self.shift = papers.mean * papers.sd**-2 + self.late * self.truth + noise_late
+        self.known = papers.sd**-2 + self.late
+
+    def beliefs(self, count: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return means and standard errors (K, N) after the first ``count`` (K, N) reviews of each paper."""
+        total, arrived = (np.take_along_axis(sums, count[..., None], 2)[..., 0] for sums in (self.total, self.arrived))
+        known = self.known + arrived * self.typical
+        shift = self.shift + self.typical * arrived * self.truth + np.sqrt(self.typical) * total
+        return shift / known, known**-0.5
+
+
+def _from_nothing(values: FloatArray | BoolArray) -> FloatArray:
+    """Return the sums of the first 0, 1, ... values of each row."""
+    sums = np.zeros((values.shape[0], values.shape[1] + 1))
+    np.cumsum(values, axis=1, out=sums[:, 1:])
+    return sums
+
+
+def play(
+    papers: Papers,
+    budgets: Sequence[int],
+    rng: np.random.Generator,
+    *,
+    arrive: float = 1.0,
+    worth: float = 0.0,
+    rollouts: int = ROLLOUTS,
+) -> Rollouts:
+    """Play rounds of some ``budgets`` through; O(K R N) for K rollouts and R rounds.
+
+    Each review, pending ones included, arrives with probability ``arrive``; a step that gains no more than ``worth``
+    per review is not taken, and what a round does not spend is added to the next. Reviews that are pending arrive with
+    those of the first round.
+
+    Parameters
+    ----------
+    papers
+        Beliefs before the first round.
+    budgets
+        Reviews of each round.
+    rng
+        Of the draws: the same generator state gives the same qualities and noise for every schedule.
+    arrive, worth, rollouts
+        See above.
+
+    Examples
+    --------
+    >>> papers = Papers(np.linspace(-1, 1, 40), np.full(40, 0.5), np.zeros(40), 1.0, 10)
+    >>> one, two = (play(papers, budgets, np.random.default_rng(0)) for budgets in ([40], [20, 20]))
+    >>> bool(one.mean[0] > one.mean[1] > two.mean[2])
+    True
+    """
+    # All rollouts begin with the same round.
+    mean, sd, pending = (values[None, :] for values in (papers.mean, papers.sd, papers.pending))
+    begun, budget = standing(mean, sd, papers.n), np.array([*budgets[:1], 0][:1])
+    first = asked_for(papers, mean, sd, pending, budget, worth, arrive, begun)
+    together = max(AT_ONCE // max(papers.mean.size, 1), 1)
+    generators = rng.spawn(rollouts)
+    parts = []
+    for start in range(0, rollouts, together):
+        draws = _Draws(papers, generators[start : start + together], arrive)
+        parts.append(_played(papers, budgets, draws, first[0], float(begun.wrong[0]), arrive, worth))
+    return Rollouts(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+def _played(
+    papers: Papers, budgets: Sequence[int], draws: _Draws, first: IntArray, begun: float, arrive: float, worth: float
+) -> Rollouts:
+    """Play some rollouts at once."""
+    shape = draws.truth.shape
+    wrong, spent = np.full((shape[0], len(budgets) + 1), begun), np.zeros((shape[0], len(budgets)), np.int64)
+    count, nothing, saved = np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape[0], np.int64)
+    mean, sd = np.broadcast_to(papers.mean, shape), np.broadcast_to(papers.sd, shape)
+    now: Standing | None = None
+    for place, budget in enumerate(budgets):
+        asked = (
+            np.broadcast_to(first, shape)
+            if now is None
+            else asked_for(papers, mean, sd, nothing, budget + saved, worth, arrive, now)
+        )
+        asked = np.minimum(asked, MOST_REVIEWS - count)
+        spent[:, place] = asked.sum(axis=1)
+        saved += budget - spent[:, place]
+        count = count + asked
+        mean, sd = draws.beliefs(count)
+        now = standing(mean, sd, papers.n)
+        wrong[:, place + 1] = now.wrong
+    return Rollouts(wrong, spent, count, selected(mean, papers.n), draws.truth)
+
+
+def flat(
+    papers: Papers, budget: int, rng: np.random.Generator, *, arrive: float = 1.0, rollouts: int = ROLLOUTS
+) -> Rollouts:
+    """Play one round that spreads a budget evenly over all papers, at random where it does not divide.
+
+    The same generator state as in :func:`play` gives the same qualities and noise.
+
+    >>> papers = Papers(np.linspace(-1, 1, 40), np.full(40, 0.5), np.zeros(40), 1.0, 10)
+    >>> flat(papers, 50, np.random.default_rng(0), rollouts=2).asked.sum(axis=1).tolist()
+    [50, 50]
+    """
+    size, begun = papers.mean.size, expected_wrong(papers.mean, papers.sd, papers.n)
+    each, rest = divmod(budget, size)
+    together = max(AT_ONCE // max(size, 1), 1)
+    generators = rng.spawn(rollouts)
+    parts = []
+    for start in range(0, rollouts, together):
+        own = generators[start : start + together]
+        draws = _Draws(papers, own, arrive)
+        count = each + np.array([generator.permutation(size) < rest for generator in own]).astype(np.int64)
+        mean, sd = draws.beliefs(np.minimum(count, MOST_REVIEWS))
+        wrong = standing(mean, sd, papers.n).wrong
+        both = np.column_stack([np.full(len(own), begun), wrong])
+        spent = np.full((len(own), 1), budget)
+        parts.append(Rollouts(both, spent, count, selected(mean, papers.n), draws.truth))
+    return Rollouts(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+def selected(mean: FloatArray, n: int) -> FloatArray:
+    """Return 1 for the ``n`` papers of highest means in each rollout, of equals the first, and 0 for the others."""
+    accepted = np.zeros(mean.shape)
+    np.put_along_axis(accepted, np.argsort(-mean, axis=1, kind="stable")[:, :n], 1.0, 1)
+    return accepted
+
+
+class Band(NamedTuple):
+    """Acceptance of the papers of true ranks ``first`` to ``last``.
+
+    ``rounds`` with reviews in rounds, and ``flat`` with the same number spread evenly; ``by_reviews`` has the share of
+    them with 0, 1, 2, 3 or more new reviews, and its acceptance.
+    """
+
+    first: int
+    last: int
+    flat: float
+    rounds: float
+    by_reviews: tuple[tuple[float, float | None], ...]
+
+
+#: Ends of the bands of true ranks, in selections; and numbers of new reviews that are told apart.
+BANDS, TOLD_APART = (0.0, 0.5, 1.0, 1.5, 2.0), 3
+
+
+def acceptance(played: Rollouts, even: Rollouts, n: int) -> list[Band]:
+    """Return the acceptance of papers of equal true rank, by number of new reviews, beside that of even reviews."""
+    rank = np.argsort(np.argsort(-played.truth, axis=1, kind="stable"), axis=1)
+    ends = np.minimum(np.rint(np.array(BANDS) * n).astype(np.int64), rank.shape[1])
+    bands = []
+    for first, last in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        if first == last:
+            continue
+        here = (rank >= first) & (rank < last)
+        asked, accepted = np.minimum(played.asked[here], TOLD_APART), played.accepted[here]
+        number = np.bincount(asked, minlength=TOLD_APART + 1)
+        into = np.bincount(asked, accepted, TOLD_APART + 1)
+        by = tuple(
+            (float(count / asked.size), float(total / count) if count else None)
+            for count, total in zip(number, into, strict=True)
+        )
+        bands.append(Band(first + 1, last, float(even.accepted[here].mean()), float(accepted.mean()), by))
+    return bands
+
+
+#: Shapes of schedules by name: the weight of each of R rounds.
+SHAPES: dict[str, Callable[[int], FloatArray]] = {
+    "equal": lambda rounds: np.ones(rounds),
+    "first": lambda rounds: np.arange(rounds, 0, -1.0),
+    "last": lambda rounds: np.arange(1.0, rounds + 1.0),
+}
+
+
+def schedule(budget: int, rounds: int, shape: str = "equal") -> list[int]:
+    """Split a budget over rounds; parts sum to it.
+
+    >>> schedule(10, 4), schedule(10, 4, "first")
+    ([3, 2, 3, 2], [4, 3, 2, 1])
+    """
+    weight = SHAPES[shape](rounds)
+    ends = np.floor(np.cumsum(weight) / weight.sum() * budget + 0.5).astype(np.int64)
+    return [int(part) for part in np.diff(ends, prepend=0)]

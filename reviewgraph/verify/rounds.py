@@ -1,0 +1,380 @@
+"""Rounds of ``plan``: what is left, what came of earlier rounds, each choice by its gain, and what is expected.
+
+Gains are integrals over the future mean of a paper, by Gauss-Legendre quadrature; expected wrong selections are means
+of rollouts of a plain loop. Assumed: the beliefs, which a second run of the command computes anew from the scores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from reviewgraph.verify.answers import Findings
+    from reviewgraph.verify.graphs import Pair, Table
+    from reviewgraph.verify.rules import PlainRules
+
+    Floats = NDArray[np.float64]
+
+
+#: Reviews of a paper that are looked at together.
+AHEAD = 3
+#: Difference of gains that may be rounding, and errors by which expectations may differ.
+SLACK, SURE = 1e-7, 4.5
+#: Share of the expected number that rollouts of other rules for ties and depth may differ.
+ALIKE = 0.02
+#: Rollouts, and papers times rollouts times rounds above which there are fewer.
+ROLLOUTS, FEWEST, MOST_PAPERS = 48, 8, 80_000
+
+
+class Past(NamedTuple):
+    """Earlier reviews by (round, reviewer, item): those that count, those without a score among them, those lost."""
+
+    earlier: list[tuple[int, str, str]]
+    outstanding: list[tuple[int, str, str]]
+    lost: list[tuple[int, str, str]]
+
+
+@dataclass(frozen=True)
+class Process:
+    """Options of a round: the answer of the last one, and what was stated, None if not."""
+
+    after: Mapping[str, Any] | None = None
+    past: Past = field(default_factory=lambda: Past([], [], []))
+    rounds: int | None = None
+    max_reviews: int | None = None
+    max_per_item: int | None = None
+    group: Mapping[str, Any] | None = None
+
+
+def past_of(after: Mapping[str, Any], table: Table, gone: set[str], barred: set[Pair]) -> Past:
+    """Sort the reviews of all rounds up to an answer by what came of them."""
+    asked = [(one["round"], str(one["reviewer"]), str(one["item"])) for one in after["rounds"]["earlier"]]
+    asked += [(after["rounds"]["number"], str(one["reviewer"]), str(one["item"])) for one in after["reviews"]]
+    open_ = [one for one in asked if table.score.get(one[1:]) is None]
+    lost = [one for one in open_ if one[1] in gone or one[1:] in barred]
+    return Past([one for one in asked if one not in lost], [one for one in open_ if one not in lost], lost)
+
+
+def verify_round(findings: Findings, rules: PlainRules, process: Process, new: list[Pair]) -> None:
+    """Check the round of an answer."""
+    if findings.answer.get("rounds", null=True) is None:
+        return
+    round_ = _Round(findings, rules, process, findings.answer.get("rounds"), new)
+    round_.accounts()
+    round_.beliefs()
+    if not findings.wrong:
+        round_.choice()
+    if not findings.wrong:
+        round_.expected()
+
+
+class _Round:
+    def __init__(
+        self, findings: Findings, rules: PlainRules, process: Process, said: dict[str, Any], new: list[Pair]
+    ) -> None:
+        self.findings, self.rules, self.process, self.said, self.new = findings, rules, process, said, new
+        own = said["beliefs"]
+        self.place = {str(item): number for number, item in enumerate(own["items"])}
+        self.precision = dict(zip(map(str, own["reviewers"]), own["precision"], strict=True))
+        self.mean, self.sd, self.pending = (np.array(own[key], float) for key in ("mean", "sd", "pending"))
+        self.typical = float(np.mean(own["precision"]))
+        self.talk = said["discussion"]
+
+    # What is left, and what came of earlier rounds.
+
+    def accounts(self) -> None:
+        """Recompute the number of the round, the budget, what is held back, and earlier reviews."""
+        findings, said, process = self.findings, self.said, self.process
+        last: Any = None if process.after is None else process.after["rounds"]
+        findings.value("rounds.number", 1 if last is None else last["number"] + 1)
+        if process.rounds is not None or last is not None:
+            findings.value("rounds.left", last["left"] - 1 if process.rounds is None else process.rounds)
+        if process.max_reviews is not None or last is not None:
+            kept = 0 if last is None else last["held_back"] + len(process.past.lost)
+            findings.value("rounds.budget", kept if process.max_reviews is None else process.max_reviews)
+        count = findings.answer.get("count")
+        findings.value("rounds.now", count)
+        price = 0 if self.talk is None else math.ceil(len(said["discuss"]) * self.talk["price"] - 1e-9)
+        findings.value("rounds.held_back", max(said["budget"] - count - price, 0))
+        words = f"rounds.now: {count} reviews, and discussions at the price of {price}, are beyond the budget"
+        findings.expect(count + price <= said["budget"], words)
+        ends = not count and not said["discuss"]
+        findings.expect((said["stop"] is not None) is ends, "rounds.stop: says the opposite of what is asked for")
+        for name in ("earlier", "outstanding", "lost"):
+            findings.same_rows(
+                f"rounds.{name}",
+                findings.answer.rows(name, "round reviewer item", within=said),
+                getattr(process.past, name),
+            )
+        most = said["rules"]["max_per_item"] if process.max_per_item is None else process.max_per_item
+        if most is not None:
+            by_item = Counter(item for _, _, item in process.past.earlier) + Counter(item for _, item in self.new)
+            beyond = [item for item, number in by_item.items() if number > most]
+            findings.expect(not beyond, f"reviews: paper {beyond[:1]} has more than {most} in all rounds")
+        self._together()
+        findings.check("what is left, what came of earlier rounds, and limits over all rounds")
+
+    def _together(self) -> None:
+        """Check that papers of a group get the same number of reviews, and are all that have the value."""
+        count = Counter(item for _, item in self.new)
+        groups = [[str(item) for item in own] for own in self.said["alike"]]
+        for own in groups:
+            differ = len({count[item] for item in own}) > 1
+            self.findings.expect(not differ, f"rounds.alike: papers {', '.join(own[:3])} ... get different numbers")
+        if self.process.group is not None:
+            value = self.process.group
+            actual: dict[Any, list[str]] = {}
+            for item in self.place:
+                if value.get(item) not in (None, ""):
+                    actual.setdefault(value[item], []).append(item)
+            several = [tuple(sorted(own)) for own in actual.values() if len(own) > 1]
+            self.findings.same_rows("rounds.alike", [tuple(sorted(own)) for own in groups], several)
+
+    # Beliefs, and the loss of a paper.
+
+    def beliefs(self) -> None:
+        """Recompute the cut, the price of a place and the expected wrong selections as things stand."""
+        n = int(self.said["select"])
+        if not self.findings.expect(0 < n < len(self.mean), f"rounds.select: {n} of {len(self.mean)} papers"):
+            return
+        self.cut, chance = _standing(self.mean, self.sd, n)
+        ranked = np.sort(chance)[::-1]
+        self.price = float(np.clip(ranked[n - 1 : n + 1].mean(), 1e-9, 1 - 1e-9))
+        self.findings.near("rounds.beliefs.price", self.said["beliefs"]["price"], self.price, 1e-7)
+        self.findings.near("rounds.before", self.said["before"], float(n - ranked[:n].sum()), 1e-6)
+        self.findings.check("the price of a place, and the expected wrong selections now, from the beliefs")
+
+    def loss(self, items: Any, extra: Any) -> Floats:
+        at = np.asarray(items, int)
+        coming = self.pending[at] + np.asarray(extra, float)
+        return losses(self.mean[at] - self.cut, self.sd[at], coming, self.price)
+
+    def choice(self) -> None:
+        """Make every choice again: each review, or discussion, was the best allowed at its turn."""
+        said, first = self.said, self.said["required"]
+        extra = np.zeros(len(self.mean))
+        gains = [row for row in self.findings.answer.rows("reviews", "gain?") if row is not None]
+        pairs = list(self.findings.answer.pairs)
+        begin = len(pairs) - len(gains)
+        talks, told = list(said["discuss"]), 0.0 if self.talk is None else self.talk["worth"] * self.typical
+        free = self._closed()
+        bought = np.zeros(len(self.mean))
+        for place, (reviewer, item) in enumerate(pairs):
+            at = self.place[item]
+            own = self.precision[reviewer]
+            if place >= begin:
+                gain = float((self.loss([at], [bought[at]]) - self.loss([at], [bought[at] + own]))[0])
+                bought[at] += own
+                self.findings.near(f"reviews[{place}].gain", gains[place - begin], gain, 10 * SLACK)
+            if place < first:
+                extra[at] += own if place >= begin else 0.0
+                continue
+            while talks and talks[0]["place"] == place - first:
+                self._turn(place, str(talks[0]["item"]), extra, free, discussed=True)
+                extra[self.place[str(talks.pop(0)["item"])]] += told
+            self._turn(place, item, extra, free, discussed=False)
+            extra[at] += own
+            if self.findings.wrong:
+                return
+        for talk in talks:
+            self._turn(len(pairs), str(talk["item"]), extra, free, discussed=True)
+            extra[self.place[str(talk["item"])]] += told
+        self._ended(len(pairs), extra)
+        self.findings.check(
+            "the gain of each review, by quadrature"
+            if said["alike"]
+            else "the gain of each review, by quadrature, and that each was the best allowed at its turn"
+        )
+
+    def _closed(self) -> Counter[str]:
+        """Reviews of each paper in earlier rounds."""
+        return Counter(item for _, _, item in self.process.past.earlier)
+
+    def rates(self, place: int, extra: Floats) -> Floats:
+        """Return the best mean gain of the next reviews of each paper before review number ``place``."""
+        every, said = np.arange(len(extra)), self.said
+        left = said["share"] - (place - said["required"]) - self._spent(place)
+        now, best = self.loss(every, extra), np.zeros(len(extra))
+        most = said["rules"]["max_per_item"]
+        room = np.full(len(extra), np.inf)
+        if most is not None:
+            counted = self._closed() + Counter(item for _, item in self.findings.answer.pairs[:place])
+            room = np.array([most - counted[item] for item in self.place], float)
+        for count in range(1, int(min(AHEAD, left)) + 1):
+            rate = (now - self.loss(every, extra + count * self.typical)) / count
+            best = np.maximum(best, np.where(room >= count, rate, 0.0))
+        return best
+
+    def _spent(self, place: int) -> float:
+        done = sum(talk["place"] <= place - self.said["required"] for talk in self.said["discuss"])
+        return 0.0 if self.talk is None else done * float(self.talk["price"])
+
+    def _turn(self, place: int, item: str, extra: Floats, free: Counter[str], *, discussed: bool) -> None:
+        """Compare the rate of a choice with those of all others that were allowed."""
+        if self.said["alike"] or discussed or self.talk is not None:
+            return
+        rate = self.rates(place, extra)
+        own, names = float(rate[self.place[item]]), list(self.place)
+        worth = self.said["worth"] or 0.0
+        words = f"reviews[{place}]: a review of paper {item} gains {own:.3g}, which is not above {worth:g}"
+        self.findings.expect(own > worth - SLACK, words)
+        for at in np.flatnonzero(rate > own + SLACK).tolist():
+            if self._allowed(names[at], place):
+                words = f"reviews[{place}]: {item} gains {own:.6g} per review, and paper {names[at]} {rate[at]:.6g}"
+                self.findings.expect(False, words)
+                return
+
+    def _allowed(self, item: str, place: int) -> bool:
+        """Whether somebody may review a paper in addition to the reviews before number ``place``."""
+        before = list(self.findings.answer.pairs[:place])
+        load = Counter(reviewer for reviewer, _ in before)
+        most = self.said["rules"]["max_per_item"]
+        if most is not None and self._closed()[item] + Counter(what for _, what in before)[item] >= most:
+            return False
+        return any(
+            load[who] < self.rules.spare.get(who, math.inf)
+            and (who, item) not in self.rules.table.score
+            and (who, item) not in before
+            and self.rules.why_barred((who, item), before) is None
+            for who in self.rules.table.reviewers
+        )
+
+    def _ended(self, place: int, extra: Floats) -> None:
+        """Check that a round that asks for less than its share leaves nothing that is worth it."""
+        said = self.said
+        used = place - said["required"] + (0 if self.talk is None else len(said["discuss"]) * self.talk["price"])
+        if said["alike"] or self.talk is not None or used >= said["share"]:
+            return
+        rate, names = self.rates(place, extra), list(self.place)
+        least = max(said["worth"] or 0.0, 1e-9)
+        for at in np.flatnonzero(rate > least + SLACK).tolist():
+            if self._allowed(names[at], place):
+                self.findings.expect(False, f"reviews: a further one of paper {names[at]} would gain {rate[at]:.3g}")
+                return
+
+    # Expected wrong selections, by rollouts of a plain loop.
+
+    def expected(self) -> None:
+        """Compare the expectation after each round with that of other rollouts."""
+        said, after = self.said, self.said["after"]
+        parts: list[int] = next((one["reviews"] for one in said["tried"] if one["name"] == said["schedule"]), [])
+        if not self.findings.expect(
+            len(parts) == said["left"] == len(after), "rounds.after: expected one entry by round of the schedule"
+        ):
+            return
+        if said["alike"] or self.talk is not None:
+            self.findings.not_checked("rounds.after: not recomputed with discussions, or with papers treated alike")
+            return
+        wrong = self._rollouts(parts)
+        mean, error = wrong.mean(axis=0), wrong.std(axis=0, ddof=1) / math.sqrt(len(wrong))
+        for place, one in enumerate(after):
+            slack = SURE * math.hypot(one["error"], float(error[place])) + ALIKE * said["before"]
+            self.findings.near(f"rounds.after[{place}].wrong", one["wrong"], float(mean[place]), slack)
+        self.findings.check(f"expected wrong selections after each round, by {len(wrong)} rollouts, up to their errors")
+
+    def _rollouts(self, parts: list[int]) -> Floats:
+        said, n, size = self.said, int(self.said["select"]), len(self.mean)
+        arrive = 1.0 - (said["missing"] or 0.0)
+        number = int(min(ROLLOUTS, max(FEWEST, MOST_PAPERS // (size * len(parts)))))
+        raw, typical, worth = self.pending / arrive, self.typical / arrive, said["worth"] or 0.0
+        for place, (reviewer, item) in enumerate(self.findings.answer.pairs[: said["required"]]):
+            fixed = place < len(self.rules.fixed)
+            raw = (
+                raw
+                + np.where(np.arange(size) == self.place[item], 0 if fixed else self.precision[reviewer], 0) / arrive
+            )
+        wrong, rng = np.zeros((number, len(parts))), np.random.default_rng(len(self.mean))
+        for row in wrong:
+            truth = self.mean + self.sd * rng.standard_normal(size)
+            known, shift, saved = self.sd**-2.0, self.mean * self.sd**-2.0, 0
+            mean, sd, coming = self.mean, self.sd, raw * arrive
+            for place, part in enumerate(parts):
+                cut, chance = _standing(mean, sd, n)
+                price = float(np.clip(np.sort(chance)[::-1][n - 1 : n + 1].mean(), 1e-9, 1 - 1e-9))
+                count = _greedy(mean - cut, sd, coming, price, self.typical, part + saved, worth)
+                saved += part - int(count.sum())
+                brought = rng.binomial(count, arrive) * typical
+                if place == 0:
+                    reviews = np.where(raw > 0, np.maximum(np.rint(raw / typical), 1), 0).astype(int)
+                    brought = brought + raw * rng.binomial(reviews, arrive) / np.maximum(reviews, 1)
+                shift = shift + brought * truth + np.sqrt(brought) * rng.standard_normal(size)
+                known = known + brought
+                mean, sd, coming = shift / known, known**-0.5, np.zeros(size)
+                row[place] = n - np.sort(_standing(mean, sd, n)[1])[::-1][:n].sum()
+        return wrong
+
+
+def _standing(mean: Floats, sd: Floats, n: int) -> tuple[float, Floats]:
+    """Return the cut above which ``n`` papers are expected, and the probability of each to lie above it."""
+    low, high = float((mean - 40 * sd).min()), float((mean + 40 * sd).max())
+    cut = float(brentq(lambda t: ndtr((mean - t) / sd).sum() - n, low, high, xtol=1e-13, rtol=1e-14))
+    return cut, np.asarray(ndtr((mean - cut) / sd))
+
+
+def _greedy(
+    distance: Floats, sd: Floats, coming: Floats, price: float, typical: float, budget: int, worth: float
+) -> NDArray[np.int64]:
+    """Return the number of reviews of each paper: each goes where the next few gain most on average."""
+    deep = 8
+    above = ndtr(distance / sd)
+    near = np.flatnonzero(np.minimum(above, 1 - above) > 1e-3)
+    loss = np.array([losses(distance[near], sd[near], coming[near] + k * typical, price) for k in range(deep + AHEAD)])
+    ahead = [(loss[:-AHEAD] - loss[k : k + deep]) / k for k in range(1, AHEAD + 1)]
+    rate = np.max(ahead, axis=0)
+    count = np.zeros(near.size, np.int64)
+    now = rate[0].copy() if near.size else np.zeros(0)
+    for _ in range(budget if near.size else 0):
+        best = int(np.argmax(now))
+        if now[best] <= worth:
+            break
+        count[best] += 1
+        now[best] = rate[count[best], best] if count[best] < deep else -1.0
+    whole = np.zeros(distance.size, np.int64)
+    whole[near] = count
+    return whole
+
+
+#: Nodes and weights on -1 to 1, and standard deviations beyond which nothing is left.
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
+_WIDE = 9.0
+
+
+def losses(distance: Floats, sd: Floats, precision: Floats, price: float) -> Floats:
+    """Return the expected loss of papers after reviews: the mean over their future means of the smaller of two risks.
+
+    A paper above the cut that is left out loses ``1 - price``, one below it that is selected ``price``.
+
+    >>> losses(np.zeros(2), np.ones(2), np.array([0.0, 1.0]), 0.5).round(6).tolist()
+    [0.25, 0.125]
+    """
+    left = 1.0 / (sd**-2.0 + precision)
+    moves = np.sqrt(np.maximum(sd**2 - left, 0.0))
+    above = ndtr(distance / sd)
+    now = np.minimum((1.0 - price) * above, price * (1.0 - above))
+    some = (precision > 0.0) & (moves > 0.0)
+    if not some.any():
+        return np.asarray(now)
+    d, move, rest = distance[some], moves[some], np.sqrt(left[some])
+    # Where the two risks are equal the smaller one has a kink: each side has its own nodes, where anything is left.
+    kink = np.clip((rest * ndtri(price) - d) / move, -_WIDE, _WIDE)
+    reach = _WIDE * rest / move
+    total = np.zeros(d.size)
+    for begin, end in ((np.maximum(-_WIDE, kink - 1.5 * reach), kink), (kink, np.minimum(_WIDE, kink + 1.5 * reach))):
+        half = 0.5 * (end - begin)
+        z = 0.5 * (end + begin)[:, None] + half[:, None] * _NODES
+        inside = ndtr((d[:, None] + move[:, None] * z) / rest[:, None])
+        risk = np.minimum((1.0 - price) * inside, price * (1.0 - inside))
+        total += half * (risk * np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi) * _WEIGHTS).sum(axis=1)
+    now[some] = total
+    return np.asarray(now)

@@ -1,0 +1,332 @@
+"""Reviews in rounds: the kernel against plain loops and enumeration, and processes played to their end."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from planner import plan_extra_reviews
+from planner._plans.choosing import choose
+from planner._plans.constraints import constrain, no_pairs
+from planner._plans.objectives import Beliefs, Decision, misplaced
+from planner._plans.rounds import Papers, asked_for, cuts, flat, play, schedule, spend, step_rates
+from planner._plans.task import new_task
+from reviewgraph import InputError, Reviews
+from reviewgraph._base import cut_of, probability_in_top
+from reviewgraph.graph import random_assignment
+from reviewgraph.verify.rounds import losses
+
+
+def papers(size: int, seed: int, n: int = 5, **changes) -> Papers:
+    rng = np.random.default_rng(seed)
+    return Papers(rng.standard_normal(size), rng.uniform(0.2, 0.9, size), np.zeros(size), 1.3, n)._replace(**changes)
+
+
+def table(size: int = 24, load: int = 2, seed: int = 0) -> Reviews:
+    rng = np.random.default_rng(seed)
+    design = random_assignment(size, size, load, rng)
+    score = rng.standard_normal(size)[design.item] + rng.standard_normal(design.n_reviews)
+    names = {"reviewers": [f"r{j:02}" for j in range(size)], "items": [f"p{i:02}" for i in range(size)]}
+    return Reviews.from_codes(design.reviewer, design.item, score, **names)
+
+
+def written(plan) -> dict:
+    return json.loads(json.dumps(plan.to_dict(), default=lambda array: array.tolist()))
+
+
+# The kernel.
+
+
+def test_cuts_are_those_of_one_at_a_time() -> None:
+    rng = np.random.default_rng(0)
+    mean, sd = rng.standard_normal((6, 40)), rng.uniform(1e-4, 2, (6, 40))
+    expected = [cut_of(one, spread, 7) for one, spread in zip(mean, sd, strict=True)]
+    assert cuts(mean, sd, 7) == pytest.approx(expected, abs=1e-8)
+
+
+def test_the_loss_of_a_paper_is_the_integral_that_verify_uses() -> None:
+    rng = np.random.default_rng(1)
+    distance, sd, precision = rng.standard_normal(200), rng.uniform(0.05, 2, 200), rng.uniform(0, 20, 200)
+    for price in (0.02, 0.35, 0.6):
+        assert losses(distance, sd, precision, price) == pytest.approx(
+            misplaced(distance, sd, precision, price), abs=1e-7
+        )
+
+
+def naive_spend(loss: np.ndarray, budget: int) -> float:
+    """Return the smallest loss with a budget, by enumeration."""
+    deep, size = loss.shape[0] - 1, loss.shape[1]
+    options = itertools.product(range(deep + 1), repeat=size)
+    return min(sum(loss[count, i] for i, count in enumerate(own)) for own in options if sum(own) <= budget)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_steps_of_highest_slope_are_best_where_they_use_the_budget_whole(seed: int) -> None:
+    """The majorant is exact at the ends of its segments."""
+    rng = np.random.default_rng(seed)
+    gain = np.concatenate([np.zeros((1, 3)), np.cumsum(rng.random((4, 3)), axis=0)])
+    loss = gain[-1] - gain
+    rate = step_rates(loss)
+    assert (np.diff(rate, axis=0) <= 1e-12).all()
+    assert rate.sum(axis=0) == pytest.approx(gain[-1])
+    for budget in range(13):
+        count = spend(rate, np.ones(3, np.int64), budget)
+        assert count.sum() == budget
+        left, flat_rate = float(loss[count, range(3)].sum()), np.sort(rate.ravel())[::-1]
+        if budget in (0, 12) or flat_rate[budget - 1] > flat_rate[budget] + 1e-12:
+            assert left == pytest.approx(naive_spend(loss, budget))
+
+
+def test_groups_get_all_or_none() -> None:
+    rate = np.array([[0.9, 0.5, 0.1], [0.8, 0.4, 0.05]])
+    assert spend(rate, np.array([3, 2, 1]), 6).tolist() == [2, 0, 0]
+    assert spend(rate, np.array([3, 2, 1]), 5).tolist() == [1, 1, 0]
+    assert spend(rate, np.array([3, 2, 1]), 9, 0.3).tolist() == [2, 1, 0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rollouts_ask_where_the_choice_of_reviews_does(seed: int) -> None:
+    """Without loads and conflicts, but for the last few reviews of the budget, which the two round otherwise."""
+    own = papers(30, seed, sd=np.random.default_rng(seed).uniform(0.6, 1.2, 30))
+    reviewers = 200
+    known = Beliefs(own.mean, own.sd, np.full(reviewers, 1.3), own.pending, own.mean, 30)
+    task = new_task(constrain(Reviews.from_codes([], [], reviewers=reviewers, items=30)), 200)
+    for budget in (5, 20, 40):
+        one = np.bincount(choose(Decision(known, 5), task, no_pairs(), budget).pairs[:, 1], minlength=30)
+        batch = (own.mean[None], own.sd[None], own.pending[None])
+        other = asked_for(own, *batch, np.array([budget]), 0.0)[0]
+        assert np.abs(one - other).sum() <= 2
+        assert other.sum() == budget
+
+
+def naive_play(own: Papers, budgets: list[int], rollouts: int, seed: int, arrive: float = 1.0) -> np.ndarray:
+    """Play rounds by a plain loop with draws of its own; (K, R) expected wrong selections after each."""
+    rng, wrong = np.random.default_rng(seed), np.zeros((rollouts, len(budgets)))
+    for row in wrong:
+        truth = rng.normal(own.mean, own.sd)
+        known, total = own.sd**-2.0, own.mean * own.sd**-2.0
+        for place, budget in enumerate(budgets):
+            mean, sd = total / known, known**-0.5
+            count = asked_for(own, mean[None], sd[None], np.zeros((1, mean.size)), np.array([budget]), 0.0, arrive)[0]
+            for i, number in enumerate(count):
+                for _ in range(number):
+                    if rng.random() < arrive:
+                        score = rng.normal(truth[i], own.typical**-0.5)
+                        known[i] += own.typical
+                        total[i] += own.typical * score
+            chance = probability_in_top(total / known, known**-0.5, own.n)
+            row[place] = own.n - np.sort(chance)[-own.n :].sum()
+    return wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arrive", [1.0, 0.7])
+def test_rollouts_are_those_of_a_plain_loop(arrive: float) -> None:
+    own, budgets = papers(25, 3), [6, 6, 6]
+    fast = play(own, budgets, np.random.default_rng(0), arrive=arrive, rollouts=800)
+    slow = naive_play(own, budgets, 800, 1, arrive)
+    error = np.hypot(fast.error[1:], slow.std(axis=0) / np.sqrt(800))
+    assert (np.abs(fast.mean[1:] - slow.mean(axis=0)) < 4 * error).all()
+
+
+def test_one_round_of_two_papers_is_the_expectation_by_enumeration() -> None:
+    """Of two papers one is selected: wrong with the probability that the other is better, after one review each."""
+    own = Papers(np.array([0.3, 0.0]), np.full(2, 0.8), np.zeros(2), 2.0, 1)
+    played = flat(own, 2, np.random.default_rng(0), rollouts=4_000)
+    left = 1 / (1 / 0.64 + 2.0)
+    grid = np.linspace(-6, 6, 241)
+    weight = np.exp(-0.5 * grid**2) / np.exp(-0.5 * grid**2).sum()
+    total = 0.0
+    for z, share in zip(grid, weight, strict=True):
+        first = 0.3 + np.sqrt(0.64 - left) * z
+        other = np.sqrt(0.64 - left) * grid
+        for mean, part in zip(other, weight, strict=True):
+            chance = probability_in_top(np.array([first, mean]), np.full(2, np.sqrt(left)), 1)
+            total += share * part * (1 - chance.max())
+    assert played.mean[1] == pytest.approx(total, abs=4 * played.error[1])
+
+
+def test_the_selected_are_as_often_wrong_as_expected() -> None:
+    own = papers(200, 5, n=20)
+    played = play(own, [40, 40], np.random.default_rng(2), rollouts=200)
+    top = np.argsort(-played.truth, axis=1)[:, :20]
+    wrong = 20 - np.take_along_axis(played.accepted, top, 1).sum(axis=1)
+    assert wrong.mean() == pytest.approx(played.mean[-1], abs=4 * wrong.std() / np.sqrt(200))
+
+
+def test_schedules_use_the_budget_and_the_first_is_the_same_for_equal_draws() -> None:
+    for name in ("equal", "first", "last"):
+        assert sum(schedule(103, 4, name)) == 103
+    own = papers(60, 1)
+    one, two = (play(own, [10, 10], np.random.default_rng(3), rollouts=5) for _ in range(2))
+    assert (one.wrong == two.wrong).all()
+    assert (flat(own, 7, np.random.default_rng(3), rollouts=5).truth == one.truth).all()
+
+
+# A process.
+
+
+def test_a_plan_for_decisions_alone_is_no_round() -> None:
+    plan = plan_extra_reviews(table(), objective="decision", select=5, max_reviews=6)
+    assert plan.rounds is None
+    assert plan.to_dict()["rounds"] is None
+
+
+def test_continuing_is_planning_with_what_remains() -> None:
+    reviews = table()
+    first = plan_extra_reviews(reviews, objective="decision", select=5, max_reviews=20, rounds=4)
+    arrived = reviews.with_codes(*first.pairs.T, np.linspace(-1, 1, first.count))
+    after = plan_extra_reviews(arrived, objective="decision", after=written(first))
+    by_hand = plan_extra_reviews(arrived, objective="decision", select=5, max_reviews=15, rounds=3)
+    assert after.pairs.tolist() == by_hand.pairs.tolist()
+    assert (after.rounds.number, after.rounds.left, after.rounds.budget) == (2, 3, 15)
+    assert after.rounds.after == by_hand.rounds.after
+    # The plan itself serves as well as its dictionary.
+    assert plan_extra_reviews(arrived, objective="decision", after=first).pairs.tolist() == after.pairs.tolist()
+
+
+def test_late_reviews_are_pending_and_lost_ones_return_to_the_budget() -> None:
+    reviews = table()
+    first = plan_extra_reviews(reviews, objective="decision", select=5, max_reviews=16, rounds=2, spare=1)
+    late = plan_extra_reviews(reviews, objective="decision", after=first)
+    assert len(late.rounds.terms.outstanding) == 8
+    assert late.rounds.budget == 8
+    pairs = {(review.reviewer, review.item) for review in first.reviews}
+    assert not pairs & {(review.reviewer, review.item) for review in late.reviews}
+    # One review each over all rounds.
+    assert not {who for who, _ in pairs} & {review.reviewer for review in late.reviews}
+    gone = first.reviews[0]
+    lost = plan_extra_reviews(reviews, objective="decision", after=first, gone=[gone.reviewer])
+    assert [(one.reviewer, one.item) for one in lost.rounds.terms.lost] == [(gone.reviewer, gone.item)]
+    assert lost.rounds.budget == 9
+    declined = plan_extra_reviews(reviews, objective="decision", after=first, conflicts=[(gone.reviewer, gone.item)])
+    assert declined.rounds.budget == 9
+    assert gone.reviewer in {review.reviewer for review in declined.reviews} | set(reviews.reviewers)
+
+
+def test_a_round_without_worthy_reviews_ends_the_process() -> None:
+    plan = plan_extra_reviews(table(), objective="decision", select=5, max_reviews=20, rounds=2, worth=0.9)
+    assert plan.count == 0
+    assert plan.rounds.stop
+    assert plan.rounds.held_back == 20
+    few = plan_extra_reviews(table(), objective="decision", select=5, max_reviews=20, rounds=1, worth=0.03)
+    assert 0 < few.count < 20
+    assert all(review.gain > 0.0 for review in few.reviews)
+
+
+def test_required_reviews_come_first() -> None:
+    reviews = table()
+    plan = plan_extra_reviews(reviews, objective="decision", select=5, max_reviews=40, rounds=1, min_reviews=3, spare=3)
+    count = np.bincount(plan.pairs[:, 1], minlength=24)
+    assert (count >= 1).all()
+    assert plan.count == 40
+    assert plan.rounds.required == 24
+    short = plan_extra_reviews(reviews, objective="decision", select=5, max_reviews=10, rounds=2, min_reviews=3)
+    assert short.count == short.rounds.required == 10
+
+
+def test_papers_alike_get_the_same_number() -> None:
+    reviews = table()
+    track = {item: place % 5 for place, item in enumerate(reviews.items)}
+    plan = plan_extra_reviews(
+        reviews, objective="decision", select=5, max_reviews=30, rounds=2, same_for=track, spare=3
+    )
+    count = np.bincount(plan.pairs[:, 1], minlength=24)
+    assert plan.count > 0
+    for code in range(5):
+        assert len({int(count[i]) for i, item in enumerate(reviews.items) if track[item] == code}) == 1
+    after = plan_extra_reviews(reviews, objective="decision", after=plan)
+    assert after.rounds.terms.alike == plan.rounds.terms.alike
+
+
+def test_a_cheap_discussion_replaces_reviews_and_happens_once() -> None:
+    reviews = table()
+    asked = {"objective": "decision", "select": 5, "max_reviews": 12, "rounds": 2}
+    plan = plan_extra_reviews(reviews, discussion=(0.5, 1.0), **asked)
+    assert plan.rounds.talks
+    assert plan.count + len(plan.rounds.talks) * 0.5 <= 6
+    again = plan_extra_reviews(reviews, objective="decision", after=written(plan))
+    first = {one["item"] for one in plan.rounds.to_dict()["discuss"]}
+    assert not first & {one["item"] for one in again.rounds.to_dict()["discuss"]}
+    assert not plan_extra_reviews(reviews, discussion=(50.0, 1.0), **asked).rounds.talks
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"objective": "precision", "rounds": 2}, "rounds"),
+        ({"rounds": 0}, "rounds"),
+        ({"worth": 2.0}, "worth"),
+        ({"missing": 1.0}, "missing"),
+        ({"target": "double", "rounds": 2}, "rounds"),
+        ({"discussion": (0.0, 1.0)}, "discussion"),
+        ({"after": {}}, "after"),
+        ({"same_for": {"p00": 1}, "min_reviews": 3}, "same_for"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(wrong: dict, words: str) -> None:
+    asked = {"objective": "decision", "max_reviews": 5, **({} if wrong.get("objective") else {"select": 5}), **wrong}
+    with pytest.raises(InputError, match=f"^{words}:"):
+        plan_extra_reviews(table(), **asked)
+
+
+def played_through(seed: int) -> None:
+    """Play a random process to its end; loads, conflicts, rules, budgets and the number of mailings are kept."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(8, 16))
+    reviews = table(size, 2, seed)
+    names = reviews.reviewers, reviews.items
+    conflicts = [(names[0][j], names[1][i]) for j, i in rng.integers(0, size, (size, 2))]
+    spare, most = int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    rounds, budget = int(rng.integers(1, 5)), int(rng.integers(0, 20))
+    home = {who: int(rng.integers(5)) for who in names[0]}
+    fixed = {"conflicts": conflicts, "institutions": home}
+    given = {"select": 3, "max_reviews": budget, "rounds": rounds, "spare": spare, "max_per_item": most}
+    given |= {"missing": 0.2} if seed % 3 == 0 else {"worth": 0.01} if seed % 3 == 1 else {}
+    asked, plan, mailings, gone = [], None, 0, set()
+    while plan is None or plan.rounds.left > 1:
+        options = given if plan is None else {"after": written(plan)}
+        plan = plan_extra_reviews(reviews, objective="decision", gone=sorted(gone) or None, **fixed, **options)
+        mailings += 1
+        pairs = [(review.reviewer, review.item) for review in plan.reviews]
+        asked += pairs
+        kept = [pair for pair in asked if pair[0] not in gone]
+        assert len(set(asked)) == len(asked)
+        assert not set(pairs) & set(conflicts)
+        assert not {who for who, _ in pairs} & gone
+        assert max((sum(who == one for one, _ in kept) for who in names[0]), default=0) <= spare
+        assert max((sum(item == one for _, one in kept) for item in names[1]), default=0) <= most
+        for item in {item for _, item in pairs}:
+            new = [who for who, what in pairs if what == item]
+            there = [
+                reviews.reviewers[j]
+                for j, i in zip(reviews.reviewer, reviews.item, strict=True)
+                if reviews.items[i] == item
+            ]
+            homes = [home[who] for who in (*new, *there)]
+            assert all(homes.count(home[who]) == 1 for who in new)
+        assert len(kept) + plan.rounds.held_back <= budget + sum(who in gone for who, _ in asked)
+        assert plan.rounds.now + plan.rounds.held_back == plan.rounds.budget
+        # Most of them come, some are late, and now and then somebody gives up.
+        fates = rng.random(len(pairs))
+        come = [pair for pair, fate in zip(pairs, fates, strict=True) if fate < 0.7]
+        gone |= {who for (who, _), fate in zip(pairs, fates, strict=True) if fate > 0.9}
+        come = [pair for pair in come if pair[0] not in gone]
+        codes = np.array([(reviews.reviewer_code[j], reviews.item_code[i]) for j, i in come], np.int64).reshape(-1, 2)
+        reviews = reviews.with_codes(codes[:, 0], codes[:, 1], rng.standard_normal(len(come)))
+    assert mailings == rounds
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_processes_keep_what_was_asked(seed: int) -> None:
+    played_through(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(3, 1000, 100))
+def test_many_processes_keep_what_was_asked(start: int) -> None:
+    for seed in range(start, start + 100):
+        played_through(seed)
