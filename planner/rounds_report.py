@@ -124,8 +124,8 @@ def _designed(design: RoundsDesign) -> Section:
     best = design.best(design.rounds[-1])
     words = (
         f"Expected wrong selections among {design.n_selected:,} of {counted(design.n_items, 'paper')} against the "
-        f"share of {counted(design.n_reviews, 'review')} that is held back, with bars of two standard errors; at 0 % all "
-        f"reviews are asked for at once. Fewest for {counted(best.rounds, 'round')}: {best.wrong:.1f} at "
+        f"share of {counted(design.n_reviews, 'review')} that is held back, with bars of two standard errors; at 0 % "
+        f"all reviews are asked for at once. Fewest for {counted(best.rounds, 'round')}: {best.wrong:.1f} at "
         f"{percent(best.held_back / design.n_reviews)}, {_each(best.first)} first."
     )
     picture = Picture(

@@ -502,7 +502,8 @@ def replay_rounds(
 
     Of each paper ``first`` scores are shown, drawn at random; then each round shows further scores of the table where
     ``plan --for decision`` would ask for reviews, as long as the paper has any. All ways show the same number of
-    scores, and a paper's scores in the same order. Selections are compared with that of the calibration of the full table.
+    scores, and a paper's scores in the same order. Selections are compared with that of the full
+    table's calibration.
 
     Parameters
     ----------
