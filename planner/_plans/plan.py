@@ -17,6 +17,7 @@ from reviewgraph.graph import level_named
 if TYPE_CHECKING:
     from planner._plans.constraints import Constraints
     from planner._plans.outcome import Purchase, Recruits, RuleStanding
+    from planner._plans.process import Rounds
     from planner._plans.target import Bound, Keeping, Reach
     from planner._plans.task import Task
     from reviewgraph._base import Backend, IntArray, Label
@@ -110,6 +111,8 @@ class Plan(Pictured):
     recruits
         For a best effort that misses the level: further reviewers with whom there is a complete plan; None if none
         were sought, or found.
+    rounds
+        For a round of a process: what is held back, and what each round is expected to save; otherwise None.
     timed_out
         Whether a time limit ended the search, or the summary of the plan, early.
     """
@@ -130,6 +133,7 @@ class Plan(Pictured):
     keeping: Keeping | None = None
     least_load: int = 0
     recruits: Recruits | None = None
+    rounds: Rounds | None = None
     timed_out: bool = False
 
     pictured_by: ClassVar[str] = "planner.plan_report:pictures"
@@ -338,6 +342,7 @@ class Plan(Pictured):
             "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in self.mail().items()],
             "merges": self.merges,
             "keeping": None if self.keeping is None else self.keeping.to_dict(),
+            "rounds": None if self.rounds is None else self.rounds.to_dict(),
             **record_of(self.constraints.reviews.origin.files),
         }
 
