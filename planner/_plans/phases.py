@@ -73,7 +73,7 @@ def first_phases(n_items: int, n_reviews: int) -> list[int]:
     room = n_reviews / n_items - 1.0
     step = next((step for step in GRID if room / step <= MOST_SPLITS), room / MOST_SPLITS)
     count = int(np.ceil(room / step - 1e-9))
-    return [*(round(n_items * (1.0 + place * step)) for place in range(count)), n_reviews]
+    return sorted({*(round(n_items * (1.0 + place * step)) for place in range(count)), n_reviews})
 
 
 class Outcome(NamedTuple):
