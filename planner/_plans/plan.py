@@ -304,6 +304,7 @@ class Plan(Pictured):
 
     def outgoing(self) -> Outgoing:
         """Return the reviews as :mod:`reviewgraph.formats.systems` write them; fixed ones need no invitation."""
+        from planner._plans.round_words import helped
         from reviewgraph.formats import COMPARE, Outgoing
 
         table = self.constraints.reviews
@@ -314,10 +315,11 @@ class Plan(Pictured):
             self.to_columns(),
             table.titles,
             None if self.affinity is None else [review.affinity or 0.0 for review in self.reviews],
-            reached if chosen is None else chosen.helps,
+            reached if chosen is None else chosen.helps if self.rounds is None else helped(self.rounds),
             {(table.reviewers[j], table.items[i]) for j, i in self.constraints.fixed.tolist()},
             people=table.reviewers,
             outsiders=table.origin.outsiders or (),
+            stage=None if self.rounds is None else self.rounds.name,
         )
 
     def to_dict(self) -> dict[str, Any]:

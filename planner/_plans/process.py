@@ -443,19 +443,19 @@ def talks_of(aim: Decision, terms: Terms, more: Chosen, extra: FloatArray) -> tu
 class Outlook:
     """Rollouts of a process with common draws.
 
-    ``taken`` (N,) is the precision that this round brings in any case, in addition to the pending reviews, and
-    ``budget`` the number of reviews that are still free.
+    ``taken`` (N,) is the precision that this round brings in any case, in addition to the pending reviews, by ``asked``
+    reviews; ``budget`` reviews are still free.
     """
 
     def __init__(
-        self, aim: Decision, task: Task, terms: Terms, taken: FloatArray, budget: int, room: int, seed: int
+        self, aim: Decision, task: Task, terms: Terms, taken: FloatArray, asked: int, budget: int, seed: int
     ) -> None:
         beliefs = aim.beliefs
         group = terms.groups(task.constraints.reviews.items)
         pending, typical = (beliefs.pending + taken) / terms.arrive, beliefs.typical / terms.arrive
         self.papers = Papers(beliefs.mean, beliefs.sd, pending, typical, aim.n, group)
         self.terms, self.seed, self.rollouts = terms, seed, rollouts_for(beliefs.mean.size)
-        self.spendable, self.left = min(budget, room), terms.left
+        self.spendable, self.left, self.asked = budget, terms.left, asked
         self._played: dict[tuple[int, ...], Rollouts] = {}
 
     def play(self, parts: Sequence[int]) -> Rollouts:
@@ -483,17 +483,17 @@ class Outlook:
     def reach(self) -> tuple[Expected, ...]:
         """Return what 1, 2, ... rounds of equal size would reach."""
         played = [self.play(schedule(self.spendable, rounds)) for rounds in range(1, self.left + 1)]
-        return tuple(_at(one, rounds, rounds) for rounds, one in enumerate(played, 1))
+        return tuple(_at(one, rounds, rounds, self.asked) for rounds, one in enumerate(played, 1))
 
-    def even(self) -> Rollouts:
-        """Spread the reviews evenly over all papers."""
+    def even(self, count: int) -> Rollouts:
+        """Spread a number of reviews evenly over all papers."""
         draws = np.random.default_rng(self.seed)
-        return flat(self.papers, self.spendable, draws, arrive=self.terms.arrive, rollouts=self.rollouts)
+        return flat(self.papers, count, draws, arrive=self.terms.arrive, rollouts=self.rollouts)
 
 
-def _at(played: Rollouts, place: int, rounds: int) -> Expected:
-    """Return what is expected after a number of rounds, the reviews asked for up to then."""
-    reviews = float(played.spent[:, :place].sum(axis=1).mean())
+def _at(played: Rollouts, place: int, rounds: int, asked: int) -> Expected:
+    """Return what is expected after a number of rounds; ``asked`` reviews are asked for in any case."""
+    reviews = asked + float(played.spent[:, :place].sum(axis=1).mean())
     return Expected(rounds, reviews, float(played.mean[place]), float(played.error[place]))
 
 
@@ -524,7 +524,8 @@ def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int)
     free = int(terms.budget or 0) - len(fixed) - len(first)
     room = int(min(left.spare.astype(float).sum(), left.room.astype(float).sum(), 1e9))
     taken = aim.beliefs.brought_by(first)
-    ahead = Outlook(aim, task, terms, taken, free, room, seed)
+    sure = len(fixed) + len(first)
+    ahead = Outlook(aim, task, terms, taken, sure, min(free, room), seed)
     best, *others = ahead.schedules()
     # Required reviews come first: this round has at least its share, and they are a part of it.
     picked = chosen(aim, task, terms, first, best.reviews[0])
@@ -533,22 +534,23 @@ def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int)
     if terms.discussion is not None and talks:
         told = np.zeros(extra.size)
         told[[talk.item for talk in talks]] = terms.discussion.worth * aim.beliefs.typical
-        ahead = Outlook(aim, task, terms, taken + told, free - cost_of(talks, terms), room, seed)
+        ahead = Outlook(aim, task, terms, taken + told, sure, min(free - cost_of(talks, terms), room), seed)
         best, *others = ahead.schedules()
-    played, even = ahead.play(best.reviews), ahead.even()
+    played = ahead.play(best.reviews)
+    even = ahead.even(int(np.rint(played.spent.sum(axis=1).mean())))
     shown = Rounds(
         terms,
-        len(fixed) + len(first) + len(picked.pairs),
-        len(fixed) + len(first),
+        sure + len(picked.pairs),
+        sure,
         best,
         (best, *others),
         float(played.mean[0]),
-        tuple(_at(played, place, place) for place in range(1, terms.left + 1)),
+        tuple(_at(played, place, place, sure) for place in range(1, terms.left + 1)),
         ahead.reach(),
-        _at(even, 1, 1),
+        _at(even, 1, 1, sure),
         tuple(acceptance(played, even, aim.n)),
         talks,
-        room + len(first) + len(fixed),
+        room + sure,
         ahead.rollouts,
         seed,
         {

@@ -10,6 +10,7 @@ import numpy as np
 
 from planner._plans.constraints import no_pairs
 from planner._plans.outcome import NAMED, PlanStatus, named_papers, what_is_missing
+from planner._plans.round_words import round_lines
 from planner._plans.task import Loss, after_loss, allowed_pairs, looked_at
 from reviewgraph._base import Clock, Mentions, counted, noun, text_table
 
@@ -31,6 +32,7 @@ def page(plan: Plan) -> str:
     lines += [" ".join(verdict(plan)), *rule_lines(plan)]
     lines += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in plan.explanation]
     lines += [] if plan.shortage is None else plan.shortage.sentences()
+    lines += round_lines(plan)
     return "\n".join(lines)
 
 

@@ -17,7 +17,7 @@ from planner.commands.options import (
     rule_options,
     upload_options,
 )
-from reviewgraph._base import counted
+from reviewgraph._base import counted, listed
 from reviewgraph.cli import (
     TABLE,
     Command,
@@ -84,6 +84,20 @@ KEEP = "to save the plan, with what each review joins; --to mail writes a letter
 NOT_AGAIN = {*TABLE, *DESTINATION, "conference", "as_json"}
 
 
+def _discussion(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, float] | None:
+    """Return the price and the worth of a discussion."""
+    if value is None or isinstance(value, tuple):
+        return value
+    try:
+        price, worth = (float(part) for part in value.split(","))
+    except ValueError:
+        price = worth = -1.0
+    if not (0 < price < float("inf") and 0 < worth < float("inf")):
+        message = f"expected PRICE,WORTH, two numbers above 0 such as 2,1.5, found {value!r}"
+        raise click.BadParameter(message, ctx, parameter)
+    return price, worth
+
+
 @click.command(
     cls=Command,
     epilog=examples(
@@ -93,6 +107,14 @@ NOT_AGAIN = {*TABLE, *DESTINATION, "conference", "as_json"}
         ),
         ("For HotCRP's bulk assignment:", "plan pcassignments.csv --items data.csv --to hotcrp -o upload.csv"),
         ("Letters to the invited reviewers:", "plan reviews.csv --to mail -o letters.csv"),
+        (
+            "The first of four rounds of 100 reviews in all:",
+            "plan reviews.csv --for decision --select 10% --max-reviews 100 --rounds 4 --json > round1.json",
+        ),
+        (
+            "The next round, once their scores are in:",
+            "plan reviews.csv --for decision --after round1.json --json > round2.json",
+        ),
         (
             "Six reviews that make the selection more certain:",
             "plan reviews.csv --for decision --select 10% --max-reviews 6",
@@ -121,6 +143,40 @@ NOT_AGAIN = {*TABLE, *DESTINATION, "conference", "as_json"}
     + ".",
 )
 @select_option("With --for decision: number of papers to be selected.")
+@option(
+    "Selection",
+    "--rounds R",
+    minimum=1,
+    help="With --for decision: spend --max-reviews in R rounds, each planned from the scores so far. This is the first "
+    "of them, or with --after the next; the page says what is held back, and what each round is expected to save.",
+)
+@option(
+    "Selection",
+    "--after FILE",
+    help="Plan the round after FILE, which plan --rounds --json printed. Options that are not given are those of FILE, "
+    "with the rounds and reviews that remain; its reviews that have no score in REVIEWS are still to come, or lost if "
+    "they are in --gone or --conflicts. --spare, --capacity and --max-per-item count all rounds.",
+)
+@option(
+    "Selection",
+    "--worth X",
+    type=Number(0, 1, max_open=True),
+    help="With --for decision: ask only for reviews that are expected to avoid more than X wrong selections each, such "
+    "as 0.01, and stop where there are none.",
+)
+@option(
+    "Selection",
+    "--discussion PRICE,WORTH",
+    callback=_discussion,
+    help="With --for decision: papers may be discussed instead, each at most once; a discussion costs PRICE reviews of "
+    "--max-reviews, and tells as much as WORTH reviews.",
+)
+@option(
+    "Rules",
+    "--same-for KEY",
+    help="With --for decision: in a round, papers of equal value in the column KEY of --items get the same number of "
+    "new reviews.",
+)
 @option("Level", "--use-scores", is_flag=True, help="Tied scores of existing reviews do not determine a scale.")
 @option("Rules", "--conflicts FILE", everyday=True, help="Forbidden pairs (item,reviewer).")
 @option(
@@ -148,7 +204,7 @@ NOT_AGAIN = {*TABLE, *DESTINATION, "conference", "as_json"}
     "--missing P",
     type=Number(0, 1, min_open=True, max_open=True),
     help="Extend the plan until the level holds with the probability of --keep if each review, planned ones included, "
-    "fails to arrive with probability P.",
+    "fails to arrive with probability P. With --for decision: count each review to come with that probability.",
 )
 @option(
     "Level",
@@ -210,7 +266,7 @@ def plan(
     if missing is None and session.is_typed("keep"):
         message = "--keep: expected --missing with it, found none; add it, or leave --keep out"
         raise Refusal(message)
-    files = _side_files(session, reviews)
+    files = {**_side_files(session, reviews), **_process(session, aims)}
     session.expect_columns_used()
     newcomers = dict.fromkeys([*files.get("capacity", ()), *files.get("willing", ())])
     destination = destination.settled(session, [*reviews.reviewers, *newcomers], reviews.items)
@@ -221,6 +277,7 @@ def plan(
         objective=aims.objective,
         select=None if select is None else select.of(int((reviews.only_scored().reviews_per_item > 0).sum())),
         missing=missing,
+        min_reviews=options["min_reviews"] or None,
         use_scores=use_scores,
         progress=say_progress,
         **{name: options[name] for name in AS_GIVEN},
@@ -232,25 +289,25 @@ def plan(
     if output and none:
         say(f"{output}: not written, since there is no plan")
     complete = none or destination.write(extra.outgoing())
-    following = _next(session, extra, destination)
+    following = _next_round(session, extra) or [_next(session, extra, destination)]
 
     def compose(shown: Plan, codes: Codes | None) -> Document:
         from planner.plan_report import document
         from planner.report import coded_plan
 
         coded = shown if codes is None else coded_plan(shown)
-        return document(coded, session.table(whole=True), [str(following)])
+        return document(coded, session.table(whole=True), list(map(str, following)))
 
     session.report(extra, extra.constraints.reviews, compose)
     advice = destination.advice(session, extra.reviews, reviews.origin.outsiders)
     holds = extra.attained and complete
-    session.answer(extra.to_dict, lambda: "\n".join([page(extra), *advice]), [following], holds=holds)
+    session.answer(extra.to_dict, lambda: "\n".join([page(extra), *advice]), following, holds=holds)
 
 
 #: Parameters that are arguments of :func:`planner.plan_extra_reviews` as they are.
 AS_GIVEN = (
-    *("spare", "min_affinity", "min_reviews", "max_per_item", "max_reviews", "keep"),
-    *("time_limit", "seed", "best_effort"),
+    *("spare", "min_affinity", "max_per_item", "max_reviews", "keep"),
+    *("time_limit", "seed", "best_effort", "rounds", "worth", "discussion"),
 )
 
 
@@ -272,6 +329,51 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
         say(f"{who} not on the committee and not invited; --willing FILE invites all reviewers that it lists")
     files |= read_rules(session, listed, known, REVIEWS)
     return files | session.read_given("conflicts", "fixed", "cost")
+
+
+def _process(session: Session, aims: Aims) -> dict[str, Any]:
+    """Read the answer of the last round, and the groups of papers that are treated alike."""
+    key, files = session.params["same_for"], session.read_given("after")
+    for name in ("rounds", "after", "worth", "discussion", "same_for"):
+        if session.params[name] is not None and (aims.target or not objective_named(aims.objective).selects):
+            message = f"--{name.replace('_', '-')}: expected --for decision with it, without --target; drop one"
+            raise Refusal(message)
+    if key is None:
+        return files
+    if not session.params["items"]:
+        message = f"--same-for {key}: expected --items FILE with it, which has the column; found none"
+        raise Refusal(message)
+    columns = session.read("item_attributes", session.params["items"])
+    values = {item: _told(own[key]) for item, own in columns.items() if key in own}
+    if not values:
+        names = dict.fromkeys(name for own in columns.values() for name in own)
+        message = f"--same-for {key}: expected a column of {session.params['items']}, which has {listed(list(names))}"
+        raise Refusal(message)
+    return {**files, "same_for": values}
+
+
+def _told(value: Any) -> Any:
+    """Return a cell as a value that can be compared, several of one cell in order."""
+    return "; ".join(value) if isinstance(value, list) else value
+
+
+#: Options that the next round takes from the answer of this one.
+OF_ROUNDS = {
+    *("rounds", "after", "worth", "discussion", "same_for", "max_reviews", "select", "missing", "min_reviews"),
+    *("spare", "max_per_item", "fixed", "html", "anonymous", "goals"),
+}
+
+
+def _next_round(session: Session, extra: Plan) -> list[Next]:
+    """Return how to keep this round, and how to plan the one after it; nothing for a last round."""
+    rounds, table = extra.rounds, session.table(extra.constraints.reviews)
+    if rounds is None or rounds.stop or rounds.left == 1:
+        return []
+    file = f"round{rounds.number}.json"
+    keep = Next.of("plan", table, session.again({*TABLE, "conference"}), f"--json > {file}", why="to keep this round")
+    again = session.again(NOT_AGAIN | OF_ROUNDS)
+    why = "the next round, once these reviews have scores"
+    return [keep, Next.of("plan", table, "--for decision", f"--after {file}", again, why=why)]
 
 
 def _next(session: Session, extra: Plan, destination: Destination) -> Next:

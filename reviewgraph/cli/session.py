@@ -364,6 +364,7 @@ def _readers() -> dict[str, Callable[..., Any]]:
 
     return {
         "affinity": side.read_affinity,
+        "after": side.read_round,
         "attributes": side.read_attributes,
         "authors": side.read_authors,
         "bids": side.read_bids,
@@ -374,6 +375,7 @@ def _readers() -> dict[str, Callable[..., Any]]:
         "fixed": side.read_assigned,
         "gone": lambda *path, **options: Gone(*side.read_gone(*path, **options)),
         "institutions": side.read_institutions,
+        "item_attributes": side.read_item_attributes,
         "items": side.read_items,
         "like": read_reviews,
         "max_probability": side.read_probabilities,

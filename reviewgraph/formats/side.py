@@ -7,6 +7,8 @@ reviewer and an item, of which there may be millions, remain codes (:class:`~rev
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,6 +18,7 @@ import numpy as np
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import encode, natural_key
+from reviewgraph._base.provenance import FileRead
 from reviewgraph._base.text import LISTED, counted, listed, noun
 from reviewgraph.formats import spellings
 from reviewgraph.formats.columns import (
@@ -461,6 +464,29 @@ def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
     return Roster(_reviewers(file), _attributes(file))
 
 
+def read_item_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[str, Any]]:
+    """Return the columns of a file of items by item, as :func:`read_attributes` does for reviewers."""
+    return _attributes(_open(path, [PAPER], "papers", options), ITEM.name)
+
+
+def read_round(path: Path, **options: Unpack[Options]) -> dict[str, Any]:
+    """Return the answer of a round, a JSON object that ``plan --rounds --json`` printed."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        content = json.loads(data.decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or error
+        message = f"{path}: expected the JSON that plan --rounds --json printed; it cannot be read ({why})"
+        raise InputError(message) from error
+    if not isinstance(content, dict) or not isinstance(content.get("rounds"), dict):
+        message = f"{path}: expected the JSON that plan --rounds --json printed, found no object rounds in it"
+        raise InputError(message)
+    if keep := options.get("read"):
+        keep(FileRead(str(path), rows=len(content.get("reviews", ())), sha256=hashlib.sha256(data).hexdigest()))
+    return content
+
+
 def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[str, Any]]:
     """Return the attributes of each reviewer: for each column the text, or several in a list if ; separates them.
 
@@ -485,16 +511,16 @@ def _reviewers(file: _Opened) -> dict[str, Reviewer]:
     return reviewers
 
 
-def _attributes(file: _Opened) -> dict[str, dict[str, Any]]:
+def _attributes(file: _Opened, of: str = REVIEWER.name) -> dict[str, dict[str, Any]]:
     problems, table = Problems(), file.table
     rows = file.rows(range(len(table.header)), problems)
-    place = file.places[REVIEWER.name]
+    place = file.places[of]
     reviewer = rows.columns[place]
     # A recognised export may have many rows per reviewer; in any other table a second row is an error.
     kept = file.distinct(rows.lines, [reviewer], not table.source, problems)
     problems.raise_any()
     labels = [reviewer.values[code] for code in reviewer.codes[kept].tolist()]
-    file.expect_rows(labels, "reviewer")
+    file.expect_rows(labels, of)
     attributes: dict[str, dict[str, Any]] = {label: {} for label in labels}
     for number, (header, column) in enumerate(zip(table.header, rows.columns, strict=True)):
         if number == place:

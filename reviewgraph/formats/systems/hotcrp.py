@@ -430,7 +430,7 @@ class HotCRP(System):
                 "action": ["review"] * count,
                 "email": emails,
                 "reviewtype": ["external" if email in outside else "primary" for email in emails],
-                "round": [outgoing.label or ""] * count,
+                "round": [outgoing.label or outgoing.stage or ""] * count,
             },
             guard=False,
         )

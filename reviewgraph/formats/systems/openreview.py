@@ -334,7 +334,7 @@ class OpenReview(System):
             )
             message += f"{outgoing.label!r}; leave --label out, or name the invitation that ends in {_PROPOSED}"
             raise InputError(message)
-        label = outgoing.label or (LABEL if invitation.endswith(_PROPOSED) else None)
+        label = outgoing.label or ((outgoing.stage or LABEL) if invitation.endswith(_PROPOSED) else None)
         end = {} if label is None else {"label": label}
         weights = outgoing.weights or [WEIGHT] * len(outgoing.pairs)
         start: dict[str, Any] = {} if outgoing.invitation is None else {"invitation": outgoing.invitation}

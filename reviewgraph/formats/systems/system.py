@@ -128,6 +128,8 @@ class Outgoing:
     settled: Collection[tuple[Label, Label]] = ()
     #: Name of this run: the label of OpenReview's edges, the round of HotCRP's reviews; None for the system's own.
     label: str | None = None
+    #: Name of the round of these reviews, where the system has a place for it and there is no label; None without one.
+    stage: str | None = None
     invitation: str | None = None  #: Of OpenReview's edges; left out where it is None.
     #: All people, for systems that find them by a search; by default the reviewers.
     people: Collection[Label] = ()
