@@ -142,6 +142,9 @@ class RoundsDesign(Pictured):
     def best(self, rounds: int) -> Split:
         """Return the split of fewest expected wrong selections for a number of rounds, of those that connect if any."""
         splits = self.of(rounds)
+        if not splits:
+            message = f"rounds: expected one of {', '.join(map(str, self.rounds)) or 'none'}, found {rounds!r}"
+            raise InputError(message)
         return min([split for split in splits if split.connects] or splits, key=lambda split: split.wrong)
 
     def neighbours(self, rounds: int) -> list[Split]:

@@ -35,9 +35,9 @@ HEAVY = {
 }
 #: A module that models one thing may be long, and a body that tells one story, with a comment for each paragraph.
 MOST_LINES, MOST_BODY_LINES = 800, 80
-MOST_MODULES = 200
+MOST_MODULES = 210
 #: Fronts of reviewgraph that planner and lsc import from, and names that they take.
-MOST_FRONTS, MOST_SHARED = 9, 196
+MOST_FRONTS, MOST_SHARED = 9, 206
 REVIEWS = Path("reviewgraph/table/reviews.py")
 
 every_package = pytest.mark.parametrize("package", MAY_IMPORT)
