@@ -21,9 +21,8 @@ from planner._plans.phases import (
     review_precision,
     selected_by,
 )
-from reviewgraph import expected_errors
 from reviewgraph._base import Clock, InputError, Pictured, Progress, checked, counted, natural_key
-from reviewgraph.graph import assumed, structure_of
+from reviewgraph.graph import assumed, expected_errors, structure_of
 from reviewgraph.table import as_reviews
 
 if TYPE_CHECKING:

@@ -125,7 +125,7 @@ def after_phases(
         arrived = comes.sum(axis=1)
         known = 1.0 + arrived * now
         mean = (arrived * now * quality + np.sqrt(now) * (noise * comes).sum(axis=1)) / known
-        # What later scores tell of the reviewers of the first phase comes with the first round, whoever is late.
+        # What later scores reveal about the reviewers of the first phase comes with the first round, whoever is late.
         pending = arrived * (precision - now) / (1.0 - missing)
         papers = Papers(mean, known**-0.5, pending, precision, select)
         if not budgets:
