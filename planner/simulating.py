@@ -51,7 +51,11 @@ MOST_RATIO = 1.1
 
 def check_rounds(rounds: Collection[int]) -> tuple[int, ...]:
     """Return numbers of rounds in increasing order."""
-    if not rounds or any(isinstance(one, bool) or not isinstance(one, int | np.integer) or one < 1 for one in rounds):
+    if (
+        not isinstance(rounds, list | tuple | set | range)
+        or not rounds
+        or any(isinstance(one, bool) or not isinstance(one, int | np.integer) or one < 1 for one in rounds)
+    ):
         message = f"rounds: expected whole numbers, 1 or more, found {rounds!r}"
         raise InputError(message)
     return tuple(sorted({int(one) for one in rounds}))
@@ -134,10 +138,12 @@ class RoundsDesign(Pictured):
         """The numbers of rounds compared."""
         return sorted({split.rounds for split in self.splits[1:]})
 
+    @checked
     def of(self, rounds: int) -> list[Split]:
         """Return the splits with a number of rounds."""
         return [split for split in self.splits if split.rounds == rounds]
 
+    @checked
     def best(self, rounds: int) -> Split:
         """Return the split of fewest expected wrong selections for a number of rounds, of those that connect if any."""
         splits = self.of(rounds)
@@ -146,6 +152,7 @@ class RoundsDesign(Pictured):
             raise InputError(message)
         return min([split for split in splits if split.connects] or splits, key=lambda split: split.wrong)
 
+    @checked
     def neighbours(self, rounds: int) -> list[Split]:
         """Return the splits beside the best one: what it costs to miss it by one step."""
         splits, best = self.of(rounds), self.best(rounds)
@@ -586,8 +593,15 @@ def replay_rounds(
     )
 
 
+def _is_label(value: object) -> bool:
+    return isinstance(value, str | int | float | np.integer)
+
+
 def _accepted(reviews: Reviews, accepted: Collection[Label]) -> BoolArray:
     """Return which items were accepted."""
+    if not isinstance(accepted, list | tuple | set | frozenset | dict) or not all(map(_is_label, accepted)):
+        message = f"accepted: expected a list of labels of papers, found {type(accepted).__name__}"
+        raise InputError(message)
     code = {label: place for place, label in enumerate(reviews.items)}
     unknown = [label for label in accepted if label not in code]
     if unknown or not accepted:

@@ -24,10 +24,8 @@ def run(*words: str, status: int = 0) -> Result:
 
 
 def test_help_of_simulate_names_it_and_it_has_a_help_of_its_own() -> None:
-    assert (
-        "rounds            Simulate reviews asked for in rounds"
-        in CliRunner().invoke(main, ["simulate", "--help"]).output
-    )
+    shown = CliRunner().invoke(main, ["simulate", "--help"]).output
+    assert "rounds            Simulate reviews asked for in rounds" in shown
     shown = run("--help").output
     assert "simulate rounds [OPTIONS] [REVIEWS...]" in shown
     assert "--reviews-total" in shown
