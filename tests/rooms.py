@@ -31,7 +31,11 @@ ROOMS: dict[str, dict[str, str]] = {
         "plan_report": "_plans assignment_report report",
         "planning": "_plans rules",
         "assigning": "_assign rules",
-        "commands": "_assign _plans assigning assignment_report plan_report planning report rules",
+        "simulating": "_plans",
+        "rounds_report": "simulating",
+        "commands": (
+            "_assign _plans assigning assignment_report plan_report planning report rounds_report rules simulating"
+        ),
     },
     "lsc": {
         "errors": "",

@@ -37,7 +37,7 @@ HEAVY = {
 MOST_LINES, MOST_BODY_LINES = 800, 80
 MOST_MODULES = 217
 #: Fronts of reviewgraph that planner and lsc import from, and names that they take.
-MOST_FRONTS, MOST_SHARED = 9, 198
+MOST_FRONTS, MOST_SHARED = 9, 208
 REVIEWS = Path("reviewgraph/table/reviews.py")
 
 every_package = pytest.mark.parametrize("package", MAY_IMPORT)

@@ -24,6 +24,7 @@ from .labels import Mentions as Mentions
 from .labels import encode as encode
 from .labels import natural_key as natural_key
 from .labels import places as places
+from .provenance import line_of as line_of
 from .provenance import record_of as record_of
 from .results import Backend as Backend
 from .results import Pictured as Pictured

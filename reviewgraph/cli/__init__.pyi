@@ -1,9 +1,13 @@
+from .check import assumption_options as assumption_options
+from .check import read_assumptions as read_assumptions
 from .command import Command as Command
 from .command import Number as Number
+from .command import first_sentence as first_sentence
 from .command import main as main
 from .command import option as option
 from .options import NamesOption as NamesOption
 from .options import Share as Share
+from .options import any_table_options as any_table_options
 from .options import examples as examples
 from .options import expect_none_given as expect_none_given
 from .options import file_options as file_options

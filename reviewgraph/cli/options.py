@@ -163,8 +163,7 @@ _MERGE = option(
 #: How the files of a command without REVIEWS are written.
 file_options = with_options(_COLUMNS, _SCORE, _MERGE)
 
-_TABLE = with_options(
-    click.argument("paths", nargs=-1, required=True, metavar="REVIEWS..."),
+_HOW_WRITTEN = with_options(
     _COLUMNS,
     _SCORE,
     option(
@@ -197,6 +196,12 @@ _TABLE = with_options(
 )
 
 
+_REVIEWS, _ANY_REVIEWS = (
+    click.argument("paths", nargs=-1, required=required, metavar="REVIEWS..." if required else "[REVIEWS...]")
+    for required in (True, False)
+)
+
+
 def table_options(command: Decorated) -> Decorated:
     """Add REVIEWS and its options to a command, and call it with the table ``reviews``.
 
@@ -210,7 +215,20 @@ def table_options(command: Decorated) -> Decorated:
         others = {name: value for name, value in options.items() if name not in TABLE}
         return command(*args, reviews=reviews, **others)
 
-    return _TABLE(with_table)  # type: ignore[no-any-return]
+    return _REVIEWS(_HOW_WRITTEN(with_table))  # type: ignore[no-any-return]
+
+
+def any_table_options(command: Decorated) -> Decorated:
+    """Add REVIEWS, which may be left out, and its options; ``reviews`` is None without it."""
+
+    @pass_session
+    @functools.wraps(command)
+    def with_table(session: Session, *args: Any, paths: Sequence[str], items: str | None, **options: Any) -> Any:
+        reviews = session.read_reviews(*paths, items=items) if paths else None
+        others = {name: value for name, value in options.items() if name not in TABLE}
+        return command(*args, reviews=reviews, **others)
+
+    return _ANY_REVIEWS(_HOW_WRITTEN(with_table))  # type: ignore[no-any-return]
 
 
 def reviewers_option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:

@@ -376,7 +376,7 @@ def _readers() -> dict[str, Callable[..., Any]]:
         "gone": lambda *path, **options: Gone(*side.read_gone(*path, **options)),
         "institutions": side.read_institutions,
         "item_attributes": side.read_item_attributes,
-        "item_attributes": side.read_item_attributes,
+        "items": side.read_items,
         "like": read_reviews,
         "max_probability": side.read_probabilities,
         "missing": side.read_missing,

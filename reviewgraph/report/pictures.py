@@ -238,6 +238,46 @@ def shares(counts: Sequence[int], share: Sequence[float], width: int) -> Drawing
     return drawing
 
 
+class Curve(NamedTuple):
+    """Values along an axis with their standard errors, a mark and a name."""
+
+    name: str
+    kind: str
+    x: Sequence[float]
+    y: Sequence[float]
+    error: Sequence[float]
+
+
+def curves(rows: Sequence[Curve], width: int, along: str, up: str, level: tuple[float, str] | None = None) -> Drawing:
+    """Draw curves with bars of two standard errors; ``level`` is a value at which a line is drawn, and its name."""
+    drawing = Drawing(width, 0)
+    top = legend(drawing, [(row.kind, row.name) for row in rows]) + 30
+    drawing.height = top + HEIGHT + 44
+    left, right, bottom = 44, width - 14, top + HEIGHT
+    low, high = (
+        [value + sign * 2 * error for row in rows for value, error in zip(row.y, row.error, strict=True)]
+        for sign in (-1, 1)
+    )
+    ends = [*low, *high, *([level[0]] if level else [])]
+    margin = 0.05 * (max(ends) - min(ends)) or 1.0
+    y = Scale(max(min(ends) - margin, 0.0), max(ends) + margin, bottom, top)
+    x = Scale(min(min(row.x) for row in rows), max(max(row.x) for row in rows), left + 12, right - 8)
+    upward(drawing, y, left, right, up)
+    across(drawing, x, bottom, bottom, along, max(3, width // 90))
+    if level:
+        drawing.line(left, y(level[0]), right, y(level[0]), "cut", level[1])
+        drawing.text(right - 6, y(level[0]) - 6, level[1], "label", "end")
+    for place, row in enumerate(rows):
+        # Bars of several curves at one place stand side by side.
+        at = [x(value) + 3.0 * (place - (len(rows) - 1) / 2) for value in row.x]
+        drawing.path("M" + "L".join(f"{px:.1f} {y(value):.1f}" for px, value in zip(at, row.y, strict=True)), "link")
+        for px, value, error in zip(at, row.y, row.error, strict=True):
+            drawing.line(px, y(value - 2 * error), px, y(value + 2 * error), "interval")
+        for px, shown, value, error in zip(at, row.x, row.y, row.error, strict=True):
+            mark(drawing, px, y(value), row.kind, f"{row.name}, {shown:.3g}: {value:.2f} +- {error:.2f}")
+    return drawing
+
+
 #: Height of a plot of ranked values.
 HEIGHT = 260
 

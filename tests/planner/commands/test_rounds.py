@@ -1,0 +1,92 @@
+"""``reviewgraph simulate rounds``: a design before any score, a first phase, and a table played through."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from reviewgraph.cli import main
+
+DESIGN = ["--papers", "30", "--reviews-total", "90", "--select", "5", "--draws", "4", "--rounds", "2,1"]
+#: Two papers by three reviewers each, and so on around.
+PANEL = "reviewer,item,score\n" + "".join(
+    f"r{j},p{i},{(7 * i + 3 * j * i) % 5 + i / 3:.2f}\n" for i in range(12) for j in range(6) if (i + j) % 6
+)
+
+
+def run(*words: str, status: int = 0) -> Result:
+    found = CliRunner().invoke(main, ["simulate", "rounds", *words])
+    assert found.exit_code == status, found.output
+    return found
+
+
+def test_help_of_simulate_names_it_and_it_has_a_help_of_its_own() -> None:
+    shown = CliRunner().invoke(main, ["simulate", "--help"]).output
+    assert "rounds            Simulate reviews asked for in rounds" in shown
+    shown = run("--help").output
+    assert "simulate rounds [OPTIONS] [REVIEWS...]" in shown
+    assert "--reviews-total" in shown
+
+
+def test_a_design_is_printed_written_and_drawn(tmp_path: Path) -> None:
+    page = run(*DESIGN, "--html", str(tmp_path / "a.html"), "-o", str(tmp_path / "a.csv")).stdout
+    assert "30 papers, 90 reviews, 5 to be selected." in page
+    assert "2 rounds after the first phase: ask for" in page
+    assert "Next: reviewgraph assign" in page
+    told = json.loads(run(*DESIGN, "--json").stdout)
+    assert [one["rounds"] for one in told["best"]] == [1, 2]
+    rows = (tmp_path / "a.csv").read_text().splitlines()
+    assert len(rows) == 2 + len(told["splits"])
+    assert rows[0].startswith("rounds,first,held_back,share,connects,wrong")
+    assert "Wrong selections against the share held back" in (tmp_path / "a.html").read_text()
+    assert run(*DESIGN, "--json").stdout == run(*DESIGN, "--json").stdout
+
+
+def test_a_first_phase_that_is_not_enough_has_status_1(tmp_path: Path) -> None:
+    whole, apart, papers = (tmp_path / name for name in ("whole.csv", "apart.csv", "papers.csv"))
+    whole.write_text("reviewer,item\nann,p1\nann,p2\nbob,p2\nbob,p3\n")
+    apart.write_text("reviewer,item\nann,p1\nann,p2\nbob,p3\nbob,p4\n")
+    papers.write_text("item\np1\np2\np3\np4\n")
+    assert "Connected enough for a second phase." in run("--assignment", str(whole)).stdout
+    assert "fall into 2 pieces" in run("--assignment", str(apart), status=1).stdout
+    missing = run("--assignment", str(whole), "--items", str(papers), "--json", status=1).stdout
+    told = json.loads(missing)["first_phase"]
+    assert (told["unreviewed"], told["enough"]) == (["p4"], False)
+
+
+def test_a_table_is_played_through(tmp_path: Path) -> None:
+    table, accepted = tmp_path / "panel.csv", tmp_path / "accepted.csv"
+    table.write_text(PANEL)
+    accepted.write_text("item\np9\np10\np11\n")
+    words = [str(table), "--select", "3", "--draws", "2", "--rounds", "1", "--accepted", str(accepted)]
+    page = run(*words, "--html", str(tmp_path / "a.html")).stdout
+    for name in ("flat", "random", "borderline", "1 round", "refused then"):
+        assert name in page
+    told = json.loads(run(*words, "--json").stdout)
+    assert [way["name"] for way in told["ways"]] == ["flat", "random", "borderline", "1 round"]
+    assert told["total"] == 36
+    assert told["files"][0]["rows"] == 60
+    assert "Differences from the selection" in (tmp_path / "a.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "expected REVIEWS to play through, or --papers N"),
+        (["--papers", "10", "--first", "3"], "--first: expected REVIEWS with it, found none"),
+        (["TABLE", "--papers", "10"], "--papers: expected no REVIEWS with it, found REVIEWS"),
+        (["--papers", "10", "--assignment", "TABLE"], "--papers: expected none beside --assignment"),
+        (["--papers", "10", "--rounds", "1,x"], "expected whole numbers from 1 on, separated by commas"),
+        (["--papers", "10", "--reviews-total", "9"], "expected 10, one per paper"),
+        (["TABLE", "--first", "9"], "expected papers with more than 9 scores"),
+        (["--papers", "10", "-o", "a.json"], "expected the name of a table"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(words: list[str], message: str, tmp_path: Path) -> None:
+    table = tmp_path / "panel.csv"
+    table.write_text(PANEL)
+    found = run(*(str(table) if word == "TABLE" else word for word in words), status=2)
+    assert message in " ".join(found.output.split())
