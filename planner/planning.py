@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner._plans import words
+from planner._plans.choosing import Discussion, choose, favoured
 from planner._plans.constraints import HEEDED, constrain, no_pairs, with_extra
 from planner._plans.greedy import keep_level
 from planner._plans.objectives import (
     OBJECTIVES,
+    Decision,
     OnlyLevel,
     beliefs_of,
     bought,
-    choose,
-    favoured,
     objective_named,
     purchase,
 )
 from planner._plans.outcome import PlanStatus
 from planner._plans.plan import Plan, PlannedReview
-from planner._plans.process import INHERITED, Terms, continued, inherited, outlook, received, required, within_limits
+from planner._plans.process import INHERITED, Terms, alike_by, continued, inherited, received, round_of, within_limits
 from planner._plans.target import UNKNOWN, Keeping, Ledger, PlanProgress
 from planner._plans.targets import covered, target_named
 from planner._plans.targets.covered import least_load, nearest, recruited
@@ -32,7 +32,9 @@ from planner._plans.task import new_task
 from planner._plans.words import filled
 from planner.rules import AtLeast, Reward, asked_rules, panel_rules
 from reviewgraph._base import Clock, InputError, Mentions, checked, counted
+from reviewgraph.formats import ITEM, Role
 from reviewgraph.graph import ALL_NAMES, POLICY, level_named
+from reviewgraph.io import by_label
 from reviewgraph.table import as_reviews
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from planner._plans.task import Task
     from planner.rules import Rule
     from reviewgraph._base import FloatArray, IntArray
-    from reviewgraph.io import Numbered, Rules
+    from reviewgraph.io import Numbered, Rules, Valued
     from reviewgraph.table import Reviews, ReviewsLike
 
 
@@ -80,6 +82,12 @@ def check_objective(goal: type[Objective], select: int | None, *, needs: bool, a
         raise InputError(message)
 
 
+def asks(stated: Rules, panels: Sequence[Rule], *, but_number: bool) -> bool:
+    """Whether rules require reviews of papers: their number, unless ``but_number``, or by whom they are."""
+    number = bool(stated.min_reviews) and not but_number
+    return number or stated.senior is not None or any(isinstance(one, AtLeast) for one in panels)
+
+
 def check_rules(rules: Sequence[Rule]) -> None:
     """Refuse rewards, which are not constraints."""
     for rule in rules:
@@ -88,14 +96,21 @@ def check_rules(rules: Sequence[Rule]) -> None:
             raise InputError(message)
 
 
-def check_missing(target: Target, goal: type[Objective], missing: float, keep: float, *, use_scores: bool) -> None:
+def check_missing(
+    target: Target, goal: type[Objective], missing: float, keep: float, *, use_scores: bool, asked: bool
+) -> None:
     """Refuse numbers that are not probabilities, and levels and objectives without simulated losses."""
     for name, value in (("missing", missing), ("keep", keep)):
         if not 0 < value < 1:
             message = f"{name}: expected a probability between 0 and 1, found {value!r}"
             raise InputError(message)
+    if goal.selects and not asked:
+        return
     if not goal.needs_level:
-        message = f"missing: expected objective {OnlyLevel.name!r}, found {goal.name!r}; drop one"
+        message = (
+            f"missing: expected objective {OnlyLevel.name!r}, or one that selects papers without a target, found "
+            f"{goal.name!r}; drop one"
+        )
         raise InputError(message)
     if target.losses is not None or use_scores:
         found = f"target {target.name!r}" if target.losses is not None else "use_scores"
@@ -103,32 +118,30 @@ def check_missing(target: Target, goal: type[Objective], missing: float, keep: f
         raise InputError(message)
 
 
-def check_rounds(
-    goal: type[Objective],
-    rounds: int | None,
-    worth: float | None,
-    missing: float | None,
-    after: Any,
-    *,
-    in_rounds: bool,
-) -> None:
-    """Refuse arguments of a process in rounds without one, and numbers out of range."""
-    for name, value in (("rounds", rounds), ("worth", worth), ("after", after)):
-        if value is not None and not in_rounds:
-            selecting = " or ".join(repr(other.name) for other in OBJECTIVES if other.selects)
-            message = f"{name}: expected objective {selecting} without a target, found another; plan for the level first"
-            raise InputError(message)
-    if not in_rounds:
-        return
+def check_rounds(given: Mapping[str, Any], *, in_rounds: bool, min_reviews: int | None) -> None:
+    """Refuse arguments of a process in rounds without one, and values out of range."""
+    named = [name for name, value in given.items() if value is not None]
+    if named and not in_rounds:
+        selecting = " or ".join(repr(other.name) for other in OBJECTIVES if other.selects)
+        message = (
+            f"{named[0]}: expected objective {selecting} without a target; plan for the level first, then in rounds"
+        )
+        raise InputError(message)
+    rounds, worth, discussion = given["rounds"], given["worth"], given["discussion"]
     if rounds is not None and rounds < 1:
         message = f"rounds: expected a whole number, 1 or more, found {rounds!r}"
         raise InputError(message)
     if worth is not None and not 0 <= worth < 1:
-        message = f"worth: expected wrong selections that a review must avoid, 0 to 1, found {worth!r}"
+        message = f"worth: expected the wrong selections that a review must avoid, 0 to 1, found {worth!r}"
         raise InputError(message)
-    if missing is not None and not 0 < missing < 1:
-        message = f"missing: expected a probability between 0 and 1, found {missing!r}"
+    if discussion is not None and not (len(discussion) == 2 and all(0 < number < np.inf for number in discussion)):
+        message = f"discussion: expected a price and a worth in reviews, both above 0, found {discussion!r}"
         raise InputError(message)
+    if given["same_for"] is not None:
+        others = {"discussion": discussion is not None, "min_reviews": bool(min_reviews)}
+        if found := next((name for name, there in others.items() if there), None):
+            message = f"same_for: expected no {found} with it, since papers of a group would differ; drop one"
+            raise InputError(message)
 
 
 # Objectives beyond a level.
@@ -164,7 +177,7 @@ def connecting(target: Target, task: Task, clock: Clock, rng: np.random.Generato
     return no_pairs() if ledger.pairs is None else ledger.pairs[target.order(task, ledger.pairs, clock)]
 
 
-def priced(plan: Plan, aim: Objective, connection: IntArray, beyond: int) -> Plan:
+def priced(plan: Plan, aim: Objective, connection: IntArray | None, beyond: int) -> Plan:
     """Return a plan with the gain of each review and of all; its last ``beyond`` reviews are for the objective."""
     fixed = len(plan.constraints.fixed)
     effect = bought(aim, plan.constraints.reviews, plan.pairs[fixed:])
@@ -210,6 +223,8 @@ def plan_extra_reviews(
     best_effort: bool = False,
     rounds: int | None = None,
     worth: float | None = None,
+    same_for: Valued | None = None,
+    discussion: tuple[float, float] | None = None,
     after: Plan | Mapping[str, Any] | None = None,
     **given: Any,
 ) -> Plan:
@@ -284,6 +299,11 @@ def plan_extra_reviews(
     worth
         Wrong selections that a review must be expected to avoid, such as 0.01; a round without such reviews ends the
         process.
+    same_for
+        A value by item, such as its track: in a round, items of equal value get the same number of new reviews.
+    discussion
+        Price and worth of the discussion of an item, both in reviews: items are discussed instead of reviewed where
+        that is expected to avoid more wrong selections for its price, each at most once.
     after
         The plan of the last round, or its dictionary, which is continued: options that are not given are taken from it
         (rounds and budget as they remain). Its reviews without a score are still to come, or lost if their reviewer is
@@ -334,19 +354,22 @@ def plan_extra_reviews(
     whole = Clock(time_limit, work=max(WORK, time_limit or 0.0))
     check_target(chosen, use_scores=use_scores)
     stated = asked_rules("plan_extra_reviews", rules, given, HEEDED)
-    parts = (rounds, worth, missing, after, stated.min_reviews or None)
-    in_rounds = not asked and goal.selects and any(part is not None for part in parts)
+    process = {"rounds": rounds, "worth": worth, "same_for": same_for, "discussion": discussion, "after": after}
+    any_process = any(part is not None for part in (*process.values(), missing, stated.min_reviews or None))
+    in_rounds = not asked and goal.selects and any_process
     panels = panel_rules(stated)
     check_rules(panels)
-    asks = (bool(stated.min_reviews) and not in_rounds) or stated.senior is not None or any(isinstance(one, AtLeast) for one in panels)
-    check_objective(goal, select, needs=asks, asked=asked)
-    check_rounds(goal, rounds, worth, missing, after, in_rounds=in_rounds)
-    if in_rounds:
-        terms = Terms(rounds or 0, max_reviews, select, worth, missing)
-        return _round(reviews, stated, goal, terms, after, (cost, affinity, min_affinity), draws, seed, progress, whole)
+    check_objective(goal, select, needs=asks(stated, panels, but_number=in_rounds), asked=asked)
+    check_rounds(process, in_rounds=in_rounds, min_reviews=stated.min_reviews)
     if missing is not None:
-        check_missing(chosen, goal, missing, keep, use_scores=use_scores)
-    constraints = constrain(reviews, stated, cost, affinity, min_affinity)
+        check_missing(chosen, goal, missing, keep, use_scores=use_scores, asked=asked)
+    prices = cost, affinity, min_affinity
+    if in_rounds:
+        terms = Terms(
+            rounds or 0, max_reviews, select, worth, missing, discussion=discussion and Discussion(*discussion)
+        )
+        return _round(reviews, stated, goal, terms, process, prices, draws, seed, whole)
+    constraints = constrain(reviews, stated, *prices)
     # The calibration of the existing scores is not part of the search and its time.
     with whole.paused():
         aim = goal.known(lambda: beliefs_of(constraints.reviews, constraints.fixed, draws), select)
@@ -390,15 +413,17 @@ def _round(
     stated: Rules,
     goal: type[Objective],
     terms: Terms,
-    after: Plan | Mapping[str, Any] | None,
+    process: Mapping[str, Any],
     prices: tuple[Numbered | None, Numbered | None, float | None],
     draws: FloatArray | None,
     seed: int | np.random.Generator,
-    progress: Callable[[PlanProgress], object] | None,
     clock: Clock,
 ) -> Plan:
     """Plan a round of a process: the reviews of this round, and the outlook on the rest of it."""
-    budgeted = terms.budget is not None
+    same_for, after, budgeted = process["same_for"], process["after"], terms.budget is not None
+    if same_for is not None:
+        values = by_label(same_for, "same_for", ITEM, Role("group"), reviews.spellings())
+        terms = replace(terms, alike=alike_by(values, reviews.items))
     if after is not None:
         last = after.to_dict() if isinstance(after, Plan) else after
         terms, stated = continued(terms, last), inherited(stated, last)
@@ -409,21 +434,20 @@ def _round(
     # The calibration of the existing scores is not part of the search and its time.
     with clock.paused():
         aim = goal.known(lambda: beliefs_of(constraints.reviews, fixed, draws, terms.arrive), terms.select)
+    if not isinstance(aim, Decision):
+        message = f"objective: expected one that selects papers for rounds, found {goal.name!r}"
+        raise InputError(message)
     with POLICY.within(clock.left):
-        task, target, rng = _task(constraints, clock, 0.0, use_scores=False), target_named("double"), np.random.default_rng(seed)
+        task, target = _task(constraints, clock, 0.0, use_scores=False), target_named("double")
         budget = (aim.worth_reading() or 0) + len(fixed) if terms.budget is None else terms.budget
-        terms = replace(terms, budget=budget)
-        ledger = Ledger(clock, progress, budget - len(fixed))
+        terms, ledger = replace(terms, budget=budget), Ledger(clock, None, budget - len(fixed))
         if too_many := words.fixed_too_many(task, ledger.budget):
             return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
-        first = required(task, ledger)
-        if ledger.infeasible:
+        one = round_of(aim, task, terms, ledger, int(np.random.default_rng(seed).integers(2**32)))
+        if one is None:
             return _finish(task, target, ledger, clock)
-        ahead = outlook(aim, task, terms, first, budget - len(fixed) - len(first), rng)
-        more = choose(aim, task, first, ahead.chosen.reviews[0], terms.worth or 0.0).pairs
-        plan = _plan(task, target, ledger, PlanStatus.CHOSEN, first, [], more)
-        plan = priced(plan, aim, connecting(target, task, clock, rng), len(more))
-        plan = replace(plan, rounds=ahead.round(terms, plan.count))
+        plan = _plan(task, target, ledger, PlanStatus.CHOSEN, one.first, [], one.more)
+        plan = replace(priced(plan, aim, None, len(one.more)), rounds=one.rounds)
         return _ended(plan, clock)
 
 

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from planner._plans.outcome import Purchase
-    from planner._plans.target import Target
-    from planner._plans.task import Left, Task
-    from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
+    from reviewgraph._base import FloatArray, IntArray
     from reviewgraph.table import Reviews
 
 
@@ -38,7 +36,7 @@ def variance_left(sd: FloatArray, precision: FloatArray) -> FloatArray:
     return 1.0 / (1.0 / sd**2 + precision)
 
 
-def misplaced(distance: FloatArray, sd: FloatArray, precision: FloatArray, price: float) -> FloatArray:
+def misplaced(distance: FloatArray, sd: FloatArray, precision: FloatArray, price: float | FloatArray) -> FloatArray:
     """Return the expected contribution of papers to wrong selections after more reviews.
 
     ``(1 - q) P(x > t, out) + q P(x < t, in)``: t is the quality above which n papers are expected (``distance`` is the
@@ -446,11 +444,11 @@ def bought(aim: Objective, table: Reviews, pairs: IntArray) -> Bought:
     return Bought(gains, words, now)
 
 
-def purchase(aim: Objective, after: float, count: int, first: int, connection: IntArray) -> Purchase:
+def purchase(aim: Objective, after: float, count: int, first: int, connection: IntArray | None) -> Purchase:
     """Compare the gain of a plan of ``count`` reviews with that of as many reviews elsewhere.
 
     ``after`` is the total with the plan, ``first`` the first review for the objective, and ``connection`` (P, 2) are
-    reviews that would connect the table.
+    reviews that would connect the table, None to leave them out.
     """
     import numpy as np
 
@@ -460,162 +458,11 @@ def purchase(aim: Objective, after: float, count: int, first: int, connection: I
     totals = (
         ("at_random", "at random", at_random(aim, nothing, count)),
         ("borderline", "nearest the cut by average", at_the_border(aim, count)),
-        ("connection", "for connection only", for_connection(aim, connection, count)),
+        (
+            "connection",
+            "for connection only",
+            None if connection is None else for_connection(aim, connection, count),
+        ),
     )
     elsewhere = tuple((name, words, value) for name, words, value in totals if value is not None)
     return Purchase(aim.name, aim.unit, aim.left(nothing), after, elsewhere, first, aim.helps)
-
-
-# Choose reviews one after another by their expected gain.
-#
-# 1. A paper's rate is the largest mean gain of its next few reviews: if a decision is far from open the first review
-#    alone changes nothing, and two or three together do.
-# 2. The paper of highest rate gets a review; of equals the first.
-# 3. Among the allowed reviewers, the cheapest writes it, then one of fewest new reviews, then of highest precision.
-#
-# Gains of different papers add up. If every further review of a paper gains less than the one before, reviewers are
-# alike and no load, conflict or limit binds, no other choice gains more; otherwise there is no guarantee.
-
-#: Reviews of one paper that are evaluated together.
-TOGETHER = 3
-#: Gains below this share of the total loss are rounding.
-NOTHING = 1e-12
-
-
-class Chosen(NamedTuple):
-    """Reviews ``pairs`` (P, 2) in the order chosen, and the precision of their items ``before`` and ``after`` each."""
-
-    pairs: IntArray
-    before: FloatArray
-    after: FloatArray
-
-
-def choose(aim: Objective, task: Task, taken: IntArray, most: int, worth: float = 0.0) -> Chosen:
-    """Choose at most ``most`` reviews in addition to those ``taken``, shape (T, 2), of rates above ``worth``.
-
-    Takes N evaluations at first, then the time of N + M per review.
-    """
-    import numpy as np
-
-    from planner._plans.constraints import as_pairs
-
-    left, rules = task.left(taken), task.constraints
-    readers = _Readers(task, taken, left)
-    extra = aim.beliefs.brought_by(taken)
-    every = np.arange(rules.reviews.n_items)
-    open_ = np.ones(every.size, np.bool_)
-    least = max(NOTHING * float(aim.losses(every, extra).sum()), worth)
-    rate = rates(aim, every, extra, left.room, most)
-    pairs: list[tuple[int, int]] = []
-    before, after = [], []
-    while len(pairs) < most:
-        item = int(np.argmax(np.where(open_, rate, -np.inf)))
-        if not open_[item] or rate[item] <= least:
-            break
-        reviewer = readers.best(item, aim.beliefs.review_precision)
-        if reviewer is None:
-            open_[item] = False
-            continue
-        readers.take(reviewer, item)
-        pairs.append((reviewer, item))
-        before.append(extra[item])
-        extra[item] += aim.beliefs.review_precision[reviewer]
-        after.append(extra[item])
-        # The last few reviews of the budget limit the number per paper.
-        remaining = most - len(pairs)
-        changed = every if remaining < TOGETHER else every[item : item + 1]
-        rate[changed] = rates(aim, changed, extra[changed], left.room[changed], remaining)
-    return Chosen(as_pairs(pairs), np.array(before), np.array(after))
-
-
-def rates(aim: Objective, item: IntArray, extra: FloatArray, room: IntArray, most: int) -> FloatArray:
-    """Return the best gain per review over the next few typical reviews of each item, shape (K,).
-
-    ``extra`` is the precision beyond the pending one and ``room`` the number of reviews each item may get, shape (K,);
-    ``most`` reviews are left in all.
-    """
-    import numpy as np
-
-    now, best = aim.losses(item, extra), np.zeros(item.size)
-    for count in range(1, min(TOGETHER, most) + 1):
-        then = aim.losses(item, extra + count * aim.beliefs.typical)
-        best = np.maximum(best, np.where(room >= count, (now - then) / count, 0.0))
-    return best
-
-
-class _Readers:
-    """Reviewers who may still review an item, and the number of new reviews each has."""
-
-    def __init__(self, task: Task, taken: IntArray, left: Left) -> None:
-        import numpy as np
-
-        self.rules, self.left = task.constraints, left
-        n_reviewers, n_items = left.spare.size, left.room.size
-        everything = np.concatenate([self.rules.fixed, taken])
-        self.load = np.bincount(everything[:, 0], minlength=n_reviewers)
-        who = np.concatenate([np.repeat(np.arange(n_reviewers), np.diff(self.rules.barred_start)), everything[:, 0]])
-        what = np.concatenate([self.rules.barred, everything[:, 1]])
-        order = np.argsort(what, kind="stable")
-        self.barred, self.first = who[order], np.searchsorted(what[order], np.arange(n_items + 1))
-        self.new: dict[int, list[int]] = {}
-
-    def best(self, item: int, precision: FloatArray) -> int | None:
-        import numpy as np
-
-        who = np.flatnonzero(self._may(item))
-        if not who.size:
-            return None
-        cost = np.array([self.rules.cost_of(j, item) for j in who.tolist()]) if self.rules.cost else np.zeros(who.size)
-        return int(who[np.lexsort((who, -precision[who], self.load[who], cost))[0]])
-
-    def take(self, reviewer: int, item: int) -> None:
-        self.left.take(reviewer, item)
-        self.load[reviewer] += 1
-        self.new.setdefault(item, []).append(reviewer)
-
-    def _may(self, item: int) -> BoolArray:
-        import numpy as np
-
-        may: BoolArray = (self.left.spare > 0) & (self.left.room[item] > 0)
-        may[self.barred[self.first[item] : self.first[item + 1]]] = False
-        may[self.new.get(item, [])] = False
-        if self.left.places.any:
-            may &= ~np.array([self.left.full(j, item) for j in range(may.size)])
-        return may
-
-
-def favoured(aim: Objective, target: Target, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
-    """Exchange the reviews of a plan, one after another, for replacements that cost no more and gain more.
-
-    The plan stays as long, costs no more, reaches the target, and no load rises above the largest so far. ``pairs`` (P,
-    2) leave out the fixed reviews. Time is that of the target's replacements, once per review.
-    """
-    for place in range(len(pairs)):
-        if clock.over():
-            break
-        other = _best(aim, target, task, pairs, place, clock)
-        if other is not None:
-            pairs = pairs.copy()
-            pairs[place] = other
-    return pairs
-
-
-def _best(
-    aim: Objective, target: Target, task: Task, pairs: IntArray, place: int, clock: Clock
-) -> tuple[int, int] | None:
-    """Return the replacement of largest gain, the first of equals; None if the review itself gains as much."""
-    import numpy as np
-
-    own = (int(pairs[place, 0]), int(pairs[place, 1]))
-    load = task.loads(pairs)
-    cost, most = task.constraints.cost_of, int(load.max())
-    options = [
-        other
-        for other in target.stand_ins(task, pairs, place, clock)
-        if cost(*other) <= cost(*own) and load[other[0]] + (other[0] != own[0]) <= most
-    ]
-    who, what = np.array([own, *options], np.int64).T
-    extra = aim.beliefs.brought_by(np.delete(pairs, place, axis=0))[what]
-    gain = aim.losses(what, extra) - aim.losses(what, extra + aim.beliefs.review_precision[who])
-    best = int(np.argmax(gain))
-    return options[best - 1] if best else None

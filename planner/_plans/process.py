@@ -6,15 +6,17 @@ the answer of the one before, learns from the scores that came in, and decides b
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from planner._plans.choosing import Chosen, Discussion, choose, choose_alike
 from planner._plans.constraints import no_pairs
 from planner._plans.covering import cover
 from planner._plans.lower_bounds import why_uncovered
-from planner._plans.rounds import SHAPES, Papers, play, schedule
+from planner._plans.rounds import SHAPES, Papers, acceptance, flat, play, schedule
 from reviewgraph._base import InputError
 
 if TYPE_CHECKING:
@@ -22,11 +24,11 @@ if TYPE_CHECKING:
 
     from planner._plans.constraints import Constraints
     from planner._plans.objectives import Decision
-    from planner._plans.rounds import Rollouts
+    from planner._plans.rounds import Band, Rollouts
     from planner._plans.target import Ledger
     from planner._plans.task import Task
-    from reviewgraph._base import IntArray, Label
-    from reviewgraph.io import Gone, Rules
+    from reviewgraph._base import FloatArray, IntArray, Label
+    from reviewgraph.io import Rules
     from reviewgraph.table import Reviews
 
 #: Rollouts, and the papers times rollouts above which there are fewer.
@@ -47,10 +49,32 @@ class Asked(NamedTuple):
 class Terms:
     """What a process may spend, and what it has asked for so far.
 
-    ``budget`` and ``left`` are the reviews and the rounds that remain, this round's included; a budget of None is the
-    default of the objective. ``missing`` is the probability that a review does not arrive, ``worth`` the wrong
-    selections that a review must be expected to avoid; ``rules`` are those that the next round inherits. ``earlier`` lists the reviews of earlier rounds that are not
-    lost, ``outstanding`` those of them without a score, and ``lost`` those that will not come.
+    Parameters
+    ----------
+    left, budget
+        Rounds and reviews that remain, this round's included; 0 and None where the answer before or a default decides.
+    select
+        Number of papers to be selected.
+    worth
+        Wrong selections that a review must be expected to avoid.
+    missing
+        Probability that a review does not arrive.
+    alike
+        Groups of papers that get the same number of new reviews.
+    discussion
+        The price and the worth of a discussion; None without discussions.
+    number
+        Number of this round.
+    rules
+        Rules that the next round inherits.
+    earlier
+        Reviews of earlier rounds that are not lost.
+    outstanding
+        Those of them without a score.
+    lost
+        Those that will not come, as far as the round before did not know it.
+    discussed
+        Papers discussed in earlier rounds.
     """
 
     left: int
@@ -58,20 +82,31 @@ class Terms:
     select: int | None
     worth: float | None = None
     missing: float | None = None
+    alike: tuple[tuple[Label, ...], ...] = ()
+    discussion: Discussion | None = None
     number: int = 1
     rules: Mapping[str, int | None] = field(default_factory=dict)
     earlier: tuple[Asked, ...] = ()
     outstanding: tuple[Asked, ...] = ()
     lost: tuple[Asked, ...] = ()
+    discussed: tuple[Label, ...] = ()
 
     @property
     def arrive(self) -> float:
         """Probability that a review arrives."""
         return 1.0 - (self.missing or 0.0)
 
+    def groups(self, items: Sequence[Label]) -> IntArray | None:
+        """Return the code of each paper's group, shape (N,); None where every paper is by itself."""
+        if not self.alike:
+            return None
+        group_of = {item: number for number, own in enumerate(self.alike) for item in own}
+        codes = [group_of.get(item, len(self.alike) + place) for place, item in enumerate(items)]
+        return np.unique(codes, return_inverse=True)[1].astype(np.int64)
+
 
 class Expected(NamedTuple):
-    """Expected number of wrong selections, its Monte Carlo error, and the expected number of reviews spent by then."""
+    """Wrong selections expected after a number of rounds, with the Monte Carlo error, and the reviews spent by then."""
 
     rounds: int
     reviews: float
@@ -80,12 +115,20 @@ class Expected(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """A schedule: its name, its reviews by round, and its gain over equal rounds in wrong selections, with the error."""
+    """A schedule: its name, its reviews by round, and its gain in wrong selections over equal rounds, with an error."""
 
     name: str
     reviews: tuple[int, ...]
     gain: float
     error: float
+
+
+class Talk(NamedTuple):
+    """A paper to discuss, by code: chosen after ``place`` reviews of this round, with a gain in wrong selections."""
+
+    item: int
+    place: int
+    gain: float
 
 
 @dataclass(frozen=True)
@@ -96,12 +139,12 @@ class Rounds:
     ----------
     terms
         What the process may spend; its budget is a number.
-    share
-        Reviews that the schedule has for this round.
     now
         Reviews that are asked for.
+    required
+        The first of them, which papers short of reviews must have; the others are chosen by their gain.
     schedule
-        The chosen schedule; the first round is this one.
+        The chosen schedule; its first round is this one.
     tried
         All schedules.
     before
@@ -110,23 +153,45 @@ class Rounds:
         By round of the chosen schedule: expected wrong selections.
     reach
         With 1, 2, ... rounds of equal size: expected wrong selections in the end.
+    even
+        With the same number of reviews spread evenly over all papers: expected wrong selections.
+    fairness
+        Acceptance of papers of equal true rank.
+    talks
+        Papers to discuss instead of a review.
     capacity
         Upper bound on the reviews that loads and limits allow.
     rollouts, seed
         Number of rollouts, and their seed.
+    beliefs
+        What the choice was made from, by column.
     """
 
     terms: Terms
-    share: int
     now: int
+    required: int
     schedule: Tried
     tried: tuple[Tried, ...]
     before: float
     after: tuple[Expected, ...]
     reach: tuple[Expected, ...]
+    even: Expected
+    fairness: tuple[Band, ...]
+    talks: tuple[Talk, ...]
     capacity: int
     rollouts: int
     seed: int
+    beliefs: Mapping[str, Any]
+
+    @property
+    def number(self) -> int:
+        """Number of this round, 1 for the first."""
+        return self.terms.number
+
+    @property
+    def left(self) -> int:
+        """Rounds that remain, this one included."""
+        return self.terms.left
 
     @property
     def budget(self) -> int:
@@ -134,28 +199,42 @@ class Rounds:
         return int(self.terms.budget or 0)
 
     @property
+    def share(self) -> int:
+        """Reviews that the schedule has for this round."""
+        return self.schedule.reviews[0]
+
+    @property
     def held_back(self) -> int:
         """Reviews that are kept for later rounds."""
-        return self.budget - self.now
+        return max(self.budget - self.now - cost_of(self.talks, self.terms), 0)
+
+    @property
+    def name(self) -> str:
+        """Name of the round in conference systems: R1 are the reviews before the first."""
+        return f"R{1 + self.number}"
 
     @property
     def stop(self) -> str | None:
-        """Why the process ends here; None if it asks for reviews."""
-        if self.now:
+        """Why the process ends here; None if it asks for something."""
+        if self.now or self.talks:
             return None
         if not self.budget:
             return "the budget is spent"
+        if not self.capacity:
+            return "loads and limits allow no further review"
         if self.terms.worth:
             return f"no further review is expected to avoid {self.terms.worth:g} wrong selections or more"
-        return "no further review is expected to avoid a wrong selection, or none is allowed"
+        return "no further review that is allowed is expected to avoid a wrong selection"
 
     def to_dict(self) -> dict[str, Any]:
-        terms = self.terms
+        terms, items = self.terms, self.beliefs["items"]
+        discussion = None if terms.discussion is None else terms.discussion._asdict()
         return {
-            "number": terms.number,
-            "left": terms.left,
+            "number": self.number,
+            "left": self.left,
             "budget": self.budget,
             "now": self.now,
+            "required": self.required,
             "held_back": self.held_back,
             "select": terms.select,
             "worth": terms.worth,
@@ -164,37 +243,58 @@ class Rounds:
             "before": self.before,
             "after": [one._asdict() for one in self.after],
             "reach": [one._asdict() for one in self.reach],
+            "even": self.even._asdict(),
             "schedule": self.schedule.name,
-            "tried": [one._asdict() for one in self.tried],
+            "tried": [{**one._asdict(), "reviews": list(one.reviews)} for one in self.tried],
             "capacity": self.capacity,
             "rules": dict(terms.rules),
-            "earlier": [one._asdict() for one in terms.earlier],
-            "outstanding": [one._asdict() for one in terms.outstanding],
-            "lost": [one._asdict() for one in terms.lost],
+            "alike": [list(own) for own in terms.alike],
+            "discussion": discussion,
+            "discuss": [{"item": items[talk.item], "place": talk.place, "gain": talk.gain} for talk in self.talks],
+            "discussed": list(terms.discussed),
+            **{name: [one._asdict() for one in getattr(terms, name)] for name in ("earlier", "outstanding", "lost")},
+            "fairness": [
+                {
+                    **band._asdict(),
+                    "by_reviews": [{"share": share, "accepted": accepted} for share, accepted in band.by_reviews],
+                }
+                for band in self.fairness
+            ],
             "rollouts": self.rollouts,
             "seed": self.seed,
+            "beliefs": {
+                key: values.tolist() if hasattr(values, "tolist") else values for key, values in self.beliefs.items()
+            },
         }
 
 
-# A process from its arguments, and from the answer of its last round.
+def cost_of(talks: Sequence[Any], terms: Terms) -> int:
+    """Return the number of reviews that discussions cost, rounded up."""
+    return 0 if terms.discussion is None else math.ceil(len(talks) * terms.discussion.price - 1e-9)
+
+
+# A process from the answer of its last round.
+
+#: Rules that a round takes from the answer of the last one.
+INHERITED = ("spare", "min_reviews", "max_per_item")
 
 
 def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
     """Return the terms of the round after an answer; what is not stated is taken from it.
 
-    ``terms.left`` 0, and a budget of None, are not stated. Reviews asked for so far are :attr:`Terms.earlier`.
+    Reviews asked for so far are :attr:`Terms.earlier`, to be sorted out by :func:`received`.
     """
     last = after.get("rounds")
     if not isinstance(last, dict) or "number" not in last:
-        message = "after: expected the answer of a round, as plan --rounds --json writes it, found no key rounds in it"
+        message = "after: expected the answer of a round, as plan --rounds --json writes it, found no rounds in it"
         raise InputError(message)
-    number = int(last["number"])
-    left = terms.left or int(last["left"]) - 1
+    number, left = int(last["number"]), terms.left or int(last["left"]) - 1
     if left < 1:
-        message = f"after: round {number} was the last one; state the rounds left for another"
+        message = f"after: round {number} was the last one; state the rounds left to plan another"
         raise InputError(message)
     earlier = [Asked(one["round"], one["reviewer"], one["item"]) for one in last["earlier"]]
     earlier += [Asked(number, one["reviewer"], one["item"]) for one in after["reviews"]]
+    discussion = None if last["discussion"] is None else Discussion(**last["discussion"])
     return replace(
         terms,
         left=left,
@@ -202,42 +302,12 @@ def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
         select=last["select"] if terms.select is None else terms.select,
         worth=last["worth"] if terms.worth is None else terms.worth,
         missing=last["missing"] if terms.missing is None else terms.missing,
+        alike=terms.alike or tuple(map(tuple, last["alike"])),
+        discussion=terms.discussion or discussion,
         number=number + 1,
         earlier=tuple(earlier),
+        discussed=(*last["discussed"], *(one["item"] for one in last["discuss"])),
     )
-
-
-def received(terms: Terms, reviews: Reviews, rules: Rules, *, stated: bool) -> tuple[Terms, Reviews]:
-    """Find what came of the earlier reviews; returned are the table with the outstanding ones as planned reviews.
-
-    A review that will not come is lost: its reviewer is gone, or the pair is gone or in conflict. Unless the budget is
-    ``stated``, it gets the lost reviews back.
-    """
-    if not terms.earlier:
-        return terms, reviews
-    unknown = [one.item for one in terms.earlier if one.item not in reviews.item_code]
-    if unknown:
-        message = f"after: expected the answer for these reviews, found paper {unknown[0]!r} in it, which they do not have"
-        raise InputError(message)
-    pairs = list(zip(reviews.reviewer.tolist(), reviews.item.tolist(), reviews.scored.tolist(), strict=True))
-    there = {(reviews.reviewers[j], reviews.items[i]): scored for j, i, scored in pairs}
-    gone = _lost_pairs(rules, reviews)
-    open_ = [one for one in terms.earlier if not there.get((one.reviewer, one.item), False)]
-    lost = [one for one in open_ if one.reviewer in gone.reviewers or (one.reviewer, one.item) in gone.pairs]
-    outstanding = [one for one in open_ if one not in lost]
-    table = _without(reviews, {(one.reviewer, one.item) for one in lost})
-    table = table.with_labels([one.reviewer for one in outstanding])
-    new = [one for one in outstanding if (one.reviewer, one.item) not in there]
-    added = np.array([(table.reviewer_code[one.reviewer], table.item_code[one.item]) for one in new], np.int64)
-    table = table.with_codes(*added.reshape(-1, 2).T) if new else table
-    budget = terms.budget if stated or terms.budget is None else terms.budget + len(lost)
-    earlier = tuple(one for one in terms.earlier if one not in lost)
-    found = replace(terms, budget=budget, earlier=earlier, outstanding=tuple(outstanding), lost=tuple(lost))
-    return found, table
-
-
-#: Rules that a round takes from the answer of the last one.
-INHERITED = ("spare", "min_reviews", "max_per_item")
 
 
 def inherited(stated: Rules, after: Mapping[str, Any]) -> Rules:
@@ -247,24 +317,50 @@ def inherited(stated: Rules, after: Mapping[str, Any]) -> Rules:
     return replace(stated, **missing)
 
 
-class _Lost(NamedTuple):
-    reviewers: set[Label]
-    pairs: set[tuple[Label, Label]]
+def received(terms: Terms, reviews: Reviews, rules: Rules, *, stated: bool) -> tuple[Terms, Reviews]:
+    """Find what came of the earlier reviews; returned are the table with the outstanding ones as planned reviews.
+
+    A review that will not come is lost: its reviewer is gone, or the pair is gone or in conflict. The budget gets it
+    back, unless it is ``stated``.
+    """
+    named = [*(one.item for one in terms.earlier), *(item for own in terms.alike for item in own), *terms.discussed]
+    if unknown := [item for item in named if item not in reviews.item_code]:
+        message = f"after: expected the answer for these reviews, found paper {unknown[0]!r} in it, which is not there"
+        raise InputError(message)
+    pairs = zip(reviews.reviewer.tolist(), reviews.item.tolist(), reviews.scored.tolist(), strict=True)
+    there = {(reviews.reviewers[j], reviews.items[i]): scored for j, i, scored in pairs}
+    people, lost_pairs = _not_coming(rules, reviews)
+    lost, outstanding = list[Asked](), list[Asked]()
+    for one in terms.earlier:
+        pair = one.reviewer, one.item
+        if not there.get(pair, False):
+            (lost if one.reviewer in people or pair in lost_pairs else outstanding).append(one)
+    table = _without(reviews, {(one.reviewer, one.item) for one in lost})
+    table = table.with_labels([one.reviewer for one in outstanding])
+    new = [one for one in outstanding if (one.reviewer, one.item) not in there]
+    if new:
+        codes = np.array([(table.reviewer_code[one.reviewer], table.item_code[one.item]) for one in new], np.int64)
+        table = table.with_codes(codes[:, 0], codes[:, 1])
+    budget = terms.budget if stated or terms.budget is None else terms.budget + len(lost)
+    earlier = tuple(one for one in terms.earlier if one not in lost)
+    found = replace(terms, budget=budget, earlier=earlier, outstanding=tuple(outstanding), lost=tuple(lost))
+    return found, table
 
 
-def _lost_pairs(rules: Rules, reviews: Reviews) -> _Lost:
-    """Return who, and which pairs, will not deliver."""
+def _not_coming(rules: Rules, reviews: Reviews) -> tuple[set[Label], set[tuple[Label, Label]]]:
+    """Return the reviewers, and the pairs, that will not deliver."""
     from reviewgraph.io import gone_of, pairs_of
 
     spellings = reviews.spellings()
-    gone: Gone = gone_of(rules.gone, spellings)
-    tables = [pairs_of(rules.conflicts or (), "conflicts", spellings), *([gone.pairs] if gone.pairs is not None else [])]
+    gone = gone_of(rules.gone, spellings)
+    tables = [pairs_of(rules.conflicts or (), "conflicts", spellings)]
+    tables += [] if gone.pairs is None else [gone.pairs]
     pairs = {
         (table.reviewers[j], table.items[i])
         for table in tables
         for j, i in zip(table.reviewer.tolist(), table.item.tolist(), strict=True)
     }
-    return _Lost(set(gone.reviewers), pairs)
+    return set(gone.reviewers), pairs
 
 
 def _without(reviews: Reviews, pairs: set[tuple[Label, Label]]) -> Reviews:
@@ -286,6 +382,22 @@ def within_limits(rules: Constraints, earlier: Iterable[Asked]) -> Constraints:
     return replace(rules, spare=np.maximum(spare, 0), room=np.maximum(room, 0))
 
 
+def alike_by(value_of: Mapping[Label, Any], items: Sequence[Label]) -> tuple[tuple[Label, ...], ...]:
+    """Return the groups of two or more papers with equal values, in order; papers without a value are by themselves.
+
+    >>> alike_by({"p1": "theory", "p2": "systems", "p3": "theory"}, ["p1", "p2", "p3"])
+    (('p1', 'p3'),)
+    """
+    groups: dict[Any, list[Label]] = {}
+    for item in items:
+        if (value := value_of.get(item)) not in (None, ""):
+            groups.setdefault(value, []).append(item)
+    return tuple(tuple(own) for own in groups.values() if len(own) > 1)
+
+
+# The reviews of this round.
+
+
 def required(task: Task, ledger: Ledger) -> IntArray:
     """Return the fewest reviews that every paper must have, shape (P, 2), papers of fewest reviews first.
 
@@ -302,76 +414,87 @@ def required(task: Task, ledger: Ledger) -> IntArray:
     return filled.pairs[order][: ledger.budget]
 
 
+def chosen(aim: Decision, task: Task, terms: Terms, first: IntArray, share: int) -> Chosen:
+    """Choose the reviews of a round, at most ``share``, beyond the required ones."""
+    table = task.constraints.reviews
+    group = terms.groups(table.items)
+    if group is not None:
+        return choose_alike(aim, task, first, share, terms.worth or 0.0, group)
+    discussed = np.array([table.item_code[item] for item in terms.discussed], np.int64)
+    return choose(aim, task, first, share, terms.worth or 0.0, terms.discussion, discussed)
+
+
+def talks_of(aim: Decision, terms: Terms, more: Chosen, extra: FloatArray) -> tuple[Talk, ...]:
+    """Return the papers to discuss; ``extra`` (N,) is the precision of all reviews of the round."""
+    if terms.discussion is None:
+        return ()
+    told = terms.discussion.worth * aim.beliefs.typical
+    talks = []
+    for item, place in more.talks:
+        one, precision = np.array([item]), extra[item : item + 1]
+        gain = aim.losses(one, precision) - aim.losses(one, precision + told)
+        talks.append(Talk(item, place, float(gain[0])))
+    return tuple(talks)
+
+
 # The rest of the process, by rollouts.
 
 
-class Outlook(NamedTuple):
-    """What the rest of a process is expected to bring, before the reviews of this round are chosen."""
+class Outlook:
+    """Rollouts of a process with common draws.
 
-    chosen: Tried
-    tried: tuple[Tried, ...]
-    played: Rollouts
-    reach: tuple[Expected, ...]
-    seed: int
-    capacity: int
+    ``taken`` (N,) is the precision that this round brings in any case, in addition to the pending reviews, and
+    ``budget`` the number of reviews that are still free.
+    """
 
-    def round(self, terms: Terms, now: int) -> Rounds:
-        """Return the round that asks for ``now`` reviews."""
-        wrong, error, spent = self.played.mean, self.played.error, self.played.spent.mean(axis=0).cumsum()
-        after = tuple(
-            Expected(place + 1, float(spent[place]), float(wrong[place + 1]), float(error[place + 1]))
-            for place in range(len(wrong) - 1)
-        )
-        return Rounds(
-            terms,
-            self.chosen.reviews[0],
-            now,
-            self.chosen,
-            self.tried,
-            float(wrong[0]),
-            after,
-            self.reach,
-            self.capacity,
-            len(self.played.wrong),
-            self.seed,
-        )
+    def __init__(
+        self, aim: Decision, task: Task, terms: Terms, taken: FloatArray, budget: int, room: int, seed: int
+    ) -> None:
+        beliefs = aim.beliefs
+        group = terms.groups(task.constraints.reviews.items)
+        pending, typical = (beliefs.pending + taken) / terms.arrive, beliefs.typical / terms.arrive
+        self.papers = Papers(beliefs.mean, beliefs.sd, pending, typical, aim.n, group)
+        self.terms, self.seed, self.rollouts = terms, seed, rollouts_for(beliefs.mean.size)
+        self.spendable, self.left = min(budget, room), terms.left
+        self._played: dict[tuple[int, ...], Rollouts] = {}
+
+    def play(self, parts: Sequence[int]) -> Rollouts:
+        """Play a schedule; the same draws serve all."""
+        key = tuple(parts)
+        if key not in self._played:
+            draws, terms = np.random.default_rng(self.seed), self.terms
+            self._played[key] = play(
+                self.papers, key, draws, arrive=terms.arrive, worth=terms.worth or 0.0, rollouts=self.rollouts
+            )
+        return self._played[key]
+
+    def schedules(self) -> tuple[Tried, ...]:
+        """Return all schedules, the chosen one first: equal rounds, unless another is surely better."""
+        equal = self.play(schedule(self.spendable, self.left))
+        tried = []
+        for name in SHAPES:
+            parts = schedule(self.spendable, self.left, name)
+            gains = equal.wrong[:, -1] - self.play(parts).wrong[:, -1]
+            error = float(gains.std(ddof=1) / np.sqrt(gains.size))
+            tried.append(Tried(name, tuple(parts), float(gains.mean()), error))
+        best = max(tried, key=lambda one: one.gain if one.gain > SURE * one.error else 0.0)
+        return best, *(one for one in tried if one is not best)
+
+    def reach(self) -> tuple[Expected, ...]:
+        """Return what 1, 2, ... rounds of equal size would reach."""
+        played = [self.play(schedule(self.spendable, rounds)) for rounds in range(1, self.left + 1)]
+        return tuple(_at(one, rounds, rounds) for rounds, one in enumerate(played, 1))
+
+    def even(self) -> Rollouts:
+        """Spread the reviews evenly over all papers."""
+        draws = np.random.default_rng(self.seed)
+        return flat(self.papers, self.spendable, draws, arrive=self.terms.arrive, rollouts=self.rollouts)
 
 
-def outlook(aim: Decision, task: Task, terms: Terms, taken: IntArray, budget: int, rng: np.random.Generator) -> Outlook:
-    """Choose the schedule of a budget, after reviews ``taken`` (T, 2) of this round, by rollouts with common draws."""
-    beliefs, rules = aim.beliefs, task.constraints
-    left = task.left(taken)
-    capacity = int(min(left.spare.astype(float).sum(), left.room.astype(float).sum(), rules.reviews.n_items * 1e6))
-    papers = Papers(
-        beliefs.mean,
-        beliefs.sd,
-        (beliefs.pending + beliefs.brought_by(taken)) / terms.arrive,
-        beliefs.typical / terms.arrive,
-        aim.n,
-    )
-    seed, number = int(rng.integers(2**32)), rollouts_for(beliefs.mean.size)
-    spendable = min(budget, capacity)
-
-    def played(parts: Sequence[int]) -> Rollouts:
-        draws = np.random.default_rng(seed)
-        return play(papers, parts, draws, arrive=terms.arrive, worth=terms.worth or 0.0, rollouts=number)
-
-    plain = [played(schedule(spendable, rounds)) for rounds in range(1, terms.left + 1)]
-    reach = tuple(
-        Expected(rounds, float(one.spent.sum(axis=1).mean()), float(one.mean[-1]), float(one.error[-1]))
-        for rounds, one in enumerate(plain, 1)
-    )
-    equal = plain[-1]
-    tried, best, chosen = [], equal, 0
-    for name in SHAPES:
-        parts = schedule(spendable, terms.left, name)
-        one = equal if name == "equal" or parts == schedule(spendable, terms.left) else played(parts)
-        gains = equal.wrong[:, -1] - one.wrong[:, -1]
-        error = float(gains.std(ddof=1) / np.sqrt(gains.size))
-        tried.append(Tried(name, tuple(parts), float(gains.mean()), error))
-        if gains.mean() > SURE * error and gains.mean() > tried[chosen].gain:
-            chosen, best = len(tried) - 1, one
-    return Outlook(tried[chosen], tuple(tried), best, reach, seed, capacity)
+def _at(played: Rollouts, place: int, rounds: int) -> Expected:
+    """Return what is expected after a number of rounds, the reviews asked for up to then."""
+    reviews = float(played.spent[:, :place].sum(axis=1).mean())
+    return Expected(rounds, reviews, float(played.mean[place]), float(played.error[place]))
 
 
 def rollouts_for(papers: int) -> int:
@@ -381,3 +504,61 @@ def rollouts_for(papers: int) -> int:
     (64, 16)
     """
     return int(np.clip(MOST_PAPERS // max(papers, 1), FEWEST_ROLLOUTS, ROLLOUTS))
+
+
+class Round(NamedTuple):
+    """Reviews of a round: those ``first`` that are required, shape (P, 2), then those chosen by their gain."""
+
+    first: IntArray
+    more: IntArray
+    rounds: Rounds
+
+
+def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int) -> Round | None:
+    """Plan the round of a process with a budget; None if papers cannot have what they must have."""
+    first = required(task, ledger)
+    if ledger.infeasible:
+        return None
+    rules, fixed = task.constraints, task.constraints.fixed
+    left = task.left(first)
+    free = int(terms.budget or 0) - len(fixed) - len(first)
+    room = int(min(left.spare.astype(float).sum(), left.room.astype(float).sum(), 1e9))
+    taken = aim.beliefs.brought_by(first)
+    ahead = Outlook(aim, task, terms, taken, free, room, seed)
+    best, *others = ahead.schedules()
+    # Required reviews come first: this round has at least its share, and they are a part of it.
+    picked = chosen(aim, task, terms, first, best.reviews[0])
+    extra = taken + aim.beliefs.brought_by(picked.pairs)
+    talks = talks_of(aim, terms, picked, extra)
+    if terms.discussion is not None and talks:
+        told = np.zeros(extra.size)
+        told[[talk.item for talk in talks]] = terms.discussion.worth * aim.beliefs.typical
+        ahead = Outlook(aim, task, terms, taken + told, free - cost_of(talks, terms), room, seed)
+        best, *others = ahead.schedules()
+    played, even = ahead.play(best.reviews), ahead.even()
+    shown = Rounds(
+        terms,
+        len(fixed) + len(first) + len(picked.pairs),
+        len(fixed) + len(first),
+        best,
+        (best, *others),
+        float(played.mean[0]),
+        tuple(_at(played, place, place) for place in range(1, terms.left + 1)),
+        ahead.reach(),
+        _at(even, 1, 1),
+        tuple(acceptance(played, even, aim.n)),
+        talks,
+        room + len(first) + len(fixed),
+        ahead.rollouts,
+        seed,
+        {
+            "items": list(rules.reviews.items),
+            "mean": aim.beliefs.mean,
+            "sd": aim.beliefs.sd,
+            "pending": aim.beliefs.pending,
+            "reviewers": list(rules.reviews.reviewers),
+            "precision": aim.beliefs.review_precision,
+            "price": aim.price,
+        },
+    )
+    return Round(first, picked.pairs, shown)

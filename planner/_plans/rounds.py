@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._plans.objectives import LEAST_PRICE, misplaced
-from reviewgraph._base import cut_of, probability_in_top
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from reviewgraph._base import FloatArray, IntArray
+    from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 #: Reviews of one paper that are considered in one round, and in all rounds together.
 DEEP, MOST_REVIEWS = 6, 24
 #: A paper that is in or out with an error probability below this gets no review in a rollout.
 DECIDED = 1e-3
+#: Papers times rollouts that are played at once.
+AT_ONCE = 80_000
+#: Steps towards the cut, its relative tolerance, and standard errors beyond the extreme papers that bracket it.
+STEPS, SETTLED, WIDE = 240, 1e-10, 40.0
 #: Rollouts: the standard error of the expected number of wrong selections is about a hundredth of it.
 ROLLOUTS = 64
 
@@ -70,14 +73,64 @@ class Rollouts(NamedTuple):
         return np.asarray(self.wrong.std(axis=0, ddof=1) / np.sqrt(size)) if size > 1 else np.zeros(self.wrong.shape[1])
 
 
+class Standing(NamedTuple):
+    """What beliefs say of a selection, in each of K rollouts.
+
+    ``chance`` (K, N): probability of being among the best n; ``cut``, ``price``, ``wrong`` (K,): the quality above
+    which n papers are expected, the price of a place (see :func:`planner._plans.objectives.misplaced`), and the
+    expected number of wrong ones among the n papers of highest probability.
+    """
+
+    chance: FloatArray
+    cut: FloatArray
+    price: FloatArray
+    wrong: FloatArray
+
+
+def standing(mean: FloatArray, sd: FloatArray, n: int) -> Standing:
+    """Return the standing of selections of ``n`` papers under beliefs (K, N)."""
+    from scipy.special import ndtr
+
+    cut = cuts(mean, sd, n)
+    chance = ndtr((mean - cut[:, None]) / sd)
+    ranked = np.sort(chance, axis=1)[:, ::-1]
+    price = np.clip(ranked[:, n - 1 : n + 1].mean(axis=1), LEAST_PRICE, 1.0 - LEAST_PRICE)
+    return Standing(chance, cut, price, n - ranked[:, :n].sum(axis=1))
+
+
+def cuts(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
+    """Return the quality above which ``n`` papers are expected, shape (K,), under beliefs (K, N), as ``cut_of``.
+
+    >>> cuts(np.array([[3.0, 1.0]]), np.ones((1, 2)), 1).round(6).tolist()
+    [2.0]
+    """
+    from scipy.special import ndtr
+
+    size = mean.shape[1]
+    low, high = (mean - WIDE * sd).min(axis=1), (mean + WIDE * sd).max(axis=1)
+    cut = np.partition(mean, size - n, axis=1)[:, size - n]
+    before = np.full(cut.size, np.inf)
+    for _ in range(STEPS):
+        above = (mean - cut[:, None]) / sd
+        excess = ndtr(above).sum(axis=1) - n
+        if (np.abs(excess) <= SETTLED * n).all():
+            break
+        low, high = np.where(excess > 0, cut, low), np.where(excess > 0, high, cut)
+        slope = (np.exp(-0.5 * above * above) / sd).sum(axis=1) / np.sqrt(2.0 * np.pi)
+        step = cut + excess / np.maximum(slope, np.finfo(float).tiny)
+        # Newton's step if it stays between the bounds and the last one halved the excess; else bisection.
+        newton = (low < step) & (step < high) & (np.abs(excess) < 0.5 * before)
+        cut, before = np.where(newton, step, 0.5 * (low + high)), np.abs(excess)
+    return cut
+
+
 def expected_wrong(mean: FloatArray, sd: FloatArray, n: int) -> float:
     """Return the expected number of wrong ones among the ``n`` papers selected, those of highest probability.
 
     >>> expected_wrong(np.array([2.0, 0.0, 0.0]), np.full(3, 0.1), 1) < 1e-6
     True
     """
-    chance = np.sort(probability_in_top(mean, sd, n))[::-1]
-    return float(n - chance[:n].sum())
+    return float(standing(mean[None, :], sd[None, :], n).wrong[0])
 
 
 def step_rates(loss: FloatArray) -> FloatArray:
@@ -137,31 +190,73 @@ def asked_for(
     mean: FloatArray,
     sd: FloatArray,
     pending: FloatArray,
-    budget: int,
+    budget: IntArray,
     least: float,
     arrive: float = 1.0,
+    now: Standing | None = None,
 ) -> IntArray:
-    """Return the number of reviews of each paper in a round, shape (N,), under the beliefs of that round.
+    """Return the number of reviews of each paper in a round, shape (K, N), under the beliefs of K rollouts.
 
-    A review that arrives with probability ``arrive`` counts that share of its precision.
+    ``budget`` (K,) is that of each rollout, ``pending`` (K, N) the precision still to come. A review that arrives with
+    probability ``arrive`` counts that share of its precision; ``now`` is the standing, if it is known.
     """
-    chance = probability_in_top(mean, sd, papers.n)
-    last = np.sort(chance)[::-1][papers.n - 1 : papers.n + 1]
-    price = float(np.clip(last.mean(), LEAST_PRICE, 1.0 - LEAST_PRICE))
-    distance = mean - cut_of(mean, sd, papers.n)
-    count = np.zeros(mean.size, np.int64)
-    near = np.flatnonzero(np.minimum(chance, 1.0 - chance) > DECIDED)
-    if not near.size:
-        return count
-    coming, typical = pending[near] * arrive, papers.typical * arrive
-    loss = np.array([misplaced(distance[near], sd[near], coming + step * typical, price) for step in range(DEEP + 1)])
-    if papers.group is None:
-        count[near] = spend(step_rates(loss), np.ones(near.size, np.int64), budget, least)
-        return count
-    size = np.bincount(papers.group)
-    total = np.array([np.bincount(papers.group[near], row, size.size) for row in loss])
-    steps = spend(step_rates(total) / np.maximum(size, 1), size, budget, least)
-    return np.asarray(steps[papers.group], np.int64)
+    now = standing(mean, sd, papers.n) if now is None else now
+    count = np.zeros(mean.shape, np.int64)
+    open_ = np.minimum(now.chance, 1.0 - now.chance) > DECIDED
+    which, item = np.nonzero(open_)
+    distance, spread, coming = (mean - now.cut[:, None])[open_], sd[open_], pending[open_] * arrive
+    typical, price = papers.typical * arrive, now.price[which]
+    loss = np.array([misplaced(distance, spread, coming + step * typical, price) for step in range(DEEP + 1)])
+    ends = np.searchsorted(which, np.arange(len(mean) + 1))
+    size = np.ones(mean.shape[1], np.int64) if papers.group is None else np.bincount(papers.group)
+    rate = step_rates(loss) if papers.group is None else None
+    for number, (begin, end) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
+        own, part = item[begin:end], loss[:, begin:end]
+        if rate is not None:
+            count[number, own] = spend(rate[:, begin:end], size[own], int(budget[number]), least)
+        elif papers.group is not None:
+            total = np.array([np.bincount(papers.group[own], row, size.size) for row in part])
+            steps = spend(step_rates(total) / np.maximum(size, 1), size, int(budget[number]), least)
+            count[number] = steps[papers.group]
+    return count
+
+
+class _Draws:
+    """All that may come in some rollouts: qualities, noise, and which reviews arrive; the first ones of each paper."""
+
+    def __init__(self, papers: Papers, generators: Sequence[np.random.Generator], arrive: float) -> None:
+        size = papers.mean.size
+        # Pending reviews are as precise as the typical one, as nearly as their sum allows.
+        number = np.where(papers.pending > 0, np.maximum(np.rint(papers.pending / papers.typical), 1), 0)
+        truth, total, arrived, late = [], [], [], []
+        for generator in generators:
+            truth.append(papers.mean + papers.sd * generator.standard_normal(size))
+            noise = generator.standard_normal((size, MOST_REVIEWS))
+            comes = generator.random((size, MOST_REVIEWS)) < arrive
+            total.append(_from_nothing(noise * comes))
+            arrived.append(_from_nothing(comes))
+            in_time = generator.binomial(number.astype(np.int64), arrive) / np.maximum(number, 1)
+            precision = papers.pending * in_time
+            late.append((precision, np.sqrt(precision) * generator.standard_normal(size)))
+        self.truth, self.total, self.arrived = np.array(truth), np.array(total), np.array(arrived)
+        self.late, noise_late = (np.array(parts) for parts in zip(*late, strict=True))
+        self.typical = papers.typical
+        self.shift = papers.mean * papers.sd**-2 + self.late * self.truth + noise_late
+        self.known = papers.sd**-2 + self.late
+
+    def beliefs(self, count: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return means and standard errors (K, N) after the first ``count`` (K, N) reviews of each paper."""
+        total, arrived = (np.take_along_axis(sums, count[..., None], 2)[..., 0] for sums in (self.total, self.arrived))
+        known = self.known + arrived * self.typical
+        shift = self.shift + self.typical * arrived * self.truth + np.sqrt(self.typical) * total
+        return shift / known, known**-0.5
+
+
+def _from_nothing(values: FloatArray | BoolArray) -> FloatArray:
+    """Return the sums of the first 0, 1, ... values of each row."""
+    sums = np.zeros((values.shape[0], values.shape[1] + 1))
+    np.cumsum(values, axis=1, out=sums[:, 1:])
+    return sums
 
 
 def play(
@@ -197,44 +292,115 @@ def play(
     >>> bool(one.mean[0] > one.mean[1] > two.mean[2])
     True
     """
-    size, n_rounds = papers.mean.size, len(budgets)
-    wrong, spent = np.empty((rollouts, n_rounds + 1)), np.zeros((rollouts, n_rounds), np.int64)
-    counts, accepted = np.zeros((rollouts, size), np.int64), np.zeros((rollouts, size))
-    truths = np.empty((rollouts, size))
-    every = np.arange(size)
     # All rollouts begin with the same round.
-    begun = expected_wrong(papers.mean, papers.sd, papers.n)
-    first = asked_for(papers, papers.mean, papers.sd, papers.pending, budgets[0], worth, arrive)
-    for number, generator in enumerate(rng.spawn(rollouts)):
-        # All that may come: qualities, the sum of the noise of the first c reviews of each paper, and who delivers.
-        truth = papers.mean + papers.sd * generator.standard_normal(size)
-        noise = generator.standard_normal((size, MOST_REVIEWS + 1))
-        comes = generator.random((size, MOST_REVIEWS)) < arrive
-        pending = papers.pending * arrive
-        total = np.concatenate([np.zeros((size, 1)), np.cumsum(noise[:, 1:] * comes, axis=1)], axis=1)
-        number_of = np.concatenate([np.zeros((size, 1)), np.cumsum(comes, axis=1)], axis=1)
-        # Precision and mean times precision: the beliefs, and the pending reviews with the first round.
-        precision, shift = papers.sd**-2, papers.mean * papers.sd**-2
-        late = pending * truth + np.sqrt(pending) * noise[:, 0]
-        mean, sd = papers.mean, papers.sd
-        wrong[number, 0] = begun
-        count, saved = np.zeros(size, np.int64), 0
-        for place, budget in enumerate(budgets):
-            nothing = np.zeros(size)
-            asked = first if place == 0 else asked_for(papers, mean, sd, nothing, budget + saved, worth, arrive)
-            spent[number, place] = asked.sum()
-            saved += budget - int(asked.sum())
-            count = np.minimum(count + asked, MOST_REVIEWS)
-            arrived = number_of[every, count]
-            known = precision + pending + arrived * papers.typical
-            mean = (
-                shift + late + papers.typical * arrived * truth + np.sqrt(papers.typical) * total[every, count]
-            ) / known
-            sd = known**-0.5
-            wrong[number, place + 1] = expected_wrong(mean, sd, papers.n)
-        counts[number], truths[number] = count, truth
-        accepted[number, np.argsort(-mean, kind="stable")[: papers.n]] = 1.0
-    return Rollouts(wrong, spent, counts, accepted, truths)
+    mean, sd, pending = (values[None, :] for values in (papers.mean, papers.sd, papers.pending))
+    begun, budget = standing(mean, sd, papers.n), np.array([*budgets[:1], 0][:1])
+    first = asked_for(papers, mean, sd, pending, budget, worth, arrive, begun)
+    together = max(AT_ONCE // max(papers.mean.size, 1), 1)
+    generators = rng.spawn(rollouts)
+    parts = []
+    for start in range(0, rollouts, together):
+        draws = _Draws(papers, generators[start : start + together], arrive)
+        parts.append(_played(papers, budgets, draws, first[0], float(begun.wrong[0]), arrive, worth))
+    return Rollouts(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+def _played(
+    papers: Papers, budgets: Sequence[int], draws: _Draws, first: IntArray, begun: float, arrive: float, worth: float
+) -> Rollouts:
+    """Play some rollouts at once."""
+    shape = draws.truth.shape
+    wrong, spent = np.full((shape[0], len(budgets) + 1), begun), np.zeros((shape[0], len(budgets)), np.int64)
+    count, nothing, saved = np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape[0], np.int64)
+    mean, sd = np.broadcast_to(papers.mean, shape), np.broadcast_to(papers.sd, shape)
+    now: Standing | None = None
+    for place, budget in enumerate(budgets):
+        asked = (
+            np.broadcast_to(first, shape)
+            if now is None
+            else asked_for(papers, mean, sd, nothing, budget + saved, worth, arrive, now)
+        )
+        asked = np.minimum(asked, MOST_REVIEWS - count)
+        spent[:, place] = asked.sum(axis=1)
+        saved += budget - spent[:, place]
+        count = count + asked
+        mean, sd = draws.beliefs(count)
+        now = standing(mean, sd, papers.n)
+        wrong[:, place + 1] = now.wrong
+    return Rollouts(wrong, spent, count, selected(mean, papers.n), draws.truth)
+
+
+def flat(
+    papers: Papers, budget: int, rng: np.random.Generator, *, arrive: float = 1.0, rollouts: int = ROLLOUTS
+) -> Rollouts:
+    """Play one round that spreads a budget evenly over all papers, at random where it does not divide.
+
+    The same generator state as in :func:`play` gives the same qualities and noise.
+
+    >>> papers = Papers(np.linspace(-1, 1, 40), np.full(40, 0.5), np.zeros(40), 1.0, 10)
+    >>> flat(papers, 50, np.random.default_rng(0), rollouts=2).asked.sum(axis=1).tolist()
+    [50, 50]
+    """
+    size, begun = papers.mean.size, expected_wrong(papers.mean, papers.sd, papers.n)
+    each, rest = divmod(budget, size)
+    together = max(AT_ONCE // max(size, 1), 1)
+    generators = rng.spawn(rollouts)
+    parts = []
+    for start in range(0, rollouts, together):
+        own = generators[start : start + together]
+        draws = _Draws(papers, own, arrive)
+        count = each + np.array([generator.permutation(size) < rest for generator in own]).astype(np.int64)
+        mean, sd = draws.beliefs(np.minimum(count, MOST_REVIEWS))
+        wrong = standing(mean, sd, papers.n).wrong
+        both = np.column_stack([np.full(len(own), begun), wrong])
+        spent = np.full((len(own), 1), budget)
+        parts.append(Rollouts(both, spent, count, selected(mean, papers.n), draws.truth))
+    return Rollouts(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+def selected(mean: FloatArray, n: int) -> FloatArray:
+    """Return 1 for the ``n`` papers of highest means in each rollout, of equals the first, and 0 for the others."""
+    accepted = np.zeros(mean.shape)
+    np.put_along_axis(accepted, np.argsort(-mean, axis=1, kind="stable")[:, :n], 1.0, 1)
+    return accepted
+
+
+class Band(NamedTuple):
+    """Acceptance of the papers of true ranks ``first`` to ``last``.
+
+    ``rounds`` with reviews in rounds, and ``flat`` with the same number spread evenly; ``by_reviews`` has the share of
+    them with 0, 1, 2, 3 or more new reviews, and its acceptance.
+    """
+
+    first: int
+    last: int
+    flat: float
+    rounds: float
+    by_reviews: tuple[tuple[float, float | None], ...]
+
+
+#: Ends of the bands of true ranks, in selections; and numbers of new reviews that are told apart.
+BANDS, TOLD_APART = (0.0, 0.5, 1.0, 1.5, 2.0), 3
+
+
+def acceptance(played: Rollouts, even: Rollouts, n: int) -> list[Band]:
+    """Return the acceptance of papers of equal true rank, by number of new reviews, beside that of even reviews."""
+    rank = np.argsort(np.argsort(-played.truth, axis=1, kind="stable"), axis=1)
+    ends = np.minimum(np.rint(np.array(BANDS) * n).astype(np.int64), rank.shape[1])
+    bands = []
+    for first, last in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        if first == last:
+            continue
+        here = (rank >= first) & (rank < last)
+        asked, accepted = np.minimum(played.asked[here], TOLD_APART), played.accepted[here]
+        number = np.bincount(asked, minlength=TOLD_APART + 1)
+        into = np.bincount(asked, accepted, TOLD_APART + 1)
+        by = tuple(
+            (float(count / asked.size), float(total / count) if count else None)
+            for count, total in zip(number, into, strict=True)
+        )
+        bands.append(Band(first + 1, last, float(even.accepted[here].mean()), float(accepted.mean()), by))
+    return bands
 
 
 #: Shapes of schedules by name: the weight of each of R rounds.

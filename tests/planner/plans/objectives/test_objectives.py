@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
+from planner._plans.choosing import choose
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.objectives import (
     Beliefs,
@@ -16,7 +17,6 @@ from planner._plans.objectives import (
     at_random,
     at_the_border,
     beliefs_of,
-    choose,
     misplaced,
     settled,
     variance_left,
