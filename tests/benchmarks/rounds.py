@@ -1,0 +1,299 @@
+"""Claim of `plan --for decision --rounds R`: the same reviews, asked for in rounds, leave fewer wrong selections.
+
+``python tests/benchmarks/rounds.py -o results.jsonl``: worlds of several families, none of which anything was tuned on;
+a first phase of equally many reviews per paper, calibrated; further reviews by each rule, with scores from the same
+truth, calibrated again after every round. All rules of a draw have the same papers, reviewers, first phase and scores.
+A killed run goes on where it ended; ``--table`` prints what there is. About ten CPU seconds a draw of 400 papers.
+
+Rounds should win most where many papers are far from the cut, and least where a review says little: with few papers
+near the cut a flat assignment spends most reviews on papers that are decided.
+"""
+
+# ruff: noqa: E402 - threads are set before NumPy is imported, and the path before the packages
+from __future__ import annotations
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import argparse
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import numpy as np
+
+from lsc.estimate import plain_averages
+from lsc.posteriors import PosteriorEstimate, posterior
+from planner import plan_extra_reviews
+from planner._plans import process
+from reviewgraph import Reviews
+from reviewgraph._base import FloatArray, IntArray
+from tests.benchmarks.harness.storing import append, records
+
+#: Rollouts of a plan: enough for the expectation of a round to be compared with what came, over all draws.
+process.ROLLOUTS = 16
+
+
+class Cell(NamedTuple):
+    """A family with its size: papers and reviewers, papers selected, reviews per paper first, further reviews."""
+
+    family: str
+    papers: int
+    select: int
+    first: int
+    further: int
+
+
+#: The cells: six families at 400 papers; small and large; few and many selected; and extra reviews on three each.
+CELLS = (
+    Cell("plain", 400, 40, 2, 400),
+    Cell("plain", 400, 40, 3, 160),
+    Cell("quiet", 400, 40, 2, 400),
+    Cell("noisy", 400, 40, 2, 400),
+    Cell("careless", 400, 40, 2, 400),
+    Cell("heavy", 400, 40, 2, 400),
+    Cell("whole", 400, 40, 2, 400),
+    Cell("criteria", 400, 40, 2, 400),
+    Cell("plain", 300, 30, 2, 300),
+    Cell("whole", 200, 60, 2, 200),
+    Cell("careless", 1000, 50, 2, 1000),
+    Cell("heavy", 2000, 400, 2, 2000),
+)
+
+
+class World:
+    """Qualities, and the score that any reviewer would give to any paper.
+
+    ::
+
+        y = b + a x + s e,   x, e ~ N(0, 1),   log a ~ N(0, .2^2),   b ~ N(0, .5^2)
+
+    s is 1 (``plain``), .6 (``quiet``) or 1.5 (``noisy``); log-normal over reviewers with deviation .5 (``careless``);
+    x and e are Student's t with 3 and 4 degrees of freedom (``heavy``); scores are rounded to 1 to 10 (``whole``); or
+    each review has two more criteria, of quality correlated .8 and noise .5 with the target's (``criteria``).
+    """
+
+    def __init__(self, cell: Cell, draw: int) -> None:
+        self.cell, self.size = cell, cell.papers
+        rng = self.rng = np.random.default_rng([zlib.crc32(repr(cell).encode()), draw])
+        size = self.size
+        t = cell.family == "heavy"
+        self.truth = rng.standard_t(3, size) / np.sqrt(3) if t else rng.standard_normal(size)
+        slope, offset = rng.lognormal(0.0, 0.2, size), rng.normal(0.0, 0.5, size)
+        level = {"quiet": 0.6, "noisy": 1.5}.get(cell.family, 1.0)
+        noise = np.full(size, level)
+        if cell.family == "careless":
+            noise = noise * rng.lognormal(-0.125, 0.5, size)
+        error = (rng.standard_t(4, (size, size)) / np.sqrt(2) if t else rng.standard_normal((size, size))) * noise[
+            :, None
+        ]
+        self.score = offset[:, None] + slope[:, None] * self.truth + error
+        self.criteria: dict[str, FloatArray] = {}
+        if cell.family == "whole":
+            self.score = np.clip(np.rint(5.5 + 1.3 * self.score), 1, 10)
+        if cell.family == "criteria":
+            for name in ("novelty", "clarity"):
+                quality = 0.8 * self.truth + 0.6 * rng.standard_normal(size)
+                own = 0.5 * error + np.sqrt(0.75) * rng.standard_normal((size, size))
+                self.criteria[name] = offset[:, None] + slope[:, None] * quality + own
+        self.best = np.argsort(-self.truth, kind="stable")[: cell.select]
+
+    def spread(self, table: IntArray, counts: IntArray) -> IntArray:
+        """Give papers further reviews by reviewers of fewest reviews, at random among equals: pairs, shape (P, 2)."""
+        has = np.zeros((self.size, self.size), np.bool_)
+        has[table[:, 0], table[:, 1]] = True
+        load, pairs = has.sum(axis=1).astype(np.float64), []
+        for paper in self.rng.permutation(np.repeat(np.arange(self.size), counts)).tolist():
+            order = load + self.rng.random(self.size)
+            order[has[:, paper]] = np.inf
+            reviewer = int(np.argmin(order))
+            has[reviewer, paper] = True
+            load[reviewer] += 1
+            pairs.append((reviewer, paper))
+        return np.array(pairs, np.int64).reshape(-1, 2)
+
+    def reviews(self, table: IntArray) -> Reviews:
+        """Return the scores of some pairs, by code."""
+        who, what = table.T
+        return Reviews.from_codes(
+            who,
+            what,
+            self.score[who, what],
+            reviewers=self.size,
+            items=self.size,
+            criteria={name: value[who, what] for name, value in self.criteria.items()},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Pairs so far, their scores, and what is inferred from them."""
+
+    pairs: IntArray
+    reviews: Reviews
+    found: PosteriorEstimate
+
+    @staticmethod
+    def of(world: World, pairs: IntArray) -> State:
+        """Calibrate."""
+        reviews = world.reviews(pairs)
+        return State(pairs, reviews, posterior(reviews))
+
+    def outcome(self, world: World) -> tuple[int, float]:
+        """Return the wrong ones among the selected, and the number expected."""
+        selection = self.found.selection(world.cell.select, across_groups=True)
+        right = np.isin(selection.best, world.best).sum()
+        return int(world.cell.select - right), float(selection.expected_wrong)
+
+
+def _counts(world: World, order: IntArray, number: int) -> IntArray:
+    return np.asarray(np.bincount(np.resize(order, number), minlength=world.size), np.int64)
+
+
+def _random(world: World, state: State, number: int) -> IntArray:
+    return _counts(world, world.rng.permutation(world.size), number)
+
+
+def _border(world: World, state: State, number: int) -> IntArray:
+    average, n = plain_averages(state.reviews), world.cell.select
+    distance = np.abs(average - np.sort(average)[::-1][n - 1 : n + 1].mean())
+    near = np.lexsort((world.rng.permutation(world.size), distance))
+    return _counts(world, near[: max(number // 2, 1)], number)
+
+
+def _open(world: World, state: State, number: int) -> IntArray:
+    chance = state.found.probability_in_top(world.cell.select)
+    return _counts(world, np.argsort(-chance * (1 - chance), kind="stable")[: max(number // 2, 1)], number)
+
+
+#: One batch by a rule on the papers; the borderline and P(1 - P) give two reviews each to half as many papers.
+SIMPLE: dict[str, Callable[[World, State, int], IntArray]] = {
+    "random": _random,
+    "borderline": _border,
+    "P(1 - P)": _open,
+}
+#: Rounds of the plan.
+ROUNDS = {"one batch": 1, "2 rounds": 2, "4 rounds": 4}
+
+
+def played(world: World, state: State, rounds: int) -> Iterator[dict[str, Any]]:
+    """Plan and receive the rounds: after each the outcome, and what the plan expected of it."""
+    budget = world.cell.further
+    for left in range(rounds, 0, -1):
+        plan = plan_extra_reviews(
+            state.reviews,
+            objective="decision",
+            select=world.cell.select,
+            max_reviews=budget,
+            rounds=left,
+            spare=3,
+            seed=0,
+        )
+        said = plan.to_dict()["rounds"]["after"]
+        budget -= plan.count
+        state = State.of(world, np.concatenate([state.pairs, plan.pairs]))
+        wrong, expected = state.outcome(world)
+        yield {
+            "reviews": plan.count,
+            "wrong": wrong,
+            "expected": expected,
+            "said": said[0]["wrong"],
+            "at the end": said[-1]["wrong"],
+        }
+
+
+def measured(cell: Cell, draw: int) -> dict[str, Any]:
+    """Measure all rules on one draw."""
+    begun, world = time.process_time(), World(cell, draw)
+    every = np.arange(world.size)
+    nothing = np.empty((0, 2), np.int64)
+    first = world.spread(nothing, np.full(world.size, cell.first))
+    start = State.of(world, first)
+    record: dict[str, Any] = {**cell._asdict(), "draw": draw, "before": start.outcome(world)}
+    flat = world.spread(first, _counts(world, world.rng.permutation(every), cell.further))
+    record["flat"] = State.of(world, np.concatenate([first, flat])).outcome(world)
+    for name, rule in SIMPLE.items():
+        more = world.spread(first, rule(world, start, cell.further))
+        record[name] = State.of(world, np.concatenate([first, more])).outcome(world)
+    for name, rounds in ROUNDS.items():
+        record[name] = list(played(world, start, rounds))
+    return record | {"seconds": time.process_time() - begun}
+
+
+def table(path: Path) -> list[str]:
+    """Return a row per cell: wrong selections by each rule, and how many fewer four rounds leave."""
+    cells: dict[Cell, list[dict[str, Any]]] = {}
+    for record in records(path):
+        cells.setdefault(Cell(*(record[name] for name in Cell._fields)), []).append(record)
+    names = ["flat", *(name for name in SIMPLE if name != "random"), *ROUNDS]
+    lines = [
+        "| family | papers | selected | reviews | draws | "
+        + " | ".join(names)
+        + " | 4 rounds - flat | 4 rounds - one batch |",
+        "|" + " --- |" * (len(names) + 7),
+    ]
+    for cell, rows in cells.items():
+        wrong = {name: np.array([_final(row[name])[0] for row in rows], np.float64) for name in names}
+        means = " | ".join(f"{wrong[name].mean():.1f}" for name in names)
+        gains = " | ".join(_paired(wrong["4 rounds"] - wrong[name]) for name in ("flat", "one batch"))
+        reviews = f"{cell.first} each + {cell.further}"
+        lines.append(f"| {cell.family} | {cell.papers} | {cell.select} | {reviews} | {len(rows)} | {means} | {gains} |")
+    return [*lines, "", *kept(cells)]
+
+
+def kept(cells: dict[Cell, list[dict[str, Any]]]) -> list[str]:
+    """Return a row per cell: wrong selections that each round of four was expected to leave, and left."""
+    lines = [
+        "| family | papers | after round | expected by the plan before it | by the scores after it | true |",
+        "|" + " --- |" * 6,
+    ]
+    for cell, rows in cells.items():
+        for number in range(4):
+            each = [row["4 rounds"][number] for row in rows]
+            said = np.mean([one["said"] for one in each])
+            expected, wrong = (np.mean([one[key] for one in each]) for key in ("expected", "wrong"))
+            error = np.std([one["wrong"] for one in each], ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.nan
+            values = f"{number + 1} | {said:.1f} | {expected:.1f} | {wrong:.1f} ± {error:.1f}"
+            lines.append(f"| {cell.family} | {cell.papers} | {values} |")
+    return lines
+
+
+def _final(result: Any) -> tuple[float, float]:
+    """Return wrong and expected ones in the end."""
+    return (result[-1]["wrong"], result[-1]["expected"]) if isinstance(result[0], dict) else tuple(result)
+
+
+def _paired(values: FloatArray) -> str:
+    error = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan
+    return f"{values.mean():+.1f} ± {error:.1f}"
+
+
+def main() -> int:
+    """Measure what is missing, then print the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("-o", "--output", type=Path, required=True, help="file of results, one line each")
+    parser.add_argument("--draws", type=int, default=26, help="draws of each cell (26)")
+    parser.add_argument("--only", type=int, nargs="*", help="numbers of the cells to measure (all)")
+    parser.add_argument("--table", action="store_true", help="print the tables of what there is, measure nothing")
+    options = parser.parse_args()
+    if not options.table:
+        done = {tuple(record[name] for name in (*Cell._fields, "draw")) for record in records(options.output)}
+        for draw in range(options.draws):
+            for number, cell in enumerate(CELLS):
+                if (options.only is None or number in options.only) and (*cell, draw) not in done:
+                    append(options.output, measured(cell, draw))
+                    print(cell, draw, file=sys.stderr, flush=True)
+    print("\n".join(table(options.output)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
