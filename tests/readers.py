@@ -214,7 +214,10 @@ def _plain() -> list[Case]:
     ]
     papers = sorted({paper for _, paper in PAIRS})
     items = as_csv(["item", "demand", "title"], [[paper, 2, f"T, {paper}"] for paper in papers])
-    cases.append(Case("side, items", "papers.csv", items))
+    cases += [Case(f"side, {kind}", "papers.csv", items) for kind in ("items", "item_attributes")]
+    ranked = as_csv(["author", "paper", "rank"], [["ann", paper, place] for place, paper in enumerate(papers, 1)])
+    cases.append(Case("side, rankings", "rankings.csv", ranked))
+    cases.append(Case("side, round", "round1.json", b'{"rounds": {"number": 1}, "reviews": []}'))
     for kind, name in (("references", "quality"), ("truth", "truth")):
         cases.append(Case(f"side, {kind}", "papers.csv", as_csv(["item", name], [[paper, 0.5] for paper in papers])))
     dates = [[*pair, score, "2026-05-01 10:00"] for pair, score in zip(PAIRS, SCORES.values(), strict=True)]

@@ -52,7 +52,7 @@ def straightened(score: FloatArray) -> FloatArray:
     """Replace scores by normal scores of their ranks, ties at their mean rank, with the same mean and spread.
 
     >>> straightened(np.array([0.0, 1.0, 1.0, 9.0])).round(2).tolist()
-    [-2.21, 2.75, 2.75, 7.71]
+    [-2.39, 2.75, 2.75, 7.89]
     """
     from scipy.special import ndtri
 

@@ -90,6 +90,8 @@ class _Round:
         self.mean, self.sd, self.pending = (np.array(own[key], float) for key in ("mean", "sd", "pending"))
         self.typical = float(np.mean(own["precision"]))
         self.talk = said["discussion"]
+        #: Precision from reviews of this round at which gains of the next 1, 2, ... reviews of each paper are known.
+        self.seen, self.gains = np.full(self.mean.size, np.nan), np.zeros((AHEAD, self.mean.size))
 
     # What is left, and what came of earlier rounds.
 
@@ -203,17 +205,21 @@ class _Round:
 
     def rates(self, place: int, extra: Floats) -> Floats:
         """Return the best mean gain of the next reviews of each paper before review number ``place``."""
-        every, said = np.arange(len(extra)), self.said
+        said, best = self.said, np.zeros(len(extra))
         left = said["share"] - (place - said["required"]) - self._spent(place)
-        now, best = self.loss(every, extra), np.zeros(len(extra))
         most = said["rules"]["max_per_item"]
+        # Only papers that got a review since the last turn have other gains.
+        changed = np.flatnonzero(extra != self.seen)
+        now = self.loss(changed, extra[changed])
+        for count in range(1, AHEAD + 1):
+            self.gains[count - 1, changed] = now - self.loss(changed, extra[changed] + count * self.typical)
+        self.seen[changed] = extra[changed]
         room = np.full(len(extra), np.inf)
         if most is not None:
             counted = self._closed() + Counter(item for _, item in self.findings.answer.pairs[:place])
             room = np.array([most - counted[item] for item in self.place], float)
         for count in range(1, int(min(AHEAD, left)) + 1):
-            rate = (now - self.loss(every, extra + count * self.typical)) / count
-            best = np.maximum(best, np.where(room >= count, rate, 0.0))
+            best = np.maximum(best, np.where(room >= count, self.gains[count - 1] / count, 0.0))
         return best
 
     def _spent(self, place: int) -> float:

@@ -218,6 +218,8 @@ def value_of(parameter: click.Parameter) -> tuple[Any, list[str]]:
         text = 0.5 if metavar == "P|FILE" else 2
     elif metavar == "all|none|FILE":
         text = "all"
+    elif metavar == "PRICE,WORTH":
+        text = "2,1.5"
     elif parameter.key == "scale":
         text = "A>B"
     elif parameter.key == "gone-after":
