@@ -379,7 +379,7 @@ class Band(NamedTuple):
     by_reviews: tuple[tuple[float, float | None], ...]
 
 
-#: Ends of the bands of true ranks, in selections; and numbers of new reviews that are told apart.
+#: Ends of the bands of true ranks, in selections; and numbers of new reviews that are distinguished.
 BANDS, TOLD_APART = (0.0, 0.5, 1.0, 1.5, 2.0), 3
 
 
