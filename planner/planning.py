@@ -118,6 +118,10 @@ def check_missing(
         raise InputError(message)
 
 
+#: Most rounds, that is mailings, of a process.
+MOST_ROUNDS = 20
+
+
 def check_rounds(given: Mapping[str, Any], *, in_rounds: bool, min_reviews: int | None) -> None:
     """Refuse arguments of a process in rounds without one, and values out of range."""
     named = [name for name, value in given.items() if value is not None]
@@ -128,8 +132,8 @@ def check_rounds(given: Mapping[str, Any], *, in_rounds: bool, min_reviews: int 
         )
         raise InputError(message)
     rounds, worth, discussion = given["rounds"], given["worth"], given["discussion"]
-    if rounds is not None and rounds < 1:
-        message = f"rounds: expected a whole number, 1 or more, found {rounds!r}"
+    if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
+        message = f"rounds: expected a whole number from 1 to {MOST_ROUNDS}, found {rounds!r}"
         raise InputError(message)
     if worth is not None and not 0 <= worth < 1:
         message = f"worth: expected the wrong selections that a review must avoid, 0 to 1, found {worth!r}"

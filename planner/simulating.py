@@ -564,7 +564,10 @@ def replay_rounds(
     start, all_ = np.minimum(room, first), int(room.sum())
     least = int(start.sum())
     if n_known < 2 or least == all_:
-        message = f"reviews: expected papers with more than {counted(first, 'score')}, found none; lower first"
+        message = (
+            f"reviews: expected papers with more than {counted(first, 'score')}, those shown first, found at most "
+            f"{int(room.max(initial=0))}; pass a table of two scores per paper or more, and a lower first"
+        )
         raise InputError(message)
     if total is None:
         total = int(np.minimum(room, first + 1).sum())

@@ -191,6 +191,10 @@ def spread_of_severity(result: PosteriorEstimate) -> float:
 def worth(result: PosteriorEstimate) -> str:
     """Return how far reviewers differ, and how much better than averages the correction predicts held-out reviewers."""
     if not result.beliefs.signal:
+        rows = [] if result.covariates is None else result.covariates.rows
+        used = [row.name for row in rows if row.used and row.of == "reviewer"]
+        if used:
+            return f"Beyond {listed(used)}, for which scores are corrected, they show no differences between reviewers."
         return NO_DIFFERENCES
     beliefs, gain = result.beliefs, result.gain
     known = np.isfinite(beliefs.mean)

@@ -336,7 +336,11 @@ def _process(session: Session, aims: Aims) -> dict[str, Any]:
     key, files = session.params["same_for"], session.read_given("after")
     for name in ("rounds", "after", "worth", "discussion", "same_for"):
         if session.params[name] is not None and (aims.target or not objective_named(aims.objective).selects):
-            message = f"--{name.replace('_', '-')}: expected --for decision with it, without --target; drop one"
+            flag = f"--{name.replace('_', '-')}"
+            remedy = (
+                "leave --target out" if aims.target and "decision" in session.params["goals"] else "add --for decision"
+            )
+            message = f"{flag}: expected --for decision with it, and no --target; {remedy}"
             raise Refusal(message)
     if key is None:
         return files
@@ -347,7 +351,8 @@ def _process(session: Session, aims: Aims) -> dict[str, Any]:
     values = {item: _told(own[key]) for item, own in columns.items() if key in own}
     if not values:
         names = dict.fromkeys(name for own in columns.values() for name in own)
-        message = f"--same-for {key}: expected a column of {session.params['items']}, which has {listed(list(names))}"
+        there = listed(list(names)) if names else "none beside the papers"
+        message = f"--same-for {key}: expected a column of {session.params['items']}, which has {there}"
         raise Refusal(message)
     return {**files, "same_for": values}
 
@@ -369,7 +374,11 @@ def _next_round(session: Session, extra: Plan) -> list[Next]:
     rounds, table = extra.rounds, session.table(extra.constraints.reviews)
     if rounds is None or rounds.stop or rounds.left == 1:
         return []
-    file = f"round{rounds.number}.json"
+    # A shell empties the file of > before it runs the command: never that of --after.
+    number = rounds.number
+    while f"round{number}.json" in str(session.params["after"]):
+        number += 1
+    file = f"round{number}.json"
     keep = Next.of("plan", table, session.again({*TABLE, "conference"}), f"--json > {file}", why="to keep this round")
     again = session.again(NOT_AGAIN | OF_ROUNDS)
     why = "the next round, once these reviews have scores"

@@ -152,6 +152,9 @@ def _design(
     if papers is None and assigned is not None and reviews_total is not None:
         papers = assigned.n_items
     if papers is not None:
+        if reviews_total is not None and reviews_total < papers:
+            message = f"--reviews-total: expected {papers:,}, one per paper, or more, found {reviews_total:,}"
+            raise click.UsageError(message)
         if load is None and session.params["like"]:
             like = session.read_reviews(session.params["like"])
             load = float(like.loads[like.loads > 0].mean())
