@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from lsc._inference.averaging import difference, draws, leave_one_out, members_of, misfit_of
+from lsc._inference.averaging import difference, draws, has_levels, leave_one_out, members_of, misfit_of
 from lsc._inference.beliefs import Account, Difference, Posterior, accounts_of
 from lsc._inference.categories import levels_of
 from lsc._inference.criteria import EVIDENCE, Confidence, CriterionSeverities, Joined, join, severities, weights_of
@@ -198,14 +198,13 @@ def on_one_footing(
 ) -> tuple[Posterior, Posterior]:
     """Return the posteriors without and with weights under one likelihood, without which evidences do not compare.
 
-    It is that of the posterior without weights; numbers, if the one with weights has no levels.
+    Levels where the posterior without weights has them, unless the one with weights has none; otherwise numbers.
     """
     plain = inferred(None, likelihood)
-    levels = plain.extent.ordinal
-    weighted = inferred(weight, "ordinal" if levels else "normal")
-    if levels and not weighted.extent.ordinal:
-        plain = inferred(None, "normal")
-    return plain, weighted
+    if not has_levels(plain):
+        return plain, inferred(weight, "normal")
+    weighted = inferred(weight, "ordinal")
+    return inferred(None, "ordinal" if weighted.extent.ordinal else "normal"), weighted
 
 
 def _sureness(reviews: Reviews, rows: IntArray, weights: object, confidence: bool | None) -> FloatArray | None:

@@ -84,8 +84,9 @@ def verified(answer: dict[str, Any], *words: str) -> Result:
 
 def is_as_made(answer: dict[str, Any]) -> tuple[bool, bool | None, bool | None]:
     """Whether scores are levels, and whether criteria and confidence are used, None where there are none."""
+    models = [answer["model"], *answer["model"].get("others", [])]
     return (
-        "thresholds" in answer["model"],
+        any("thresholds" in model for model in models),
         answer.get("criteria", {}).get("used"),
         answer.get("confidence", {}).get("used"),
     )
@@ -157,12 +158,17 @@ def _target_alone(answer: dict[str, Any]) -> None:
     answer.update({key: alone[key] for key in ("items", "model", "gain", "reviewers")})
 
 
+MIXED = ("weight", "status", "normal_scores", "offsets_only", "others")
+
+
 def _exchanged(answer: dict[str, Any]) -> None:
     """Claim the model that was rejected, and the other as rejected."""
     own = answer["confidence"]
     status, rejected = answer["status"], own["rejected"]
     answer["status"] = rejected.pop("status")
-    answer["model"], own["rejected"] = rejected, {"status": status, **answer["model"]}
+    # What is of the mixture alone is no part of a rejected model.
+    model = {key: value for key, value in answer["model"].items() if key not in MIXED}
+    answer["model"], own["rejected"] = rejected, {"status": status, **model}
     own |= {"used": not own["used"], "gain": -own["gain"]}
 
 
@@ -180,7 +186,7 @@ FORGED: list[tuple[tuple[str, ...], Callable[[dict[str, Any]], None], str]] = [
     ((CRITERIA,), _at("items", 3, "quality"), "quality: claims"),
     ((CRITERIA,), _at("items", 3, "standard_error"), "standard_error: claims"),
     ((CRITERIA,), _at("gain", "relative"), "gain.relative: claims"),
-    ((CRITERIA,), _at("model", "reviews", 4, "messages", 1), "quality: claims"),
+    ((CRITERIA,), _at("model", "reviews", 4, "messages", 1), "model.evidence: claims"),
     ((CRITERIA,), _at("accounts", 0, "parts", 0, "criteria", "clear"), "parts[0].criteria.clear: claims"),
     ((CRITERIA,), _at("accounts", 0, "parts", 0, "stretch"), "parts[0].stretch: claims"),
     ((CRITERIA,), _target_alone, "criteria.used: claims"),
@@ -209,23 +215,25 @@ FORGED: list[tuple[tuple[str, ...], Callable[[dict[str, Any]], None], str]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("kinds", "forge", "reason"), FORGED)
 def test_forgeries_are_refuted(kinds: tuple[str, ...], forge: Callable[[dict[str, Any]], None], reason: str) -> None:
-    answer = asked(kinds, "--explain", "p1")
+    # Levels alone, not as a member of a mixture, so that their state is the model.
+    words = ("--explain", "p1", *(("--likelihood", "ordinal") if LEVELS in kinds else ()))
+    answer = asked(kinds, *words)
     forge(answer)
-    result = verified(answer, "--explain", "p1")
+    result = verified(answer, *words)
     assert result.exit_code == 1, result.stdout
     assert reason in " ".join(result.stdout.split())
 
 
 def _with_its_evidence(answer: dict[str, Any]) -> str:
     """Put the evidence of the state into an answer; returns what is then said of it."""
-    said = " ".join(verified(answer).stdout.split())
+    said = " ".join(verified(answer, "--likelihood", "ordinal").stdout.split())
     answer["model"]["evidence"] = float(said.partition("model.evidence: claims")[2].split("recomputed ")[1].split()[0])
-    return " ".join(verified(answer).stdout.split())
+    return " ".join(verified(answer, "--likelihood", "ordinal").stdout.split())
 
 
 @pytest.mark.slow
 def test_levels_that_have_not_converged_are_refuted() -> None:
-    answer = asked((LEVELS,))
+    answer = asked((LEVELS,), "--likelihood", "ordinal")
     for row in answer["model"]["reviews"][:9]:
         row["observed"][0] += 0.5
     said = _with_its_evidence(answer)
@@ -235,10 +243,10 @@ def test_levels_that_have_not_converged_are_refuted() -> None:
 
 @pytest.mark.slow
 def test_answers_of_earlier_versions_are_not_refuted() -> None:
-    answer = asked((LEVELS,))
+    answer = asked((LEVELS,), "--likelihood", "ordinal")
     for row in answer["model"]["reviews"]:
         del row["observed"]
-    assert verified(answer).exit_code == 4
+    assert verified(answer, "--likelihood", "ordinal").exit_code == 4
     answer = asked((UNSURE,))
     del answer["confidence"]["rejected"]
     result = verified(answer)
@@ -250,7 +258,12 @@ def test_answers_of_earlier_versions_are_not_refuted() -> None:
 @pytest.mark.slow
 def test_the_options_of_the_question_count() -> None:
     for kinds, made, words, reason in (
-        ((LEVELS,), (), ("--likelihood", "normal"), "model.likelihood: not one that --likelihood normal leads to"),
+        (
+            (LEVELS,),
+            ("--likelihood", "ordinal"),
+            ("--likelihood", "normal"),
+            "model.likelihood: not one that --likelihood normal leads to",
+        ),
         ((CRITERIA,), (), ("--only-target",), "criteria: the reviews have none that are to be used"),
         ((SURE,), (), ("--no-confidence",), "confidence: the reviews have none that is to be used"),
         ((UNSURE,), (), ("--confidence",), "confidence.used: claims false"),
@@ -342,7 +355,7 @@ def test_a_pass_over_levels_is_that_of_the_inference(monkeypatch: pytest.MonkeyP
     state = State(messages, nodes)
     found, theirs = one_pass(mine, model, state), sweep(problem, fit.state)
     further, added, _ = observed(mine, model, state)
-    by_them = observe(problem, fit.state, *intervals(*levels_of(score), scores), 1.0)
+    by_them = observe(problem, fit.state, *intervals(*levels_of(score), scores, who), 1.0)
     assert found.evidence + added == pytest.approx(fit.evidence, rel=1e-12)
     np.testing.assert_allclose(found.mean, theirs.mean[:-1], atol=1e-10)
     [part] = by_them.problem.parts
