@@ -64,8 +64,11 @@ def test_the_examples_of_a_command_run(name: str) -> None:
     for answer, command in ANSWERS.items() if name == "verify" else ():
         Path(answer).write_text(CliRunner().invoke(main, shlex.split(command)).stdout, "utf-8")
     for example in shown:
-        told = CliRunner().invoke(main, shlex.split(example))
+        command, _, output = example.partition(" > ")
+        told = CliRunner().invoke(main, shlex.split(command))
         assert told.exit_code == 0, f"{example}\n{told.output}"
+        if output:
+            Path(output).write_text(told.stdout, "utf-8")
 
 
 @pytest.mark.slow
