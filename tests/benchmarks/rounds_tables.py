@@ -79,12 +79,13 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=DRAWS, help=f"draws per table ({DRAWS})")
     parser.add_argument("--least", type=int, default=LEAST_SCORES, help=f"least scores per item ({LEAST_SCORES})")
     parser.add_argument("--first", type=int, default=2, help="scores per item shown first, one less than in all (2)")
+    parser.add_argument("--shares", type=float, nargs="*", default=SHARES, help="shares selected (0.1 0.2)")
     parser.add_argument("--table", action="store_true", help="print the table of what there is, measure nothing")
     options = parser.parse_args()
     found = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
     done = {(one["table"], one["share"]) for one in found}
     for path in [] if options.table else options.tables:
-        for share in SHARES:
+        for share in options.shares:
             if (path.stem, share) not in done and (
                 one := run(path, share, options.draws, options.least, options.first)
             ) is not None:
