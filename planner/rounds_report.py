@@ -230,8 +230,9 @@ def replay_page(replay: RoundsReplay) -> str:
         "",
         *text_table(header, rows, text=[0]),
         "",
-        "flat: evenly, at once; random: at random after the first; borderline: nearest the cut by average; rounds: "
-        "where plan --for decision asks, in equal rounds. +-: standard error over draws of this table.",
+        "flat: evenly, at once; random: at random after the first; borderline: two each, those nearest the cut by "
+        "average first; rounds: where plan --for decision asks, in equal rounds. +-: standard error over draws of this "
+        "table.",
     ]
     return "\n".join(lines)
 

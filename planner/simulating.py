@@ -442,7 +442,8 @@ class RoundsReplay(Pictured):
     first, total
         Scores per paper in the first phase, and scores in all.
     ways
-        ``flat`` (evenly, at once), ``random``, ``borderline``, and one per number of rounds.
+        ``flat`` (evenly, at once), ``random``, ``borderline`` (two each, those first whose average is nearest to the
+        cut), and one per number of rounds.
     draws
         Random choices of the scores shown first, over which errors are.
     """

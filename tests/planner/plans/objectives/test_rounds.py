@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from planner import plan_extra_reviews
 from planner._plans.choosing import choose
@@ -325,8 +326,12 @@ def test_processes_keep_what_was_asked(seed: int) -> None:
     played_through(seed)
 
 
+#: Processes played, each for half a second: 100, and with HYPOTHESIS_PROFILE=nightly 1,000.
+PROCESSES = min(settings.default.max_examples, 1_000)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(3, 1000, 100))
+@pytest.mark.parametrize("start", range(3, PROCESSES, 25))
 def test_many_processes_keep_what_was_asked(start: int) -> None:
-    for seed in range(start, start + 100):
+    for seed in range(start, min(start + 25, PROCESSES)):
         played_through(seed)
