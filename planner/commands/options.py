@@ -127,6 +127,13 @@ def _rule(option: str, text: str) -> Rule:
     return AtLeast(name.strip(), int(number), value.strip() if colon else None)
 
 
+def say_meta_reviews(*tables: Any) -> None:
+    """Note the meta reviews that tables of reviews leave out: their pairs are forbidden."""
+    pairs = {pair for table in tables if table is not None for pair in table.origin.meta}
+    if pairs:
+        say(f"{counted(len(pairs), 'meta review')}: nobody is asked to review a paper that they meta-review")
+
+
 # Reviewers of a plan.
 
 #: Reviewers of a plan: affinities, institutions, seniority, and who is willing.

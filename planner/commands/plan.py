@@ -15,6 +15,7 @@ from planner.commands.options import (
     read_destination,
     read_rules,
     rule_options,
+    say_meta_reviews,
     upload_options,
 )
 from reviewgraph._base import counted, listed
@@ -316,6 +317,7 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
     from reviewgraph.io import REVIEWS
 
     params = session.params
+    say_meta_reviews(reviews)
     files = {"gone": session.read_gone(reviews), **session.read_given("capacity", "willing")}
     known = dict.fromkeys([*reviews.reviewers, *files.get("capacity", ())])
     if new := sum(label not in known for label in files.get("willing", ())):

@@ -28,6 +28,7 @@ from reviewgraph.formats.columns import (
     SCORE,
     TITLE,
     Columns,
+    Origin,
     Role,
     columns_of,
     locate,
@@ -229,6 +230,11 @@ class _Opened:
             problems.add_rows(0, [lines[row] for row in again], say)
         return np.sort(kept)
 
+    def meta(self) -> frozenset[tuple[str, str]]:
+        """Return the pairs of the meta reviews among the rows that were left out; to be called after reading."""
+        order = list(self.places)
+        return frozenset(self.table.aside(order.index(REVIEWER.name), order.index(ITEM.name), None).meta)
+
     def expect_rows(self, labels: Sequence[str], role: str) -> None:
         if not labels:
             message = f"{self.path}: a header but no {role}s below it; expected one row for each {role}"
@@ -272,9 +278,10 @@ def _read_pairs(
 ) -> Columns:
     """Return distinct pairs, or, if there is a field, pairs with a number each, NaN where its cell is empty."""
     fields = (PERSON, PAPER, field) if field else (PERSON, PAPER)
-    columns = _open(path, fields, kind, options).coded(fields, KEY, unique=field is not None)
+    file = _open(path, fields, kind, options)
+    columns = file.coded(fields, KEY, unique=field is not None)
     if field is None:
-        return _pairs(columns)
+        return replace(_pairs(columns), origin=Origin(meta=file.meta()))
     codes, values = columns[field.role.name]
     numbers = np.array([np.nan if number is None else number for number in values], np.float64)
     return replace(_pairs(columns), score=numbers[codes])
