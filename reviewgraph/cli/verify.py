@@ -247,7 +247,7 @@ def _rules(session: Session) -> tuple[PlainRules, Process]:
     new = [label for label in (*(capacity or ()), *(willing or ())) if str(label) not in lost]
     away = [label for label in reviews.reviewers if label not in remaining.reviewer_code]
     table = table_of(remaining.with_labels([*away, *new]))
-    past = Past([], [], [])
+    past = Past()
     if after:
         conflicts = {
             *_pairs_of(session, "conflicts"),

@@ -481,18 +481,31 @@ def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
     return Roster(_reviewers(file), _attributes(file))
 
 
+_A_ROUND = "the JSON that plan --rounds R --json printed for the last round"
+
+
 def read_round(path: Path, **options: Unpack[Options]) -> dict[str, Any]:
     """Return the answer of a round, a JSON object that ``plan --rounds --json`` printed."""
     try:
         with open(path, "rb") as file:
             data = file.read()
+    except OSError as error:
+        message = f"{path}: expected {_A_ROUND}; the file cannot be read ({error.strerror or error})"
+        raise InputError(message) from error
+    if not data.strip():
+        message = f"{path}: expected {_A_ROUND}, found an empty file; a shell empties the file after > before it runs "
+        message += "the command, so give the answer of the last round another name than that of this one"
+        raise InputError(message)
+    try:
         content = json.loads(data.decode("utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
-        why = getattr(error, "strerror", None) or error
-        message = f"{path}: expected the JSON that plan --rounds --json printed; it cannot be read ({why})"
+    except (ValueError, RecursionError) as error:
+        message = f"{path}: expected {_A_ROUND}, found no JSON ({error}); plan the last round again with --json > FILE"
         raise InputError(message) from error
     if not isinstance(content, dict) or not isinstance(content.get("rounds"), dict):
-        message = f"{path}: expected the JSON that plan --rounds --json printed, found no object rounds in it"
+        found = "a list" if isinstance(content, list) else "a value that is no object"
+        if isinstance(content, dict):
+            found = "a plan without rounds" if "merges" in content else f"the keys {quote_all(list(content), 4)}"
+        message = f"{path}: expected {_A_ROUND}, found {found}; name that file, or leave --after out for a first round"
         raise InputError(message)
     if keep := options.get("read"):
         keep(FileRead(str(path), rows=len(content.get("reviews", ())), sha256=hashlib.sha256(data).hexdigest()))

@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,11 +38,15 @@ ROLLOUTS, FEWEST, MOST_PAPERS = 48, 8, 80_000
 
 
 class Past(NamedTuple):
-    """Earlier reviews by (round, reviewer, item): those that count, those without a score among them, those lost."""
+    """Earlier reviews by (round, reviewer, item): those that count, those without a score among them, those lost.
 
-    earlier: list[tuple[int, str, str]]
-    outstanding: list[tuple[int, str, str]]
-    lost: list[tuple[int, str, str]]
+    The absent ones are outstanding, and not in the table.
+    """
+
+    earlier: Sequence[tuple[int, str, str]] = ()
+    outstanding: Sequence[tuple[int, str, str]] = ()
+    lost: Sequence[tuple[int, str, str]] = ()
+    absent: Sequence[tuple[int, str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Process:
     """Options of a round: the answer of the last one, and what was stated, None if not."""
 
     after: Mapping[str, Any] | None = None
-    past: Past = field(default_factory=lambda: Past([], [], []))
+    past: Past = field(default_factory=Past)
     rounds: int | None = None
     max_reviews: int | None = None
     max_per_item: int | None = None
@@ -63,7 +67,9 @@ def past_of(after: Mapping[str, Any], table: Table, gone: set[str], barred: set[
     asked += [(after["rounds"]["number"], str(one["reviewer"]), str(one["item"])) for one in after["reviews"]]
     open_ = [one for one in asked if table.score.get(one[1:]) is None]
     lost = [one for one in open_ if one[1] in gone or one[1:] in barred]
-    return Past([one for one in asked if one not in lost], [one for one in open_ if one not in lost], lost)
+    coming = [one for one in open_ if one not in lost]
+    absent = [one for one in coming if one[1:] not in table.score]
+    return Past([one for one in asked if one not in lost], coming, lost, absent)
 
 
 def verify_round(findings: Findings, rules: PlainRules, process: Process, new: list[Pair]) -> None:
@@ -113,7 +119,8 @@ class _Round:
         findings.expect(count + price <= said["budget"], words)
         ends = not count and not said["discuss"]
         findings.expect((said["stop"] is not None) is ends, "rounds.stop: says the opposite of what is asked for")
-        for name in ("earlier", "outstanding", "lost"):
+        findings.value("rounds.name", f"R{said['number'] + 1}")
+        for name in Past._fields:
             findings.same_rows(
                 f"rounds.{name}",
                 findings.answer.rows(name, "round reviewer item", within=said),

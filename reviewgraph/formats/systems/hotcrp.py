@@ -418,6 +418,10 @@ class HotCRP(System):
         "": "Who declined a review is in no download of HotCRP: list them in a file (paper,email) and give it with "
         "--gone, or for assign among the conflicts.",
     }
+    round_advice = (
+        "HotCRP refuses the whole file unless it has the round {}: add it first in Settings, Reviews, "
+        '"Deadlines and rounds".'
+    )
     results = "tags of qualities and lists that chairs see, as a bulk assignment"
 
     def write(self, outgoing: Outgoing) -> str:
