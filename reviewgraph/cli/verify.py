@@ -274,7 +274,8 @@ def _rules(session: Session) -> tuple[PlainRules, Process]:
     if params["same_for"] and params["items"]:
         columns = session.read("item_attributes", params["items"])
         group = {str(item): str(own.get(params["same_for"], "")) for item, own in columns.items()}
-    process = Process(after, past, params["rounds"], params["max_reviews"], params["max_per_item"], group)
+    given = {name: params[name] for name in ("rounds", "max_reviews", "max_per_item", "discussion")}
+    process = Process(after, past, group=group, **given)
     rules = PlainRules(
         table,
         spare,
