@@ -124,7 +124,7 @@ def _rounds(plan: Plan) -> list[Section]:
         return []
     shown = [Bar("now", round(rounds.before, 2))]
     shown += [
-        Bar(f"after round {rounds.number + place}", round(one.wrong, 2), stands_out=True)
+        Bar(f"after round {rounds.number + place} ({rounds.name_after(place)})", round(one.wrong, 2), stands_out=True)
         for place, one in enumerate(rounds.after)
     ]
     shown += [

@@ -122,7 +122,9 @@ def check_missing(
 MOST_ROUNDS = 20
 
 
-def check_rounds(given: Mapping[str, Any], *, in_rounds: bool, min_reviews: int | None) -> None:
+def check_rounds(
+    given: Mapping[str, Any], *, in_rounds: bool, min_reviews: int | None, max_reviews: int | None
+) -> None:
     """Refuse arguments of a process in rounds without one, and values out of range."""
     named = [name for name, value in given.items() if value is not None]
     if named and not in_rounds:
@@ -132,6 +134,9 @@ def check_rounds(given: Mapping[str, Any], *, in_rounds: bool, min_reviews: int 
         )
         raise InputError(message)
     rounds, worth, discussion = given["rounds"], given["worth"], given["discussion"]
+    if rounds is not None and max_reviews is None and given["after"] is None:
+        message = f"rounds: expected max_reviews with it, the number of reviews of all {rounds} rounds; found none"
+        raise InputError(message)
     if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
         message = f"rounds: expected a whole number from 1 to {MOST_ROUNDS}, found {rounds!r}"
         raise InputError(message)
@@ -142,9 +147,14 @@ def check_rounds(given: Mapping[str, Any], *, in_rounds: bool, min_reviews: int 
         message = f"discussion: expected a price and a worth in reviews, both above 0, found {discussion!r}"
         raise InputError(message)
     if given["same_for"] is not None:
-        others = {"discussion": discussion is not None, "min_reviews": bool(min_reviews)}
-        if found := next((name for name, there in others.items() if there), None):
-            message = f"same_for: expected no {found} with it, since papers of a group would differ; drop one"
+        check_alike(discussion, min_reviews, "drop one")
+
+
+def check_alike(discussion: object, min_reviews: int | None, remedy: str) -> None:
+    """Refuse what papers that are treated alike cannot have."""
+    for name, value in (("discussion", discussion), ("min_reviews", min_reviews)):
+        if value:
+            message = f"same_for: expected no {name} with it, since papers of a group would differ; {remedy}"
             raise InputError(message)
 
 
@@ -309,10 +319,10 @@ def plan_extra_reviews(
         Price and worth of the discussion of an item, both in reviews: items are discussed instead of reviewed where
         that is expected to avoid more wrong selections for its price, each at most once.
     after
-        The plan of the last round, or its dictionary, which is continued: options that are not given are taken from it
-        (rounds and budget as they remain). Its reviews without a score are still to come, or lost if their reviewer is
-        ``gone`` or the pair is gone or in ``conflicts``: then the budget gets them back. Loads and limits per item
-        count the reviews of all rounds.
+        The plan of the last round, or its dictionary, which is continued, for ``decision``: options that are not given
+        are taken from it (rounds and budget as they remain). Its reviews without a score are still to come, or lost if
+        their reviewer is ``gone`` or the pair is gone or in ``conflicts``: then the budget gets them back. Loads and
+        limits per item count the reviews of all rounds.
     best_effort
         If there is no such plan, return the closest one: first minimise the missing reviews, and people, that items
         must have, spread evenly if rules are only on numbers of reviews; then reach the level, or the largest group.
@@ -351,6 +361,8 @@ def plan_extra_reviews(
     ('optimal', 1, 1)
     """
     reviews = as_reviews(reviews)
+    if after is not None and target is None and objective == OnlyLevel.name:
+        objective = Decision.name
     goal = objective_named(objective)
     asked = target is not None or goal.needs_level
     chosen = target_named(target or "double")
@@ -364,7 +376,7 @@ def plan_extra_reviews(
     panels = panel_rules(stated)
     check_rules(panels)
     check_objective(goal, select, needs=asks(stated, panels, but_number=in_rounds), asked=asked)
-    check_rounds(process, in_rounds=in_rounds, min_reviews=stated.min_reviews)
+    check_rounds(process, in_rounds=in_rounds, min_reviews=stated.min_reviews, max_reviews=max_reviews)
     if missing is not None:
         check_missing(chosen, goal, missing, keep, use_scores=use_scores, asked=asked)
     prices = cost, affinity, min_affinity
@@ -431,6 +443,8 @@ def _round(
     if after is not None:
         last = after.to_dict() if isinstance(after, Plan) else after
         terms, stated = continued(terms, last), inherited(stated, last)
+        if terms.alike:
+            check_alike(terms.discussion, stated.min_reviews, "the last round has one of the two, so drop the other")
         terms, reviews = received(terms, reviews, stated, stated=budgeted)
     terms = replace(terms, left=max(terms.left, 1), rules={name: getattr(stated, name) for name in INHERITED})
     constraints = within_limits(constrain(reviews, stated, *prices), terms.earlier)

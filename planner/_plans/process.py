@@ -76,6 +76,8 @@ class Terms:
         Those of them without a score.
     lost
         Those that will not come, as far as the round before did not know it.
+    absent
+        Outstanding reviews that are not among the reviews, planned ones included.
     discussed
         Papers discussed in earlier rounds.
     """
@@ -92,6 +94,7 @@ class Terms:
     earlier: tuple[Asked, ...] = ()
     outstanding: tuple[Asked, ...] = ()
     lost: tuple[Asked, ...] = ()
+    absent: tuple[Asked, ...] = ()
     discussed: tuple[Label, ...] = ()
 
     @property
@@ -211,8 +214,12 @@ class Rounds:
 
     @property
     def name(self) -> str:
-        """Name of the round in conference systems: R1 are the reviews before the first."""
-        return f"R{1 + self.number}"
+        """Name of the round in conference systems."""
+        return self.name_after(0)
+
+    def name_after(self, more: int) -> str:
+        """Return the name of the round that is ``more`` rounds later: R1 are the reviews before the first."""
+        return f"R{1 + self.number + more}"
 
     @property
     def helps(self) -> str:
@@ -241,6 +248,7 @@ class Rounds:
         discussion = None if terms.discussion is None else terms.discussion._asdict()
         return {
             "number": self.number,
+            "name": self.name,
             "left": self.left,
             "budget": self.budget,
             "now": self.now,
@@ -263,7 +271,7 @@ class Rounds:
             "discussion": discussion,
             "discuss": [{"item": items[talk.item], "place": talk.place, "gain": talk.gain} for talk in self.talks],
             "discussed": list(terms.discussed),
-            **{name: [one._asdict() for one in getattr(terms, name)] for name in ("earlier", "outstanding", "lost")},
+            **{name: [one._asdict() for one in getattr(terms, name)] for name in PAST},
             "fairness": [
                 {
                     **band._asdict(),
@@ -279,6 +287,10 @@ class Rounds:
         }
 
 
+#: Fields of :class:`Terms` with reviews of earlier rounds.
+PAST = ("earlier", "outstanding", "lost", "absent")
+
+
 def cost_of(talks: Sequence[Any], terms: Terms) -> int:
     """Return the number of reviews that discussions cost, rounded up."""
     return 0 if terms.discussion is None else math.ceil(len(talks) * terms.discussion.price - 1e-9)
@@ -288,6 +300,11 @@ def cost_of(talks: Sequence[Any], terms: Terms) -> int:
 
 #: Rules that a round takes from the answer of the last one.
 INHERITED = ("spare", "min_reviews", "max_per_item")
+#: What the answer of a round has to have, so that it can be continued.
+NEEDED = {
+    *("number", "left", "held_back", "select", "worth", "missing", "alike", "discussion", "discuss", "discussed"),
+    *("rules", "earlier"),
+}
 
 
 def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
@@ -296,8 +313,11 @@ def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
     Reviews asked for so far are :attr:`Terms.earlier`, to be sorted out by :func:`received`.
     """
     last = after.get("rounds")
-    if not isinstance(last, dict) or "number" not in last:
-        message = "after: expected the answer of a round, as plan --rounds --json writes it, found no rounds in it"
+    lacking = NEEDED.difference(last) if isinstance(last, dict) else {"rounds"}
+    if lacking or not isinstance(last, dict):
+        found = f"no {', '.join(sorted(lacking))}"
+        message = f"after: expected the answer of a round, as plan --rounds --json writes it, found {found} in it; "
+        message += "give the answer of the last round"
         raise InputError(message)
     number, left = int(last["number"]), terms.left or int(last["left"]) - 1
     if left < 1:
@@ -336,7 +356,10 @@ def received(terms: Terms, reviews: Reviews, rules: Rules, *, stated: bool) -> t
     """
     named = [*(one.item for one in terms.earlier), *(item for own in terms.alike for item in own), *terms.discussed]
     if unknown := [item for item in named if item not in reviews.item_code]:
-        message = f"after: expected the answer for these reviews, found paper {unknown[0]!r} in it, which is not there"
+        message = (
+            f"after: expected the answer for these reviews, found paper {unknown[0]!r} in it, which is not there; "
+            "pass all reviews and papers that the last round was planned from, or the answer for these"
+        )
         raise InputError(message)
     pairs = zip(reviews.reviewer.tolist(), reviews.item.tolist(), reviews.scored.tolist(), strict=True)
     there = {(reviews.reviewers[j], reviews.items[i]): scored for j, i, scored in pairs}
@@ -354,7 +377,9 @@ def received(terms: Terms, reviews: Reviews, rules: Rules, *, stated: bool) -> t
         table = table.with_codes(codes[:, 0], codes[:, 1])
     budget = terms.budget if stated or terms.budget is None else terms.budget + len(lost)
     earlier = tuple(one for one in terms.earlier if one not in lost)
-    found = replace(terms, budget=budget, earlier=earlier, outstanding=tuple(outstanding), lost=tuple(lost))
+    found = replace(
+        terms, budget=budget, earlier=earlier, outstanding=tuple(outstanding), lost=tuple(lost), absent=tuple(new)
+    )
     return found, table
 
 

@@ -8,7 +8,7 @@ from reviewgraph._base import counted, listed, noun, ranging, text_table
 
 if TYPE_CHECKING:
     from planner._plans.plan import Plan
-    from planner._plans.process import Asked, Rounds
+    from planner._plans.process import Asked, Rounds, Terms
 
 #: One sentence for authors.
 TO_AUTHORS = (
@@ -63,9 +63,10 @@ def to_authors(rounds: Rounds) -> str:
 def where_it_stands(rounds: Rounds) -> list[str]:
     """Return what this round spends and what is held back, and what came of earlier rounds."""
     terms, number = rounds.terms, rounds.number
-    place = f"Round {number}, the last one" if rounds.left == 1 else f"Round {number}, {rounds.left} left with this one"
+    place = "the last one" if rounds.left == 1 else f"{rounds.left} left with this one"
     kept = "not spent" if rounds.left == 1 or rounds.stop else "held back for later rounds"
-    lines = [f"{place}: {rounds.now} of {counted(rounds.budget, 'review')} now, {rounds.held_back} {kept}."]
+    spent = f"{rounds.now} of {counted(rounds.budget, 'review')} now, {rounds.held_back} {kept}"
+    lines = [f"Round {number} ({rounds.name} in uploads), {place}: {spent}."]
     if rounds.required and terms.rules.get("min_reviews"):
         least = terms.rules["min_reviews"]
         lines.append(f"The first {rounds.required} of them bring papers to {counted(int(least or 0), 'review')}.")
@@ -75,6 +76,8 @@ def where_it_stands(rounds: Rounds) -> list[str]:
     ):
         if those:
             lines.append(f"{counted(len(those), 'review')} {words}: {_named(those)}.")
+    if terms.absent:
+        lines.append(absent_words(terms))
     if terms.missing:
         lines.append(f"Each review to come is counted with probability {1.0 - terms.missing:g}.")
     unplaced = min(rounds.share, rounds.capacity) - (rounds.now - rounds.required)
@@ -88,6 +91,15 @@ def where_it_stands(rounds: Rounds) -> list[str]:
     return lines
 
 
+def absent_words(terms: Terms) -> str:
+    """Return what it may mean that outstanding reviews are in none of the files."""
+    those = counted(len(terms.absent), "planned review is", "planned reviews are")
+    return (
+        f"{those} in none of the files: not uploaded, or declined? Add the file of the assignments (HotCRP: "
+        "pcassignments.csv), upload what is missing, and list in --gone what was declined."
+    )
+
+
 def _named(those: tuple[Asked, ...]) -> str:
     return listed([f"{one.item} by {one.reviewer}" for one in those])
 
@@ -96,7 +108,12 @@ def _table(rounds: Rounds) -> list[str]:
     first = rounds.number
     rows = [("now", "", f"{rounds.before:.2f}", "")]
     rows += [
-        (f"round {first + one.rounds - 1}", f"{one.reviews:.0f}", f"{one.wrong:.2f}", f"{one.error:.2f}")
+        (
+            f"round {first + one.rounds - 1} ({rounds.name_after(one.rounds - 1)})",
+            f"{one.reviews:.0f}",
+            f"{one.wrong:.2f}",
+            f"{one.error:.2f}",
+        )
         for one in rounds.after
     ]
     return text_table(["after", "reviews in all", f"wrong of {rounds.terms.select}", "+-"], rows, [0])
@@ -126,6 +143,11 @@ def discussed(plan: Plan, rounds: Rounds) -> list[str]:
     terms = rounds.terms
     if terms.discussion is None:
         return []
+    if terms.discussion.price > rounds.share:
+        price, room = f"{terms.discussion.price:g}", counted(rounds.share, "review")
+        return [
+            f"No discussion is possible: it costs {price} reviews, and the choice by gain has {room} in this round."
+        ]
     if not rounds.talks:
         return ["No discussion is worth its price in this round."]
     items = [str(plan.constraints.reviews.items[talk.item]) for talk in rounds.talks]

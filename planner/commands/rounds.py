@@ -137,8 +137,11 @@ def _design(
 ) -> None:
     """Compare splits before any score, and check a first phase."""
     from planner.rounds_report import design_document, design_page, phase_page
-    from planner.simulating import LOAD, design_rounds, first_phase
+    from planner.simulating import LOAD, check_like, design_rounds, first_phase
 
+    like = session.read_reviews(session.params["like"]) if session.params["like"] else None
+    if like is not None:
+        check_like(like)
     assumptions = read_assumptions(session)
     assigned = session.read_reviews(*assignment, items=session.params["items"]) if assignment else None
     if assigned is not None and papers is not None:
@@ -155,8 +158,7 @@ def _design(
         if reviews_total is not None and reviews_total < papers:
             message = f"--reviews-total: expected {papers:,}, one per paper, or more, found {reviews_total:,}"
             raise click.UsageError(message)
-        if load is None and session.params["like"]:
-            like = session.read_reviews(session.params["like"])
+        if load is None and like is not None:
             load = float(like.loads[like.loads > 0].mean())
         with telling() as tell:
             design = design_rounds(

@@ -94,14 +94,14 @@ _ROUNDS = {
     "after": [_EXPECTED],
     "reach~": [_EXPECTED],
     "even~": _EXPECTED,
-    "schedule": TEXT,
+    **_of(TEXT, "name schedule"),
     "tried": [{"name": TEXT, "reviews": [WHOLE], **_of(NUMBER, "gain~ error~")}],
     "rules": _of(WHOLE, "spare? min_reviews? max_per_item?"),
     "alike": [[NAME]],
     "discussion?": _of(NUMBER, "price worth"),
     "discuss": [{"item": NAME, "place": WHOLE, "gain": NUMBER}],
     "discussed": [NAME],
-    **_of(_ASKED, "earlier outstanding lost"),
+    **_of(_ASKED, "earlier outstanding lost absent"),
     "fairness~": [
         {
             **_of(WHOLE, "first last"),
