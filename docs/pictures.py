@@ -21,11 +21,12 @@ from typing import Any
 DOCS = Path(__file__).parent
 GALLERY = DOCS / "gallery"
 DEMO = DOCS.parent / "reviewgraph" / "cli" / "reviewgraph-demo.csv"
+BLOCK = re.compile(r"^```(console|toml)\n(.*?)^```$", re.M | re.S)
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 #: Commands, the report that they write, and the picture of the top of it, with its height in pixels.
 REPORTS = {
     "tutorial/report-check.png": (["check", "reviewgraph-demo.csv"], 1130),
-    "tutorial/report-calibrate.png": (["calibrate", "reviewgraph-demo.csv", "--select", "5"], 1130),
+    "how-to/report-calibrate.png": (["calibrate", "reviewgraph-demo.csv", "--select", "5"], 1130),
 }
 
 
@@ -125,22 +126,57 @@ def pages() -> list[Path]:
     return sorted(page for page in GALLERY.glob("*.md") if page.name != "index.md")
 
 
+def walk(page: Path, place: Path, last: str) -> None:
+    """Do in a folder what a tutorial says, up to the command that contains the last words."""
+    environment = {**os.environ, "PYTHONPATH": str(DOCS.parent)}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    for language, block in BLOCK.findall(page.read_text("utf-8")):
+        if language == "toml":
+            (place / block.split()[1]).write_text(block, "utf-8")
+            continue
+        for command in re.findall(r"^\$ (.*)$", block, re.M):
+            subprocess.run(command, shell=True, cwd=place, env=environment, check=True, stdout=subprocess.DEVNULL)
+            if last in command:
+                return
+
+
+def one_conference() -> dict[str, Any]:
+    """Return the pictures of the tutorial on one conference, by file."""
+    import lsc
+    import reviewgraph
+    from reviewgraph.io import read_reviews
+
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        walk(DOCS / "tutorial" / "one-conference.md", place, "simulate realistic")
+        gone = (place / "gone.csv").read_text("utf-8").split()[1:]
+        assigned = read_reviews(str(place / "assigned.csv"))
+        check = reviewgraph.check(assigned, rules=reviewgraph.Rules(gone=gone))
+        estimate = lsc.posterior(read_reviews(str(place / "scored" / "reviews.csv")))
+    return {
+        "tutorial/one-conference-map.svg": check.plot("groups"),
+        "tutorial/one-conference-line.svg": estimate.plot("line", select=10),
+        "tutorial/one-conference-reviewers.svg": estimate.plot("wright"),
+    }
+
+
 def pictures() -> dict[str, Any]:
     """Return the pictures of the home page and the tutorials, by file."""
     import pandas
 
-    import lsc
     import planner
     import reviewgraph
 
     table = reviewgraph.Reviews.from_frame(pandas.read_csv(DEMO))
-    plan, estimate = planner.plan_extra_reviews(table), lsc.posterior(table)
+    pairs = [("ann", "p1"), ("ann", "p2"), ("ann", "p3"), ("bob", "p2"), ("bob", "p3"), ("cyd", "p3"), ("cyd", "p4")]
+    first = reviewgraph.Reviews.from_pairs(pairs, items=["p5"])
     return {
-        "home.svg": plan.plot("map"),
+        "home.svg": planner.plan_extra_reviews(table).plot("map"),
         "tutorial/check-map.svg": reviewgraph.check(table).plot("groups"),
         "tutorial/check-right.svg": reviewgraph.check(table).plot("right"),
-        "tutorial/calibrate-line.svg": estimate.plot("line", select=5),
-        "tutorial/calibrate-reviewers.svg": estimate.plot("wright"),
+        "tutorial/first-graph.svg": reviewgraph.check(first).plot("groups"),
+        "tutorial/rounds-design.svg": planner.design_rounds(60, 180, 12, load=4.5, rounds=[1, 2], draws=30).plot(),
+        **one_conference(),
     }
 
 
