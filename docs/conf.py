@@ -20,12 +20,13 @@ html_math_renderer = "mathml"  # browsers set it themselves; a script from elsew
 
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "paper"]
+exclude_patterns = ["_build", "paper", "conda"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}  # the pages of the reference are generated as .rst
 suppress_warnings = ["ref.citation"]  # a reference that no docstring cites is still worth listing
 
-myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
+myst_substitutions = {"version": version}
 
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_preserve_defaults = True
