@@ -1,7 +1,7 @@
 """Draw the pictures of the documentation, and write the tables of its gallery: ``python -m docs.pictures``.
 
-The pictures of the gallery are what the code on its pages saves; those of the home page and the tutorials are below. Tests
-compare all of them with what stands in the folder. Screenshots of reports need Chromium: ``python -m docs.pictures --reports``.
+The pictures of the gallery are what the code on its pages saves; those of the home page and the tutorials are below.
+Tests compare all of them with the files. Screenshots of reports need Chromium: ``python -m docs.pictures --reports``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,11 @@ def contest() -> Iterator[tuple[object, ...]]:
     for number in range(30):
         quality = rng.normal(6.5, 1.2)
         for who in sorted(rng.permutation(judges)[:4].tolist()):
-            yield who, f"dance {number + 1}", round(float(np.clip(quality - severity[who] + rng.normal(0, 0.7), 0, 10)), 1)
+            yield (
+                who,
+                f"dance {number + 1}",
+                round(float(np.clip(quality - severity[who] + rng.normal(0, 0.7), 0, 10)), 1),
+            )
 
 
 def forum() -> Iterator[tuple[object, ...]]:
@@ -72,7 +76,9 @@ def forum() -> Iterator[tuple[object, ...]]:
         quality = rng.normal(6, 1.5)
         for who in sorted(rng.permutation(24)[:3].tolist()):
             sure = int(rng.integers(2, 6))
-            novelty, clarity = (round(float(np.clip(quality / 2 - severity[who] / 2 + rng.normal(0, 0.6), 1, 5))) for _ in "ab")
+            novelty, clarity = (
+                round(float(np.clip(quality / 2 - severity[who] / 2 + rng.normal(0, 0.6), 1, 5))) for _ in "ab"
+            )
             overall = round(float(np.clip(quality - severity[who] + rng.normal(0, 2.6 / sure**0.5), 1, 10)))
             yield f"r{who + 1:02}@example.org", paper + 1, overall, novelty, clarity, sure
 

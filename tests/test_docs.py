@@ -25,8 +25,8 @@ SHOWN = {path: re.findall(r"^```console\n(.*?)^```$", path.read_text("utf-8"), r
 SHOWN_OR_WRITTEN = re.compile(r"^```(console|toml)\n(.*?)^```$", re.M | re.S)
 COMMANDS = {name: main.get_command(click.Context(main), name) for name in main.list_commands(click.Context(main))}
 
-#: Blocks of Python without prompts; those with prompts are doctests, and tests of their own run the page on notebooks and
-#: the gallery.
+#: Blocks of Python without prompts; those with prompts are doctests, and the page on notebooks and the gallery have
+#: tests of their own.
 BLOCKS = {
     page: [
         block
