@@ -37,6 +37,7 @@ autodoc_type_aliases = {  # names that the signatures bear in the source
 }
 python_maximum_signature_line_length = 100
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
