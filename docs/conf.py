@@ -18,13 +18,15 @@ html_title = f"reviewgraph {version}"
 html_theme = "furo"
 html_math_renderer = "mathml"  # browsers set it themselves; a script from elsewhere would need a network
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
-exclude_patterns = ["_build"]
-source_suffix = {".md": "markdown"}
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "paper", "conda"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}  # the pages of the reference are generated as .rst
 suppress_warnings = ["ref.citation"]  # a reference that no docstring cites is still worth listing
 
-myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
+myst_substitutions = {"version": version}
 
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_preserve_defaults = True
@@ -34,7 +36,8 @@ autodoc_type_aliases = {  # names that the signatures bear in the source
     for alias in ("BoolArray", "Duplicates", "FloatArray", "IntArray", "npt.ArrayLike", "npt.NDArray")
 }
 python_maximum_signature_line_length = 100
-autosummary_generate = False
+autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 

@@ -25,7 +25,8 @@ SHOWN = {path: re.findall(r"^```console\n(.*?)^```$", path.read_text("utf-8"), r
 SHOWN_OR_WRITTEN = re.compile(r"^```(console|toml)\n(.*?)^```$", re.M | re.S)
 COMMANDS = {name: main.get_command(click.Context(main), name) for name in main.list_commands(click.Context(main))}
 
-#: Blocks of Python without prompts; those with prompts are doctests, and the page on notebooks has a test of its own.
+#: Blocks of Python without prompts; those with prompts are doctests, and the page on notebooks and the gallery have
+#: tests of their own.
 BLOCKS = {
     page: [
         block
@@ -33,7 +34,7 @@ BLOCKS = {
         if ">>>" not in block
     ]
     for page in PAGES
-    if page.name != "notebook.md"
+    if page.name != "notebook.md" and page.parent.name != "gallery"
 }
 AFFINITIES = [f"p{paper},r{who},{(3 * paper + 2 * who) % 7 / 7:.2f}" for paper in range(4) for who in range(6)]
 #: What the blocks of a page read.

@@ -16,7 +16,9 @@ from tests.test_house import documented, public
 
 DOCS = Path(__file__).parents[1] / "docs"
 PACKAGES = ("reviewgraph", "planner", "lsc")
-DIRECTIVE = re.compile(r"^\.\. auto(\w+):: (\S+)\n((?:   :.*\n)*)", re.M)
+DIRECTIVE = re.compile(r"^\.\. auto(module|class|function):: (\S+)\n((?:   :.*\n)*)", re.M)
+#: Names that get a page each, below the package that they are imported from.
+SUMMARY = re.compile(r"^\.\. currentmodule:: (\S+)\n\n\.\. autosummary::\n(?:   :.*\n)*\n((?:   \w+\n)+)", re.M)
 #: In the text of pages: names in Python of these packages, with or without a call, files left out.
 NAMED = re.compile(r"`((?:reviewgraph|planner|lsc)(?:\.\w+)+)(?:\(.*?\))?`")
 CLASSES = [
@@ -47,11 +49,18 @@ def listed(options: str, name: str) -> list[str]:
     return re.split(r",\s*", found[1].strip()) if found else []
 
 
+def texts(package: str) -> list[str]:
+    """Return the page of a package, which lists its names, and those of its parts."""
+    parts = sorted((DOCS / "reference" / package).glob("*.md"))
+    return [path.read_text("utf-8") for path in (DOCS / "reference" / f"{package}.md", *parts)]
+
+
 def shown(package: str) -> list[Shown]:
-    page = (DOCS / "reference" / f"{package}.md").read_text("utf-8")
-    found = DIRECTIVE.findall(page)
+    pages = texts(package)
+    found = [directive for page in pages for directive in DIRECTIVE.findall(page)]
     assert {kind for kind, *_ in found} == {"module"}
-    return [
+    names = [Shown(importlib.import_module(home), listing.split(), []) for home, listing in SUMMARY.findall(pages[0])]
+    return names + [
         Shown(importlib.import_module(target), listed(options, "members"), listed(options, "exclude-members"))
         for _, target, options in found
     ]
@@ -104,6 +113,13 @@ def test_every_public_name_stands_on_the_page_of_its_package(package: str) -> No
     absent = [name for name in public(package) if not any(getattr(module, name) is thing for thing in there)]
     assert absent == []
     assert [name for name in public(package) if not inspect.getdoc(getattr(module, name))] == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_name_has_one_page(package: str) -> None:
+    names = [name for directive in shown(package) if directive.module.__name__ == package for name in directive.only]
+    assert len(names) > 10
+    assert sorted(names) == sorted(set(names))
 
 
 @pytest.mark.parametrize(("package", "name"), CLASSES, ids=lambda part: part)

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
-PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in path.parts]
+PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if not {"_build", "paper"} & set(path.parts)]
 
 FOLDERS = ("docs", "README.md", "CONTRIBUTING.md", "reviewgraph", "planner", "lsc")
 

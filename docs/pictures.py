@@ -1,0 +1,220 @@
+"""Draw the pictures of the documentation, and write the tables of its gallery: ``python -m docs.pictures``.
+
+The pictures of the gallery are what the code on its pages saves; those of the home page and the tutorials are below.
+Tests compare all of them with the files. Screenshots of reports need Chromium: ``python -m docs.pictures --reports``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+GALLERY = DOCS / "gallery"
+DEMO = DOCS.parent / "reviewgraph" / "cli" / "reviewgraph-demo.csv"
+BLOCK = re.compile(r"^```(console|toml)\n(.*?)^```$", re.M | re.S)
+PYTHON = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
+#: Commands, the report that they write, and the picture of the top of it, with its height in pixels.
+REPORTS = {
+    "tutorial/report-check.png": (["check", "reviewgraph-demo.csv"], 1130),
+    "how-to/report-calibrate.png": (["calibrate", "reviewgraph-demo.csv", "--select", "5"], 1130),
+}
+
+
+def course() -> Iterator[tuple[object, ...]]:
+    """Yield the grades of a course whose two sections share one essay: 40 essays, two graders each."""
+    import numpy as np
+
+    rng = np.random.default_rng(11)
+    sections = [["Ana", "Ben", "Caro"], ["Dan", "Eva", "Finn"]]
+    yield "grader", "essay", "grade"
+    for number in range(40):
+        graders = sections[number // 20]
+        pair = [graders[number % 3], graders[(number + 1) % 3]]
+        pair += ["Dan"] if number == 7 else []
+        quality = rng.normal(70, 9)
+        for who in pair:
+            harsh = {"Ben": 6, "Eva": -4, "Finn": 8}.get(who, 0)
+            yield who, f"E{number + 1:02}", round(min(100, quality - harsh + rng.normal(0, 4)))
+
+
+def contest() -> Iterator[tuple[object, ...]]:
+    """Yield the marks of a contest: 30 dances, 10 judges, four judges per dance, one of them severe."""
+    import numpy as np
+
+    rng = np.random.default_rng(5)
+    judges = [f"judge {letter}" for letter in "ABCDEFGHIJ"]
+    severity = dict(zip(judges, rng.normal(0, 0.6, len(judges)), strict=True)) | {"judge F": 2.5}
+    yield "judge", "dance", "mark"
+    for number in range(30):
+        quality = rng.normal(6.5, 1.2)
+        for who in sorted(rng.permutation(judges)[:4].tolist()):
+            yield (
+                who,
+                f"dance {number + 1}",
+                round(float(np.clip(quality - severity[who] + rng.normal(0, 0.7), 0, 10)), 1),
+            )
+
+
+def forum() -> Iterator[tuple[object, ...]]:
+    """Yield reviews with three criteria and a confidence: 36 papers, 24 reviewers, three reviews per paper."""
+    import numpy as np
+
+    rng = np.random.default_rng(8)
+    severity = rng.normal(0, 1, 24)
+    yield "email", "paper", "overall", "novelty", "clarity", "confidence"
+    for paper in range(36):
+        quality = rng.normal(6, 1.5)
+        for who in sorted(rng.permutation(24)[:3].tolist()):
+            sure = int(rng.integers(2, 6))
+            novelty, clarity = (
+                round(float(np.clip(quality / 2 - severity[who] / 2 + rng.normal(0, 0.6), 1, 5))) for _ in "ab"
+            )
+            overall = round(float(np.clip(quality - severity[who] + rng.normal(0, 2.6 / sure**0.5), 1, 10)))
+            yield f"r{who + 1:02}@example.org", paper + 1, overall, novelty, clarity, sure
+
+
+#: Tables of the gallery. All are simulated.
+TABLES: dict[str, Callable[[], Iterator[tuple[object, ...]]]] = {
+    "grades.csv": course,
+    "marks.csv": contest,
+    "forum.csv": forum,
+}
+
+
+def written(rows: Iterator[tuple[object, ...]]) -> str:
+    """Return rows as the text of a CSV file."""
+    return "".join(",".join(map(str, row)) + "\n" for row in rows)
+
+
+@contextlib.contextmanager
+def folder(path: Path) -> Iterator[None]:
+    """Work in a folder that has the tables of the gallery."""
+    before = Path.cwd()
+    for name in TABLES:
+        shutil.copy(GALLERY / name, path)
+    shutil.copy(DEMO, path)
+    os.chdir(path)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def shown(page: Path) -> tuple[str, str]:
+    """Return the code of a page of the gallery, and what the page says that it prints."""
+    text = page.read_text("utf-8")
+    (code,) = PYTHON.findall(text)
+    output = re.search(r"^```text\n(.*?)^```$", text, re.M | re.S)
+    return code, output[1] if output else ""
+
+
+def run(page: Path, into: Path) -> str:
+    """Run the code of a page of the gallery in a folder, and return what it prints."""
+    code, _ = shown(page)
+    printed, known = io.StringIO(), {"__name__": "__main__"}
+    with folder(into), contextlib.redirect_stdout(printed):
+        exec(compile(code, page.name, "exec"), known)
+    return printed.getvalue()
+
+
+def pages() -> list[Path]:
+    """Return the pages of the gallery with code."""
+    return sorted(page for page in GALLERY.glob("*.md") if page.name != "index.md")
+
+
+def walk(page: Path, place: Path, last: str) -> None:
+    """Do in a folder what a tutorial says, up to the command that contains the last words."""
+    environment = {**os.environ, "PYTHONPATH": str(DOCS.parent)}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    for language, block in BLOCK.findall(page.read_text("utf-8")):
+        if language == "toml":
+            (place / block.split()[1]).write_text(block, "utf-8")
+            continue
+        for command in re.findall(r"^\$ (.*)$", block, re.M):
+            subprocess.run(command, shell=True, cwd=place, env=environment, check=True, stdout=subprocess.DEVNULL)
+            if last in command:
+                return
+
+
+def one_conference() -> dict[str, Any]:
+    """Return the pictures of the tutorial on one conference, by file."""
+    import lsc
+    import reviewgraph
+    from reviewgraph.io import read_reviews
+
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        walk(DOCS / "tutorial" / "one-conference.md", place, "simulate realistic")
+        gone = (place / "gone.csv").read_text("utf-8").split()[1:]
+        assigned = read_reviews(str(place / "assigned.csv"))
+        check = reviewgraph.check(assigned, rules=reviewgraph.Rules(gone=gone))
+        estimate = lsc.posterior(read_reviews(str(place / "scored" / "reviews.csv")))
+    return {
+        "tutorial/one-conference-map.svg": check.plot("groups"),
+        "tutorial/one-conference-line.svg": estimate.plot("line", select=10),
+        "tutorial/one-conference-reviewers.svg": estimate.plot("wright"),
+    }
+
+
+def pictures() -> dict[str, Any]:
+    """Return the pictures of the home page and the tutorials, by file."""
+    import pandas
+
+    import planner
+    import reviewgraph
+
+    table = reviewgraph.Reviews.from_frame(pandas.read_csv(DEMO))
+    pairs = [("ann", "p1"), ("ann", "p2"), ("ann", "p3"), ("bob", "p2"), ("bob", "p3"), ("cyd", "p3"), ("cyd", "p4")]
+    first = reviewgraph.Reviews.from_pairs(pairs, items=["p5"])
+    return {
+        "home.svg": planner.plan_extra_reviews(table).plot("map"),
+        "tutorial/check-map.svg": reviewgraph.check(table).plot("groups"),
+        "tutorial/check-right.svg": reviewgraph.check(table).plot("right"),
+        "tutorial/first-graph.svg": reviewgraph.check(first).plot("groups"),
+        "tutorial/rounds-design.svg": planner.design_rounds(60, 180, 12, load=4.5, rounds=[1, 2], draws=30).plot(),
+        **one_conference(),
+    }
+
+
+def screenshots() -> None:
+    """Take a picture of the first screen of each report."""
+    with tempfile.TemporaryDirectory() as place:
+        shutil.copy(DEMO, place)
+        for name, (command, height) in REPORTS.items():
+            subprocess.run([sys.executable, "-m", "reviewgraph", *command, "--html", "report.html"],
+                           cwd=place, check=True, stdout=subprocess.DEVNULL,
+                           env={**os.environ, "PYTHONPATH": str(DOCS.parent)})  # fmt: skip
+            subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                            f"--window-size=1000,{height}", f"--screenshot={DOCS / name}",
+                            (Path(place) / "report.html").as_uri()], check=True, stderr=subprocess.DEVNULL)  # fmt: skip
+
+
+def main() -> None:
+    """Write tables, pictures and the printed lines of the gallery."""
+    for name, rows in TABLES.items():
+        (GALLERY / name).write_text(written(rows()), "utf-8")
+    for name, picture in pictures().items():
+        (DOCS / name).write_text(picture.svg, "utf-8")
+    for page in pages():
+        with tempfile.TemporaryDirectory() as place:
+            printed = run(page, Path(place))
+            for picture in Path(place).glob("*.svg"):
+                shutil.copy(picture, GALLERY)
+        text = page.read_text("utf-8").replace(f"```text\n{shown(page)[1]}```", f"```text\n{printed}```")
+        page.write_text(text, "utf-8")
+    if "--reports" in sys.argv:
+        screenshots()
+
+
+if __name__ == "__main__":
+    main()

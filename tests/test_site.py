@@ -1,0 +1,167 @@
+"""The site: pictures are what the product draws, the gallery runs as printed, and readers find what they look for."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from docs import pictures
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [path for path in sorted(DOCS.rglob("*.md")) if not {"_build", "paper"} & set(path.parts)]
+QUESTIONS = pictures.pages()
+IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
+LINK = re.compile(r"\]\(([^)\s#]+\.md)(?:#[^)]*)?\)|\{doc\}`(?:[^`<]*<)?([^`>]+?)>?`")
+#: A number in a picture or in what is printed: another machine may differ in the last digits.
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+every_question = pytest.mark.parametrize("page", QUESTIONS, ids=lambda page: page.stem)
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two pictures have the same words, and elements in the same places up to a point."""
+    parts = [re.split(r"(<[^>]*>)", picture) for picture in (one, other)]
+    if [part[::2] for part in parts[:1]] != [part[::2] for part in parts[1:]]:
+        return False
+    tags = [" ".join(part[1::2]) for part in parts]
+    if NUMBER.sub("", tags[0]) != NUMBER.sub("", tags[1]):
+        return False
+    pairs = zip(*map(NUMBER.findall, tags), strict=True)
+    return all(abs(float(a) - float(b)) <= 1 for a, b in pairs)
+
+
+def test_pictures_that_differ_are_told_apart() -> None:
+    assert same('<circle cx="10.2"/>R1', '<circle cx="10.9"/>R1')
+    assert not same('<circle cx="10"/>R1', '<circle cx="10"/>R2')
+    assert not same('<circle cx="10"/>R1', '<circle cx="12"/>R1')
+    assert not same('<circle cx="10"/>', '<rect x="10"/>')
+
+
+@pytest.mark.slow
+@every_question
+def test_a_question_is_answered_as_its_page_shows(page: Path, tmp_path: Path) -> None:
+    _, output = pictures.shown(page)
+    assert pictures.run(page, tmp_path) == output
+    drawn = sorted(tmp_path.glob("*.svg"))
+    assert [path.name for path in drawn] == [Path(name).name for _, name in IMAGE.findall(page.read_text("utf-8"))]
+    assert drawn
+    for path in drawn:
+        assert same(path.read_text("utf-8"), (pictures.GALLERY / path.name).read_text("utf-8")), path.name
+
+
+@every_question
+def test_a_question_fits_a_screen(page: Path) -> None:
+    code, output = pictures.shown(page)
+    text = page.read_text("utf-8")
+    assert text.split("\n")[0].endswith("?")
+    assert len(code.splitlines()) <= 15
+    assert output
+    assert "**Data.**" in text
+    assert "**Answer.**" in text
+    assert page.stem in (pictures.GALLERY / "index.md").read_text("utf-8").split()
+
+
+@pytest.mark.parametrize("name", pictures.TABLES)
+def test_tables_of_the_gallery_are_what_the_script_writes(name: str) -> None:
+    assert (pictures.GALLERY / name).read_text("utf-8") == pictures.written(pictures.TABLES[name]())
+
+
+@pytest.mark.slow
+def test_pictures_of_the_home_page_and_the_tutorials_are_what_the_product_draws() -> None:
+    for name, picture in pictures.pictures().items():
+        assert same((DOCS / name).read_text("utf-8"), picture.svg), f"{name}: run python -m docs.pictures"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_pictures_stand_there_and_have_words(page: Path) -> None:
+    for words, name in IMAGE.findall(page.read_text("utf-8")):
+        assert (page.parent / name).is_file(), name
+        assert len(words.split()) > 1, name
+
+
+def test_every_picture_is_shown() -> None:
+    used = {(page.parent / name).resolve() for page in PAGES for _, name in IMAGE.findall(page.read_text("utf-8"))}
+    there = {path.resolve() for kind in ("*.svg", "*.png") for path in DOCS.rglob(kind) if "_build" not in path.parts}
+    assert there == used
+
+
+def test_every_tutorial_has_a_picture() -> None:
+    assert [path.name for path in (DOCS / "tutorial").glob("*.md") if not IMAGE.search(path.read_text("utf-8"))] == []
+
+
+def links(page: Path) -> set[Path]:
+    """Return the pages that a page links, in its text or in a table of contents."""
+    text = page.read_text("utf-8")
+    found = {linked or f"{doc}.md" for linked, doc in LINK.findall(text)}
+    for options, entries in re.findall(r"^```\{toctree\}\n((?::[^\n]*\n)*)\n(.*?)^```$", text, re.M | re.S):
+        for entry in entries.split():
+            found |= {str(path) for path in page.parent.glob(f"{entry}.md")} if ":glob:" in options else {f"{entry}.md"}
+    return {(page.parent / name).resolve() for name in found}
+
+
+def test_every_page_is_two_clicks_from_home() -> None:
+    home = DOCS / "index.md"
+    first = links(home)
+    reached = {home, *first}.union(*(links(page) for page in first if page.is_file() and page.suffix == ".md"))
+    assert [path.relative_to(DOCS).as_posix() for path in PAGES if path.resolve() not in reached] == []
+
+
+WORDS = ("install", "criteria", "scikit-learn", "Moodle", "Excel", "lottery", "FACETS", "networkx")
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_that_readers_search_for_are_on_a_page(word: str) -> None:
+    assert any(re.search(rf"\b{re.escape(word)}\b", page.read_text("utf-8"), re.I) for page in PAGES)
+
+
+def test_titles_have_the_words_that_readers_search_for() -> None:
+    titles = {page.read_text("utf-8").partition("# ")[2].partition("\n")[0] for page in PAGES}
+    for word in ("Install", "criteria", "Moodle", "lottery|odds", "grant", "contest", "notebook", "method", "Upload"):
+        assert any(re.search(word, title) for title in titles), word
+
+
+def test_the_page_on_installing_names_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    page = (DOCS / "install.md").read_text("utf-8")
+    assert [name for name in project["optional-dependencies"] if f"| `{name}` |" not in page] == []
+    first, behind = re.fullmatch(r">=(3\.\d+),<3\.(\d+)", project["requires-python"]).groups()  # type: ignore[union-attr]
+    assert f"Python {first} to 3.{int(behind) - 1}" in page
+
+
+def test_the_home_page_says_what_it_is_how_to_install_and_where_to_go() -> None:
+    page = (DOCS / "index.md").read_text("utf-8")
+    assert len(page.split("```{toctree}")[0].split()) < 420
+    assert IMAGE.search(page)
+    assert len(re.findall(r"^reviewgraph (?:check|plan|calibrate) ", page, re.M)) == 3
+    assert {path.resolve() for path in (DOCS / "audiences").glob("*.md")} <= links(DOCS / "index.md")
+
+
+def test_the_recipe_of_conda_is_of_this_project() -> None:
+    import yaml
+
+    from reviewgraph import __version__
+
+    recipe = yaml.safe_load((DOCS / "conda" / "recipe.yaml").read_text("utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert recipe["context"]["version"] == __version__
+    assert recipe["about"]["license"] == project["license"]
+    named = {"ortools": "ortools-python", "igraph": "python-igraph"}
+    wanted = {named.get(name, name) for name in (re.split(r"[<>= ]", line)[0] for line in project["dependencies"])}
+    run = {line.split()[0] for line in recipe["requirements"]["run"]} - {"python"}
+    assert run == wanted
+    bounds = {line.split()[0]: line.split()[1] for line in recipe["requirements"]["run"] if " " in line}
+    for line in project["dependencies"]:
+        name = re.split(r"[<>= ]", line)[0]
+        assert bounds[named.get(name, name)] == line[len(name) :].strip(), name
+
+
+def test_the_paper_cites_what_its_references_hold() -> None:
+    text, references = ((DOCS / "paper" / name).read_text("utf-8") for name in ("paper.md", "paper.bib"))
+    cited = set(re.findall(r"@([A-Za-z]+\d+)", text.split("---")[2]))
+    assert cited == set(re.findall(r"^@\w+\{(\w+),", references, re.M))
+    assert {"Summary", "Statement of need", "References"} <= set(re.findall(r"^# (.*)$", text, re.M))
+    assert 250 < len(text.split()) < 1500
