@@ -64,6 +64,11 @@ class Asked:
         plan, deal = self.plan, self.plan.purchase
         if not plan.attained:
             return ""
+        if plan.rounds is not None:
+            wrong = plan.rounds.after[0].wrong
+            return (
+                f"With these reviews {wrong:.2f} wrong selections are expected, without them {plan.rounds.before:.2f}."
+            )
         if plan.status == PlanStatus.CHOSEN and deal is not None:
             return f"With these reviews: {deal.after:.2f} {deal.unit}, without them {deal.before:.2f}."
         least = plan.constraints.people.min_reviews

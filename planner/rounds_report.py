@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from planner._plans.round_words import percent
 from reviewgraph._base import counted, listed, text_table
 from reviewgraph.report import (
     Column,
@@ -26,15 +27,6 @@ if TYPE_CHECKING:
 
 #: Marks of the curves, by the place of the number of rounds.
 KINDS = ("hollow", "dot", "diamond", "apart", "up", "down")
-
-
-def percent(share: float) -> str:
-    """Return a share in percent.
-
-    >>> percent(0.3333)
-    '33 %'
-    """
-    return f"{100 * share:.0f} %"
 
 
 # The design.
@@ -199,7 +191,7 @@ def phase_page(phase: FirstPhase) -> str:
     if phase.unreviewed:
         lines.append(
             f"{counted(len(phase.unreviewed), 'paper has', 'papers have')} no review: "
-            f"{listed([str(label) for label in phase.unreviewed], 5)}."
+            f"{listed([str(label) for label in phase.unreviewed], end='.')}"
         )
     if phase.pieces > 1:
         lines.append(f"The papers fall into {phase.pieces:,} pieces that share no reviewer.")

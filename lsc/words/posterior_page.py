@@ -67,7 +67,7 @@ def aside_lines(aside: Sequence[Label], groups: IntArray, others: int) -> list[s
     needed = len(set(groups.tolist()))
     return [
         f"Set aside, neither in nor out: {counted(len(aside), 'paper')} that no review connects to the other "
-        f"{others:,}, and that cannot be compared with them: {listed(aside, PAPERS_NAMED)}. At least "
+        f"{others:,}, and that cannot be compared with them: {listed(aside, PAPERS_NAMED, '.')} At least "
         f"{counted(needed, 'review is', 'reviews are')} needed to connect {noun(len(aside), 'it', 'them')}."
     ]
 
@@ -155,7 +155,7 @@ def _covariate_line(one: Covariate) -> str:
     ]
     return (
         f"{one.name} (known of {known}) raises the log evidence by {one.gain:.1f}; effect on {what}{per} in points, "
-        f"with 90 % interval: {listed(effects, NAMED)}."
+        f"with 90 % interval: {listed(effects, NAMED, '.')}"
     )
 
 
@@ -171,7 +171,7 @@ def no_quality_lines(papers: Sequence[Label]) -> list[str]:
     number = len(papers)
     return [
         f"{counted(number, 'paper has', 'papers have')} scores but no quality and no place in the ranking, because all "
-        f"{noun(number, 'its', 'their')} reviewers give one score only: {listed(papers, PAPERS_NAMED)}."
+        f"{noun(number, 'its', 'their')} reviewers give one score only: {listed(papers, PAPERS_NAMED, '.')}"
     ]
 
 
@@ -378,7 +378,8 @@ def misfit_lines(result: PosteriorEstimate) -> list[str]:
     named = [f"{labels[j]} (agreement {agree:.1f}, mean square {square:.1f})" for j, agree, square in numbers]
     return [
         f"{counted(codes.size, 'reviewer contradicts', 'reviewers contradict')} the others beyond noise: "
-        f"{listed(named, NAMED)}. Both numbers have the expected value 1; a negative agreement means reversed scores."
+        f"{listed(named, NAMED, '.')} Both numbers have the expected value 1; a negative agreement means reversed "
+        "scores."
     ]
 
 
