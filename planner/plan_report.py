@@ -125,11 +125,15 @@ def _facts(plan: Plan, asked: Asked | None) -> list[Fact]:
 
 def _facts_of_round(rounds: Rounds, asked: Asked | None) -> list[Fact]:
     """Return wrong selections expected now and later, the reviews of this round, and those held back."""
-    of, number = f"of {rounds.terms.select:,} selected" if rounds.terms.select else "", rounds.number
-    facts = [Fact("Wrong, expected now", f"{rounds.before:.2f}", of)]
+    number = rounds.number
+    facts = [Fact("Wrong now", f"{rounds.before:.2f}", f"expected, of {rounds.terms.select} selected")]
     if rounds.stop is None:
         facts += [
-            Fact(f"After round {number + place}", f"{one.wrong:.2f}", f"+- {one.error:.2f}, {one.reviews:.0f} reviews")
+            Fact(
+                f"Wrong after round {number + place}",
+                f"{one.wrong:.2f}",
+                f"+- {one.error:.2f}; {one.reviews:.0f} asked",
+            )
             for place, one in enumerate(rounds.after)
             if place in (0, len(rounds.after) - 1)
         ]

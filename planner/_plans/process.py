@@ -334,7 +334,7 @@ def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
 def _unspent(last: Mapping[str, Any]) -> int:
     """Return the budget after a round, which the next one has even if today's loads do not allow all of it."""
     price = 0.0 if last["discussion"] is None else last["discussion"]["price"]
-    return max(last["budget"] - last["now"] - math.ceil(len(last["discuss"]) * price - 1e-9), 0)
+    return max(int(last["budget"]) - int(last["now"]) - math.ceil(len(last["discuss"]) * price - 1e-9), 0)
 
 
 def inherited(stated: Rules, after: Mapping[str, Any]) -> Rules:
