@@ -280,6 +280,7 @@ CALIBRATE = {
                     **_of(NUMBER, "score? severity? stretch? says? weight? moves"),
                     "criteria": "an object",
                     "covariate~": TEXT,
+                    "by_covariate~": "an object",
                 }
             ],
         }
