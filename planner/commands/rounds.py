@@ -96,7 +96,12 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str) -> tuple[in
 )
 @option("Input", "--accepted FILE", help="With REVIEWS: the papers accepted then (item).")
 @assumption_options
-@option("Search", "--draws N", minimum=2, help="Simulated conferences, or draws of REVIEWS.  [default: by size; 10]")
+@option(
+    "Search",
+    "--draws N",
+    minimum=2,
+    help="Simulated conferences; with REVIEWS draws, each of a dozen calibrations.  [default: by size; 10]",
+)
 @option("Search", "--seed N", minimum=0, default=0, help="Random seed.")
 @option("Result", "-o", "--output FILE", everyday=True, writes=True, help="Write the table, one row per split or way.")
 @option("Result", "--html FILE", writes=True, help="Write a report with its picture for a browser.")
