@@ -137,10 +137,11 @@ def _facts_of_round(rounds: Rounds, asked: Asked | None) -> list[Fact]:
             for place, one in enumerate(rounds.after)
             if place in (0, len(rounds.after) - 1)
         ]
-    facts += [
-        Fact("Reviews now", f"{rounds.now:,}", f"of {rounds.budget:,}"),
-        Fact("Not spent" if rounds.last else "Held back", f"{rounds.unspent if rounds.last else rounds.held_back:,}"),
-    ]
+    facts.append(Fact("Reviews now", f"{rounds.now:,}", f"of {rounds.budget:,}"))
+    if not rounds.last:
+        facts.append(Fact("Held back", f"{rounds.held_back:,}"))
+    elif rounds.unspent:
+        facts.append(Fact("Not spent", f"{rounds.unspent:,}"))
     return facts if asked is None else [*facts, Fact("Invited reviewers", f"{asked.codes.size:,}")]
 
 
@@ -166,13 +167,13 @@ def _rounds(plan: Plan) -> list[Section]:
         Bar(f"after round {rounds.number + place}", round(one.wrong, 2), stands_out=True)
         for place, one in enumerate(rounds.after)
     ]
-    shown += [
-        Bar("all in one round", round(rounds.reach[0].wrong, 2)),
-        Bar("spread evenly", round(rounds.even.wrong, 2)),
-    ]
+    several = len(rounds.reach) > 1
+    shown += [Bar("all in one round", round(rounds.reach[0].wrong, 2))] * several
+    shown.append(Bar("spread evenly", round(rounds.even.wrong, 2)))
     words = (
         f"Expected wrong selections among the {rounds.terms.select} papers selected, as things stand and after each "
-        "round; below with all reviews in one round, and with the same number spread evenly over all papers."
+        f"round; below {'with all reviews in one round, and ' if several else ''}with the same number spread evenly "
+        "over all papers."
     )
     picture = Picture(
         "rounds", "Wrong selections by round", words, lambda width: bars(shown, width, "wrong selections")
@@ -186,7 +187,7 @@ def _rounds(plan: Plan) -> list[Section]:
         *(
             Column(
                 f"{n}{'+' if n == numbers[-1] else ''} new",
-                [acceptance(band.by_reviews[n]) for band in rounds.fairness],
+                [acceptance(band.by_reviews[n]).replace(" %", "\u00a0%") for band in rounds.fairness],
                 "choice",
             )
             for n in numbers

@@ -217,7 +217,7 @@ class Rounds:
     @property
     def last(self) -> bool:
         """Whether no round can follow."""
-        return self.left == 1 or not self.held_back
+        return self.left == 1 or not self.held_back or self.stop is not None
 
     @property
     def name(self) -> str:

@@ -29,6 +29,7 @@ PLANS = [
     ("--max-reviews", "2"),
     ("--for", "precision", "--max-reviews", "3"),
     ("--for", "decision", "--select", "4", "--max-reviews", "3"),
+    ("--for", "decision", "--select", "4", "--max-reviews", "12", "--rounds", "3", "--spare", "1"),
     ("--target", "survives-reviewer", "--time-limit", "5"),
     ("--min-reviews", "3", "--fixed", "fixed.csv"),
     ("--cost", "cost.csv", "--capacity", "capacity.csv", "--spare", "2"),
