@@ -561,10 +561,14 @@ class PosteriorEstimate(Estimate, Uncertain):
         return next(self.accounts([self._code(item, "item")]))
 
     def accounts(self, items: Iterable[int]) -> Iterator[Account]:
-        """Yield the contributions to the qualities of items, by code, with those of the criteria."""
+        """Yield the contributions to the qualities of items, by code, with those of criteria and covariates."""
         criteria = None if self.joined is None else self.joined.moves(self.reviews)
         pulls = None if self.covariates is None else self.covariates.pulls
-        return accounts_of(self.beliefs, self.reviews, items, criteria, pulls)
+        found = accounts_of(self.beliefs, self.reviews, items, criteria, pulls)
+        if self.covariates is None:
+            return found
+        explain, code = self.covariates.explain, self.reviews.reviewer_code
+        return (explain(account, code) for account in found)
 
     @cached_property
     def gain(self) -> Gain:

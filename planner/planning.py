@@ -40,6 +40,7 @@ from reviewgraph.table import as_reviews
 if TYPE_CHECKING:
     from planner._plans.constraints import Constraints
     from planner._plans.objectives import Objective
+    from planner._plans.process import Rounds
     from planner._plans.target import Target
     from planner._plans.task import Task
     from planner.rules import Rule
@@ -191,7 +192,7 @@ def connecting(target: Target, task: Task, clock: Clock, rng: np.random.Generato
     return no_pairs() if ledger.pairs is None else ledger.pairs[target.order(task, ledger.pairs, clock)]
 
 
-def priced(plan: Plan, aim: Objective, connection: IntArray | None, beyond: int) -> Plan:
+def priced(plan: Plan, aim: Objective, connection: IntArray | None, beyond: int, rounds: Rounds | None = None) -> Plan:
     """Return a plan with the gain of each review and of all; its last ``beyond`` reviews are for the objective."""
     fixed = len(plan.constraints.fixed)
     effect = bought(aim, plan.constraints.reviews, plan.pairs[fixed:])
@@ -200,7 +201,10 @@ def priced(plan: Plan, aim: Objective, connection: IntArray | None, beyond: int)
         for review, gain, words in zip(plan.reviews[fixed:], effect.gains, effect.words, strict=True)
     )
     deal = purchase(aim, effect.after, plan.count - fixed, plan.count - beyond, connection)
-    return replace(plan, reviews=reviews, purchase=deal, explanation=(*plan.explanation, *deal.sentences()))
+    said = deal.sentences()
+    if rounds is not None:
+        said = [] if rounds.stop else deal.saved(rounds.after[0].wrong, rounds.number)
+    return replace(plan, reviews=reviews, purchase=deal, rounds=rounds, explanation=(*plan.explanation, *said))
 
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a search: about a minute, and the same on every machine.
@@ -465,8 +469,7 @@ def _round(
         if one is None:
             return _finish(task, target, ledger, clock)
         plan = _plan(task, target, ledger, PlanStatus.CHOSEN, one.first, [], one.more)
-        plan = replace(priced(plan, aim, None, len(one.more)), rounds=one.rounds)
-        return _ended(plan, clock)
+        return _ended(priced(plan, aim, None, len(one.more), one.rounds), clock)
 
 
 def _ended(plan: Plan, clock: Clock) -> Plan:

@@ -282,7 +282,7 @@ def design_rounds(
     check_range("n_items", n_items, 2, 10**7, "two papers or more")
     check_range("n_reviews", n_reviews, n_items, 1000 * n_items, f"{n_items:,}, one per paper, to 1,000 per paper")
     check_range("select", select, 1, n_items - 1, f"1 to {n_items - 1} papers")
-    check_range("missing", missing, 0.0, 0.99, "a probability from 0 to 0.99")
+    check_range("missing", missing, 0.0, math.nextafter(1.0, 0.0), "a probability, 0 or more and below 1")
     numbers = check_rounds(rounds)
     if like is not None:
         check_like(like)
@@ -554,7 +554,7 @@ def replay_rounds(
     seed
         Of the draws.
     progress
-        Called with a :class:`reviewgraph.Progress` after each draw.
+        Called with a :class:`reviewgraph.Progress` after each way of each draw.
 
     Raises
     ------
@@ -595,22 +595,27 @@ def replay_rounds(
     check_range("total", total, least + 1, all_, f"{least + 1:,} to {all_:,} scores, beyond the first phase")
     was = None if accepted is None else _accepted(reviews, accepted)
 
-    clock = Clock(None)
+    clock, steps = Clock(None), draws * (3 + len(numbers))
+
+    def said(draw: int, name: str, done: int) -> None:
+        if progress is not None:
+            progress(Progress(clock.elapsed(), f"draw {draw + 1} of {draws}, {name}", done / steps))
+
     panel, _ = selected_by(reviews, select, known)
     found: dict[str, list[tuple[IntArray, int]]] = {}
     for draw, sequence in enumerate(np.random.SeedSequence(seed).spawn(draws)):
         rng = np.random.default_rng(sequence)
         hidden = hide(reviews, rng)
-        ways = {
-            name: at_once(reviews, hidden, count, select)
-            for name, count in others(reviews, hidden, start, total, select, rng).items()
-        }
+        ways, done = {}, draw * (3 + len(numbers))
+        for name, count in others(reviews, hidden, start, total, select, rng).items():
+            ways[name] = at_once(reviews, hidden, count, select)
+            said(draw, name, done + len(ways))
         for number in numbers:
-            ways[counted(number, "round")] = replayed(reviews, hidden, start, in_rounds(total - least, number), select)
+            name = counted(number, "round")
+            ways[name] = replayed(reviews, hidden, start, in_rounds(total - least, number), select)
+            said(draw, name, done + len(ways))
         for name, way in ways.items():
             found.setdefault(name, []).append((way.chosen, int(way.n_scores.max())))
-        if progress is not None:
-            progress(Progress(clock.elapsed(), f"draw {draw + 1} of {draws}", (draw + 1) / draws))
     rounds_of = {counted(number, "round"): number for number in numbers}
     return RoundsReplay(
         n_known, all_, select, first, total, _ways(found, rounds_of, np.isin(np.arange(room.size), panel), was), draws

@@ -208,9 +208,19 @@ class Rounds:
         return int(self.terms.budget or 0)
 
     @property
-    def held_back(self) -> int:
-        """Reviews that are kept for later rounds."""
+    def unspent(self) -> int:
+        """Reviews of the budget that remain after this round."""
         return max(self.budget - self.now - cost_of(self.talks, self.terms), 0)
+
+    @property
+    def held_back(self) -> int:
+        """Those of them that loads and limits allow, as far as the bound on these tells: they are kept for later."""
+        return min(self.unspent, max(self.capacity - self.now, 0))
+
+    @property
+    def last(self) -> bool:
+        """Whether no round can follow."""
+        return self.left == 1 or not self.held_back or self.stop is not None
 
     @property
     def name(self) -> str:
@@ -275,7 +285,7 @@ class Rounds:
             "fairness": [
                 {
                     **band._asdict(),
-                    "by_reviews": [{"share": share, "accepted": accepted} for share, accepted in band.by_reviews],
+                    "by_reviews": [one._asdict() for one in band.by_reviews],
                 }
                 for band in self.fairness
             ],
@@ -329,7 +339,7 @@ def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
     return replace(
         terms,
         left=left,
-        budget=last["held_back"] if terms.budget is None else terms.budget,
+        budget=_unspent(last) if terms.budget is None else terms.budget,
         select=last["select"] if terms.select is None else terms.select,
         worth=last["worth"] if terms.worth is None else terms.worth,
         missing=last["missing"] if terms.missing is None else terms.missing,
@@ -339,6 +349,12 @@ def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
         earlier=tuple(earlier),
         discussed=(*last["discussed"], *(one["item"] for one in last["discuss"])),
     )
+
+
+def _unspent(last: Mapping[str, Any]) -> int:
+    """Return the budget after a round, which the next one has even if today's loads do not allow all of it."""
+    price = 0.0 if last["discussion"] is None else last["discussion"]["price"]
+    return max(int(last["budget"]) - int(last["now"]) - math.ceil(len(last["discuss"]) * price - 1e-9), 0)
 
 
 def inherited(stated: Rules, after: Mapping[str, Any]) -> Rules:
@@ -542,6 +558,22 @@ def rollouts_for(papers: int) -> int:
     return int(np.clip(MOST_PAPERS // max(papers, 1), FEWEST_ROLLOUTS, ROLLOUTS))
 
 
+def at_most(spare: IntArray, room: IntArray, barred: IntArray) -> int:
+    """Return an upper bound on the reviews that loads ``spare`` (M,), limits ``room`` (N,) and ``barred`` pairs allow.
+
+    The smaller of two sums, over reviewers and over papers, of what each allows alone; the pairs, shape (P, 2), are
+    distinct.
+
+    >>> at_most(np.array([9, 1]), np.array([2, 2, 2]), np.array([[0, 0]]))
+    3
+    """
+    who, what = spare > 0, room > 0
+    inside = barred[who[barred[:, 0]] & what[barred[:, 1]]]
+    papers = what.sum() - np.bincount(inside[:, 0], minlength=spare.size)
+    readers = who.sum() - np.bincount(inside[:, 1], minlength=room.size)
+    return int(min(np.minimum(spare, papers)[who].sum(), np.minimum(room, readers)[what].sum()))
+
+
 class Round(NamedTuple):
     """Reviews of a round: those ``first`` that are required, shape (P, 2), then those chosen by their gain."""
 
@@ -558,7 +590,8 @@ def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int)
     rules, fixed = task.constraints, task.constraints.fixed
     left = task.left(first)
     free = int(terms.budget or 0) - len(fixed) - len(first)
-    room = int(min(left.spare.astype(float).sum(), left.room.astype(float).sum(), 1e9))
+    closed = np.column_stack(np.divmod(rules.closed_pairs, max(rules.reviews.n_items, 1)))
+    room = at_most(left.spare, left.room, np.concatenate([closed, first]))
     taken = aim.beliefs.brought_by(first)
     sure = len(fixed) + len(first)
     ahead = Outlook(aim, task, terms, taken, sure, min(free, room), seed)

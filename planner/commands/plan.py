@@ -400,7 +400,7 @@ OF_ROUNDS = {
 def _next_round(session: Session, extra: Plan) -> list[Next]:
     """Return how to keep this round, and how to plan the one after it; nothing for a last round."""
     rounds, table = extra.rounds, session.table(extra.constraints.reviews)
-    if rounds is None or rounds.stop or rounds.left == 1:
+    if rounds is None or rounds.last:
         return []
     # A shell empties the file of > before it runs the command: never that of --after.
     number = rounds.number

@@ -73,6 +73,16 @@ def past_of(after: Mapping[str, Any], table: Table, gone: set[str], barred: set[
     return Past([one for one in asked if one not in lost], coming, lost, absent)
 
 
+def _price(said: Mapping[str, Any]) -> int:
+    """Return the reviews that the discussions of a round cost."""
+    return 0 if said["discussion"] is None else math.ceil(len(said["discuss"]) * said["discussion"]["price"] - 1e-9)
+
+
+def _unspent(said: Mapping[str, Any]) -> int:
+    """Return the reviews of the budget that remain after a round."""
+    return max(said["budget"] - said["now"] - _price(said), 0)
+
+
 def verify_round(findings: Findings, rules: PlainRules, process: Process, new: list[Pair]) -> None:
     """Check the round of an answer."""
     if findings.answer.get("rounds", null=True) is None:
@@ -116,12 +126,13 @@ class _Round:
         if process.rounds is not None or last is not None:
             findings.value("rounds.left", last["left"] - 1 if process.rounds is None else process.rounds)
         if process.max_reviews is not None or last is not None:
-            kept = 0 if last is None else last["held_back"] + len(process.past.lost)
+            kept = 0 if last is None else _unspent(last) + len(process.past.lost)
             findings.value("rounds.budget", kept if process.max_reviews is None else process.max_reviews)
         count = findings.answer.get("count")
         findings.value("rounds.now", count)
-        price = 0 if self.talk is None else math.ceil(len(said["discuss"]) * self.talk["price"] - 1e-9)
-        findings.value("rounds.held_back", max(said["budget"] - count - price, 0))
+        price = _price(said)
+        findings.value("rounds.held_back", min(_unspent(said), max(said["capacity"] - count, 0)))
+        findings.expect(count <= said["capacity"], f"rounds.capacity: {said['capacity']}, and {count} are asked for")
         words = f"rounds.now: {count} reviews, and discussions at the price of {price}, are beyond the budget"
         findings.expect(count + price <= said["budget"], words)
         ends = not count and not said["discuss"]

@@ -106,7 +106,7 @@ _ROUNDS = {
         {
             **_of(WHOLE, "first last"),
             **_of(NUMBER, "flat rounds"),
-            "by_reviews": [_of(NUMBER, "share accepted?")],
+            "by_reviews": [{**_of(NUMBER, "share accepted?"), "papers": WHOLE}],
         }
     ],
     **_of(WHOLE, "rollouts~ seed~"),
@@ -280,6 +280,7 @@ CALIBRATE = {
                     **_of(NUMBER, "score? severity? stretch? says? weight? moves"),
                     "criteria": "an object",
                     "covariate~": TEXT,
+                    "by_covariate~": "an object",
                 }
             ],
         }

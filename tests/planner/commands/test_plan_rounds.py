@@ -89,7 +89,7 @@ def test_the_round_of_the_file_is_that_of_the_page_and_has_to_exist(run: Run) ->
     Path("round1.json").write_text(done.stdout, "utf-8")
     done = run(f"{FIRST} -o upload.csv")
     assert needed.format("R2") in done.stderr
-    assert "Round 1 (R2 in uploads), 3 left with this one" in done.stdout
+    assert "Round 1 of 3 (R2 in uploads): " in done.stdout
     assert "round 3 (R4)" in done.stdout
     assert needed.format("R3") in run(f"{NEXT} -o upload.csv").stderr
     assert needed.format("autumn") in run(f"{FIRST} -o upload.csv --label autumn").stderr
