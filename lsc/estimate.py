@@ -5,16 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from lsc.errors import Incomparable
-from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Label, Pictured, checked, counted, record_of
-from reviewgraph.formats import ITEM, QUALITY
+from reviewgraph._base import (
+    BoolArray,
+    FloatArray,
+    InputError,
+    IntArray,
+    Label,
+    Pictured,
+    as_numbers,
+    checked,
+    counted,
+    record_of,
+)
+from reviewgraph.formats import ITEM, QUALITY, WEIGHT
 from reviewgraph.graph import LARGEST_SHARE
-from reviewgraph.io import Valued, by_label, match_labels
-from reviewgraph.table import Reviews
+from reviewgraph.io import Valued, by_label, match_labels, match_pairs, numbered_pairs
+from reviewgraph.table import Reviews, ReviewsLike, review_of_rows
+
+if TYPE_CHECKING:
+    from reviewgraph.formats import Columns
 
 # References are items of known quality: their values as an array, and a straight line through them.
 
@@ -91,6 +105,65 @@ def line_through(quality: FloatArray, reference: FloatArray) -> ReferenceLine:
     residual = y - intercept - slope * x
     error = float(np.sqrt(residual @ residual / (x.size - 2)))
     return ReferenceLine(slope, intercept, error, int(x.size), intercept + slope * quality)
+
+
+# Reliability weights of reviews, by pair or in the order of rows.
+
+
+def weights_of_reviews(reviews: Reviews, rows: IntArray, weights: Any, passed: ReviewsLike) -> FloatArray | None:
+    """Return the weight of each scored review, 1 for pairs that are not listed; None where none are passed.
+
+    ``rows`` are the scored reviews, ``passed`` the reviews as the caller passed them: arrays are in the order of their
+    rows. InputError if a weight is not positive, or an array has another shape.
+    """
+    if weights is None:
+        return None
+    if isinstance(weights, np.ndarray | list):
+        weight = _weights_by_row(reviews, as_numbers("weights", weights), review_of_rows(passed, reviews))[rows]
+    else:
+        weight = _weights_by_pair(reviews, numbered_pairs(weights, "weights", WEIGHT.role, reviews.spellings()))[rows]
+    wrong = np.flatnonzero(~np.isfinite(weight) | (weight <= 0))
+    if wrong.size:
+        who, what = _labels(reviews, rows[wrong[0]])
+        message = f"weights: expected positive finite numbers, found {weight[wrong[0]]:g} for {who!r} and {what!r}"
+        raise InputError(message)
+    return np.asarray(weight)
+
+
+def _labels(reviews: Reviews, row: int) -> tuple[Label, Label]:
+    return reviews.reviewers[int(reviews.reviewer[row])], reviews.items[int(reviews.item[row])]
+
+
+def _weights_by_row(reviews: Reviews, given: FloatArray, review: IntArray) -> FloatArray:
+    """Return the weight of each review, shape (E,), from the rows of the table as passed."""
+    if given.shape != review.shape:
+        message = f"weights: expected one per review, shape {review.shape}, found shape {given.shape}"
+        raise InputError(message)
+    weight = np.full(reviews.n_reviews, np.nan)
+    weight[review] = given
+    twice = np.flatnonzero((weight[review] != given) & ~(np.isnan(weight[review]) & np.isnan(given)))
+    if twice.size:
+        who, what = _labels(reviews, review[twice[0]])
+        message = f"weights: expected one number for the rows of {who!r} and {what!r}, found several"
+        raise InputError(message)
+    return weight
+
+
+def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:
+    """Return the weight of each review, shape (E,); planned reviews and pairs without a review may have weights."""
+    reviewer, item = match_pairs(weights, reviews.reviewer_code, reviews.item_code, "weights")
+    score = np.asarray(weights.score)
+    given = (reviewer >= 0) & (item >= 0) & ~np.isnan(score)
+    key = reviews.reviewer * reviews.n_items + reviews.item
+    wanted = (reviewer * reviews.n_items + item)[given]
+    place = np.minimum(np.searchsorted(key, wanted), key.size - 1)
+    there = key[place] == wanted
+    if wanted.size and not there.any():
+        message = f"weights: expected pairs that are reviews, found none among {counted(wanted.size, 'pair')}"
+        raise InputError(message)
+    weight = np.ones(reviews.n_reviews)
+    weight[place[there]] = score[given][there]
+    return weight
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,19 +19,27 @@ from lsc._inference.predicting import Fit, fit_of, rank_counts, score_unit
 from lsc._inference.side_information import Covariates, read_covariates, with_covariates
 from lsc._inference.states import Expected
 from lsc._inference.validation import Gain, Misfit, held_out_gain
-from lsc.estimate import Estimate, known_values, or_none
+from lsc.estimate import Estimate, known_values, or_none, weights_of_reviews
 from lsc.evidence.support import groups_of
 from lsc.predictions import Prediction, Ranks, Residuals, predict, residuals, to_arviz
 from lsc.selection import Selection, Uncertain
-from reviewgraph._base import Clock, FloatArray, InputError, IntArray, Label, Progress, as_numbers, checked, counted
-from reviewgraph.formats import WEIGHT
+from reviewgraph._base import (
+    Clock,
+    FloatArray,
+    InputError,
+    IntArray,
+    Label,
+    Progress,
+    checked,
+    frame_of,
+)
 from reviewgraph.graph import Assumptions, Learned
-from reviewgraph.io import match_pairs, numbered_pairs
-from reviewgraph.table import Reviews, ReviewsLike, as_reviews, review_of_rows
+from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
-    from reviewgraph._base import Plot
-    from reviewgraph.formats import Columns
+    from narwhals.typing import IntoDataFrame
+
+    from reviewgraph._base import Backend, Plot
     from reviewgraph.io import Numbered, Valued
 
 
@@ -137,7 +145,7 @@ def posterior(
         raise InputError(message)
     value = reviews.printed(known_values(reviews, {} if references is None else references))
     item = np.flatnonzero(np.isfinite(value))
-    weight = _weights(reviews, rows, weights, given)
+    weight = weights_of_reviews(reviews, rows, weights, given)
     sure = _sureness(reviews, rows, weights, confidence)
     tell = teller(progress)
     joined = None
@@ -382,6 +390,48 @@ class PosteriorEstimate(Estimate, Uncertain):
         return sample + np.sqrt(own) * rng.standard_normal(sample.shape) if own else sample
 
     @checked
+    def sample(
+        self, n: int = 1000, *, seed: int | np.random.Generator = 0, backend: Backend | None = None
+    ) -> IntoDataFrame:
+        """Return joint draws of the qualities as a data frame, one row per draw and one column per item.
+
+        Any decision rule is a function of a row: ranks, cuts by track, ties within a margin. Items of one reviewer are
+        correlated. :meth:`draws` has the same as an array, in the direction in which higher is better, and
+        :meth:`to_arviz` as an xarray.
+
+        Parameters
+        ----------
+        n
+            Number of draws, 0 or more.
+        seed
+            Seed or generator of the draws.
+        backend
+            As for :meth:`to_frame`.
+
+        Returns
+        -------
+        DataFrame
+            Qualities in points and direction of the scores; columns are the labels, as text, of the items with a
+            quality.
+
+        Raises
+        ------
+        InputError
+            If ``n`` is negative, or the backend is unknown or not installed.
+
+        Examples
+        --------
+        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> drawn = posterior(Reviews.from_pairs(rows)).sample(100, backend="pandas")
+        >>> bool((drawn.rank(axis=1, ascending=False)["8"] == 1).mean() > 0.5)
+        True
+        """
+        known = np.flatnonzero(np.isfinite(self.quality))
+        values = self.reviews.printed(self.draws(n, seed)[:, known]).T.tolist()
+        names = map(str, (self.items[i] for i in known.tolist()))
+        return frame_of(dict(zip(names, values, strict=True)), backend or self.backend)
+
+    @checked
     def difference(self, first: Label, second: Label) -> Difference:
         """Return the quality of one item minus that of another, with the standard error of the difference.
 
@@ -471,7 +521,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         return rank_counts(self.draws(draws, seed), self.group, n_ranks)
 
     @checked
-    def predict(self, reviewer: Label | Sequence[Label] | None, item: Label | Sequence[Label]) -> Prediction:
+    def predict(self, reviewer: Label | Sequence[Label] | None, item: Label | Sequence[Label] | None) -> Prediction:
         """Predict the scores that reviewers would give to items, in points and direction of the scores.
 
         The uncertainty of quality, of severity, slope and noise of the reviewer, and the noise of one score are
@@ -486,7 +536,8 @@ class PosteriorEstimate(Estimate, Uncertain):
             A label or several, one per item. None is a new reviewer, drawn from the population; so is one without a
             score, or whose constant scores are ignored.
         item
-            A label or several, one per reviewer; a single label is combined with all labels of the other argument.
+            A label or several, one per reviewer; a single label is combined with all labels of the other argument. None
+            is a new item, drawn from the population.
 
         Returns
         -------
@@ -651,58 +702,6 @@ class PosteriorEstimate(Estimate, Uncertain):
             message = f"{argument}: expected an item with a score, found {label!r}"
             raise InputError(message)
         return int(code)
-
-
-def _weights(reviews: Reviews, rows: IntArray, weights: Any, passed: ReviewsLike) -> FloatArray | None:
-    """Return the weight of each scored review; 1 for pairs that are not listed."""
-    if weights is None:
-        return None
-    if isinstance(weights, np.ndarray | list):
-        weight = _weights_by_row(reviews, as_numbers("weights", weights), review_of_rows(passed, reviews))[rows]
-    else:
-        weight = _weights_by_pair(reviews, numbered_pairs(weights, "weights", WEIGHT.role, reviews.spellings()))[rows]
-    wrong = np.flatnonzero(~np.isfinite(weight) | (weight <= 0))
-    if wrong.size:
-        who, what = _labels(reviews, rows[wrong[0]])
-        message = f"weights: expected positive finite numbers, found {weight[wrong[0]]:g} for {who!r} and {what!r}"
-        raise InputError(message)
-    return np.asarray(weight)
-
-
-def _labels(reviews: Reviews, row: int) -> tuple[Label, Label]:
-    return reviews.reviewers[int(reviews.reviewer[row])], reviews.items[int(reviews.item[row])]
-
-
-def _weights_by_row(reviews: Reviews, given: FloatArray, review: IntArray) -> FloatArray:
-    """Return the weight of each review, shape (E,), from the rows of the table as passed."""
-    if given.shape != review.shape:
-        message = f"weights: expected one per review, shape {review.shape}, found shape {given.shape}"
-        raise InputError(message)
-    weight = np.full(reviews.n_reviews, np.nan)
-    weight[review] = given
-    twice = np.flatnonzero((weight[review] != given) & ~(np.isnan(weight[review]) & np.isnan(given)))
-    if twice.size:
-        who, what = _labels(reviews, review[twice[0]])
-        message = f"weights: expected one number for the rows of {who!r} and {what!r}, found several"
-        raise InputError(message)
-    return weight
-
-
-def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:
-    """Return the weight of each review, shape (E,); planned reviews and pairs without a review may have weights."""
-    reviewer, item = match_pairs(weights, reviews.reviewer_code, reviews.item_code, "weights")
-    score = np.asarray(weights.score)
-    given = (reviewer >= 0) & (item >= 0) & ~np.isnan(score)
-    key = reviews.reviewer * reviews.n_items + reviews.item
-    wanted = (reviewer * reviews.n_items + item)[given]
-    place = np.minimum(np.searchsorted(key, wanted), key.size - 1)
-    there = key[place] == wanted
-    if wanted.size and not there.any():
-        message = f"weights: expected pairs that are reviews, found none among {counted(wanted.size, 'pair')}"
-        raise InputError(message)
-    weight = np.ones(reviews.n_reviews)
-    weight[place[there]] = score[given][there]
-    return weight
 
 
 # The posterior in the arrays of checks and plans.

@@ -33,6 +33,7 @@ from .results import Progress as Progress
 from .results import Result as Result
 from .results import Status as Status
 from .results import backend_of as backend_of
+from .results import frame_of as frame_of
 from .storing import csv_parts as csv_parts
 from .storing import csv_text as csv_text
 from .storing import draft_beside as draft_beside
