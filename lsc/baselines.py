@@ -15,7 +15,7 @@ import numpy as np
 from lsc.errors import SolverFailed
 from lsc.estimate import Estimate, average_by_item, best_first, plain_averages
 from lsc.evidence.support import groups_of
-from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray
+from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, checked
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 #: Weight of a squared offset relative to a squared residual: as if each reviewer had one more review, with offset 0.
@@ -290,9 +290,10 @@ class BayesianEstimate(Estimate):
     variances: Variances
 
 
+@checked(renamed={"n": "n_selected"})
 def bayesian(
     reviews: ReviewsLike,
-    n: int | None = None,
+    n_selected: int | None = None,
     *,
     seed: int | np.random.Generator = 0,
     opinions: bool = True,
@@ -309,7 +310,9 @@ def bayesian(
 
     Parameters
     ----------
-    n
+    reviews
+        With scores, or a data frame of them.
+    n_selected
         Number of items to select; half of them by default.
     seed
         An integer (default 0) or a generator.
@@ -324,7 +327,7 @@ def bayesian(
     Raises
     ------
     InputError
-        If ``n`` is not between 0 and N, or ``samples`` is below 1.
+        If ``n_selected`` is not between 0 and N, or ``samples`` is below 1.
 
     Examples
     --------
@@ -334,9 +337,9 @@ def bayesian(
     [4, 3, 2, 1, 0]
     """
     reviews = as_reviews(reviews)
-    n = reviews.n_items // 2 if n is None else n
+    n = reviews.n_items // 2 if n_selected is None else n_selected
     if not 0 <= n <= reviews.n_items:
-        message = f"n: expected 0 to {reviews.n_items} items to select, found {n}"
+        message = f"n_selected: expected 0 to {reviews.n_items} items to select, found {n}"
         raise InputError(message)
     if samples < 1:
         message = f"samples: expected at least 1, found {samples}"

@@ -25,8 +25,18 @@ from lsc.evidence.support import (
     reporting_scale,
     support_of,
 )
-from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Label, Progress, checked, counted, warn
-from reviewgraph._base import Status as ResultStatus
+from reviewgraph._base import (
+    BoolArray,
+    FloatArray,
+    InputError,
+    IntArray,
+    Label,
+    Progress,
+    Status,
+    checked,
+    counted,
+    warn,
+)
 from reviewgraph.table import ReviewsLike, as_reviews
 
 #: Below this part of the spread of qualities noise may be zero, and qualities exact: they are solved for to double
@@ -107,10 +117,10 @@ def misfit_of(
 # The result.
 
 
-class Status(ResultStatus):
+class CalibrationStatus(Status):
     """The status of a calibration; ``text`` explains it and what to do.
 
-    >>> Status.OPTIMAL.text
+    >>> CalibrationStatus.OPTIMAL.text
     'solved to the accuracy asked for'
     """
 
@@ -171,7 +181,7 @@ class Calibration(Estimate):
 
     hypothesis: str
     objective: float
-    status: Status
+    status: CalibrationStatus
     message: str
     iterations: int
     solution: Solution = field(repr=False)
@@ -327,39 +337,39 @@ class Calibration(Estimate):
         """Items that have a score, best first; raises Incomparable as :meth:`select` does."""
         return self.select(int(np.isfinite(self.quality).sum()), by_group_average=by_group_average)
 
-    @checked
-    def select(self, n: int, *, by_group_average: bool = False) -> list[Label]:
-        """Return the ``n`` best items, best first, ties by index.
+    @checked(renamed={"n": "n_selected"})
+    def select(self, n_selected: int, *, by_group_average: bool = False) -> list[Label]:
+        """Return the best items, best first, ties by index.
 
         Parameters
         ----------
-        n
-            Number of items.
+        n_selected
+            Number of items to select.
         by_group_average
-            Compare items of different groups by the plain averages of their groups. Otherwise ``n`` are selected in the
+            Compare items of different groups by the plain averages of their groups. Otherwise items are selected in the
             largest group, and items of others are set aside.
 
         Raises
         ------
         Incomparable
             If the items fall into several groups, ``by_group_average`` is not set, and the largest holds less than 90 %
-            of the items with a score, or fewer than ``n``.
+            of the items with a score, or fewer than ``n_selected``.
         InputError
-            If ``n`` is negative or more than the number of items with a score.
+            If ``n_selected`` is negative or more than the number of items with a score.
 
         Warns
         -----
         UndeterminedWarning
             If the reviews do not determine the qualities of some items relative to their group.
         """
-        inside = comparable(self.quality, self.group, n, across_groups=by_group_average)
-        if 0 < n < np.isfinite(self.quality).sum() and (open_places := len(self.undetermined)):
+        inside = comparable(self.quality, self.group, n_selected, across_groups=by_group_average)
+        if 0 < n_selected < np.isfinite(self.quality).sum() and (open_places := len(self.undetermined)):
             message = (
                 f"select: the reviews do not determine the position of {open_places} of {self.reviews.n_items} papers "
                 "within their group; among them the selection follows the fit closest to straight lines, not the data"
             )
             warn(message, UndeterminedWarning)
-        return [self.items[i] for i in best_first(np.where(inside, self.quality, np.nan))[:n].tolist()]
+        return [self.items[i] for i in best_first(np.where(inside, self.quality, np.nan))[:n_selected].tolist()]
 
 
 @checked
@@ -465,7 +475,7 @@ def calibrate(
         method="lsc",
         hypothesis=_name(hypothesis),
         objective=best.objective,
-        status=Status.OPTIMAL if best.converged else Status.INACCURATE,
+        status=CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE,
         message=best.message,
         iterations=best.iterations,
         solution=Solution(programme, row, best.quality, best.perceived, group, reported, balance),

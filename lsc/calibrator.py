@@ -14,9 +14,9 @@ import numpy as np
 
 from lsc._inference.validation import FOLDS, folds_of
 from lsc.estimate import Estimate, or_none, plain_averages
-from lsc.methods import DEFAULT, method_named
+from lsc.methods import DEFAULT, MethodName, method_named
 from lsc.posteriors import PosteriorEstimate
-from reviewgraph._base import Clock, FloatArray, InputError, IntArray, Label, as_numbers, frame_of
+from reviewgraph._base import Clock, FloatArray, InputError, IntArray, Label, as_numbers, whole_seed
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews, review_of_rows
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def hold_out(
         parts.append((who, what, scored.score[rows], *predicted))
     none = (np.empty(0, np.int64), np.empty(0, np.int64), *np.empty((4, 0)))
     columns = list(map(np.concatenate, zip(none, *parts, strict=True)))
-    return HeldOut(*columns, seconds=np.array(seconds))
+    return HeldOut._make([*columns, np.array(seconds)])
 
 
 def log_probabilities(estimate: Estimate, scored: Reviews, rows: IntArray) -> FloatArray:
@@ -177,7 +177,7 @@ class Calibrator:
 
     def __init__(
         self,
-        method: str = DEFAULT,
+        method: MethodName = DEFAULT,
         *,
         options: Mapping[str, Any] | None = None,
         lower_is_better: bool = False,
@@ -357,8 +357,8 @@ class Calibrator:
             return (prediction.mean, prediction.sd) if return_std else prediction.mean
         reviews, estimate = self.reviews_, self.estimate_
         if self._line is None:
-            seed = self.seed if isinstance(self.seed, int) else 0
-            self._line = line_of(reviews, estimate, hold_out(reviews, self.estimated, seed=seed))
+            held = hold_out(reviews, self.estimated, seed=whole_seed(self.seed))
+            self._line = line_of(reviews, estimate, held)
         line, known = self._line, np.isfinite(estimate.quality)
         quality = np.append(estimate.quality, estimate.quality[known].mean() if known.any() else 0.0)
         offset = np.append(line.offset, 0.0)
@@ -459,7 +459,7 @@ class Calibrator:
         if not isinstance(estimate, PosteriorEstimate):
             message = f"method: expected {DEFAULT!r}, which has properties of reviewers, found {self.method!r}"
             raise InputError(message)
-        return frame_of(_reviewer_columns(estimate), estimate.backend)
+        return estimate._framed(_reviewer_columns(estimate))
 
     def _fitted(self) -> Estimate:
         estimate = getattr(self, "estimate_", None)

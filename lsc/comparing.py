@@ -15,12 +15,12 @@ import numpy as np
 from lsc._inference.validation import FOLDS, centred_ranks, squared_errors
 from lsc.calibrator import Calibrator, HeldOut, hold_out
 from lsc.estimate import or_none
-from lsc.methods import DEFAULT, method_named
-from reviewgraph._base import Clock, FloatArray, InputError, IntArray, Progress, Result, checked, counted
+from lsc.methods import DEFAULT, MethodName, method_named
+from reviewgraph._base import Clock, FloatArray, InputError, IntArray, Progress, Result, checked, counted, whole_seed
 from reviewgraph.table import ReviewsLike, as_reviews
 
 #: What is compared by default: the methods that take less than a second per thousand reviews.
-COMPARED = ("average", "centring", "z-score", "ridge", "additive", DEFAULT)
+COMPARED: tuple[MethodName, ...] = ("average", "centring", "z-score", "ridge", "additive", DEFAULT)
 
 
 @dataclass(frozen=True)
@@ -101,10 +101,10 @@ class Comparison(Result):
 @checked
 def compare(
     reviews: ReviewsLike,
-    methods: Sequence[str | Calibrator] = COMPARED,
+    methods: Sequence[MethodName | Calibrator] = COMPARED,
     *,
     folds: int = FOLDS,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     progress: Callable[[Progress], object] | None = None,
 ) -> Comparison:
     """Compare methods by how well they predict the scores of reviewers who were held out.
@@ -165,9 +165,9 @@ def compare(
     if folds < 2:
         message = f"folds: expected 2 or more, found {folds}"
         raise InputError(message)
-    clock, rows, sizes = Clock(None), [], (0, 0)
+    clock, rows, sizes, start = Clock(None), [], (0, 0), whole_seed(seed)
     for place, calibrator in enumerate(calibrators):
-        held = hold_out(reviews, calibrator.estimated, folds=folds, seed=seed)
+        held = hold_out(reviews, calibrator.estimated, folds=folds, seed=start)
         row, sizes = _measured(str(calibrator), held)
         rows.append(row)
         if progress is not None:
@@ -176,13 +176,14 @@ def compare(
     return Comparison(tuple(rows), *sizes, folds)
 
 
-def _calibrator(method: str | Calibrator) -> Calibrator:
+def _calibrator(method: MethodName | Calibrator) -> Calibrator:
     if isinstance(method, Calibrator):
         return method
     if not isinstance(method, str):
         message = f"methods: expected names of methods or Calibrators, found {method!r}"
         raise InputError(message)
-    return Calibrator(method_named(method, "methods").name)
+    method_named(method, "methods")
+    return Calibrator(method)
 
 
 def _measured(name: str, held: HeldOut) -> tuple[Compared, tuple[int, int]]:

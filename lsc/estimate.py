@@ -222,17 +222,33 @@ class Estimate(Pictured):
         """Items that have a score, best first, ties by index."""
         return [self.items[i] for i in best_first(self.quality).tolist()]
 
-    @checked
-    def select(self, n: int) -> list[Label]:
-        """Return the ``n`` best items, best first, ties by index.
+    @checked(renamed={"n": "n_selected"})
+    def select(self, n_selected: int) -> list[Label]:
+        """Return the best items, best first, ties by index.
+
+        Parameters
+        ----------
+        n_selected
+            Number of items to select.
+
+        Returns
+        -------
+        list
+            Labels of ``n_selected`` items.
 
         Raises
         ------
         InputError
-            If ``n`` is negative or more than the number of items with a score.
+            If ``n_selected`` is negative or more than the number of items with a score.
+
+        Examples
+        --------
+        >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)])
+        >>> Estimate(reviews, np.array([1.0, 3.0]), "average").select(1)
+        ['p2']
         """
-        expect_number(n, self.quality)
-        return [self.items[i] for i in best_first(self.quality)[:n].tolist()]
+        expect_number(n_selected, self.quality)
+        return [self.items[i] for i in best_first(self.quality)[:n_selected].tolist()]
 
     def on_scale_of(self, references: Valued) -> ReferenceLine:
         """Map the qualities to the scale of some references, by a line fitted after the calibration.
@@ -321,7 +337,7 @@ def expect_number(n: int, quality: FloatArray) -> None:
     """Raise InputError unless 0 <= n <= the number of items with a quality."""
     scored = int(np.isfinite(quality).sum())
     if not 0 <= n <= scored:
-        message = f"n: expected 0 to {scored} items to select (those with a score), found {n}"
+        message = f"n_selected: expected 0 to {scored} items to select (those with a score), found {n}"
         raise InputError(message)
 
 

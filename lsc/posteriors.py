@@ -31,7 +31,6 @@ from reviewgraph._base import (
     Label,
     Progress,
     checked,
-    frame_of,
 )
 from reviewgraph.graph import Assumptions, Learned
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
@@ -337,40 +336,52 @@ class PosteriorEstimate(Estimate, Uncertain):
             columns["probability"] = selection.probability
         return columns
 
-    @checked
-    def select(self, n: int, *, across_groups: bool = False) -> list[Label]:
-        """Return the ``n`` best items, best first, ties by index; see :meth:`selection`.
+    @checked(renamed={"n": "n_selected"})
+    def select(self, n_selected: int, *, across_groups: bool = False) -> list[Label]:
+        """Return the best items, best first, ties by index; see :meth:`selection`.
+
+        Parameters
+        ----------
+        n_selected
+            Number of items to select.
+        across_groups
+            Select among unconnected groups, assumed equally good on average.
+
+        Returns
+        -------
+        list
+            Labels of ``n_selected`` items.
 
         Raises
         ------
         InputError
-            If ``n`` is negative or more than the number of items with a score.
+            If ``n_selected`` is negative or more than the number of items with a score.
         Incomparable
             If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
-            of the items with a score, or fewer than ``n``.
+            of the items with a score, or fewer than ``n_selected``.
         """
-        selection = self.selection(n, across_groups=across_groups)
+        selection = self.selection(n_selected, across_groups=across_groups)
         return selection.named(selection.best)
 
-    @checked
-    def plot(self, name: str | None = None, *, select: int | None = None) -> Plot:
+    @checked(renamed={"select": "n_selected"})
+    def plot(self, name: str | None = None, *, n_selected: int | None = None) -> Plot:
         """Return one of the pictures of the report.
 
         Parameters
         ----------
         name
             Name of the picture; by default the first. An unknown name raises InputError, which lists the valid ones.
-        select
+        n_selected
             Number of papers to select, none by default: pictures then show the cut, and ``"line"`` is the first.
 
         Raises
         ------
         InputError
-            If there is no such picture, or ``select`` is negative or more than the number of items with a score.
+            If there is no such picture, or ``n_selected`` is negative or more than the number of items with a score.
         Incomparable
-            If ``select`` is given and :meth:`selection` raises it.
+            If ``n_selected`` is given and :meth:`selection` raises it.
         """
-        return self._picture(name, selection=None if select is None else self.selection(select))
+        return self._picture(name, selection=None if n_selected is None else self.selection(n_selected))
 
     @checked
     def draws(self, n: int, seed: int | np.random.Generator = 0) -> FloatArray:
@@ -429,7 +440,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         known = np.flatnonzero(np.isfinite(self.quality))
         values = self.reviews.printed(self.draws(n, seed)[:, known]).T.tolist()
         names = map(str, (self.items[i] for i in known.tolist()))
-        return frame_of(dict(zip(names, values, strict=True)), backend or self.backend)
+        return self._framed(dict(zip(names, values, strict=True)), backend)
 
     @checked
     def difference(self, first: Label, second: Label) -> Difference:

@@ -16,7 +16,7 @@ from lsc._inference.beliefs import Beliefs
 from lsc._inference.streaming import infer_by_passes
 from lsc._model.hypotheses import Hypothesis, Shape, classes, hypothesis_of
 from lsc._solver.newton import MAX_ITERATIONS, minimise_streamed
-from lsc.calibration import NEARLY, SHARP, Status
+from lsc.calibration import NEARLY, SHARP, CalibrationStatus
 from lsc.estimate import best_first, central_interval, or_none, ranks
 from lsc.evidence.support import numbered, reporting_scale
 from lsc.posteriors import LEAST_SCORES, teller
@@ -31,6 +31,7 @@ from reviewgraph._base import (
     checked,
     counted,
     record_of,
+    whole_seed,
 )
 from reviewgraph.streams import ROWS, Labels, Stream, pieces_of
 
@@ -69,14 +70,37 @@ class StreamedEstimate(Result):
         """Shape (N,): standard error of each quality, NaN if the method has none."""
         return np.full(self.stream.n_items, np.nan)
 
-    def best_of_largest(self, n: int) -> IntArray:
-        """Return the codes of the ``n`` best items of the largest group, best first."""
-        return best_first(np.where(self.group == 1, self.quality, np.nan))[:n]
+    @checked(renamed={"n": "n_selected"})
+    def best_of_largest(self, n_selected: int) -> IntArray:
+        """Return the codes of the best items of the largest group, best first.
 
-    @checked
-    def best(self, n: int) -> list[tuple[str, float, float]]:
-        """Return label, quality and average of the ``n`` best items of the largest group, as printed."""
-        order = self.best_of_largest(n)
+        Parameters
+        ----------
+        n_selected
+            Number of items to select.
+
+        Returns
+        -------
+        ndarray
+            Codes of at most ``n_selected`` items.
+        """
+        return best_first(np.where(self.group == 1, self.quality, np.nan))[:n_selected]
+
+    @checked(renamed={"n": "n_selected"})
+    def best(self, n_selected: int) -> list[tuple[str, float, float]]:
+        """Return the best items of the largest group, best first.
+
+        Parameters
+        ----------
+        n_selected
+            Number of items to select.
+
+        Returns
+        -------
+        list of tuple
+            Label, quality and average of each item, in points and direction of the scores.
+        """
+        order = self.best_of_largest(n_selected)
         values = (self.stream.printed(given[order]).tolist() for given in (self.quality, self.average))
         return list(zip([self.items[i] for i in order.tolist()], *values, strict=True))
 
@@ -168,7 +192,7 @@ class StreamedCalibration(StreamedEstimate):
 
     hypothesis: str
     objective: float
-    status: Status
+    status: CalibrationStatus
     message: str
     iterations: int
 
@@ -247,7 +271,7 @@ def calibrate_stream(
     quality, average = _reported(stream, best.quality, group, 1.0 / lower, linked & given.fixes_unit)
     return StreamedCalibration(
         *(stream, quality, average, group, given.name, best.objective),
-        *(Status.OPTIMAL if best.converged else Status.INACCURATE, best.message, best.iterations),
+        *(CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE, best.message, best.iterations),
     )
 
 
@@ -329,7 +353,7 @@ class StreamedPosterior(StreamedEstimate, Uncertain):
 
 @checked
 def posterior_stream(
-    stream: Stream, *, seed: int = 0, progress: Callable[[Progress], object] | None = None
+    stream: Stream, *, seed: int | np.random.Generator = 0, progress: Callable[[Progress], object] | None = None
 ) -> StreamedPosterior:
     """Infer the qualities of a table larger than memory: those of :func:`lsc.posterior`, by passes over the reviews.
 
@@ -369,7 +393,7 @@ def posterior_stream(
     ([3, 2, 1], 'no_signal')
     """
     expect_scores(stream)
-    beliefs = infer_by_passes(stream, seed=seed, progress=teller(progress))
+    beliefs = infer_by_passes(stream, seed=whole_seed(seed), progress=teller(progress))
     count, total = totals_of(stream)
     average = np.divide(total, count, out=np.full(stream.n_items, np.nan), where=count > 0)
     return StreamedPosterior(stream, beliefs.quality, average, scored_groups(stream)[0], beliefs)

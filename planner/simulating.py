@@ -21,7 +21,7 @@ from planner._plans.phases import (
     review_precision,
     selected_by,
 )
-from reviewgraph._base import Clock, InputError, Pictured, Progress, checked, counted, natural_key
+from reviewgraph._base import Clock, InputError, Pictured, Progress, checked, counted, natural_key, whole_seed
 from reviewgraph.graph import assumed, expected_errors, structure_of
 from reviewgraph.table import as_reviews
 
@@ -199,11 +199,11 @@ class RoundsDesign(Pictured):
         )
 
 
-@checked
+@checked(renamed={"select": "n_selected"})
 def design_rounds(
     n_items: int,
     n_reviews: int,
-    select: int,
+    n_selected: int,
     *,
     like: ReviewsLike | None = None,
     assumptions: Assumptions | None = None,
@@ -211,14 +211,14 @@ def design_rounds(
     rounds: Sequence[int] = ROUNDS,
     missing: float = 0.0,
     draws: int | None = None,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     progress: Callable[[Progress], object] | None = None,
 ) -> RoundsDesign:
     """Compare, before any score, how many reviews to ask for first and how many to hold back.
 
     Parameters
     ----------
-    n_items, n_reviews, select
+    n_items, n_reviews, n_selected
         Papers, reviews in all, at least one per paper, and papers to be selected.
     like
         A table whose scores the new ones are assumed to resemble, such as last year's.
@@ -265,7 +265,7 @@ def design_rounds(
     """
     check_range("n_items", n_items, 2, 10**7, "two papers or more")
     check_range("n_reviews", n_reviews, n_items, 1000 * n_items, f"{n_items:,}, one per paper, to 1,000 per paper")
-    check_range("select", select, 1, n_items - 1, f"1 to {n_items - 1} papers")
+    check_range("n_selected", n_selected, 1, n_items - 1, f"1 to {n_items - 1} papers")
     check_range("missing", missing, 0.0, 0.99, "a probability from 0 to 0.99")
     numbers = check_rounds(rounds)
     stated = assumed(like, assumptions)
@@ -277,7 +277,7 @@ def design_rounds(
     check_range("draws", draws, 2, 10**6, "2 draws or more")
     precision = review_precision(stated, n_reviews / n_items, load)
 
-    clock = Clock(None)
+    clock, start = Clock(None), whole_seed(seed)
     phases = first_phases(n_items, n_reviews)
     tried = [(0, n_reviews), *((number, first) for number in numbers for first in phases[:-1])]
     wrong: list[FloatArray] = []
@@ -286,7 +286,7 @@ def design_rounds(
         # Loads grow with the reviews.
         early = review_precision(stated, first / n_items, max(load * first / n_reviews, 1.0))
         played = after_phases(
-            n_items, first, budgets, select, precision, early=early, missing=missing, draws=draws, seed=seed
+            n_items, first, budgets, n_selected, precision, early=early, missing=missing, draws=draws, seed=start
         )
         wrong.append(played.wrong)
         if progress is not None:
@@ -303,7 +303,7 @@ def design_rounds(
         best = min(alike, key=lambda one: one[:2])[2]
         numbers_ = (*paired(values, np.zeros(draws)), *paired(values, best), *paired(wrong[0], values))
         splits.append(Split(number, first / n_items, n_reviews - first, first >= least, *numbers_))
-    return RoundsDesign(n_items, n_reviews, select, tuple(splits), stated, load, precision, missing, draws)
+    return RoundsDesign(n_items, n_reviews, n_selected, tuple(splits), stated, load, precision, missing, draws)
 
 
 def _mean_load(reviews: Reviews) -> float:
@@ -494,17 +494,17 @@ class RoundsReplay(Pictured):
         )
 
 
-@checked
+@checked(renamed={"select": "n_selected"})
 def replay_rounds(
     reviews: ReviewsLike,
-    select: int,
+    n_selected: int,
     *,
     first: int = 2,
     rounds: Sequence[int] = ROUNDS,
     total: int | None = None,
     draws: int = REPLAYS,
     accepted: Collection[Label] | None = None,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     progress: Callable[[Progress], object] | None = None,
 ) -> RoundsReplay:
     """Play a year through on a table with many scores per paper: rounds beside as many scores spread evenly.
@@ -518,7 +518,7 @@ def replay_rounds(
     ----------
     reviews
         A table with scores, or a data frame of it; the more per paper the better.
-    select
+    n_selected
         Number of papers to be selected.
     first
         Scores per paper in the first phase; papers with fewer show all.
@@ -558,7 +558,9 @@ def replay_rounds(
     room = reviews.reviews_per_item
     known = room > 0
     n_known, numbers = int(known.sum()), check_rounds(rounds)
-    check_range("select", select, 1, max(n_known - 1, 1), f"1 to {n_known - 1} papers, those with a score less one")
+    check_range(
+        "n_selected", n_selected, 1, max(n_known - 1, 1), f"1 to {n_known - 1} papers, those with a score less one"
+    )
     check_range("first", first, 1, 10**6, "1 score per paper or more")
     check_range("draws", draws, 2, 10**6, "2 draws or more")
     start, all_ = np.minimum(room, first), int(room.sum())
@@ -575,24 +577,32 @@ def replay_rounds(
     was = None if accepted is None else _accepted(reviews, accepted)
 
     clock = Clock(None)
-    panel, _ = selected_by(reviews, select, known)
+    panel, _ = selected_by(reviews, n_selected, known)
     found: dict[str, list[tuple[IntArray, int]]] = {}
-    for draw, sequence in enumerate(np.random.SeedSequence(seed).spawn(draws)):
+    for draw, sequence in enumerate(np.random.SeedSequence(whole_seed(seed)).spawn(draws)):
         rng = np.random.default_rng(sequence)
         hidden = hide(reviews, rng)
         ways = {
-            name: at_once(reviews, hidden, count, select)
-            for name, count in others(reviews, hidden, start, total, select, rng).items()
+            name: at_once(reviews, hidden, count, n_selected)
+            for name, count in others(reviews, hidden, start, total, n_selected, rng).items()
         }
         for number in numbers:
-            ways[counted(number, "round")] = replayed(reviews, hidden, start, in_rounds(total - least, number), select)
+            ways[counted(number, "round")] = replayed(
+                reviews, hidden, start, in_rounds(total - least, number), n_selected
+            )
         for name, way in ways.items():
             found.setdefault(name, []).append((way.chosen, int(way.n_scores.max())))
         if progress is not None:
             progress(Progress(clock.elapsed(), f"draw {draw + 1} of {draws}", (draw + 1) / draws))
     rounds_of = {counted(number, "round"): number for number in numbers}
     return RoundsReplay(
-        n_known, all_, select, first, total, _ways(found, rounds_of, np.isin(np.arange(room.size), panel), was), draws
+        n_known,
+        all_,
+        n_selected,
+        first,
+        total,
+        _ways(found, rounds_of, np.isin(np.arange(room.size), panel), was),
+        draws,
     )
 
 

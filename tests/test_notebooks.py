@@ -168,10 +168,10 @@ def test_a_selection_shows_its_line_and_its_grey_zone() -> None:
     assert [found.plot(name).name for name in (None, "qualities", "wright", "stretches")] == [
         *("moved", "qualities", "wright", "stretches"),
     ]
-    assert [found.plot(name, select=5).name for name in (None, "zone")] == ["line", "zone"]
-    assert "best 5" in found.plot("moved", select=5).words
-    with pytest.raises(InputError, match=r"n: expected 0 to 24 items"):
-        found.plot(select=25)
+    assert [found.plot(name, n_selected=5).name for name in (None, "zone")] == ["line", "zone"]
+    assert "best 5" in found.plot("moved", n_selected=5).words
+    with pytest.raises(InputError, match=r"n_selected: expected 0 to 24 items"):
+        found.plot(n_selected=25)
 
 
 def test_pictures_are_saved_whole_as_svg_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
     from reviewgraph.graph import Level
     from reviewgraph.table import Reviews
+
+
+#: The names of the targets, for type hints; those of registered levels are accepted, too.
+PlanTarget: TypeAlias = Literal["double", "recoverable", "connected", "survives-reviewer", "survives-review"]
 
 
 class Groups(NamedTuple):

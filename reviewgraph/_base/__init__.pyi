@@ -2,6 +2,7 @@ from .arguments import as_numbers as as_numbers
 from .arguments import check_magnitude as check_magnitude
 from .arguments import checked as checked
 from .arguments import refuse as refuse
+from .arguments import whole_seed as whole_seed
 from .arrays import BoolArray as BoolArray
 from .arrays import CodeArray as CodeArray
 from .arrays import FloatArray as FloatArray
@@ -33,7 +34,6 @@ from .results import Progress as Progress
 from .results import Result as Result
 from .results import Status as Status
 from .results import backend_of as backend_of
-from .results import frame_of as frame_of
 from .storing import csv_parts as csv_parts
 from .storing import csv_text as csv_text
 from .storing import draft_beside as draft_beside

@@ -97,7 +97,11 @@ class Result(ABC):
         InputError
             If the backend is none of these, or not installed.
         """
-        return frame_of(self.to_columns(), backend or self.backend)
+        return self._framed(self.to_columns(), backend)
+
+    def _framed(self, columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> IntoDataFrame:
+        """Return columns as a data frame of a backend, by default that of the reviews."""
+        return frame_of(columns, backend or self.backend)
 
     @checked
     def first_rows(self, most: int) -> tuple[Mapping[str, Sequence[Any]], int]:

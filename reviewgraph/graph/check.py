@@ -20,7 +20,7 @@ from reviewgraph.formats.columns import ITEM, REVIEWER
 from reviewgraph.formats.side import DEMAND, LOAD
 from reviewgraph.graph.components import doubly_connected_components, structure_of
 from reviewgraph.graph.fragility import losses, losses_of
-from reviewgraph.graph.levels import level_named
+from reviewgraph.graph.levels import LevelName, level_named
 from reviewgraph.graph.precision import Assumptions, assumed, expectations, outlook_of
 from reviewgraph.io.matching import match_labels, match_pairs
 from reviewgraph.io.rules import stated_rules
@@ -393,7 +393,7 @@ class Report(Pictured):
         return self.scored is not None and self.scored.covers_all
 
     @checked
-    def reaches(self, level: str, *, use_scores: bool = False) -> bool:
+    def reaches(self, level: LevelName, *, use_scores: bool = False) -> bool:
         """Whether a level holds; with ``use_scores`` by reviews with scores alone and, where ties matter, by ties.
 
         Raises

@@ -17,7 +17,7 @@ from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted, listed
 from reviewgraph.graph.check import PRECISE, facts
 from reviewgraph.graph.kernels.union_find import grow_cover, point_at_roots, union_chunk
-from reviewgraph.graph.levels import LEVELS, NAMES, Connected, Double, Recoverable, level_named
+from reviewgraph.graph.levels import LEVELS, NAMES, Connected, Double, LevelName, Recoverable, level_named
 from reviewgraph.streams.coding import Labels
 from reviewgraph.streams.table import Stream
 
@@ -75,7 +75,7 @@ class Connection(Result):
         """The levels that are not decided."""
         return [name for name, holds in self.known.items() if holds is None]
 
-    def reaches(self, level: str) -> bool:
+    def reaches(self, level: LevelName) -> bool:
         """Whether a level is known to hold."""
         asked = level_named(level)
         holds = self.known.get(asked.name, False if self.known[LEVELS[0].name] is False else None)
