@@ -364,13 +364,24 @@ class PosteriorEstimate(Estimate, Uncertain):
         return selection.named(selection.best)
 
     @checked(renamed={"select": "n_selected"})
-    def plot(self, name: str | None = None, *, n_selected: int | None = None) -> Plot:
+    def plot(
+        self,
+        name: str | None = None,
+        *,
+        ax: Any = None,
+        labels: Sequence[Label] | bool | None = None,
+        highlight: Sequence[Label] = (),
+        size: int | None = None,
+        n_selected: int | None = None,
+    ) -> Plot:
         """Return one of the pictures of the report.
 
         Parameters
         ----------
         name
             Name of the picture; by default the first. An unknown name raises InputError, which lists the valid ones.
+        ax, labels, highlight, size
+            As for any result: axes of Matplotlib to draw on, labelled points, emphasised points, width in pixels.
         n_selected
             Number of papers to select, none by default: pictures then show the cut, and ``"line"`` is the first.
 
@@ -381,7 +392,8 @@ class PosteriorEstimate(Estimate, Uncertain):
         Incomparable
             If ``n_selected`` is given and :meth:`selection` raises it.
         """
-        return self._picture(name, selection=None if n_selected is None else self.selection(n_selected))
+        picture = self._picture(name, selection=None if n_selected is None else self.selection(n_selected))
+        return self._shown(picture, ax, labels, highlight, size)
 
     @checked
     def draws(self, n: int, seed: int | np.random.Generator = 0) -> FloatArray:

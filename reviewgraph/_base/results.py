@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from narwhals.typing import IntoDataFrame
+
+    from reviewgraph._base.labels import Label
 
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
@@ -195,6 +198,11 @@ def _element(tag: str, text: str, style: str = "") -> str:
 
 # Pictures of results, for notebooks and files.
 
+#: What Matplotlib writes of itself into a file, by suffix: nothing that differs from run to run.
+_BY_MATPLOTLIB: dict[str, dict[str, None]] = {".png": {"Software": None}, ".pdf": {"CreationDate": None}}
+#: Least and largest width of a picture, in pixels.
+_WIDTHS = (200, 4000)
+
 
 class Plot(ABC):
     """A picture of a result, which a notebook shows with its title and a description."""
@@ -202,21 +210,48 @@ class Plot(ABC):
     name: str
     title: str
     words: str
+    instead: str  # A sentence that says as much, empty if the picture says more
 
     @property
     @abstractmethod
     def svg(self) -> str:
         """The picture as self-contained SVG, which follows the light or dark setting of the machine."""
 
+    @abstractmethod
+    def figure(self) -> Any:
+        """Return the picture as a figure of Matplotlib; InputError if that is not installed."""
+
+    @abstractmethod
+    def on(self, axes: Any, *, fit: bool = False) -> None:
+        """Draw the picture on axes of Matplotlib, whose coordinates become pixels; with ``fit`` at their width."""
+
+    @abstractmethod
+    def styled(self, labels: Sequence[str] | bool | None, highlight: Sequence[str], size: int | None) -> Plot:
+        """Return the picture with other labels, rings around some points, and another width in pixels."""
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, whole or not at all."""
-        if Path(path).suffix.lower() != ".svg":
-            message = (
-                f"path: expected a name that ends with .svg, found {os.fspath(path)!r}; pictures are vectors, which "
-                "browsers, word processors and inkscape open, and rsvg-convert turns into PNG or PDF"
-            )
+        """Write the picture to a file, whole or not at all: SVG, or by Matplotlib PNG or PDF, as the suffix says.
+
+        Parameters
+        ----------
+        path
+            Name of the file, which ends with ``.svg``, ``.png`` or ``.pdf``.
+
+        Raises
+        ------
+        InputError
+            If the suffix is another, or Matplotlib is needed and not installed.
+        """
+        suffix = Path(path).suffix.lower()
+        if suffix == ".svg":
+            write_whole(path, self.svg)
+            return
+        if suffix not in _BY_MATPLOTLIB:
+            message = f"path: expected a name that ends with .svg, .png or .pdf, found {os.fspath(path)!r}"
             raise InputError(message)
-        write_whole(path, self.svg)
+        content = io.BytesIO()
+        self.figure().savefig(content, format=suffix[1:], metadata=_BY_MATPLOTLIB[suffix])
+        write_whole(path, content.getvalue())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.title}>"
@@ -241,28 +276,82 @@ class Pictured(Result):
     pictured_by: ClassVar[str]
 
     @checked
-    def plot(self, name: str | None = None) -> Plot:
+    def plot(
+        self,
+        name: str | None = None,
+        *,
+        ax: Any = None,
+        labels: Sequence[Label] | bool | None = None,
+        highlight: Sequence[Label] = (),
+        size: int | None = None,
+    ) -> Plot:
         """Return one of the pictures that the report holds.
 
         Parameters
         ----------
         name
-            By default the first picture.
+            Name of the picture; by default the first that shows more than one number.
+        ax
+            Axes of Matplotlib on which the picture is drawn as well, in pixels from the upper left; none by default.
+        labels
+            Labels of the points that are named, True for as many as there is room for, False for none; by default those
+            that matter most.
+        highlight
+            Labels of points that get a ring and a name.
+        size
+            Width in pixels, 760 by default, or that of ``ax``; the height follows.
+
+        Returns
+        -------
+        Plot
+            Which notebooks show, with ``save("x.svg" | "x.png" | "x.pdf")``, ``svg`` and ``figure()``.
 
         Raises
         ------
         InputError
-            If there is nothing to draw, or an unknown name; the message lists the valid ones.
+            If there is nothing to draw, or an unknown name, whose message lists the valid ones; if a label is not a
+            point of the picture, or Matplotlib is needed and not installed.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2)]).plot("loads", size=400)
+        <Picture loads: Papers per reviewer>
         """
-        return self._picture(name)
+        return self._shown(self._picture(name), ax, labels, highlight, size)
+
+    def _shown(
+        self,
+        picture: Plot,
+        ax: Any,
+        labels: Sequence[Label] | bool | None,
+        highlight: Sequence[Label],
+        size: int | None,
+    ) -> Plot:
+        """Return a picture with options of :meth:`plot`, drawn on axes if there are any."""
+        if size is not None and not _WIDTHS[0] <= size <= _WIDTHS[1]:
+            message = f"size: expected a width of {_WIDTHS[0]} to {_WIDTHS[1]} pixels, found {size}"
+            raise InputError(message)
+        if ax is not None and not hasattr(ax, "add_patch"):
+            message = f"ax: expected axes of matplotlib, found {type(ax).__name__}"
+            raise InputError(message)
+        if labels is not None or highlight or size is not None:
+            names = labels if labels is None or isinstance(labels, bool) else [str(label) for label in labels]
+            picture = picture.styled(names, [str(label) for label in highlight], size)
+        if ax is not None:
+            picture.on(ax, fit=size is None)
+        return picture
 
     def _picture(self, name: str | None, **options: Any) -> Plot:
         pictures: Sequence[Plot] = resolve_name(self.pictured_by)(self, **options)
         if not pictures:
             message = f"plot: nothing to draw ({self.headline()})"
             raise InputError(message)
+        if name is None:
+            # A chart whose sentence says as much is not what anybody wants to see first.
+            return next((picture for picture in pictures if not picture.instead), pictures[0])
         for picture in pictures:
-            if name in (None, picture.name):
+            if name == picture.name:
                 return picture
         message = f"name: expected {' or '.join(repr(picture.name) for picture in pictures)}, found {name!r}"
         raise InputError(message)
