@@ -120,6 +120,8 @@ def misfit_of(
 class CalibrationStatus(Status):
     """The status of a calibration; ``text`` explains it and what to do.
 
+    Examples
+    --------
     >>> CalibrationStatus.OPTIMAL.text
     'solved to the accuracy asked for'
     """
@@ -177,6 +179,12 @@ class Calibration(Estimate):
         Number of iterations of the solver.
     solution
         The programme and its solution, in its own units.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> calibrate(Reviews.from_pairs([("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)])).unique
+    True
     """
 
     hypothesis: str
@@ -229,10 +237,27 @@ class Calibration(Estimate):
     def scoring_function(self, reviewer: Label) -> ScoringFunction:
         """Return the fitted scoring function of a reviewer, given by label.
 
+        Parameters
+        ----------
+        reviewer
+            Label of the reviewer.
+
+        Returns
+        -------
+        ScoringFunction
+            From quality, on the reported scale, to score.
+
         Raises
         ------
         InputError
             If there is no such reviewer, or the reviewer has given no score.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> result = calibrate(Reviews.from_pairs([("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)]))
+        >>> float(result.scoring_function("ann")(result.quality[0]).round(6))
+        2.0
         """
         programme, row, *_ = self.solution
         code = self.reviews.reviewer_code.get(reviewer)
@@ -279,7 +304,25 @@ class Calibration(Estimate):
 
     @checked
     def is_optimal(self, eps: float = 1e-8) -> bool:
-        """Whether primal and dual residual and duality gap are at most ``eps``."""
+        """Whether primal and dual residual and duality gap are at most ``eps``.
+
+        Parameters
+        ----------
+        eps
+            Largest residual, in units of the standard deviation of qualities.
+
+        Returns
+        -------
+        bool
+            Whether the certificate of optimality holds to this accuracy.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> rows = [("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)]
+        >>> calibrate(Reviews.from_pairs(rows)).is_optimal()
+        True
+        """
         return max(self.primal_residual, self.dual_residual, self.duality_gap) <= eps
 
     @cached_property
@@ -334,7 +377,25 @@ class Calibration(Estimate):
 
     @checked
     def ranking(self, *, by_group_average: bool = False) -> list[Label]:
-        """Items that have a score, best first; raises Incomparable as :meth:`select` does."""
+        """Items that have a score, best first; raises Incomparable as :meth:`select` does.
+
+        Parameters
+        ----------
+        by_group_average
+            Compare items of different groups by the plain averages of their groups.
+
+        Returns
+        -------
+        list
+            Labels, best first.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> rows = [("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)]
+        >>> calibrate(Reviews.from_pairs(rows)).ranking()
+        [2, 1]
+        """
         return self.select(int(np.isfinite(self.quality).sum()), by_group_average=by_group_average)
 
     @checked(renamed={"n": "n_selected"})
@@ -349,6 +410,11 @@ class Calibration(Estimate):
             Compare items of different groups by the plain averages of their groups. Otherwise items are selected in the
             largest group, and items of others are set aside.
 
+        Returns
+        -------
+        list
+            Labels of ``n_selected`` items.
+
         Raises
         ------
         Incomparable
@@ -361,6 +427,13 @@ class Calibration(Estimate):
         -----
         UndeterminedWarning
             If the reviews do not determine the qualities of some items relative to their group.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> rows = [("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)]
+        >>> calibrate(Reviews.from_pairs(rows)).select(1)
+        [2]
         """
         inside = comparable(self.quality, self.group, n_selected, across_groups=by_group_average)
         if 0 < n_selected < np.isfinite(self.quality).sum() and (open_places := len(self.undetermined)):
@@ -417,6 +490,11 @@ def calibrate(
         For the solver; its own defaults if not given.
     progress
         Called with the number of steps and the distance from the optimum.
+
+    Returns
+    -------
+    Calibration
+        Qualities, scoring functions, and certificates of optimality and uniqueness.
 
     Raises
     ------

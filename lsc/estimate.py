@@ -219,7 +219,19 @@ class Estimate(Pictured):
         return ranks(self.average, self.group)
 
     def ranking(self) -> list[Label]:
-        """Items that have a score, best first, ties by index."""
+        """Items that have a score, best first, ties by index.
+
+        Returns
+        -------
+        list
+            Labels.
+
+        Examples
+        --------
+        >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)])
+        >>> Estimate(reviews, np.array([1.0, 3.0]), "average").ranking()
+        ['p2', 'p1']
+        """
         return [self.items[i] for i in best_first(self.quality).tolist()]
 
     @checked(renamed={"n": "n_selected"})
@@ -259,6 +271,11 @@ class Estimate(Pictured):
         ----------
         references
             Known quality of three items or more, a mapping, a Series or a data frame, in the direction of the scores.
+
+        Returns
+        -------
+        ReferenceLine
+            Slope, intercept, error, and the value of each item on the scale of the references.
 
         Raises
         ------

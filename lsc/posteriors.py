@@ -256,6 +256,12 @@ class PosteriorEstimate(Estimate, Uncertain):
         Whether the confidence of the reviews is used, and what it gains; None if it was not tried.
     covariates
         Effects of the covariates of items and reviewers, and what they gain; None without covariates.
+
+    Examples
+    --------
+    >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+    >>> posterior(Reviews.from_pairs(rows)).status.value
+    'converged'
     """
 
     beliefs: Posterior = field(repr=False)
@@ -304,7 +310,22 @@ class PosteriorEstimate(Estimate, Uncertain):
         return errors if self.beliefs.item.size >= LEAST_SCORES else np.full(errors.size, np.nan)
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
-        """Return the keys of every estimate, gain, intervals, model, and with a selection lists and probabilities."""
+        """Return the keys of every estimate, gain, intervals, model, and with a selection lists and probabilities.
+
+        Parameters
+        ----------
+        selection
+            A selection, whose lists and probabilities are added; none by default.
+
+        Returns
+        -------
+        dict
+            The content of ``reviewgraph calibrate --json``.
+
+        Examples
+        --------
+        ``estimate.to_dict(estimate.selection(10))["selected"]`` are the labels of the ten best.
+        """
         record = super().to_dict()
         record["items"] = [{name: row[name] for name in row if name not in _FLAT} for row in record["items"]]
         intervals = np.sort(self.reviews.printed(self.interval()), axis=1).tolist()
@@ -329,7 +350,22 @@ class PosteriorEstimate(Estimate, Uncertain):
         return record if selection is None else {**record, **selection.to_dict()}
 
     def to_columns(self, selection: Selection | None = None) -> dict[str, list[Any]]:
-        """Return the columns of every estimate, the ends of each interval, and the probabilities of a selection."""
+        """Return the columns of every estimate, the ends of each interval, and the probabilities of a selection.
+
+        Parameters
+        ----------
+        selection
+            A selection, whose probabilities become a column; none by default.
+
+        Returns
+        -------
+        dict
+            Lists of equal length by column, None where a value is missing.
+
+        Examples
+        --------
+        ``estimate.to_columns()["interval_low"]`` are the lower ends of the 90 % intervals.
+        """
         low, high = np.sort(self.reviews.printed(self.interval()), axis=1).T.tolist()
         columns = {**super().to_columns(), "interval_low": low, "interval_high": high}
         if selection is not None:
@@ -359,6 +395,12 @@ class PosteriorEstimate(Estimate, Uncertain):
         Incomparable
             If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
             of the items with a score, or fewer than ``n_selected``.
+
+        Examples
+        --------
+        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> posterior(Reviews.from_pairs(rows)).select(2)
+        [8, 7]
         """
         selection = self.selection(n_selected, across_groups=across_groups)
         return selection.named(selection.best)
@@ -385,12 +427,21 @@ class PosteriorEstimate(Estimate, Uncertain):
         n_selected
             Number of papers to select, none by default: pictures then show the cut, and ``"line"`` is the first.
 
+        Returns
+        -------
+        Plot
+            With ``save``, ``svg`` and ``figure()``.
+
         Raises
         ------
         InputError
             If there is no such picture, or ``n_selected`` is negative or more than the number of items with a score.
         Incomparable
             If ``n_selected`` is given and :meth:`selection` raises it.
+
+        Examples
+        --------
+        ``estimate.plot(n_selected=10, highlight=["p7"]).save("line.png")`` writes the funding line, ``p7`` with a ring.
         """
         picture = self._picture(name, selection=None if n_selected is None else self.selection(n_selected))
         return self._shown(picture, ax, labels, highlight, size)
@@ -399,10 +450,26 @@ class PosteriorEstimate(Estimate, Uncertain):
     def draws(self, n: int, seed: int | np.random.Generator = 0) -> FloatArray:
         """Draw all qualities jointly, shape (n, N): items of one reviewer are correlated; NaN without a score.
 
+        Parameters
+        ----------
+        n
+            Number of draws, 0 or more.
+        seed
+            Seed or generator of the draws.
+
+        Returns
+        -------
+        ndarray
+            Shape (n, N): qualities, higher is better.
+
         Raises
         ------
         InputError
             If ``n`` is negative.
+
+        Examples
+        --------
+        ``estimate.draws(1000, seed=1).argmax(axis=1)`` are the codes of the best item of each draw.
         """
         if n < 0:
             message = f"n: expected a number of draws, 0 or more, found {n}"
@@ -460,10 +527,26 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         The error is infinite if no review connects the two.
 
+        Parameters
+        ----------
+        first, second
+            Labels of two items.
+
+        Returns
+        -------
+        Difference
+            ``mean`` and ``standard_error``, in points of the scores.
+
         Raises
         ------
         InputError
             If an item is not among the reviews' or has no score, or both are the same.
+
+        Examples
+        --------
+        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> posterior(Reviews.from_pairs(rows)).difference(8, 0).mean > 0
+        True
         """
         a, b = self._code(first, "first"), self._code(second, "second")
         if a == b:
@@ -482,10 +565,26 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         From the normal distribution of their difference, in which items of shared reviewers are correlated.
 
+        Parameters
+        ----------
+        first, second
+            Labels of two items.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+
         Raises
         ------
         InputError
             If an item is not among the reviews' or has no score, or both are the same.
+
+        Examples
+        --------
+        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> posterior(Reviews.from_pairs(rows)).probability_better(8, 0) > 0.9
+        True
         """
         from scipy.special import ndtr
 
@@ -511,10 +610,19 @@ class PosteriorEstimate(Estimate, Uncertain):
         seed
             Seed of the draws.
 
+        Returns
+        -------
+        ndarray
+            Shape (N, n_ranks): probabilities.
+
         Raises
         ------
         InputError
             If ``n_ranks`` or ``draws`` is less than 1, or ``n_ranks`` more than the number of items.
+
+        Examples
+        --------
+        ``estimate.rank_probabilities(1)[:, 0]`` are the probabilities of being the best.
         """
         size = self.reviews.n_items
         if n_ranks is not None and not 1 <= n_ranks <= size:
@@ -528,10 +636,28 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         From the same joint draws as :meth:`rank_probabilities`: the mean has a standard error of ``sd / sqrt(draws)``.
 
+        Parameters
+        ----------
+        draws
+            Number of joint draws.
+        seed
+            Seed or generator of the draws.
+
+        Returns
+        -------
+        Ranks
+            ``mean`` and ``sd``, shapes (N,).
+
         Raises
         ------
         InputError
             If ``draws`` is less than 1.
+
+        Examples
+        --------
+        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> int(posterior(Reviews.from_pairs(rows)).expected_ranks().mean.argmin())
+        8
         """
         return Ranks(*self._ranks(1, draws, seed)[1:])
 
@@ -589,6 +715,15 @@ class PosteriorEstimate(Estimate, Uncertain):
         Leave-one-out without refitting: the paper's and the reviewer's posterior without this score (cavity), at the
         hyperparameters of all scores. Where criteria are used, of the joined scores; where scores are modelled as
         levels, of the levels.
+
+        Returns
+        -------
+        Residuals
+            Raw, standardised, and as probabilities of a score at most as high, in the order of the reviews.
+
+        Examples
+        --------
+        ``abs(estimate.residuals().standardised).argmax()`` is the number of the most surprising review.
         """
         return residuals(self.modelled, self.beliefs, self.weight)
 
@@ -607,10 +742,19 @@ class PosteriorEstimate(Estimate, Uncertain):
         seed
             Seed of the draws.
 
+        Returns
+        -------
+        InferenceData or DataTree
+            As the installed version of ArviZ has it.
+
         Raises
         ------
         InputError
             If arviz is not installed, or ``draws`` is less than 1.
+
+        Examples
+        --------
+        ``arviz.summary(estimate.to_arviz())`` where ArviZ is installed.
         """
         if draws < 1:
             message = f"draws: expected a number of draws, 1 or more, found {draws}"
@@ -622,15 +766,44 @@ class PosteriorEstimate(Estimate, Uncertain):
     def account(self, item: Label) -> Account:
         """Return the contributions to the quality of an item, which sum to it.
 
+        Parameters
+        ----------
+        item
+            Label of the item.
+
+        Returns
+        -------
+        Account
+            The average, and what severity, slope and weight of each reviewer and shrinkage add to it.
+
         Raises
         ------
         InputError
             If the item is not among the reviews' or has no score.
+
+        Examples
+        --------
+        See :func:`posterior`: ``posterior(reviews).account("p1")``.
         """
         return next(self.accounts([self._code(item, "item")]))
 
     def accounts(self, items: Iterable[int]) -> Iterator[Account]:
-        """Yield the contributions to the qualities of items, by code, with those of the criteria."""
+        """Yield the contributions to the qualities of items, by code, with those of the criteria.
+
+        Parameters
+        ----------
+        items
+            Codes of the items.
+
+        Returns
+        -------
+        iterator of Account
+            As :meth:`account`, one per item.
+
+        Examples
+        --------
+        ``list(estimate.accounts(range(3)))`` are those of the first three items.
+        """
         criteria = None if self.joined is None else self.joined.moves(self.reviews)
         pulls = None if self.covariates is None else self.covariates.pulls
         return accounts_of(self.beliefs, self.reviews, items, criteria, pulls)

@@ -336,10 +336,28 @@ class Uncertain:
     def interval(self, level: float = LEVEL) -> FloatArray:
         """Return the central credible interval of each quality with probability ``level``, shape (N, 2).
 
+        Parameters
+        ----------
+        level
+            Probability of the interval, between 0 and 1.
+
+        Returns
+        -------
+        ndarray
+            Shape (N, 2): lower and upper end, NaN without a quality.
+
         Raises
         ------
         InputError
             If ``level`` is not between 0 and 1.
+
+        Examples
+        --------
+        >>> from lsc import posterior
+        >>> from reviewgraph import Reviews
+        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> posterior(Reviews.from_pairs(rows)).interval(0.5).shape
+        (9, 2)
         """
         return central_interval(self.quality, self.standard_error, level)
 

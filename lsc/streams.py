@@ -83,6 +83,10 @@ class StreamedEstimate(Result):
         -------
         ndarray
             Codes of at most ``n_selected`` items.
+
+        Examples
+        --------
+        ``result.best_of_largest(10)`` are their codes.
         """
         return best_first(np.where(self.group == 1, self.quality, np.nan))[:n_selected]
 
@@ -99,6 +103,10 @@ class StreamedEstimate(Result):
         -------
         list of tuple
             Label, quality and average of each item, in points and direction of the scores.
+
+        Examples
+        --------
+        ``result.best(10)`` are the ten best of the result of :func:`calibrate_stream`.
         """
         order = self.best_of_largest(n_selected)
         values = (self.stream.printed(given[order]).tolist() for given in (self.quality, self.average))
@@ -118,7 +126,22 @@ class StreamedEstimate(Result):
         return columns
 
     def parts(self, rows: int = ROWS) -> Iterator[dict[str, list[Any]]]:
-        """Return columns item, quality, average, rank, standard_error and group, in parts of ``rows`` rows."""
+        """Return columns item, quality, average, rank, standard_error and group, in parts of ``rows`` rows.
+
+        Parameters
+        ----------
+        rows
+            Most rows per part.
+
+        Yields
+        ------
+        dict
+            Columns by name.
+
+        Examples
+        --------
+        ``next(result.parts(1000))`` are the first thousand rows of the result of :func:`calibrate_stream`.
+        """
         for first in range(0, self.stream.n_items, rows):
             part = slice(first, first + rows)
             yield {
@@ -188,6 +211,10 @@ class StreamedCalibration(StreamedEstimate):
         Name of the hypothesis class.
     objective, status, message, iterations
         As those of :class:`lsc.Calibration`.
+
+    Examples
+    --------
+    See :func:`calibrate_stream`, which returns it.
     """
 
     hypothesis: str
@@ -232,6 +259,11 @@ def calibrate_stream(
         Maximum number of Newton steps.
     progress
         Called after each step.
+
+    Returns
+    -------
+    StreamedCalibration
+        With qualities, ranks and groups, as in memory.
 
     Raises
     ------
@@ -321,6 +353,10 @@ class StreamedPosterior(StreamedEstimate, Uncertain):
     ----------
     beliefs
         Means and variances of items, reviewers and hyperparameters, as arrays.
+
+    Examples
+    --------
+    See :func:`posterior_stream`, which returns it.
     """
 
     beliefs: Beliefs = field(repr=False)
@@ -332,13 +368,45 @@ class StreamedPosterior(StreamedEstimate, Uncertain):
         return errors if self.stream.n_scored >= LEAST_SCORES else np.full(errors.size, np.nan)
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
-        """Return the keys of a posterior, and of a selection; ``items`` and ``gain`` are None."""
+        """Return the keys of a posterior, and of a selection; ``items`` and ``gain`` are None.
+
+        Parameters
+        ----------
+        selection
+            A selection, whose lists are added; none by default.
+
+        Returns
+        -------
+        dict
+            The content of ``reviewgraph calibrate --stream --json``.
+
+        Examples
+        --------
+        ``result.to_dict(result.selection(10))["selected"]`` are the labels of the ten best.
+        """
         own: dict[str, Any] = {"method": "posterior", "status": self.status.value, "gain": None, "reviewers": None}
         own["no_quality"] = self.no_quality
         return {**super().to_dict(), **own, **({} if selection is None else selection.to_dict())}
 
     def parts(self, rows: int = ROWS, selection: Selection | None = None) -> Iterator[dict[str, list[Any]]]:
-        """Return the columns of a posterior, and of a selection, in parts of ``rows`` rows."""
+        """Return the columns of a posterior, and of a selection, in parts of ``rows`` rows.
+
+        Parameters
+        ----------
+        rows
+            Most rows per part.
+        selection
+            A selection, whose probabilities become a column; none by default.
+
+        Yields
+        ------
+        dict
+            Columns by name.
+
+        Examples
+        --------
+        ``next(result.parts(1000))`` are the first thousand rows of the result of :func:`posterior_stream`.
+        """
         lists = None if selection is None else selection.lists
         probability = None if selection is None else selection.probability
         for first, columns in zip(range(0, self.stream.n_items, rows), super().parts(rows), strict=True):
@@ -368,6 +436,11 @@ def posterior_stream(
         Seed for the stochastic trace estimator (default 0).
     progress
         Called at each stage and pass.
+
+    Returns
+    -------
+    StreamedPosterior
+        With qualities, standard errors and selections, as in memory.
 
     Raises
     ------

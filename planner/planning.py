@@ -297,6 +297,10 @@ def plan_extra_reviews(
         Shape (S, N): joint draws of the qualities of ``reviews.items``; by default those of an installed calibration.
     n_selected
         Number of papers to be selected, for ``decision``.
+    best_effort
+        If there is no such plan, return the closest one: first minimise the missing reviews, and people, that items
+        must have, spread evenly if rules are only on numbers of reviews; then reach the level, or the largest group.
+        :attr:`Plan.shortage` lists the missing reviews and the reviewers to recruit.
     rounds
         Plan this round of a process with ``max_reviews`` and a number of rounds left, this one included, for
         ``decision`` without a target: see :attr:`Plan.rounds` for what is held back, and what each round is expected
@@ -314,10 +318,6 @@ def plan_extra_reviews(
         (rounds and budget as they remain). Its reviews without a score are still to come, or lost if their reviewer is
         ``gone`` or the pair is gone or in ``conflicts``: then the budget gets them back. Loads and limits per item
         count the reviews of all rounds.
-    best_effort
-        If there is no such plan, return the closest one: first minimise the missing reviews, and people, that items
-        must have, spread evenly if rules are only on numbers of reviews; then reach the level, or the largest group.
-        :attr:`Plan.shortage` lists the missing reviews and the reviewers to recruit.
     **given
         Rules as keywords of their own, as in ``plan_extra_reviews(reviews, conflicts=pairs, spare=2)``.
 

@@ -114,6 +114,11 @@ class RoundsDesign(Pictured):
         Probability that a review fails to arrive.
     draws
         Simulated conferences behind each number.
+
+    Examples
+    --------
+    >>> design_rounds(100, 300, 10, rounds=[2], draws=2).rounds
+    [2]
     """
 
     pictured_by: ClassVar[str] = "planner.rounds_report:design_pictures"
@@ -140,12 +145,44 @@ class RoundsDesign(Pictured):
 
     @checked
     def of(self, rounds: int) -> list[Split]:
-        """Return the splits with a number of rounds."""
+        """Return the splits with a number of rounds.
+
+        Parameters
+        ----------
+        rounds
+            Number of rounds.
+
+        Returns
+        -------
+        list
+            The splits, the smallest first phase first; empty for a number that was not compared.
+
+        Examples
+        --------
+        >>> [split.rounds for split in design_rounds(100, 300, 10, rounds=[2], draws=2).of(2)][:2]
+        [2, 2]
+        """
         return [split for split in self.splits if split.rounds == rounds]
 
     @checked
     def best(self, rounds: int) -> Split:
-        """Return the split of fewest expected wrong selections for a number of rounds, of those that connect if any."""
+        """Return the split of fewest expected wrong selections for a number of rounds, of those that connect if any.
+
+        Parameters
+        ----------
+        rounds
+            Number of rounds.
+
+        Returns
+        -------
+        Split
+            Reviews per paper in the first phase, reviews held back, and expected wrong selections.
+
+        Examples
+        --------
+        >>> design_rounds(100, 300, 10, rounds=[2], draws=2).best(2).rounds
+        2
+        """
         splits = self.of(rounds)
         if not splits:
             message = f"rounds: expected one of {', '.join(map(str, self.rounds)) or 'none'}, found {rounds!r}"
@@ -154,7 +191,23 @@ class RoundsDesign(Pictured):
 
     @checked
     def neighbours(self, rounds: int) -> list[Split]:
-        """Return the splits beside the best one: what it costs to miss it by one step."""
+        """Return the splits beside the best one: what it costs to miss it by one step.
+
+        Parameters
+        ----------
+        rounds
+            Number of rounds.
+
+        Returns
+        -------
+        list
+            One or two splits.
+
+        Examples
+        --------
+        >>> len(design_rounds(100, 300, 10, rounds=[2], draws=2).neighbours(2)) in (1, 2)
+        True
+        """
         splits, best = self.of(rounds), self.best(rounds)
         place = splits.index(best)
         return [*splits[max(place - 1, 0) : place], *splits[place + 1 : place + 2]]
@@ -331,6 +384,12 @@ class FirstPhase:
     error, error_if_known
         Median expected error of a paper, and that with known severities and stretches, in points of the scores, or in
         units of the spread of qualities.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> first_phase(Reviews.from_pairs([("ann", 1), ("bob", 2)])).enough
+    False
     """
 
     level: str | None
@@ -352,7 +411,19 @@ class FirstPhase:
         return self.pieces <= 1 and not self.unreviewed and self.ratio <= MOST_RATIO
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of ``first_phase`` in ``simulate rounds --json``."""
+        """Return the content of ``first_phase`` in ``simulate rounds --json``.
+
+        Returns
+        -------
+        dict
+            Level, pieces, expected errors and whether they are enough.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> first_phase(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).to_dict()["level"]
+        'connected'
+        """
         own = {name: value for name, value in asdict(self).items() if name != "unreviewed"}
         limits = {"ratio": self.ratio, "ratio_limit": MOST_RATIO, "enough": self.enough}
         return {**own, "unreviewed": list(self.unreviewed), **limits}
@@ -373,6 +444,11 @@ def first_phase(
         Who reviews what in the first phase, with scores or without.
     like, assumptions
         As in :func:`design_rounds`.
+
+    Returns
+    -------
+    FirstPhase
+        Level, pieces, papers without a review, and expected errors.
 
     Raises
     ------
@@ -445,6 +521,10 @@ class RoundsReplay(Pictured):
         ``flat`` (evenly, at once), ``random``, ``borderline``, and one per number of rounds.
     draws
         Random choices of the scores shown first, over which errors are.
+
+    Examples
+    --------
+    See :func:`replay_rounds`, which returns it.
     """
 
     pictured_by: ClassVar[str] = "planner.rounds_report:replay_pictures"
@@ -534,6 +614,11 @@ def replay_rounds(
         Of the draws.
     progress
         Called with a :class:`reviewgraph.Progress` after each draw.
+
+    Returns
+    -------
+    RoundsReplay
+        Selections that differ from those of the full table for each way, with errors.
 
     Raises
     ------

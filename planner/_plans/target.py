@@ -168,6 +168,10 @@ class PlanProgress(Progress):
         Reviews of the best plan; None if there is no plan yet.
     lower_bound
         Lower bound on the number of reviews.
+
+    Examples
+    --------
+    ``plan_extra_reviews(reviews, progress=print)`` prints one whenever the plan or the bound improves.
     """
 
     count: int | None = None

@@ -57,11 +57,21 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a long computation, the argument of every ``progress`` callback."""
+    """Progress of a long computation, the argument of every ``progress`` callback.
 
-    seconds: float  # Since the start
-    words: str  # The current step, or the best value so far
-    done: float | None = None  # Completed share, from 0 to 1; None where it is unknown
+    Parameters
+    ----------
+    seconds
+        Seconds since the start.
+    words
+        The current step, or the best value so far.
+    done
+        Completed share, from 0 to 1; None where it is unknown.
+    """
+
+    seconds: float
+    words: str
+    done: float | None = None
 
 
 class Result(ABC):
@@ -69,15 +79,51 @@ class Result(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as the command's ``--json`` prints it."""
+        """Return the result as the command's ``--json`` prints it.
+
+        Returns
+        -------
+        dict
+            Text, numbers, lists and dictionaries, as JSON has them; labels as passed.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews, check
+        >>> check(Reviews.from_pairs([("ann", 1), ("bob", 1)])).to_dict()["level"]
+        'connected'
+        """
 
     @abstractmethod
     def to_columns(self) -> Mapping[str, Sequence[Any]]:
-        """Return the rows of the result by column, as the command's ``-o`` writes them."""
+        """Return the rows of the result by column, as the command's ``-o`` writes them.
+
+        Returns
+        -------
+        dict
+            Lists of equal length by column, None where a value is missing.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> Reviews.from_pairs([("ann", 1, 3.0), ("bob", 1)]).to_columns()["score"]
+        [3.0, None]
+        """
 
     @abstractmethod
     def headline(self) -> str:
-        """Return a summary in half a line."""
+        """Return a summary in half a line.
+
+        Returns
+        -------
+        str
+            A phrase without a full stop.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> Reviews.from_pairs([("ann", 1), ("bob", 1)]).headline()
+        '2 reviewers, 1 item, 2 reviews'
+        """
 
     @property
     def backend(self) -> Backend | None:
@@ -95,10 +141,21 @@ class Result(ABC):
             ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default that of the reviews; for reviews from other sources
             pandas if it is installed, else pyarrow.
 
+        Returns
+        -------
+        DataFrame
+            One row per row of the result; columns of mixed types become text.
+
         Raises
         ------
         InputError
             If the backend is none of these, or not installed.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> float(Reviews.from_pairs([("ann", 1, 3.0), ("bob", 1, 4.0)]).to_frame("pandas")["score"].mean())
+        3.5
         """
         return self._framed(self.to_columns(), backend)
 
@@ -108,7 +165,24 @@ class Result(ABC):
 
     @checked
     def first_rows(self, most: int) -> tuple[Mapping[str, Sequence[Any]], int]:
-        """Return the first rows by column, and the number of all rows."""
+        """Return the first rows by column, and the number of all rows.
+
+        Parameters
+        ----------
+        most
+            Number of rows, 0 or more.
+
+        Returns
+        -------
+        tuple
+            The columns by name, cut to at most ``most`` rows, and the number of all rows.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> Reviews.from_pairs([("ann", 1, 3.0), ("bob", 1, 4.0)]).first_rows(1)
+        ({'reviewer': ['ann'], 'item': [1], 'score': [3.0]}, 2)
+        """
         columns = self.to_columns()
         total = max(map(len, columns.values()), default=0)
         return {name: column[:most] for name, column in columns.items()}, total

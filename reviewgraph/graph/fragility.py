@@ -96,6 +96,12 @@ class Fragile(Result):
         Rows of the reviews whose loss alone lowers the level; ascending.
     table
         The reviews.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews, fragile
+    >>> fragile(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]), "connected").level
+    'connected'
     """
 
     level: str
@@ -141,6 +147,11 @@ def fragile(reviews: ReviewsLike, level: LevelName = "double") -> Fragile:
         Who reviews what; scores do not count.
     level
         ``"double"`` (default), ``"recoverable"`` or ``"connected"``.
+
+    Returns
+    -------
+    Fragile
+        The critical reviewers and reviews by label.
 
     Raises
     ------
@@ -196,6 +207,12 @@ class Keeps(Result):
         One entry per level, the strongest first.
     draws
         Number of simulated losses.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews, keeps
+    >>> keeps(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2)]), 0.0, draws=5).levels[-1].probability
+    1.0
     """
 
     levels: tuple[Kept, ...]
@@ -234,6 +251,11 @@ def keeps(
         Number of simulations; 200 by default.
     seed
         Seed or generator of the simulations.
+
+    Returns
+    -------
+    Keeps
+        The probability of each level, with its standard error.
 
     Raises
     ------

@@ -44,6 +44,10 @@ class Connection(Result):
         Items of one doubly connected component; the largest may have more.
     least_degrees_of_freedom
         Missing links by counting; there may be more.
+
+    Examples
+    --------
+    See :func:`reviewgraph.check_stream`, which returns it.
     """
 
     stream: Stream = field(repr=False)
@@ -76,7 +80,22 @@ class Connection(Result):
         return [name for name, holds in self.known.items() if holds is None]
 
     def reaches(self, level: LevelName) -> bool:
-        """Whether a level is known to hold."""
+        """Whether a level is known to hold.
+
+        Parameters
+        ----------
+        level
+            Name of the level.
+
+        Returns
+        -------
+        bool
+            Whether all items are at the level; InputError where that is not known.
+
+        Examples
+        --------
+        With the result of the example of :func:`check_stream`, ``result.reaches("connected")`` is False.
+        """
         asked = level_named(level)
         holds = self.known.get(asked.name, False if self.known[LEVELS[0].name] is False else None)
         if holds is None:
@@ -115,7 +134,22 @@ class Connection(Result):
         return columns
 
     def parts(self, rows: int = ROWS) -> Iterator[dict[str, list[Any]]]:
-        """Return a row for each reviewer and item (role, label, group: the piece), in parts of ``rows``."""
+        """Return a row for each reviewer and item (role, label, group: the piece), in parts of ``rows``.
+
+        Parameters
+        ----------
+        rows
+            Most rows per part.
+
+        Yields
+        ------
+        dict
+            Columns role, label and group by name.
+
+        Examples
+        --------
+        ``next(result.parts(1000))`` are the first thousand rows of the result of :func:`check_stream`.
+        """
         sides: tuple[tuple[str, Labels, IntArray], ...] = (
             ("reviewer", self.stream.reviewers, self.labels),
             ("item", self.stream.items, self.item_labels),
@@ -142,6 +176,11 @@ def check_stream(stream: Stream) -> Connection:
     ----------
     stream
         The table, open.
+
+    Returns
+    -------
+    Connection
+        The pieces exactly, and of the levels above what is known without holding the reviews.
 
     Notes
     -----
