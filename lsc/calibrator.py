@@ -447,7 +447,8 @@ class Calibrator:
     @property
     def items(self) -> IntoDataFrame:
         """The items with quality, average, rank, standard error and group, as :meth:`Estimate.to_frame`."""
-        return self._fitted().to_frame()
+        frame: IntoDataFrame = self._fitted().to_frame()
+        return frame
 
     @property
     def reviewers(self) -> IntoDataFrame:

@@ -25,7 +25,7 @@ from reviewgraph.graph import Assumptions, doubly_connected_components
 
 if TYPE_CHECKING:
     from planner._assign.levels import Aim
-    from planner._assign.problem import MaxProbability
+    from planner._assign.problem import Affinities, MaxProbability
     from planner.rules import Rule
     from reviewgraph._base import IntArray, Label
     from reviewgraph.formats import Merge
@@ -71,7 +71,7 @@ HEEDED = (
 
 @checked
 def assign(
-    affinity: Any,
+    affinity: Affinities,
     *,
     rules: Rules | Sequence[Rule] | None = None,
     items: Iterable[Label] | None = None,

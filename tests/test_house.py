@@ -33,8 +33,8 @@ HEAVY = {
     *("cvxpy", "defusedxml", "igraph", "jinja2", "matplotlib", "narwhals", "networkx", "numba", "numpy"),
     *("openpyxl", "ortools", "pandas", "polars", "pyarrow", "scipy"),
 }
-#: A module that models one thing may be long, and a body that tells one story, with a comment for each paragraph. Neither
-#: counts docstrings.
+#: A module that models one thing may be long, and a body that tells one story, with a comment for each paragraph;
+#: docstrings do not count.
 MOST_LINES, MOST_BODY_LINES = 750, 80
 MOST_MODULES = 217
 #: Fronts of reviewgraph that planner and lsc import from, and names that they take.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args, overload
 
 from reviewgraph._base.arguments import checked
 from reviewgraph._base.errors import InputError
@@ -20,6 +20,9 @@ from reviewgraph._base.text import counted, visible
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pandas
+    import polars
+    import pyarrow
     from narwhals.typing import IntoDataFrame
 
     from reviewgraph._base.labels import Label
@@ -90,7 +93,7 @@ class Result(ABC):
         --------
         >>> from reviewgraph import Reviews, check
         >>> check(Reviews.from_pairs([("ann", 1), ("bob", 1)])).to_dict()["level"]
-        'connected'
+        'double'
         """
 
     @abstractmethod
@@ -131,8 +134,19 @@ class Result(ABC):
         kind: Backend | None = getattr(getattr(self, "reviews", None), "backend", None)
         return kind
 
+    if TYPE_CHECKING:
+
+        @overload
+        def to_frame(self, backend: Literal["pandas"]) -> pandas.DataFrame: ...
+        @overload
+        def to_frame(self, backend: Literal["polars"]) -> polars.DataFrame: ...
+        @overload
+        def to_frame(self, backend: Literal["pyarrow"]) -> pyarrow.Table: ...
+        @overload
+        def to_frame(self, backend: None = None) -> Any: ...
+
     @checked
-    def to_frame(self, backend: Backend | None = None) -> IntoDataFrame:
+    def to_frame(self, backend: Backend | None = None) -> Any:
         """Return :meth:`to_columns` as a data frame.
 
         Parameters
