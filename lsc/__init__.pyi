@@ -8,8 +8,11 @@ from ._model.hypotheses import Linear as Linear
 from ._model.hypotheses import Monotone as Monotone
 from ._model.hypotheses import Offset as Offset
 from .calibration import Calibration as Calibration
-from .calibration import Status as Status
+from .calibration import CalibrationStatus as CalibrationStatus
 from .calibration import calibrate as calibrate
+from .calibrator import Calibrator as Calibrator
+from .comparing import Comparison as Comparison
+from .comparing import compare as compare
 from .errors import CalibrationError as CalibrationError
 from .errors import Incomparable as Incomparable
 from .errors import SolverFailed as SolverFailed

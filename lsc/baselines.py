@@ -15,7 +15,7 @@ import numpy as np
 from lsc.errors import SolverFailed
 from lsc.estimate import Estimate, average_by_item, best_first, plain_averages
 from lsc.evidence.support import groups_of
-from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray
+from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, checked
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 #: Weight of a squared offset relative to a squared residual: as if each reviewer had one more review, with offset 0.
@@ -46,6 +46,18 @@ LARGEST = 1e6
 def average(reviews: ReviewsLike) -> Estimate:
     """Return the plain average of each item's scores.
 
+    Parameters
+    ----------
+    reviews
+        With scores, or a data frame of them.
+
+    Returns
+    -------
+    Estimate
+        In points of the scores.
+
+    Examples
+    --------
     >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("bob", "p1", 3.0), ("bob", "p2", 4.0)])
     >>> average(reviews).quality.tolist()
     [2.0, 4.0]
@@ -57,6 +69,18 @@ def average(reviews: ReviewsLike) -> Estimate:
 def centring(reviews: ReviewsLike) -> Estimate:
     """Average the differences between scores and their reviewer's mean score; add the mean of all scores.
 
+    Parameters
+    ----------
+    reviews
+        With scores, or a data frame of them.
+
+    Returns
+    -------
+    Estimate
+        In points of the scores.
+
+    Examples
+    --------
     >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0), ("bob", "p2", 8.0), ("bob", "p3", 8.0)])
     >>> centring(reviews).quality.tolist()
     [4.0, 5.5, 5.0]
@@ -73,6 +97,18 @@ def z_score(reviews: ReviewsLike) -> Estimate:
 
     Scores of a reviewer with one score, or with equal scores, count as 0.
 
+    Parameters
+    ----------
+    reviews
+        With scores, or a data frame of them.
+
+    Returns
+    -------
+    Estimate
+        In standard deviations.
+
+    Examples
+    --------
     >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0), ("bob", "p2", 8.0), ("bob", "p3", 8.0)])
     >>> z_score(reviews).ranking()
     ['p2', 'p3', 'p1']
@@ -98,6 +134,20 @@ def ridge_offsets(reviews: ReviewsLike, ridge: float = RIDGE) -> Estimate:
     returned. Eliminating x leaves a positive semidefinite system of M equations, solved by conjugate gradients: each
     step is one pass over the reviews.
 
+    Parameters
+    ----------
+    reviews
+        With scores, or a data frame of them.
+    ridge
+        The weight of the penalty, 0 or more: the larger, the closer to 0 are the offsets.
+
+    Returns
+    -------
+    Estimate
+        In points of the scores.
+
+    Examples
+    --------
     >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0), ("bob", "p2", 8.0), ("bob", "p3", 8.0)])
     >>> ridge_offsets(reviews, ridge=0.0).quality.round(6).tolist()
     [3.5, 5.5, 5.5]
@@ -115,7 +165,25 @@ def ridge_offsets(reviews: ReviewsLike, ridge: float = RIDGE) -> Estimate:
 
 
 def mean_and_deviation(scored: Reviews, score: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation (divisor k - 1; 0 below two) of ``score`` (E,) by reviewer, shapes (M,)."""
+    """Return mean and standard deviation (divisor k - 1; 0 below two) of ``score`` (E,) by reviewer, shapes (M,).
+
+    Parameters
+    ----------
+    scored
+        Reviews that all have scores.
+    score
+        Shape (E,): a value of each review.
+
+    Returns
+    -------
+    tuple
+        Means and standard deviations, shapes (M,).
+
+    Examples
+    --------
+    >>> mean_and_deviation(Reviews.from_pairs([("ann", 1, 1.0), ("ann", 2, 3.0)]), np.array([1.0, 3.0]))[0].tolist()
+    [2.0]
+    """
     size, count = scored.n_reviewers, scored.loads
     mean = np.bincount(scored.reviewer, score, size) / np.maximum(count, 1)
     squares = np.bincount(scored.reviewer, (score - mean[scored.reviewer]) ** 2, size)
@@ -222,6 +290,20 @@ def mixed_model(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0) ->
 
     ``seed`` (default 0) is used with more than 64 reviewers, for random probes.
 
+    Parameters
+    ----------
+    reviews
+        With scores, or a data frame of them.
+    seed
+        Seed or generator of the random probes.
+
+    Returns
+    -------
+    Estimate
+        In points of the scores.
+
+    Examples
+    --------
     >>> rows = [(j, i, i + 2.0 * j) for j in range(4) for i in range(5)]
     >>> mixed_model(Reviews.from_pairs(rows)).quality.round(3).tolist()
     [3.0, 4.0, 5.0, 6.0, 7.0]
@@ -245,6 +327,24 @@ def marginal_variances(scored: Reviews, seed: int | np.random.Generator = 0) -> 
     determine: ``s_f = |f|^2 / (N - r_f tr C_ff)``, and likewise for the others, C the posterior covariance over s_e
     [MacKay92]_. These equations are iterated. Traces are exact for at most 64 reviewers, otherwise estimated with
     random probes.
+
+    Parameters
+    ----------
+    scored
+        Reviews that all have scores.
+    seed
+        Seed or generator of the random probes.
+
+    Returns
+    -------
+    Variances
+        Of items, reviewers and noise, in squared points of the scores.
+
+    Examples
+    --------
+    >>> rows = [(j, i, i + 2.0 * j) for j in range(4) for i in range(5)]
+    >>> marginal_variances(Reviews.from_pairs(rows)).reviewer > 1
+    True
     """
     rng = np.random.default_rng(seed)
     residual = scored.score - scored.score.mean()
@@ -290,9 +390,10 @@ class BayesianEstimate(Estimate):
     variances: Variances
 
 
+@checked(renamed={"n": "n_selected"})
 def bayesian(
     reviews: ReviewsLike,
-    n: int | None = None,
+    n_selected: int | None = None,
     *,
     seed: int | np.random.Generator = 0,
     opinions: bool = True,
@@ -309,7 +410,9 @@ def bayesian(
 
     Parameters
     ----------
-    n
+    reviews
+        With scores, or a data frame of them.
+    n_selected
         Number of items to select; half of them by default.
     seed
         An integer (default 0) or a generator.
@@ -321,10 +424,15 @@ def bayesian(
     samples
         Number of draws from the posterior.
 
+    Returns
+    -------
+    BayesianEstimate
+        With the posterior means and the variances.
+
     Raises
     ------
     InputError
-        If ``n`` is not between 0 and N, or ``samples`` is below 1.
+        If ``n_selected`` is not between 0 and N, or ``samples`` is below 1.
 
     Examples
     --------
@@ -334,9 +442,9 @@ def bayesian(
     [4, 3, 2, 1, 0]
     """
     reviews = as_reviews(reviews)
-    n = reviews.n_items // 2 if n is None else n
+    n = reviews.n_items // 2 if n_selected is None else n_selected
     if not 0 <= n <= reviews.n_items:
-        message = f"n: expected 0 to {reviews.n_items} items to select, found {n}"
+        message = f"n_selected: expected 0 to {reviews.n_items} items to select, found {n}"
         raise InputError(message)
     if samples < 1:
         message = f"samples: expected at least 1, found {samples}"
@@ -409,9 +517,16 @@ def quadratic_programme(reviews: ReviewsLike, *, bounded: bool = False) -> Estim
 
     Parameters
     ----------
+    reviews
+        With scores, or a data frame of them.
     bounded
         Add the bounds of the code of [Tan21]_, which its text does not have, for scores of about 0 to 10 (off by
         default). Without them noiseless linear scores are fitted exactly; they explain the 97.1 % of Table 1.
+
+    Returns
+    -------
+    Estimate
+        In points of the scores.
 
     Raises
     ------
@@ -459,6 +574,18 @@ def quadratic_programme(reviews: ReviewsLike, *, bounded: bool = False) -> Estim
 def in_units(scored: Reviews) -> Scaled:
     """Return the scores less the mean of their reviewer, in units in which the largest is 1.
 
+    Parameters
+    ----------
+    scored
+        Reviews that all have scores.
+
+    Returns
+    -------
+    Scaled
+        The scores, the means of reviewers, whether their scores are alike, and the unit.
+
+    Examples
+    --------
     >>> in_units(Reviews.from_pairs([("ann", 1, 2e8), ("ann", 2, 4e8), ("bob", 2, 5.0)])).score.tolist()
     [-1.0, 1.0, 0.0]
     """

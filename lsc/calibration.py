@@ -25,8 +25,18 @@ from lsc.evidence.support import (
     reporting_scale,
     support_of,
 )
-from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Label, Progress, checked, counted, warn
-from reviewgraph._base import Status as ResultStatus
+from reviewgraph._base import (
+    BoolArray,
+    FloatArray,
+    InputError,
+    IntArray,
+    Label,
+    Progress,
+    Status,
+    checked,
+    counted,
+    warn,
+)
 from reviewgraph.table import ReviewsLike, as_reviews
 
 #: Below this part of the spread of qualities noise may be zero, and qualities exact: they are solved for to double
@@ -107,10 +117,12 @@ def misfit_of(
 # The result.
 
 
-class Status(ResultStatus):
+class CalibrationStatus(Status):
     """The status of a calibration; ``text`` explains it and what to do.
 
-    >>> Status.OPTIMAL.text
+    Examples
+    --------
+    >>> CalibrationStatus.OPTIMAL.text
     'solved to the accuracy asked for'
     """
 
@@ -167,11 +179,17 @@ class Calibration(Estimate):
         Number of iterations of the solver.
     solution
         The programme and its solution, in its own units.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> calibrate(Reviews.from_pairs([("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)])).unique
+    True
     """
 
     hypothesis: str
     objective: float
-    status: Status
+    status: CalibrationStatus
     message: str
     iterations: int
     solution: Solution = field(repr=False)
@@ -219,10 +237,27 @@ class Calibration(Estimate):
     def scoring_function(self, reviewer: Label) -> ScoringFunction:
         """Return the fitted scoring function of a reviewer, given by label.
 
+        Parameters
+        ----------
+        reviewer
+            Label of the reviewer.
+
+        Returns
+        -------
+        ScoringFunction
+            From quality, on the reported scale, to score.
+
         Raises
         ------
         InputError
             If there is no such reviewer, or the reviewer has given no score.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> result = calibrate(Reviews.from_pairs([("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)]))
+        >>> float(result.scoring_function("ann")(result.quality[0]).round(6))
+        2.0
         """
         programme, row, *_ = self.solution
         code = self.reviews.reviewer_code.get(reviewer)
@@ -269,7 +304,25 @@ class Calibration(Estimate):
 
     @checked
     def is_optimal(self, eps: float = 1e-8) -> bool:
-        """Whether primal and dual residual and duality gap are at most ``eps``."""
+        """Whether primal and dual residual and duality gap are at most ``eps``.
+
+        Parameters
+        ----------
+        eps
+            Largest residual, in units of the standard deviation of qualities.
+
+        Returns
+        -------
+        bool
+            Whether the certificate of optimality holds to this accuracy.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> rows = [("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)]
+        >>> calibrate(Reviews.from_pairs(rows)).is_optimal()
+        True
+        """
         return max(self.primal_residual, self.dual_residual, self.duality_gap) <= eps
 
     @cached_property
@@ -324,42 +377,72 @@ class Calibration(Estimate):
 
     @checked
     def ranking(self, *, by_group_average: bool = False) -> list[Label]:
-        """Items that have a score, best first; raises Incomparable as :meth:`select` does."""
-        return self.select(int(np.isfinite(self.quality).sum()), by_group_average=by_group_average)
-
-    @checked
-    def select(self, n: int, *, by_group_average: bool = False) -> list[Label]:
-        """Return the ``n`` best items, best first, ties by index.
+        """Items that have a score, best first; raises Incomparable as :meth:`select` does.
 
         Parameters
         ----------
-        n
-            Number of items.
         by_group_average
-            Compare items of different groups by the plain averages of their groups. Otherwise ``n`` are selected in the
+            Compare items of different groups by the plain averages of their groups.
+
+        Returns
+        -------
+        list
+            Labels, best first.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> rows = [("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)]
+        >>> calibrate(Reviews.from_pairs(rows)).ranking()
+        [2, 1]
+        """
+        return self.select(int(np.isfinite(self.quality).sum()), by_group_average=by_group_average)
+
+    @checked(renamed={"n": "n_selected"})
+    def select(self, n_selected: int, *, by_group_average: bool = False) -> list[Label]:
+        """Return the best items, best first, ties by index.
+
+        Parameters
+        ----------
+        n_selected
+            Number of items to select.
+        by_group_average
+            Compare items of different groups by the plain averages of their groups. Otherwise items are selected in the
             largest group, and items of others are set aside.
+
+        Returns
+        -------
+        list
+            Labels of ``n_selected`` items.
 
         Raises
         ------
         Incomparable
             If the items fall into several groups, ``by_group_average`` is not set, and the largest holds less than 90 %
-            of the items with a score, or fewer than ``n``.
+            of the items with a score, or fewer than ``n_selected``.
         InputError
-            If ``n`` is negative or more than the number of items with a score.
+            If ``n_selected`` is negative or more than the number of items with a score.
 
         Warns
         -----
         UndeterminedWarning
             If the reviews do not determine the qualities of some items relative to their group.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> rows = [("ann", 1, 2.0), ("ann", 2, 4.0), ("bob", 1, 1.0), ("bob", 2, 2.0)]
+        >>> calibrate(Reviews.from_pairs(rows)).select(1)
+        [2]
         """
-        inside = comparable(self.quality, self.group, n, across_groups=by_group_average)
-        if 0 < n < np.isfinite(self.quality).sum() and (open_places := len(self.undetermined)):
+        inside = comparable(self.quality, self.group, n_selected, across_groups=by_group_average)
+        if 0 < n_selected < np.isfinite(self.quality).sum() and (open_places := len(self.undetermined)):
             message = (
                 f"select: the reviews do not determine the position of {open_places} of {self.reviews.n_items} papers "
                 "within their group; among them the selection follows the fit closest to straight lines, not the data"
             )
             warn(message, UndeterminedWarning)
-        return [self.items[i] for i in best_first(np.where(inside, self.quality, np.nan))[:n].tolist()]
+        return [self.items[i] for i in best_first(np.where(inside, self.quality, np.nan))[:n_selected].tolist()]
 
 
 @checked
@@ -407,6 +490,11 @@ def calibrate(
         For the solver; its own defaults if not given.
     progress
         Called with the number of steps and the distance from the optimum.
+
+    Returns
+    -------
+    Calibration
+        Qualities, scoring functions, and certificates of optimality and uniqueness.
 
     Raises
     ------
@@ -465,7 +553,7 @@ def calibrate(
         method="lsc",
         hypothesis=_name(hypothesis),
         objective=best.objective,
-        status=Status.OPTIMAL if best.converged else Status.INACCURATE,
+        status=CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE,
         message=best.message,
         iterations=best.iterations,
         solution=Solution(programme, row, best.quality, best.perceived, group, reported, balance),

@@ -5,16 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from lsc.errors import Incomparable
-from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Label, Pictured, checked, counted, record_of
-from reviewgraph.formats import ITEM, QUALITY
+from reviewgraph._base import (
+    BoolArray,
+    FloatArray,
+    InputError,
+    IntArray,
+    Label,
+    Pictured,
+    as_numbers,
+    checked,
+    counted,
+    record_of,
+)
+from reviewgraph.formats import ITEM, QUALITY, WEIGHT
 from reviewgraph.graph import LARGEST_SHARE
-from reviewgraph.io import Valued, by_label, match_labels
-from reviewgraph.table import Reviews
+from reviewgraph.io import Valued, by_label, match_labels, match_pairs, numbered_pairs
+from reviewgraph.table import Reviews, ReviewsLike, review_of_rows
+
+if TYPE_CHECKING:
+    from reviewgraph.formats import Columns
 
 # References are items of known quality: their values as an array, and a straight line through them.
 
@@ -93,6 +107,65 @@ def line_through(quality: FloatArray, reference: FloatArray) -> ReferenceLine:
     return ReferenceLine(slope, intercept, error, int(x.size), intercept + slope * quality)
 
 
+# Reliability weights of reviews, by pair or in the order of rows.
+
+
+def weights_of_reviews(reviews: Reviews, rows: IntArray, weights: Any, passed: ReviewsLike) -> FloatArray | None:
+    """Return the weight of each scored review, 1 for pairs that are not listed; None where none are passed.
+
+    ``rows`` are the scored reviews, ``passed`` the reviews as the caller passed them: arrays are in the order of their
+    rows. InputError if a weight is not positive, or an array has another shape.
+    """
+    if weights is None:
+        return None
+    if isinstance(weights, np.ndarray | list):
+        weight = _weights_by_row(reviews, as_numbers("weights", weights), review_of_rows(passed, reviews))[rows]
+    else:
+        weight = _weights_by_pair(reviews, numbered_pairs(weights, "weights", WEIGHT.role, reviews.spellings()))[rows]
+    wrong = np.flatnonzero(~np.isfinite(weight) | (weight <= 0))
+    if wrong.size:
+        who, what = _labels(reviews, rows[wrong[0]])
+        message = f"weights: expected positive finite numbers, found {weight[wrong[0]]:g} for {who!r} and {what!r}"
+        raise InputError(message)
+    return np.asarray(weight)
+
+
+def _labels(reviews: Reviews, row: int) -> tuple[Label, Label]:
+    return reviews.reviewers[int(reviews.reviewer[row])], reviews.items[int(reviews.item[row])]
+
+
+def _weights_by_row(reviews: Reviews, given: FloatArray, review: IntArray) -> FloatArray:
+    """Return the weight of each review, shape (E,), from the rows of the table as passed."""
+    if given.shape != review.shape:
+        message = f"weights: expected one per review, shape {review.shape}, found shape {given.shape}"
+        raise InputError(message)
+    weight = np.full(reviews.n_reviews, np.nan)
+    weight[review] = given
+    twice = np.flatnonzero((weight[review] != given) & ~(np.isnan(weight[review]) & np.isnan(given)))
+    if twice.size:
+        who, what = _labels(reviews, review[twice[0]])
+        message = f"weights: expected one number for the rows of {who!r} and {what!r}, found several"
+        raise InputError(message)
+    return weight
+
+
+def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:
+    """Return the weight of each review, shape (E,); planned reviews and pairs without a review may have weights."""
+    reviewer, item = match_pairs(weights, reviews.reviewer_code, reviews.item_code, "weights")
+    score = np.asarray(weights.score)
+    given = (reviewer >= 0) & (item >= 0) & ~np.isnan(score)
+    key = reviews.reviewer * reviews.n_items + reviews.item
+    wanted = (reviewer * reviews.n_items + item)[given]
+    place = np.minimum(np.searchsorted(key, wanted), key.size - 1)
+    there = key[place] == wanted
+    if wanted.size and not there.any():
+        message = f"weights: expected pairs that are reviews, found none among {counted(wanted.size, 'pair')}"
+        raise InputError(message)
+    weight = np.ones(reviews.n_reviews)
+    weight[place[there]] = score[given][there]
+    return weight
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Pictured):
     """Estimated qualities of the items of some reviews.
@@ -146,20 +219,48 @@ class Estimate(Pictured):
         return ranks(self.average, self.group)
 
     def ranking(self) -> list[Label]:
-        """Items that have a score, best first, ties by index."""
+        """Items that have a score, best first, ties by index.
+
+        Returns
+        -------
+        list
+            Labels.
+
+        Examples
+        --------
+        >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)])
+        >>> Estimate(reviews, np.array([1.0, 3.0]), "average").ranking()
+        ['p2', 'p1']
+        """
         return [self.items[i] for i in best_first(self.quality).tolist()]
 
-    @checked
-    def select(self, n: int) -> list[Label]:
-        """Return the ``n`` best items, best first, ties by index.
+    @checked(renamed={"n": "n_selected"})
+    def select(self, n_selected: int) -> list[Label]:
+        """Return the best items, best first, ties by index.
+
+        Parameters
+        ----------
+        n_selected
+            Number of items to select.
+
+        Returns
+        -------
+        list
+            Labels of ``n_selected`` items.
 
         Raises
         ------
         InputError
-            If ``n`` is negative or more than the number of items with a score.
+            If ``n_selected`` is negative or more than the number of items with a score.
+
+        Examples
+        --------
+        >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)])
+        >>> Estimate(reviews, np.array([1.0, 3.0]), "average").select(1)
+        ['p2']
         """
-        expect_number(n, self.quality)
-        return [self.items[i] for i in best_first(self.quality)[:n].tolist()]
+        expect_number(n_selected, self.quality)
+        return [self.items[i] for i in best_first(self.quality)[:n_selected].tolist()]
 
     def on_scale_of(self, references: Valued) -> ReferenceLine:
         """Map the qualities to the scale of some references, by a line fitted after the calibration.
@@ -170,6 +271,11 @@ class Estimate(Pictured):
         ----------
         references
             Known quality of three items or more, a mapping, a Series or a data frame, in the direction of the scores.
+
+        Returns
+        -------
+        ReferenceLine
+            Slope, intercept, error, and the value of each item on the scale of the references.
 
         Raises
         ------
@@ -248,7 +354,7 @@ def expect_number(n: int, quality: FloatArray) -> None:
     """Raise InputError unless 0 <= n <= the number of items with a quality."""
     scored = int(np.isfinite(quality).sum())
     if not 0 <= n <= scored:
-        message = f"n: expected 0 to {scored} items to select (those with a score), found {n}"
+        message = f"n_selected: expected 0 to {scored} items to select (those with a score), found {n}"
         raise InputError(message)
 
 

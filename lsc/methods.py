@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from reviewgraph._base import InputError, named
 
@@ -107,8 +107,13 @@ def _from(name: str) -> Callable[..., Any]:
     return lambda *given, **options: resolve_name(name)(*given, **options)
 
 
+#: The names of the methods, for type hints; registered ones are accepted, too.
+MethodName: TypeAlias = Literal[
+    "posterior", "average", "centring", "z-score", "ridge", "additive", "qp", "bayesian", "lsc"
+]
+
 #: The default method of ``calibrate``.
-DEFAULT = "posterior"
+DEFAULT: Literal["posterior"] = "posterior"
 
 #: Where ``reviewgraph verify`` has the equations of methods that average corrected scores.
 EQUATIONS = "reviewgraph.verify.calibrations:"
@@ -183,7 +188,7 @@ METHODS: dict[str, Method] = {
             "Bayesian",
             "the probability of being among the best under the additive model",
             _from("lsc.baselines:bayesian"),
-            takes=("n", "seed"),
+            takes=("n_selected", "seed"),
         ),
         Method(
             "lsc",

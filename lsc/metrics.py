@@ -2,41 +2,99 @@
 
 All functions take ``quality`` and ``truth``, shapes (N,), higher is better. Items without a known truth (NaN) are
 omitted; items without a quality (NaN) rank last. T is the list of the n truly best items and S the n items selected,
-both best first. **Ties are not broken**: a measure is its expected value over all orders of tied items, on either side
-(for :func:`average_precision` to first order), so neither labels nor the order of rows matter. Kendall's and Spearman's
-coefficients have their own definitions for ties (tau-b, mean ranks), and omit items without a quality.
+both best first, with n for ``n_selected``. **Ties are not broken**: a measure is its expected value over all orders
+of tied items, on either side (for :func:`average_precision` to first order), so neither labels nor the order of rows
+matter. Kendall's and Spearman's coefficients have their own definitions for ties (tau-b, mean ranks), and omit items
+without a quality.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from reviewgraph._base import FloatArray, InputError
+from reviewgraph._base import FloatArray, InputError, checked
 
 
-def precision(quality: FloatArray, truth: FloatArray, n: int) -> float:
+@checked(renamed={"n": "n_selected"})
+def precision(quality: FloatArray, truth: FloatArray, n_selected: int) -> float:
     """Return the share of the n selected items that are among the n best.
 
+    Parameters
+    ----------
+    quality, truth
+        Shapes (N,), higher is better: the estimate and the truth, NaN where there is none.
+    n_selected
+        Number of items to select, from 1 to that of items with a known truth.
+
+    Returns
+    -------
+    float
+        From 0 to 1, the best.
+
+    Raises
+    ------
+    InputError
+        If ``n_selected`` is out of range, or no truth is known.
+
+    Examples
+    --------
     >>> precision(np.array([3.0, 2.0, 1.0, 0.0]), np.array([3.0, 1.0, 2.0, 0.0]), 2)
     0.5
     """
-    selected, best, _ = _shares(quality, truth, n)
-    return float((selected * best).sum() / n)
+    selected, best, _ = _shares(quality, truth, n_selected)
+    return float((selected * best).sum() / n_selected)
 
 
-def average_gap(quality: FloatArray, truth: FloatArray, n: int) -> float:
+@checked(renamed={"n": "n_selected"})
+def average_gap(quality: FloatArray, truth: FloatArray, n_selected: int) -> float:
     """Return the mean true quality of the n best items minus that of the n selected.
 
+    Parameters
+    ----------
+    quality, truth
+        Shapes (N,), higher is better: the estimate and the truth, NaN where there is none.
+    n_selected
+        Number of items to select, from 1 to that of items with a known truth.
+
+    Returns
+    -------
+    float
+        In the unit of the truth; 0 is the best.
+
+    Raises
+    ------
+    InputError
+        If ``n_selected`` is out of range, or no truth is known.
+
+    Examples
+    --------
     >>> average_gap(np.array([3.0, 2.0, 1.0, 0.0]), np.array([3.0, 1.0, 2.0, 0.0]), 2)
     0.5
     """
-    selected, best, truth = _shares(quality, truth, n)
-    return float((best * truth).sum() / n - (selected * truth).sum() / n)
+    selected, best, truth = _shares(quality, truth, n_selected)
+    return float((best * truth).sum() / n_selected - (selected * truth).sum() / n_selected)
 
 
 def average_l1(quality: FloatArray, truth: FloatArray) -> float:
     """Return the mean over items of the absolute difference between rank and true rank.
 
+    Parameters
+    ----------
+    quality, truth
+        Shapes (N,), higher is better: the estimate and the truth, NaN where there is none.
+
+    Returns
+    -------
+    float
+        In ranks; 0 is the best.
+
+    Raises
+    ------
+    InputError
+        If no truth is known.
+
+    Examples
+    --------
     >>> average_l1(np.array([3.0, 2.0, 1.0]), np.array([2.0, 3.0, 1.0]))
     0.6666666666666666
     """
@@ -45,39 +103,96 @@ def average_l1(quality: FloatArray, truth: FloatArray) -> float:
     return float(_mean_distance(low, high, true_low, true_high).mean())
 
 
-def average_precision(quality: FloatArray, truth: FloatArray, n: int) -> float:
+@checked(renamed={"n": "n_selected"})
+def average_precision(quality: FloatArray, truth: FloatArray, n_selected: int) -> float:
     """Return the mean, over selected items that are among the best, of the precision down to that item.
 
     ``sum_i p(i) / i [i-th selected is in T] / p(n)``, p(i) the number of the first i that are in T; 0 if p(n) is 0.
     The formula printed in [Tan21]_ lacks the division by i, without which it would exceed 1 (its code divides).
 
+    Parameters
+    ----------
+    quality, truth
+        Shapes (N,), higher is better: the estimate and the truth, NaN where there is none.
+    n_selected
+        Number of items to select, from 1 to that of items with a known truth.
+
+    Returns
+    -------
+    float
+        From 0 to 1, the best.
+
+    Raises
+    ------
+    InputError
+        If ``n_selected`` is out of range, or no truth is known.
+
+    Examples
+    --------
     >>> average_precision(np.array([3.0, 2.0, 1.0, 0.0]), np.array([3.0, 0.0, 2.0, 1.0]), 3)
     0.8333333333333333
     """
-    _, best, _ = _shares(quality, truth, n)
-    hit = _hits(_known(quality, truth)[0], best)[:n]
+    _, best, _ = _shares(quality, truth, n_selected)
+    hit = _hits(_known(quality, truth)[0], best)[:n_selected]
     if not hit.any():
         return 0.0
     before = np.cumsum(hit) - hit
-    return float((hit * (1.0 + before) / np.arange(1, n + 1)).sum() / hit.sum())
+    return float((hit * (1.0 + before) / np.arange(1, n_selected + 1)).sum() / hit.sum())
 
 
-def ndcg(quality: FloatArray, truth: FloatArray, n: int) -> float:
+@checked(renamed={"n": "n_selected"})
+def ndcg(quality: FloatArray, truth: FloatArray, n_selected: int) -> float:
     """Return the normalised discounted cumulative gain, with discounts 1 / log(rank + 1).
 
     Relevance is membership in T, so the order within T does not matter: for S = T in any order the NDCG is 1.
 
+    Parameters
+    ----------
+    quality, truth
+        Shapes (N,), higher is better: the estimate and the truth, NaN where there is none.
+    n_selected
+        Number of items to select, from 1 to that of items with a known truth.
+
+    Returns
+    -------
+    float
+        From 0 to 1, the best.
+
+    Raises
+    ------
+    InputError
+        If ``n_selected`` is out of range, or no truth is known.
+
+    Examples
+    --------
     >>> round(ndcg(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0]), 2), 6)
     0.613147
     """
-    _, best, _ = _shares(quality, truth, n)
-    weight = 1.0 / np.log(np.arange(2, n + 2))
+    _, best, _ = _shares(quality, truth, n_selected)
+    weight = 1.0 / np.log(np.arange(2, n_selected + 2))
     return float((expected_discounts(_known(quality, truth)[0], weight) * best).sum() / weight.sum())
 
 
 def kendall(quality: FloatArray, truth: FloatArray) -> float:
     """Return Kendall's tau-b; NaN if either side is constant.
 
+    Parameters
+    ----------
+    quality, truth
+        Shapes (N,), higher is better: the estimate and the truth, NaN where there is none.
+
+    Returns
+    -------
+    float
+        Tau-b, from -1 to 1, the same order.
+
+    Raises
+    ------
+    InputError
+        If no truth is known.
+
+    Examples
+    --------
     >>> round(kendall(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])), 6)
     0.333333
     """
@@ -89,6 +204,23 @@ def kendall(quality: FloatArray, truth: FloatArray) -> float:
 def spearman(quality: FloatArray, truth: FloatArray) -> float:
     """Return Spearman's rank correlation, ties at mean ranks; NaN if either side is constant.
 
+    Parameters
+    ----------
+    quality, truth
+        Shapes (N,), higher is better: the estimate and the truth, NaN where there is none.
+
+    Returns
+    -------
+    float
+        From -1 to 1, the same order.
+
+    Raises
+    ------
+    InputError
+        If no truth is known.
+
+    Examples
+    --------
     >>> round(spearman(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])), 6)
     0.5
     """
@@ -119,22 +251,49 @@ def _known(quality: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArr
     return np.where(np.isfinite(quality[has_truth]), quality[has_truth], -np.inf), truth[has_truth]
 
 
-def selection_shares(values: FloatArray, n: int) -> FloatArray:
-    """Return each item's probability of being among the n largest when ties are broken at random, along the last axis.
+@checked(renamed={"n": "n_selected"})
+def selection_shares(values: FloatArray, n_selected: int) -> FloatArray:
+    """Return each item's probability of being among the largest when ties are broken at random, along the last axis.
 
+    Parameters
+    ----------
+    values
+        Shape (..., N).
+    n_selected
+        Number of items to select.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., N): probabilities, which sum to ``n_selected`` along the last axis.
+
+    Examples
+    --------
     >>> selection_shares(np.array([3.0, 1.0, 1.0, 0.0]), 2).tolist()
     [1.0, 0.5, 0.5, 0.0]
     """
     low, high = _places(values)
-    shares: FloatArray = np.clip(n - low, 0.0, high - low) / (high - low)
+    shares: FloatArray = np.clip(n_selected - low, 0.0, high - low) / (high - low)
     return shares
 
 
 def expected_discounts(values: FloatArray, weight: FloatArray) -> FloatArray:
     """Return the mean weight of the ranks that each item may have among its ties, along the last axis.
 
-    ``weight``, shape (n,), are the weights of the first n ranks; later ranks have weight 0.
+    Parameters
+    ----------
+    values
+        Shape (..., N), larger is better.
+    weight
+        Shape (n,): weights of the first n ranks; later ranks have weight 0.
 
+    Returns
+    -------
+    ndarray
+        Shape (..., N): mean weights.
+
+    Examples
+    --------
     >>> expected_discounts(np.array([3.0, 1.0, 1.0]), np.array([1.0, 0.5])).tolist()
     [1.0, 0.25, 0.25]
     """
@@ -183,6 +342,6 @@ def _shares(quality: FloatArray, truth: FloatArray, n: int) -> tuple[FloatArray,
     """Return the shares in S and in T, and the truth, for the items of known truth."""
     quality, truth = _known(quality, truth)
     if not 1 <= n <= truth.size:
-        message = f"n: expected 1 to {truth.size} items to select (those of known truth), found {n}"
+        message = f"n_selected: expected 1 to {truth.size} items to select (those of known truth), found {n}"
         raise InputError(message)
     return selection_shares(quality, n), selection_shares(truth, n), truth

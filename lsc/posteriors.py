@@ -19,7 +19,7 @@ from lsc._inference.predicting import Fit, fit_of, rank_counts, score_unit
 from lsc._inference.side_information import Covariates, read_covariates, with_covariates
 from lsc._inference.states import Expected
 from lsc._inference.validation import Gain, Misfit, held_out_gain
-from lsc.estimate import Estimate, known_values, or_none
+from lsc.estimate import Estimate, known_values, or_none, weights_of_reviews
 from lsc.evidence.support import groups_of
 from lsc.predictions import Prediction, Ranks, Residuals, predict, residuals, to_arviz
 from lsc.selection import Selection, Uncertain
@@ -30,19 +30,16 @@ from reviewgraph._base import (
     IntArray,
     Label,
     Progress,
-    as_numbers,
     check_draws,
     checked,
-    counted,
 )
-from reviewgraph.formats import WEIGHT
 from reviewgraph.graph import Assumptions, Learned
-from reviewgraph.io import match_pairs, numbered_pairs
-from reviewgraph.table import Reviews, ReviewsLike, as_reviews, review_of_rows
+from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
-    from reviewgraph._base import Plot
-    from reviewgraph.formats import Columns
+    from narwhals.typing import IntoDataFrame
+
+    from reviewgraph._base import Backend, Plot
     from reviewgraph.io import Numbered, Valued
 
 
@@ -148,7 +145,7 @@ def posterior(
         raise InputError(message)
     value = reviews.printed(known_values(reviews, {} if references is None else references))
     item = np.flatnonzero(np.isfinite(value))
-    weight = _weights(reviews, rows, weights, given)
+    weight = weights_of_reviews(reviews, rows, weights, given)
     sure = _sureness(reviews, rows, weights, confidence)
     tell = teller(progress)
     joined = None
@@ -260,6 +257,12 @@ class PosteriorEstimate(Estimate, Uncertain):
         Whether the confidence of the reviews is used, and what it gains; None if it was not tried.
     covariates
         Effects of the covariates of items and reviewers, and what they gain; None without covariates.
+
+    Examples
+    --------
+    >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+    >>> posterior(Reviews.from_pairs(rows)).quality.shape
+    (9,)
     """
 
     beliefs: Posterior = field(repr=False)
@@ -308,7 +311,22 @@ class PosteriorEstimate(Estimate, Uncertain):
         return errors if self.beliefs.item.size >= LEAST_SCORES else np.full(errors.size, np.nan)
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
-        """Return the keys of every estimate, gain, intervals, model, and with a selection lists and probabilities."""
+        """Return the keys of every estimate, gain, intervals, model, and with a selection lists and probabilities.
+
+        Parameters
+        ----------
+        selection
+            A selection, whose lists and probabilities are added; none by default.
+
+        Returns
+        -------
+        dict
+            The content of ``reviewgraph calibrate --json``.
+
+        Examples
+        --------
+        ``estimate.to_dict(estimate.selection(10))["selected"]`` are the labels of the ten best.
+        """
         record = super().to_dict()
         record["items"] = [{name: row[name] for name in row if name not in _FLAT} for row in record["items"]]
         intervals = np.sort(self.reviews.printed(self.interval()), axis=1).tolist()
@@ -333,56 +351,126 @@ class PosteriorEstimate(Estimate, Uncertain):
         return record if selection is None else {**record, **selection.to_dict()}
 
     def to_columns(self, selection: Selection | None = None) -> dict[str, list[Any]]:
-        """Return the columns of every estimate, the ends of each interval, and the probabilities of a selection."""
+        """Return the columns of every estimate, the ends of each interval, and the probabilities of a selection.
+
+        Parameters
+        ----------
+        selection
+            A selection, whose probabilities become a column; none by default.
+
+        Returns
+        -------
+        dict
+            Lists of equal length by column, None where a value is missing.
+
+        Examples
+        --------
+        ``estimate.to_columns()["interval_low"]`` are the lower ends of the 90 % intervals.
+        """
         low, high = np.sort(self.reviews.printed(self.interval()), axis=1).T.tolist()
         columns = {**super().to_columns(), "interval_low": low, "interval_high": high}
         if selection is not None:
             columns["probability"] = selection.probability
         return columns
 
-    @checked
-    def select(self, n: int, *, across_groups: bool = False) -> list[Label]:
-        """Return the ``n`` best items, best first, ties by index; see :meth:`selection`.
+    @checked(renamed={"n": "n_selected"})
+    def select(self, n_selected: int, *, across_groups: bool = False) -> list[Label]:
+        """Return the best items, best first, ties by index; see :meth:`selection`.
+
+        Parameters
+        ----------
+        n_selected
+            Number of items to select.
+        across_groups
+            Select among unconnected groups, assumed equally good on average.
+
+        Returns
+        -------
+        list
+            Labels of ``n_selected`` items.
 
         Raises
         ------
         InputError
-            If ``n`` is negative or more than the number of items with a score.
+            If ``n_selected`` is negative or more than the number of items with a score.
         Incomparable
             If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
-            of the items with a score, or fewer than ``n``.
+            of the items with a score, or fewer than ``n_selected``.
+
+        Examples
+        --------
+        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> posterior(Reviews.from_pairs(rows)).select(2)
+        [8, 7]
         """
-        selection = self.selection(n, across_groups=across_groups)
+        selection = self.selection(n_selected, across_groups=across_groups)
         return selection.named(selection.best)
 
-    @checked
-    def plot(self, name: str | None = None, *, select: int | None = None) -> Plot:
+    @checked(renamed={"select": "n_selected"})
+    def plot(
+        self,
+        name: str | None = None,
+        *,
+        ax: Any = None,
+        labels: Sequence[Label] | bool | None = None,
+        highlight: Sequence[Label] = (),
+        size: int | None = None,
+        n_selected: int | None = None,
+    ) -> Plot:
         """Return one of the pictures of the report.
 
         Parameters
         ----------
         name
             Name of the picture; by default the first. An unknown name raises InputError, which lists the valid ones.
-        select
+        ax, labels, highlight, size
+            As for any result: axes of Matplotlib to draw on, labelled points, emphasised points, width in pixels.
+        n_selected
             Number of papers to select, none by default: pictures then show the cut, and ``"line"`` is the first.
+
+        Returns
+        -------
+        Plot
+            With ``save``, ``svg`` and ``figure()``.
 
         Raises
         ------
         InputError
-            If there is no such picture, or ``select`` is negative or more than the number of items with a score.
+            If there is no such picture, or ``n_selected`` is negative or more than the number of items with a score.
         Incomparable
-            If ``select`` is given and :meth:`selection` raises it.
+            If ``n_selected`` is given and :meth:`selection` raises it.
+
+        Examples
+        --------
+        ``estimate.plot(n_selected=10, highlight=["p7"]).save("line.png")`` writes the funding line, ``p7`` with a ring.
         """
-        return self._picture(name, selection=None if select is None else self.selection(select))
+        picture = self._picture(name, selection=None if n_selected is None else self.selection(n_selected))
+        return self._shown(picture, ax, labels, highlight, size)
 
     @checked
     def draws(self, n: int, seed: int | np.random.Generator = 0) -> FloatArray:
         """Draw all qualities jointly, shape (n, N): items of one reviewer are correlated; NaN without a score.
 
+        Parameters
+        ----------
+        n
+            Number of draws, 0 or more.
+        seed
+            Seed or generator of the draws.
+
+        Returns
+        -------
+        ndarray
+            Shape (n, N): qualities, higher is better.
+
         Raises
         ------
         InputError
             If ``n`` is negative.
+
+        Examples
+        --------
+        ``estimate.draws(1000, seed=1).argmax(axis=1)`` are the codes of the best item of each draw.
         """
         check_draws(n, "n", least=0)
         sample = draws(self.beliefs, n, rng := np.random.default_rng(seed))
@@ -391,15 +479,73 @@ class PosteriorEstimate(Estimate, Uncertain):
         return sample + np.sqrt(own) * rng.standard_normal(sample.shape) if own else sample
 
     @checked
+    def sample(
+        self, n: int = 1000, *, seed: int | np.random.Generator = 0, backend: Backend | None = None
+    ) -> IntoDataFrame:
+        """Return joint draws of the qualities as a data frame, one row per draw and one column per item.
+
+        Any decision rule is a function of a row: ranks, cuts by track, ties within a margin. Items of one reviewer are
+        correlated. :meth:`draws` has the same as an array, in the direction in which higher is better, and
+        :meth:`to_arviz` as an xarray.
+
+        Parameters
+        ----------
+        n
+            Number of draws, 0 or more.
+        seed
+            Seed or generator of the draws.
+        backend
+            As for :meth:`to_frame`.
+
+        Returns
+        -------
+        DataFrame
+            Qualities in points and direction of the scores; columns are the labels, as text, of the items with a
+            quality.
+
+        Raises
+        ------
+        InputError
+            If ``n`` is negative, or the backend is unknown or not installed.
+
+        Examples
+        --------
+        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> drawn = posterior(Reviews.from_pairs(rows)).sample(100, backend="pandas")
+        >>> bool((drawn.rank(axis=1, ascending=False)["8"] == 1).mean() > 0.5)
+        True
+        """
+        known = np.flatnonzero(np.isfinite(self.quality))
+        values = self.reviews.printed(self.draws(n, seed)[:, known]).T.tolist()
+        names = map(str, (self.items[i] for i in known.tolist()))
+        return self._framed(dict(zip(names, values, strict=True)), backend)
+
+    @checked
     def difference(self, first: Label, second: Label) -> Difference:
         """Return the quality of one item minus that of another, with the standard error of the difference.
 
         The error is infinite if no review connects the two.
 
+        Parameters
+        ----------
+        first, second
+            Labels of two items.
+
+        Returns
+        -------
+        Difference
+            ``mean`` and ``standard_error``, in points of the scores.
+
         Raises
         ------
         InputError
             If an item is not among the reviews' or has no score, or both are the same.
+
+        Examples
+        --------
+        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> posterior(Reviews.from_pairs(rows)).difference(8, 0).mean > 0
+        True
         """
         a, b = self._code(first, "first"), self._code(second, "second")
         if a == b:
@@ -418,10 +564,26 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         From the normal distribution of their difference, in which items of shared reviewers are correlated.
 
+        Parameters
+        ----------
+        first, second
+            Labels of two items.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+
         Raises
         ------
         InputError
             If an item is not among the reviews' or has no score, or both are the same.
+
+        Examples
+        --------
+        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> posterior(Reviews.from_pairs(rows)).probability_better(8, 0) > 0.9
+        True
         """
         from scipy.special import ndtr
 
@@ -447,10 +609,19 @@ class PosteriorEstimate(Estimate, Uncertain):
         seed
             Seed of the draws.
 
+        Returns
+        -------
+        ndarray
+            Shape (N, n_ranks): probabilities.
+
         Raises
         ------
         InputError
             If ``n_ranks`` or ``draws`` is less than 1, or ``n_ranks`` more than the number of items.
+
+        Examples
+        --------
+        ``estimate.rank_probabilities(1)[:, 0]`` are the probabilities of being the best.
         """
         size = self.reviews.n_items
         if n_ranks is not None and not 1 <= n_ranks <= size:
@@ -464,10 +635,28 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         From the same joint draws as :meth:`rank_probabilities`: the mean has a standard error of ``sd / sqrt(draws)``.
 
+        Parameters
+        ----------
+        draws
+            Number of joint draws.
+        seed
+            Seed or generator of the draws.
+
+        Returns
+        -------
+        Ranks
+            ``mean`` and ``sd``, shapes (N,).
+
         Raises
         ------
         InputError
             If ``draws`` is less than 1.
+
+        Examples
+        --------
+        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> int(posterior(Reviews.from_pairs(rows)).expected_ranks().mean.argmin())
+        8
         """
         return Ranks(*self._ranks(1, draws, seed)[1:])
 
@@ -478,7 +667,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         return rank_counts(self.draws(draws, seed), self.group, n_ranks)
 
     @checked
-    def predict(self, reviewer: Label | Sequence[Label] | None, item: Label | Sequence[Label]) -> Prediction:
+    def predict(self, reviewer: Label | Sequence[Label] | None, item: Label | Sequence[Label] | None) -> Prediction:
         """Predict the scores that reviewers would give to items, in points and direction of the scores.
 
         The uncertainty of quality, of severity, slope and noise of the reviewer, and the noise of one score are
@@ -493,7 +682,8 @@ class PosteriorEstimate(Estimate, Uncertain):
             A label or several, one per item. None is a new reviewer, drawn from the population; so is one without a
             score, or whose constant scores are ignored.
         item
-            A label or several, one per reviewer; a single label is combined with all labels of the other argument.
+            A label or several, one per reviewer; a single label is combined with all labels of the other argument. None
+            is a new item, drawn from the population.
 
         Returns
         -------
@@ -522,6 +712,15 @@ class PosteriorEstimate(Estimate, Uncertain):
         Leave-one-out without refitting: the paper's and the reviewer's posterior without this score (cavity), at the
         hyperparameters of all scores. Where criteria are used, of the joined scores; where scores are modelled as
         levels, of the levels.
+
+        Returns
+        -------
+        Residuals
+            Raw, standardised, and as probabilities of a score at most as high, in the order of the reviews.
+
+        Examples
+        --------
+        ``abs(estimate.residuals().standardised).argmax()`` is the number of the most surprising review.
         """
         return residuals(self.modelled, self.beliefs, self.weight)
 
@@ -540,10 +739,19 @@ class PosteriorEstimate(Estimate, Uncertain):
         seed
             Seed of the draws.
 
+        Returns
+        -------
+        InferenceData or DataTree
+            As the installed version of ArviZ has it.
+
         Raises
         ------
         InputError
             If arviz is not installed, or ``draws`` is less than 1.
+
+        Examples
+        --------
+        ``arviz.summary(estimate.to_arviz())`` where ArviZ is installed.
         """
         check_draws(draws)
         rng = np.random.default_rng(seed)
@@ -553,15 +761,44 @@ class PosteriorEstimate(Estimate, Uncertain):
     def account(self, item: Label) -> Account:
         """Return the contributions to the quality of an item, which sum to it.
 
+        Parameters
+        ----------
+        item
+            Label of the item.
+
+        Returns
+        -------
+        Account
+            The average, and what severity, slope and weight of each reviewer and shrinkage add to it.
+
         Raises
         ------
         InputError
             If the item is not among the reviews' or has no score.
+
+        Examples
+        --------
+        See :func:`posterior`: ``posterior(reviews).account("p1")``.
         """
         return next(self.accounts([self._code(item, "item")]))
 
     def accounts(self, items: Iterable[int]) -> Iterator[Account]:
-        """Yield the contributions to the qualities of items, by code, with those of criteria and covariates."""
+        """Yield the contributions to the qualities of items, by code, with those of criteria and covariates.
+
+        Parameters
+        ----------
+        items
+            Codes of the items.
+
+        Returns
+        -------
+        iterator of Account
+            As :meth:`account`, one per item.
+
+        Examples
+        --------
+        ``list(estimate.accounts(range(3)))`` are those of the first three items.
+        """
         criteria = None if self.joined is None else self.joined.moves(self.reviews)
         pulls = None if self.covariates is None else self.covariates.pulls
         found = accounts_of(self.beliefs, self.reviews, items, criteria, pulls)
@@ -660,58 +897,6 @@ class PosteriorEstimate(Estimate, Uncertain):
             message = f"{argument}: expected an item with a score, found {label!r}"
             raise InputError(message)
         return int(code)
-
-
-def _weights(reviews: Reviews, rows: IntArray, weights: Any, passed: ReviewsLike) -> FloatArray | None:
-    """Return the weight of each scored review; 1 for pairs that are not listed."""
-    if weights is None:
-        return None
-    if isinstance(weights, np.ndarray | list):
-        weight = _weights_by_row(reviews, as_numbers("weights", weights), review_of_rows(passed, reviews))[rows]
-    else:
-        weight = _weights_by_pair(reviews, numbered_pairs(weights, "weights", WEIGHT.role, reviews.spellings()))[rows]
-    wrong = np.flatnonzero(~np.isfinite(weight) | (weight <= 0))
-    if wrong.size:
-        who, what = _labels(reviews, rows[wrong[0]])
-        message = f"weights: expected positive finite numbers, found {weight[wrong[0]]:g} for {who!r} and {what!r}"
-        raise InputError(message)
-    return np.asarray(weight)
-
-
-def _labels(reviews: Reviews, row: int) -> tuple[Label, Label]:
-    return reviews.reviewers[int(reviews.reviewer[row])], reviews.items[int(reviews.item[row])]
-
-
-def _weights_by_row(reviews: Reviews, given: FloatArray, review: IntArray) -> FloatArray:
-    """Return the weight of each review, shape (E,), from the rows of the table as passed."""
-    if given.shape != review.shape:
-        message = f"weights: expected one per review, shape {review.shape}, found shape {given.shape}"
-        raise InputError(message)
-    weight = np.full(reviews.n_reviews, np.nan)
-    weight[review] = given
-    twice = np.flatnonzero((weight[review] != given) & ~(np.isnan(weight[review]) & np.isnan(given)))
-    if twice.size:
-        who, what = _labels(reviews, review[twice[0]])
-        message = f"weights: expected one number for the rows of {who!r} and {what!r}, found several"
-        raise InputError(message)
-    return weight
-
-
-def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:
-    """Return the weight of each review, shape (E,); planned reviews and pairs without a review may have weights."""
-    reviewer, item = match_pairs(weights, reviews.reviewer_code, reviews.item_code, "weights")
-    score = np.asarray(weights.score)
-    given = (reviewer >= 0) & (item >= 0) & ~np.isnan(score)
-    key = reviews.reviewer * reviews.n_items + reviews.item
-    wanted = (reviewer * reviews.n_items + item)[given]
-    place = np.minimum(np.searchsorted(key, wanted), key.size - 1)
-    there = key[place] == wanted
-    if wanted.size and not there.any():
-        message = f"weights: expected pairs that are reviews, found none among {counted(wanted.size, 'pair')}"
-        raise InputError(message)
-    weight = np.ones(reviews.n_reviews)
-    weight[place[there]] = score[given][there]
-    return weight
 
 
 # The posterior in the arrays of checks and plans.

@@ -196,11 +196,12 @@ def _reviewers(reviews: Reviews, beliefs: Posterior, labels: list[Label]) -> Int
 
 
 def _items(reviews: Reviews, beliefs: Posterior, labels: list[Label]) -> IntArray:
+    """Return codes; a new item has the code N."""
     codes = []
     for label in labels:
-        code = _code(reviews.item_code, label)
-        if code is None or not np.isfinite(beliefs.mean[code]):
-            message = f"item: expected an item with a quality, found {label!r}"
+        code = beliefs.mean.size if label is None else _code(reviews.item_code, label)
+        if code is None or (label is not None and not np.isfinite(beliefs.mean[code])):
+            message = f"item: expected an item with a quality, or None for a new one, found {label!r}"
             raise InputError(message)
         codes.append(code)
     return np.array(codes, np.int64)

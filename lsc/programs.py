@@ -95,6 +95,18 @@ def least_squares_program(
 
     The paper's text has the opposite sign for the convex class; its code has it as above.
 
+    Parameters
+    ----------
+    reviews
+        With scores, or a data frame of them.
+    hypothesis, max_slope, references, ties
+        As for :func:`lsc.calibrate`.
+
+    Returns
+    -------
+    LeastSquaresProgram
+        The CVXPY problem with its variables and constraints by name.
+
     Raises
     ------
     InputError
@@ -113,7 +125,28 @@ def least_squares_program(
 
 
 def state(programme: Programme, row: IntArray | None = None) -> LeastSquaresProgram:
-    """Write a programme of arrays in CVXPY; ``row`` is only passed on."""
+    """Write a programme of arrays in CVXPY; ``row`` is only passed on.
+
+    Parameters
+    ----------
+    programme
+        The programme in arrays.
+    row
+        Shape (E',): the row of the table of each review; only passed on.
+
+    Returns
+    -------
+    LeastSquaresProgram
+        The CVXPY problem with its variables and constraints by name.
+
+    Examples
+    --------
+    >>> from lsc._model.formulation import formulate
+    >>> from reviewgraph import Reviews
+    >>> programme, row = formulate(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0)]))
+    >>> state(programme, row).quality.size
+    2
+    """
     import cvxpy as cp
 
     size = programme.item.size
@@ -161,6 +194,18 @@ def feasibility_program(reviews: ReviewsLike) -> FeasibilityProgram:
     over the reviews r = 1, 2, ... of every reviewer in ascending order of score. Items with equal scores from a
     reviewer are merged first, transitively over the whole table.
 
+    Parameters
+    ----------
+    reviews
+        With scores, or a data frame of them.
+
+    Returns
+    -------
+    FeasibilityProgram
+        The CVXPY problem and its variable.
+
+    Examples
+    --------
     >>> from reviewgraph import Reviews
     >>> program = feasibility_program(Reviews.from_pairs([(0, "a", 1.0), (0, "b", 2.0), (0, "c", 4.0)]))
     >>> _ = program.problem.solve(solver="CLARABEL")

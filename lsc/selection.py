@@ -46,7 +46,7 @@ def lottery_probabilities(chance: FloatArray, n: int, error_rate: float) -> Floa
     if (open_to_all > 0).sum() < n or (open_to_all == 1).sum() > n:
         open_to_all = np.clip(chance, 0.0, 1.0 - 1e-9)
     if (open_to_all > 0).sum() < n:
-        message = f"n: expected at most {int((open_to_all > 0).sum())} papers to draw (P > 0), found {n}"
+        message = f"n_selected: expected at most {int((open_to_all > 0).sum())} papers to draw (P > 0), found {n}"
         raise InputError(message)
     # Bisection: the sum decreases in gamma, from the number of papers with P > 0 to that of certain papers.
     low, high = -10.0 * np.log(2.0), 10.0 * np.log(2.0)
@@ -336,33 +336,69 @@ class Uncertain:
     def interval(self, level: float = LEVEL) -> FloatArray:
         """Return the central credible interval of each quality with probability ``level``, shape (N, 2).
 
+        Parameters
+        ----------
+        level
+            Probability of the interval, between 0 and 1.
+
+        Returns
+        -------
+        ndarray
+            Shape (N, 2): lower and upper end, NaN without a quality.
+
         Raises
         ------
         InputError
             If ``level`` is not between 0 and 1.
+
+        Examples
+        --------
+        >>> from lsc import posterior
+        >>> from reviewgraph import Reviews
+        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> posterior(Reviews.from_pairs(rows)).interval(0.5).shape
+        (9, 2)
         """
         return central_interval(self.quality, self.standard_error, level)
 
-    @checked
-    def probability_in_top(self, n: int) -> FloatArray:
-        """Return each item's probability of being among the best ``n``, shape (N,); they sum to n.
+    @checked(renamed={"n": "n_selected"})
+    def probability_in_top(self, n_selected: int) -> FloatArray:
+        """Return each item's probability of being among the best ``n_selected``.
+
+        Parameters
+        ----------
+        n_selected
+            Number of items to select.
+
+        Returns
+        -------
+        ndarray
+            Shape (N,): probabilities, which sum to ``n_selected``; 0 without a score.
 
         Raises
         ------
         InputError
-            If ``n`` is negative or more than the number of items with a score.
+            If ``n_selected`` is negative or more than the number of items with a score.
+
+        Examples
+        --------
+        >>> from lsc import posterior
+        >>> from reviewgraph import Reviews
+        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> posterior(Reviews.from_pairs(rows)).probability_in_top(2).sum().round(6)
+        np.float64(2.0)
         """
-        return chances(self.quality, self.beliefs.order_error, n)
+        return chances(self.quality, self.beliefs.order_error, n_selected)
 
-    @checked
-    def selection(self, n: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
-        """Sort items into in, to discuss and out, ``n`` being selected.
+    @checked(renamed={"n": "n_selected"})
+    def selection(self, n_selected: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
+        """Sort items into in, to discuss and out by their probability of being among the best.
 
-        If no review connects all items, ``n`` are selected in the largest group and the others are set aside.
+        If no review connects all items, they are selected in the largest group and the others are set aside.
 
         Parameters
         ----------
-        n
+        n_selected
             Number of items to select.
         error_rate
             Items with P(top n) >= 1 - error_rate are in; those with P <= error_rate are out.
@@ -370,14 +406,28 @@ class Uncertain:
             Select among unconnected groups, assumed equally good on average; items outside the largest group are never
             in without discussion.
 
+        Returns
+        -------
+        Selection
+            The three lists, the probability of each item, and a lottery among the uncertain ones.
+
         Raises
         ------
         InputError
-            If ``n`` is negative or more than the number of items with a score, or ``error_rate`` is not between 0 and
-            one half.
+            If ``n_selected`` is negative or more than the number of items with a score, or ``error_rate`` is not
+            between 0 and one half.
         Incomparable
             If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
-            of the items with a score, or fewer than ``n``.
+            of the items with a score, or fewer than ``n_selected``.
+
+        Examples
+        --------
+        >>> from lsc import posterior
+        >>> from reviewgraph import Reviews
+        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> selection = posterior(Reviews.from_pairs(rows)).selection(2)
+        >>> selection.named(selection.best)
+        [8, 7]
         """
         arrays = self.quality, self.beliefs.order_error, self.average, self.group
-        return select(self.items, *arrays, n, error_rate=error_rate, across_groups=across_groups)
+        return select(self.items, *arrays, n_selected, error_rate=error_rate, across_groups=across_groups)

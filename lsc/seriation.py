@@ -56,6 +56,22 @@ def seriate(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0, kicks:
     again, ``kicks`` times. The result is a local optimum, not necessarily global. A pass over all items takes time
     O(sum_i sum_{j reviews i} k_j^2) for loads k_j.
 
+    Parameters
+    ----------
+    reviews
+        With scores, or a data frame of them.
+    seed
+        Seed or generator of the perturbations.
+    kicks
+        Number of perturbations, 0 or more.
+
+    Returns
+    -------
+    Seriation
+        The order and its sum of squared residuals.
+
+    Examples
+    --------
     >>> rows = [("ann", "p1", 1.0), ("ann", "p2", 2.0), ("bob", "p2", 5.0), ("bob", "p3", 9.0)]
     >>> result = seriate(Reviews.from_pairs(rows))
     >>> result.ranking(), result.objective
@@ -87,6 +103,20 @@ def seriate(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0, kicks:
 def fits(scored: Reviews, place: FloatArray) -> FloatArray:
     """Return each reviewer's isotonic regression of their scores in the order of ``place``, ties by index, shape (E,).
 
+    Parameters
+    ----------
+    scored
+        Reviews that all have scores.
+    place
+        Shape (N,): the place of each item in the order.
+
+    Returns
+    -------
+    ndarray
+        Shape (E,): fitted scores.
+
+    Examples
+    --------
     >>> reviews = Reviews.from_pairs([("ann", "p1", 3.0), ("ann", "p2", 1.0), ("ann", "p3", 4.0)])
     >>> fits(reviews, np.array([1.0, 2.0, 3.0])).tolist()
     [2.0, 2.0, 4.0]
@@ -101,6 +131,18 @@ def fits(scored: Reviews, place: FloatArray) -> FloatArray:
 def isotonic(score: Sequence[float]) -> list[float]:
     """Return the non-decreasing sequence nearest to ``score``, by pooling adjacent violators.
 
+    Parameters
+    ----------
+    score
+        Numbers in order.
+
+    Returns
+    -------
+    list
+        Of equal length.
+
+    Examples
+    --------
     >>> isotonic([1.0, 3.0, 2.0, 0.0])
     [1.0, 1.6666666666666667, 1.6666666666666667, 1.6666666666666667]
     """

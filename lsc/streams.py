@@ -16,7 +16,7 @@ from lsc._inference.beliefs import Beliefs
 from lsc._inference.streaming import infer_by_passes
 from lsc._model.hypotheses import Hypothesis, Shape, classes, hypothesis_of
 from lsc._solver.newton import MAX_ITERATIONS, minimise_streamed
-from lsc.calibration import NEARLY, SHARP, Status
+from lsc.calibration import NEARLY, SHARP, CalibrationStatus
 from lsc.estimate import best_first, central_interval, or_none, ranks
 from lsc.evidence.support import numbered, reporting_scale
 from lsc.posteriors import LEAST_SCORES, teller
@@ -31,6 +31,7 @@ from reviewgraph._base import (
     checked,
     counted,
     record_of,
+    whole_seed,
 )
 from reviewgraph.streams import ROWS, Labels, Stream, pieces_of
 
@@ -69,14 +70,45 @@ class StreamedEstimate(Result):
         """Shape (N,): standard error of each quality, NaN if the method has none."""
         return np.full(self.stream.n_items, np.nan)
 
-    def best_of_largest(self, n: int) -> IntArray:
-        """Return the codes of the ``n`` best items of the largest group, best first."""
-        return best_first(np.where(self.group == 1, self.quality, np.nan))[:n]
+    @checked(renamed={"n": "n_selected"})
+    def best_of_largest(self, n_selected: int) -> IntArray:
+        """Return the codes of the best items of the largest group, best first.
 
-    @checked
-    def best(self, n: int) -> list[tuple[str, float, float]]:
-        """Return label, quality and average of the ``n`` best items of the largest group, as printed."""
-        order = self.best_of_largest(n)
+        Parameters
+        ----------
+        n_selected
+            Number of items to select.
+
+        Returns
+        -------
+        ndarray
+            Codes of at most ``n_selected`` items.
+
+        Examples
+        --------
+        ``result.best_of_largest(10)`` are their codes.
+        """
+        return best_first(np.where(self.group == 1, self.quality, np.nan))[:n_selected]
+
+    @checked(renamed={"n": "n_selected"})
+    def best(self, n_selected: int) -> list[tuple[str, float, float]]:
+        """Return the best items of the largest group, best first.
+
+        Parameters
+        ----------
+        n_selected
+            Number of items to select.
+
+        Returns
+        -------
+        list of tuple
+            Label, quality and average of each item, in points and direction of the scores.
+
+        Examples
+        --------
+        ``result.best(10)`` are the ten best of the result of :func:`calibrate_stream`.
+        """
+        order = self.best_of_largest(n_selected)
         values = (self.stream.printed(given[order]).tolist() for given in (self.quality, self.average))
         return list(zip([self.items[i] for i in order.tolist()], *values, strict=True))
 
@@ -94,7 +126,22 @@ class StreamedEstimate(Result):
         return columns
 
     def parts(self, rows: int = ROWS) -> Iterator[dict[str, list[Any]]]:
-        """Return columns item, quality, average, rank, standard_error and group, in parts of ``rows`` rows."""
+        """Return columns item, quality, average, rank, standard_error and group, in parts of ``rows`` rows.
+
+        Parameters
+        ----------
+        rows
+            Most rows per part.
+
+        Yields
+        ------
+        dict
+            Columns by name.
+
+        Examples
+        --------
+        ``next(result.parts(1000))`` are the first thousand rows of the result of :func:`calibrate_stream`.
+        """
         for first in range(0, self.stream.n_items, rows):
             part = slice(first, first + rows)
             yield {
@@ -164,11 +211,15 @@ class StreamedCalibration(StreamedEstimate):
         Name of the hypothesis class.
     objective, status, message, iterations
         As those of :class:`lsc.Calibration`.
+
+    Examples
+    --------
+    See :func:`calibrate_stream`, which returns it.
     """
 
     hypothesis: str
     objective: float
-    status: Status
+    status: CalibrationStatus
     message: str
     iterations: int
 
@@ -209,6 +260,11 @@ def calibrate_stream(
     progress
         Called after each step.
 
+    Returns
+    -------
+    StreamedCalibration
+        With qualities, ranks and groups, as in memory.
+
     Raises
     ------
     InputError
@@ -247,7 +303,7 @@ def calibrate_stream(
     quality, average = _reported(stream, best.quality, group, 1.0 / lower, linked & given.fixes_unit)
     return StreamedCalibration(
         *(stream, quality, average, group, given.name, best.objective),
-        *(Status.OPTIMAL if best.converged else Status.INACCURATE, best.message, best.iterations),
+        *(CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE, best.message, best.iterations),
     )
 
 
@@ -297,6 +353,10 @@ class StreamedPosterior(StreamedEstimate, Uncertain):
     ----------
     beliefs
         Means and variances of items, reviewers and hyperparameters, as arrays.
+
+    Examples
+    --------
+    See :func:`posterior_stream`, which returns it.
     """
 
     beliefs: Beliefs = field(repr=False)
@@ -308,13 +368,45 @@ class StreamedPosterior(StreamedEstimate, Uncertain):
         return errors if self.stream.n_scored >= LEAST_SCORES else np.full(errors.size, np.nan)
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
-        """Return the keys of a posterior, and of a selection; ``items`` and ``gain`` are None."""
+        """Return the keys of a posterior, and of a selection; ``items`` and ``gain`` are None.
+
+        Parameters
+        ----------
+        selection
+            A selection, whose lists are added; none by default.
+
+        Returns
+        -------
+        dict
+            The content of ``reviewgraph calibrate --stream --json``.
+
+        Examples
+        --------
+        ``result.to_dict(result.selection(10))["selected"]`` are the labels of the ten best.
+        """
         own: dict[str, Any] = {"method": "posterior", "status": self.status.value, "gain": None, "reviewers": None}
         own["no_quality"] = self.no_quality
         return {**super().to_dict(), **own, **({} if selection is None else selection.to_dict())}
 
     def parts(self, rows: int = ROWS, selection: Selection | None = None) -> Iterator[dict[str, list[Any]]]:
-        """Return the columns of a posterior, and of a selection, in parts of ``rows`` rows."""
+        """Return the columns of a posterior, and of a selection, in parts of ``rows`` rows.
+
+        Parameters
+        ----------
+        rows
+            Most rows per part.
+        selection
+            A selection, whose probabilities become a column; none by default.
+
+        Yields
+        ------
+        dict
+            Columns by name.
+
+        Examples
+        --------
+        ``next(result.parts(1000))`` are the first thousand rows of the result of :func:`posterior_stream`.
+        """
         lists = None if selection is None else selection.lists
         probability = None if selection is None else selection.probability
         for first, columns in zip(range(0, self.stream.n_items, rows), super().parts(rows), strict=True):
@@ -329,7 +421,7 @@ class StreamedPosterior(StreamedEstimate, Uncertain):
 
 @checked
 def posterior_stream(
-    stream: Stream, *, seed: int = 0, progress: Callable[[Progress], object] | None = None
+    stream: Stream, *, seed: int | np.random.Generator = 0, progress: Callable[[Progress], object] | None = None
 ) -> StreamedPosterior:
     """Infer the qualities of a table larger than memory: those of :func:`lsc.posterior`, by passes over the reviews.
 
@@ -344,6 +436,11 @@ def posterior_stream(
         Seed for the stochastic trace estimator (default 0).
     progress
         Called at each stage and pass.
+
+    Returns
+    -------
+    StreamedPosterior
+        With qualities, standard errors and selections, as in memory.
 
     Raises
     ------
@@ -369,7 +466,7 @@ def posterior_stream(
     ([3, 2, 1], 'no_signal')
     """
     expect_scores(stream)
-    beliefs = infer_by_passes(stream, seed=seed, progress=teller(progress))
+    beliefs = infer_by_passes(stream, seed=whole_seed(seed), progress=teller(progress))
     count, total = totals_of(stream)
     average = np.divide(total, count, out=np.full(stream.n_items, np.nan), where=count > 0)
     return StreamedPosterior(stream, beliefs.quality, average, scored_groups(stream)[0], beliefs)

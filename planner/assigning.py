@@ -13,19 +13,19 @@ from planner._assign.assignment import Assignment, AssignmentStatus
 from planner._assign.fair import Fair
 from planner._assign.findings import CONDITIONING, DRAWS, Floors
 from planner._assign.inputs import Constraints, build, scored_pairs
-from planner._assign.levels import aim_named, aims, design_named, way_named
+from planner._assign.levels import AssignmentTarget, aim_named, aims, design_named, way_named
 from planner._assign.lottery import Lottery
 from planner._assign.panels import missing_reviews
 from planner._assign.problem import Randomisation
 from planner._assign.stages import Run
 from planner._assign.why_none import shortage
 from planner.rules import asked_rules
-from reviewgraph._base import Clock, InputError, Progress, check_magnitude, checked
+from reviewgraph._base import Clock, InputError, Progress, check_magnitude, checked, whole_seed
 from reviewgraph.graph import Assumptions, doubly_connected_components
 
 if TYPE_CHECKING:
     from planner._assign.levels import Aim
-    from planner._assign.problem import MaxProbability
+    from planner._assign.problem import Affinities, MaxProbability
     from planner.rules import Rule
     from reviewgraph._base import IntArray, Label
     from reviewgraph.formats import Merge
@@ -71,12 +71,12 @@ HEEDED = (
 
 @checked
 def assign(
-    affinity: Any,
+    affinity: Affinities,
     *,
     rules: Rules | Sequence[Rule] | None = None,
     items: Iterable[Label] | None = None,
     reviewers: Iterable[Label] | None = None,
-    target: str = "double",
+    target: AssignmentTarget = "double",
     survive: int = 0,
     phase_one: Pairs | None = None,
     allow_unscored: bool = False,
@@ -92,7 +92,7 @@ def assign(
     max_probability: MaxProbability | None = None,
     perturbation: float = 0.0,
     draws: int = DRAWS,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     time_limit: float | None = None,
     best_effort: bool = False,
     merge: Merge | None = None,
@@ -271,7 +271,7 @@ def assign(
             progress(Progress(clock.elapsed(), words, done))
 
     say = clock.heeding(tell)
-    how = (aim, survive or int(aim.outlives), seed, clock, say, conditioning, assumptions or Assumptions())
+    how = (aim, survive or int(aim.outlives), whole_seed(seed), clock, say, conditioning, assumptions or Assumptions())
 
     def best(constraints: Constraints, missing: IntArray | None = None) -> tuple[Assignment, IntArray | None]:
         """Return the best assignment for demands less ``missing``, and the missing reviews."""
@@ -298,7 +298,9 @@ def assign(
         return replace(chosen.in_frames_like(affinity), timed_out=clock.timed_out)
 
 
-def design_assignment(items: Sequence[Label], loads: Mapping[Any, int], design: str, seed: int = 0) -> Assignment:
+def design_assignment(
+    items: Sequence[Label], loads: Mapping[Any, int], design: str, seed: int | np.random.Generator = 0
+) -> Assignment:
     """Assign at random by Algorithm 2 (``random``) or Algorithm 3 (``double``) of [Tan21]_.
 
     Every reviewer gets exactly their load; demands, affinities and conflicts are ignored.

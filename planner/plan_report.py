@@ -82,8 +82,8 @@ def document(plan: Plan, subject: str, closing: Sequence[str] = ()) -> Document:
 
 
 def pictures(plan: Plan) -> list[Picture]:
-    """Return the pictures of a plan: groups, steps and loads."""
-    parts = [*_pictured(plan), Asked(plan).loads()] if plan.reviews else []
+    """Return the pictures of a plan: groups, steps and loads; of one without reviews, the map of the groups."""
+    parts = [*_pictured(plan), Asked(plan).loads()] if plan.reviews else _as_it_is(plan)
     return pictures_among([Section("plan", "What the reviews join", parts)])
 
 
@@ -205,6 +205,15 @@ def _pictured(plan: Plan) -> list[Part]:
     if not plan.links:
         return []
     return [*([] if plan.use_scores else _map(plan)), *_steps(plan)]
+
+
+def _as_it_is(plan: Plan) -> list[Part]:
+    """Return the map of the groups as they are, whose words say that the plan adds nothing."""
+    grouping = grouping_of(structure_of(plan.constraints.reviews))
+    if plan.use_scores or not len(grouping):
+        return []
+    words = f"The plan adds no reviews: {plan.headline()}. Circle areas show the number of papers of each group."
+    return [Picture("map", "No extra reviews", words, partial(group_map, grouping.map()))]
 
 
 def _map(plan: Plan) -> list[Part]:

@@ -16,6 +16,7 @@ from planner._plans.greedy import keep_level
 from planner._plans.objectives import (
     OBJECTIVES,
     Decision,
+    ObjectiveName,
     OnlyLevel,
     beliefs_of,
     bought,
@@ -25,7 +26,7 @@ from planner._plans.objectives import (
 from planner._plans.outcome import PlanStatus
 from planner._plans.plan import Plan, PlannedReview
 from planner._plans.process import INHERITED, Terms, alike_by, continued, inherited, received, round_of, within_limits
-from planner._plans.target import UNKNOWN, Keeping, Ledger, PlanProgress
+from planner._plans.target import UNKNOWN, Keeping, Ledger, PlanProgress, PlanTarget
 from planner._plans.targets import covered, target_named
 from planner._plans.targets.covered import least_load, nearest, recruited
 from planner._plans.task import new_task
@@ -76,7 +77,7 @@ def check_objective(goal: type[Objective], select: int | None, *, needs: bool, a
     """Refuse ``select`` and required reviews that an objective would ignore."""
     if select is not None and not goal.selects:
         selecting = " or ".join(repr(other.name) for other in OBJECTIVES if other.selects)
-        message = f"select: expected objective {selecting} with it, found {goal.name!r}; drop select, or name that"
+        message = f"n_selected: expected objective {selecting} with it, found {goal.name!r}; drop it, or name that"
         raise InputError(message)
     if needs and not asked:
         message = f"min_reviews, senior, rules: expected a target with them and objective {goal.name!r}, found none"
@@ -219,10 +220,10 @@ CLOSING = 0.3
 BEFORE_KEEPING, KEEP = 0.1, 0.95
 
 
-@checked
+@checked(renamed={"select": "n_selected"})
 def plan_extra_reviews(
     reviews: ReviewsLike,
-    target: str | None = None,
+    target: PlanTarget | None = None,
     *,
     rules: Rules | Sequence[Rule] | None = None,
     cost: Numbered | None = None,
@@ -235,9 +236,9 @@ def plan_extra_reviews(
     progress: Callable[[PlanProgress], object] | None = None,
     affinity: Numbered | None = None,
     min_affinity: float | None = None,
-    objective: str = OnlyLevel.name,
+    objective: ObjectiveName = "level",
     draws: FloatArray | None = None,
-    select: int | None = None,
+    n_selected: int | None = None,
     best_effort: bool = False,
     rounds: int | None = None,
     worth: float | None = None,
@@ -308,8 +309,12 @@ def plan_extra_reviews(
         budget serves the objective; among reviews with the same join, the one of largest gain is taken.
     draws
         Shape (S, N): joint draws of the qualities of ``reviews.items``; by default those of an installed calibration.
-    select
+    n_selected
         Number of papers to be selected, for ``decision``.
+    best_effort
+        If there is no such plan, return the closest one: first minimise the missing reviews, and people, that items
+        must have, spread evenly if rules are only on numbers of reviews; then reach the level, or the largest group.
+        :attr:`Plan.shortage` lists the missing reviews and the reviewers to recruit.
     rounds
         Plan this round of a process with ``max_reviews`` and a number of rounds left, this one included, for
         ``decision`` without a target: see :attr:`Plan.rounds` for what is held back, and what each round is expected
@@ -327,10 +332,6 @@ def plan_extra_reviews(
         are taken from it (rounds and budget as they remain). Its reviews without a score are still to come, or lost if
         their reviewer is ``gone`` or the pair is gone or in ``conflicts``: then the budget gets them back. Loads and
         limits per item count the reviews of all rounds.
-    best_effort
-        If there is no such plan, return the closest one: first minimise the missing reviews, and people, that items
-        must have, spread evenly if rules are only on numbers of reviews; then reach the level, or the largest group.
-        :attr:`Plan.shortage` lists the missing reviews and the reviewers to recruit.
     **given
         Rules as keywords of their own, as in ``plan_extra_reviews(reviews, conflicts=pairs, spare=2)``.
 
@@ -342,10 +343,10 @@ def plan_extra_reviews(
     Raises
     ------
     InputError
-        If an objective lacks scores, ``select`` or ``max_reviews``, ``select`` is given to one that selects nothing,
-        an argument is malformed, a fixed pair is unknown or in conflict, ``cost`` and ``affinity`` are given both, a
-        rule is a reward or uses an attribute no reviewer has, or conflicts, costs, affinities, institutions, seniors or
-        attributes have no known label, or labels match as text only.
+        If an objective lacks scores, ``n_selected`` or ``max_reviews``, ``n_selected`` is given to one that selects
+        nothing, an argument is malformed, a fixed pair is unknown or in conflict, ``cost`` and ``affinity`` are both
+        given, a rule is a reward or uses an attribute no reviewer has, or conflicts, costs, affinities, institutions,
+        seniors or attributes have no known label, or labels match as text only.
 
     Notes
     -----
@@ -366,7 +367,7 @@ def plan_extra_reviews(
     """
     reviews = as_reviews(reviews)
     if after is not None and target is None and objective == OnlyLevel.name:
-        objective = Decision.name
+        objective = "decision"
     goal = objective_named(objective)
     asked = target is not None or goal.needs_level
     chosen = target_named(target or "double")
@@ -379,20 +380,20 @@ def plan_extra_reviews(
     in_rounds = not asked and goal.selects and any_process
     panels = panel_rules(stated)
     check_rules(panels)
-    check_objective(goal, select, needs=asks(stated, panels, but_number=in_rounds), asked=asked)
+    check_objective(goal, n_selected, needs=asks(stated, panels, but_number=in_rounds), asked=asked)
     check_rounds(process, in_rounds=in_rounds, min_reviews=stated.min_reviews, max_reviews=max_reviews)
     if missing is not None:
         check_missing(chosen, goal, missing, keep, use_scores=use_scores, asked=asked)
     prices = cost, affinity, min_affinity
     if in_rounds:
         terms = Terms(
-            rounds or 0, max_reviews, select, worth, missing, discussion=discussion and Discussion(*discussion)
+            rounds or 0, max_reviews, n_selected, worth, missing, discussion=discussion and Discussion(*discussion)
         )
         return _round(reviews, stated, goal, terms, process, prices, draws, seed, whole)
     constraints = constrain(reviews, stated, *prices)
     # The calibration of the existing scores is not part of the search and its time.
     with whole.paused():
-        aim = goal.known(lambda: beliefs_of(constraints.reviews, constraints.fixed, draws), select)
+        aim = goal.known(lambda: beliefs_of(constraints.reviews, constraints.fixed, draws), n_selected)
     # With a budget, part of the time is reserved for the best partial plan.
     with POLICY.within(whole.left):
         task = _task(constraints, whole, RESERVE * (time_limit or 0.0), use_scores=use_scores)

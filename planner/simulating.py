@@ -21,7 +21,17 @@ from planner._plans.phases import (
     review_precision,
     selected_by,
 )
-from reviewgraph._base import Clock, InputError, Pictured, Progress, check_draws, checked, counted, natural_key
+from reviewgraph._base import (
+    Clock,
+    InputError,
+    Pictured,
+    Progress,
+    check_draws,
+    checked,
+    counted,
+    natural_key,
+    whole_seed,
+)
 from reviewgraph.graph import assumed, expected_errors, structure_of
 from reviewgraph.table import as_reviews
 
@@ -130,6 +140,11 @@ class RoundsDesign(Pictured):
         Probability that a review fails to arrive.
     draws
         Simulated conferences behind each number.
+
+    Examples
+    --------
+    >>> design_rounds(100, 300, 10, rounds=[2], draws=2).rounds
+    [2]
     """
 
     pictured_by: ClassVar[str] = "planner.rounds_report:design_pictures"
@@ -156,12 +171,44 @@ class RoundsDesign(Pictured):
 
     @checked
     def of(self, rounds: int) -> list[Split]:
-        """Return the splits with a number of rounds."""
+        """Return the splits with a number of rounds.
+
+        Parameters
+        ----------
+        rounds
+            Number of rounds.
+
+        Returns
+        -------
+        list
+            The splits, the smallest first phase first; empty for a number that was not compared.
+
+        Examples
+        --------
+        >>> [split.rounds for split in design_rounds(100, 300, 10, rounds=[2], draws=2).of(2)][:2]
+        [2, 2]
+        """
         return [split for split in self.splits if split.rounds == rounds]
 
     @checked
     def best(self, rounds: int) -> Split:
-        """Return the split of fewest expected wrong selections for a number of rounds, of those that connect if any."""
+        """Return the split of fewest expected wrong selections for a number of rounds, of those that connect if any.
+
+        Parameters
+        ----------
+        rounds
+            Number of rounds.
+
+        Returns
+        -------
+        Split
+            Reviews per paper in the first phase, reviews held back, and expected wrong selections.
+
+        Examples
+        --------
+        >>> design_rounds(100, 300, 10, rounds=[2], draws=2).best(2).rounds
+        2
+        """
         splits = self.of(rounds)
         if not splits:
             message = f"rounds: expected one of {', '.join(map(str, self.rounds)) or 'none'}, found {rounds!r}"
@@ -170,7 +217,23 @@ class RoundsDesign(Pictured):
 
     @checked
     def neighbours(self, rounds: int) -> list[Split]:
-        """Return the splits beside the best one: what it costs to miss it by one step."""
+        """Return the splits beside the best one: what it costs to miss it by one step.
+
+        Parameters
+        ----------
+        rounds
+            Number of rounds.
+
+        Returns
+        -------
+        list
+            One or two splits.
+
+        Examples
+        --------
+        >>> len(design_rounds(100, 300, 10, rounds=[2], draws=2).neighbours(2)) in (1, 2)
+        True
+        """
         splits, best = self.of(rounds), self.best(rounds)
         place = splits.index(best)
         return [*splits[max(place - 1, 0) : place], *splits[place + 1 : place + 2]]
@@ -215,11 +278,11 @@ class RoundsDesign(Pictured):
         )
 
 
-@checked
+@checked(renamed={"select": "n_selected"})
 def design_rounds(
     n_items: int,
     n_reviews: int,
-    select: int,
+    n_selected: int,
     *,
     like: ReviewsLike | None = None,
     assumptions: Assumptions | None = None,
@@ -227,14 +290,14 @@ def design_rounds(
     rounds: Sequence[int] = ROUNDS,
     missing: float = 0.0,
     draws: int | None = None,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     progress: Callable[[Progress], object] | None = None,
 ) -> RoundsDesign:
     """Compare, before any score, how many reviews to ask for first and how many to hold back.
 
     Parameters
     ----------
-    n_items, n_reviews, select
+    n_items, n_reviews, n_selected
         Papers, reviews in all, at least one per paper, and papers to be selected.
     like
         A table whose scores the new ones are assumed to resemble, such as last year's.
@@ -281,7 +344,7 @@ def design_rounds(
     """
     check_range("n_items", n_items, 2, 10**7, "two papers or more")
     check_range("n_reviews", n_reviews, n_items, 1000 * n_items, f"{n_items:,}, one per paper, to 1,000 per paper")
-    check_range("select", select, 1, n_items - 1, f"1 to {n_items - 1} papers")
+    check_range("n_selected", n_selected, 1, n_items - 1, f"1 to {n_items - 1} papers")
     check_range("missing", missing, 0.0, math.nextafter(1.0, 0.0), "a probability, 0 or more and below 1")
     numbers = check_rounds(rounds)
     if like is not None:
@@ -295,7 +358,7 @@ def design_rounds(
     check_draws(draws, least=2, most=10**6)
     precision = review_precision(stated, n_reviews / n_items, load)
 
-    clock = Clock(None)
+    clock, start = Clock(None), whole_seed(seed)
     phases = first_phases(n_items, n_reviews)
     tried = [(0, n_reviews), *((number, first) for number in numbers for first in phases[:-1])]
     wrong: list[FloatArray] = []
@@ -304,7 +367,7 @@ def design_rounds(
         # Loads grow with the reviews.
         early = review_precision(stated, first / n_items, max(load * first / n_reviews, 1.0))
         played = after_phases(
-            n_items, first, budgets, select, precision, early=early, missing=missing, draws=draws, seed=seed
+            n_items, first, budgets, n_selected, precision, early=early, missing=missing, draws=draws, seed=start
         )
         wrong.append(played.wrong)
         if progress is not None:
@@ -321,7 +384,7 @@ def design_rounds(
         best = min(alike, key=lambda one: one[:2])[2]
         numbers_ = (*paired(values, np.zeros(draws)), *paired(values, best), *paired(wrong[0], values))
         splits.append(Split(number, first / n_items, n_reviews - first, first >= least, *numbers_))
-    return RoundsDesign(n_items, n_reviews, select, tuple(splits), stated, load, precision, missing, draws)
+    return RoundsDesign(n_items, n_reviews, n_selected, tuple(splits), stated, load, precision, missing, draws)
 
 
 def _mean_load(reviews: Reviews) -> float:
@@ -349,6 +412,12 @@ class FirstPhase:
     error, error_if_known
         Median expected error of a paper, and that with known severities and stretches, in points of the scores, or in
         units of the spread of qualities.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> first_phase(Reviews.from_pairs([("ann", 1), ("bob", 2)])).enough
+    False
     """
 
     level: str | None
@@ -370,7 +439,19 @@ class FirstPhase:
         return self.pieces <= 1 and not self.unreviewed and self.ratio <= MOST_RATIO
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of ``first_phase`` in ``simulate rounds --json``."""
+        """Return the content of ``first_phase`` in ``simulate rounds --json``.
+
+        Returns
+        -------
+        dict
+            Level, pieces, expected errors and whether they are enough.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> first_phase(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).to_dict()["level"]
+        'connected'
+        """
         own = {name: value for name, value in asdict(self).items() if name != "unreviewed"}
         limits = {"ratio": self.ratio, "ratio_limit": MOST_RATIO, "enough": self.enough}
         return {**own, "unreviewed": list(self.unreviewed), **limits}
@@ -391,6 +472,11 @@ def first_phase(
         Who reviews what in the first phase, with scores or without.
     like, assumptions
         As in :func:`design_rounds`.
+
+    Returns
+    -------
+    FirstPhase
+        Level, pieces, papers without a review, and expected errors.
 
     Raises
     ------
@@ -466,6 +552,10 @@ class RoundsReplay(Pictured):
         cut), and one per number of rounds.
     draws
         Random choices of the scores shown first, over which errors are.
+
+    Examples
+    --------
+    See :func:`replay_rounds`, which returns it.
     """
 
     pictured_by: ClassVar[str] = "planner.rounds_report:replay_pictures"
@@ -515,17 +605,17 @@ class RoundsReplay(Pictured):
         )
 
 
-@checked
+@checked(renamed={"select": "n_selected"})
 def replay_rounds(
     reviews: ReviewsLike,
-    select: int,
+    n_selected: int,
     *,
     first: int = 2,
     rounds: Sequence[int] = ROUNDS,
     total: int | None = None,
     draws: int = REPLAYS,
     accepted: Collection[Label] | None = None,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     progress: Callable[[Progress], object] | None = None,
 ) -> RoundsReplay:
     """Play a year through on a table with many scores per paper: rounds beside as many scores spread evenly.
@@ -539,7 +629,7 @@ def replay_rounds(
     ----------
     reviews
         A table with scores, or a data frame of it; the more per paper the better.
-    select
+    n_selected
         Number of papers to be selected.
     first
         Scores per paper in the first phase; papers with fewer show all.
@@ -555,6 +645,11 @@ def replay_rounds(
         Of the draws.
     progress
         Called with a :class:`reviewgraph.Progress` after each way of each draw.
+
+    Returns
+    -------
+    RoundsReplay
+        Selections that differ from those of the full table for each way, with errors.
 
     Raises
     ------
@@ -579,7 +674,9 @@ def replay_rounds(
     room = reviews.reviews_per_item
     known = room > 0
     n_known, numbers = int(known.sum()), check_rounds(rounds)
-    check_range("select", select, 1, max(n_known - 1, 1), f"1 to {n_known - 1} papers, those with a score less one")
+    check_range(
+        "n_selected", n_selected, 1, max(n_known - 1, 1), f"1 to {n_known - 1} papers, those with a score less one"
+    )
     check_range("first", first, 1, 10**6, "1 score per paper or more")
     check_draws(draws, least=2, most=10**6)
     start, all_ = np.minimum(room, first), int(room.sum())
@@ -601,24 +698,30 @@ def replay_rounds(
         if progress is not None:
             progress(Progress(clock.elapsed(), f"draw {draw + 1} of {draws}, {name}", done / steps))
 
-    panel, _ = selected_by(reviews, select, known)
+    panel, _ = selected_by(reviews, n_selected, known)
     found: dict[str, list[tuple[IntArray, int]]] = {}
-    for draw, sequence in enumerate(np.random.SeedSequence(seed).spawn(draws)):
+    for draw, sequence in enumerate(np.random.SeedSequence(whole_seed(seed)).spawn(draws)):
         rng = np.random.default_rng(sequence)
         hidden = hide(reviews, rng)
         ways, done = {}, draw * (3 + len(numbers))
-        for name, count in others(reviews, hidden, start, total, select, rng).items():
-            ways[name] = at_once(reviews, hidden, count, select)
+        for name, count in others(reviews, hidden, start, total, n_selected, rng).items():
+            ways[name] = at_once(reviews, hidden, count, n_selected)
             said(draw, name, done + len(ways))
         for number in numbers:
             name = counted(number, "round")
-            ways[name] = replayed(reviews, hidden, start, in_rounds(total - least, number), select)
+            ways[name] = replayed(reviews, hidden, start, in_rounds(total - least, number), n_selected)
             said(draw, name, done + len(ways))
         for name, way in ways.items():
             found.setdefault(name, []).append((way.chosen, int(way.n_scores.max())))
     rounds_of = {counted(number, "round"): number for number in numbers}
     return RoundsReplay(
-        n_known, all_, select, first, total, _ways(found, rounds_of, np.isin(np.arange(room.size), panel), was), draws
+        n_known,
+        all_,
+        n_selected,
+        first,
+        total,
+        _ways(found, rounds_of, np.isin(np.arange(room.size), panel), was),
+        draws,
     )
 
 

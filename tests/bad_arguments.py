@@ -64,6 +64,7 @@ class Call(NamedTuple):
 
 ROWS = [("ann", "p1", 1.0), ("ann", "p2", 2.0), ("ann", "p3", 4.0), ("bob", "p2", 3.0), ("bob", "p3", 5.0),
         ("bob", "p1", 2.5), ("cleo", "p1", 1.0), ("cleo", "p3", 3.0), ("cleo", "p4", 2.0)]  # fmt: skip
+PAIRS = [row[:2] for row in ROWS]
 AFFINITY = {(who, what): 1.0 for who in ("ann", "bob", "cleo", "dan") for what in ("p1", "p2", "p3", "p4")}
 
 
@@ -81,7 +82,7 @@ def calls(folder: Path) -> dict[str, Call]:
     found, beliefs = lsc.calibrate(table), lsc.posterior(table)
     columns = {"reviewer": [r[0] for r in ROWS], "item": [r[1] for r in ROWS], "score": [r[2] for r in ROWS]}
     rows = Columns(table.reviewer, table.item, table.reviewers, table.items, table.score)
-    design = {"n_items": 6, "n_reviewers": 6, "load": 3, "rng": rng}
+    design = {"n_items": 6, "n_reviewers": 6, "load": 3, "seed": rng}
     codes = {"reviewer": [0, 0, 1], "item": [0, 1, 1], "reviewers": 2, "items": 2}
     both: dict[str, Any] = {"reviews": table}
 
@@ -123,10 +124,10 @@ def calls(folder: Path) -> dict[str, Call]:
         "plan_extra_reviews": {**both, "time_limit": 2.0}, "verify_plan": {"plan": plan},
         "assign": {"affinity": AFFINITY, "demand": 2, "load": 2, "time_limit": 2.0, "draws": 2},
         "merge_affinities": {"affinities": [(AFFINITY, 1.0)]},
-        "calibrate": both, "posterior": both,
-        "design_rounds": {"n_items": 6, "n_reviews": 12, "select": 2, "rounds": [1], "draws": 2},
+        "calibrate": both, "posterior": both, "compare": {**both, "methods": ["average"]},
+        "design_rounds": {"n_items": 6, "n_reviews": 12, "n_selected": 2, "rounds": [1], "draws": 2},
         "first_phase": both,
-        "replay_rounds": {**both, "select": 2, "first": 1, "rounds": [1], "draws": 2},
+        "replay_rounds": {**both, "n_selected": 2, "first": 1, "rounds": [1], "draws": 2},
         "Assumptions": {}, "Rules": {}, "AtMost": {"attribute": "chair", "number": 1},
         "AtLeast": {"attribute": "chair", "number": 1},
         "Reward": {"attribute": "chair", "amount": 1.0},
@@ -164,12 +165,17 @@ def calls(folder: Path) -> dict[str, Call]:
         "Calibration.on_scale_of": (found, {"references": {"p1": 1.0, "p2": 2.0, "p3": 4.0}}),
         "Calibration.ranking": (found, {}),
         "Calibration.scoring_function": (found, {"reviewer": "ann"}),
-        "Calibration.select": (found, {"n": 2}),
+        "Calibration.select": (found, {"n_selected": 2}),
         "PosteriorEstimate.account": (beliefs, {"item": "p1"}),
         "PosteriorEstimate.difference": (beliefs, {"first": "p1", "second": "p2"}),
         "PosteriorEstimate.draws": (beliefs, {"n": 3}),
+        "PosteriorEstimate.sample": (beliefs, {"n": 3}),
+        "Calibrator.fit": (lsc.Calibrator("average"), {"X": PAIRS, "y": [row[2] for row in ROWS]}),
+        "Calibrator.predict": (lsc.Calibrator("average").fit(table), {"X": PAIRS}),
+        "Calibrator.score": (lsc.Calibrator("average").fit(table), {"X": PAIRS, "y": [row[2] for row in ROWS]}),
+        "Calibrator.predict_distribution": (lsc.Calibrator().fit(table), {"X": PAIRS}),
         "PosteriorEstimate.interval": (beliefs, {}),
-        "PosteriorEstimate.probability_in_top": (beliefs, {"n": 2}),
+        "PosteriorEstimate.probability_in_top": (beliefs, {"n_selected": 2}),
         "PosteriorEstimate.probability_better": (beliefs, {"first": "p1", "second": "p2"}),
         "PosteriorEstimate.rank_probabilities": (beliefs, {"n_ranks": 2, "draws": 5, "seed": 0}),
         "PosteriorEstimate.expected_ranks": (beliefs, {"draws": 5, "seed": 0}),
@@ -177,8 +183,8 @@ def calls(folder: Path) -> dict[str, Call]:
         "PosteriorEstimate.to_arviz": (beliefs, {"draws": 5, "seed": 0}),
         "Prediction.interval": (beliefs.predict(None, "p1"), {"level": 0.5}),
         "Prediction.cdf": (beliefs.predict(None, "p1"), {"score": 5.0}),
-        "PosteriorEstimate.select": (beliefs, {"n": 2}),
-        "PosteriorEstimate.selection": (beliefs, {"n": 2}),
+        "PosteriorEstimate.select": (beliefs, {"n_selected": 2}),
+        "PosteriorEstimate.selection": (beliefs, {"n_selected": 2}),
     }  # fmt: skip
     for name, (owner, given) in methods.items():
         made[name] = Call(getattr(owner, name.partition(".")[2]), given)

@@ -53,6 +53,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "streams": "_inference _model _solver calibration estimate evidence posteriors selection",
         "simulation": "_model",
         "methods": "baselines calibration estimate posteriors streams",
+        "calibrator": "_inference estimate methods posteriors predictions",
+        "comparing": "_inference calibrator estimate methods",
         "metrics": "",
         "words": "_inference calibration estimate posteriors selection streams",
         "experiments": "errors estimate methods metrics simulation",

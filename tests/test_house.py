@@ -33,8 +33,9 @@ HEAVY = {
     *("cvxpy", "defusedxml", "igraph", "jinja2", "matplotlib", "narwhals", "networkx", "numba", "numpy"),
     *("openpyxl", "ortools", "pandas", "polars", "pyarrow", "scipy"),
 }
-#: A module that models one thing may be long, and a body that tells one story, with a comment for each paragraph.
-MOST_LINES, MOST_BODY_LINES = 800, 80
+#: A module that models one thing may be long, and a body that tells one story, with a comment for each paragraph;
+#: docstrings do not count.
+MOST_LINES, MOST_BODY_LINES = 750, 80
 MOST_MODULES = 217
 #: Fronts of reviewgraph that planner and lsc import from, and names that they take.
 MOST_FRONTS, MOST_SHARED = 9, 208
@@ -185,8 +186,12 @@ def test_only_what_writes_for_people_imports_the_command_line() -> None:
 
 
 def too_long(path: Path) -> Iterator[str]:
-    """The module, and bodies of functions without their docstrings."""
+    """The module and bodies of functions, without their docstrings."""
     lines = len((ROOT / path).read_text(encoding="utf-8").splitlines())
+    for node in ast.walk(tree(path)):
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if documented and ast.get_docstring(node) is not None:
+            lines -= (node.body[0].end_lineno or 0) - node.body[0].lineno + 1
     if lines > MOST_LINES:
         yield f"{lines} lines"
     for node in ast.walk(tree(path)):
@@ -271,7 +276,8 @@ def test_levels_and_hypothesis_classes_are_not_compared_by_name() -> None:
     [
         (upward, "import lsc.metrics\nfrom planner import plan\n", ["imports lsc.metrics", "imports planner"]),
         (too_long, f"def f():\n    x = 1{chr(10) * 80}    return x\n", ["f: 81 lines"]),
-        (too_long, "\n" * 801, ["801 lines"]),
+        (too_long, "\n" * 751, ["751 lines"]),
+        (too_long, f'"""A{chr(10) * 751}"""\n', []),
         (compared_by_name, "if level == 'double':\n    pass\n", ["line 1: level == 'double'"]),
         (
             misnamed,

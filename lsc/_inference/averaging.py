@@ -127,11 +127,13 @@ def _average(values: Iterable[FloatArray], members: Sequence[Member]) -> FloatAr
 def predictive(
     posterior: Posterior, score: FloatArray, weight: FloatArray | None, who: IntArray, what: IntArray
 ) -> Law:
-    """Return the distributions of the scores of pairs of codes, shapes (P,), in points; code M is a new reviewer.
+    """Return the distributions of the scores of pairs of codes, shapes (P,), in points.
 
-    Qualities are those of the mixture, reviewers those of the members that predict scores.
+    Code M is a new reviewer, and code N a new item, drawn from the prior N(0, 1). Qualities are those of the mixture,
+    reviewers those of the members that predict scores.
     """
-    members, qualities = predictors(posterior), (posterior.mean, posterior.variance * posterior.loops)
+    members = predictors(posterior)
+    qualities = np.append(posterior.mean, 0.0), np.append(posterior.variance * posterior.loops, 1.0)
     laws = [predicting.predictive(member.posterior, score, weight, who, what, qualities) for member in members]
     # A member of levels predicts alone; laws of numbers are mixtures of normal distributions, and so is their mixture.
     parts = [

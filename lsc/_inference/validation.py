@@ -77,9 +77,9 @@ def held_out_gain(
     who, code = np.unique(predictions.reviewer, return_inverse=True)
     if who.size < MIN_REVIEWERS:
         return Gain(np.nan, np.nan, np.nan, np.nan, predictions.score.size)
-    truth = _centred_ranks(predictions.score, code)
-    ours = _squared_errors(truth, _centred_ranks(predictions.quality, code))
-    theirs = _squared_errors(truth, _centred_ranks(predictions.average, code))
+    truth = centred_ranks(predictions.score, code)
+    ours = squared_errors(truth, centred_ranks(predictions.quality, code))
+    theirs = squared_errors(truth, centred_ranks(predictions.average, code))
     error, average_error = float(np.sqrt(ours.mean())), float(np.sqrt(theirs.mean()))
     total = float(theirs.sum())
     if total <= 0:
@@ -96,9 +96,7 @@ def _predict(posterior: Posterior, score: FloatArray, weight: FloatArray | None,
     """Hold out the reviewers with at least two used scores in turn; keep what is comparable within a reviewer."""
     used = posterior.precision > 0
     load = np.bincount(posterior.reviewer[used], minlength=posterior.slope.size)
-    several = np.flatnonzero(load > 1)
-    fold = np.full(load.size, FOLDS)
-    fold[several] = rng.permutation(several.size) % FOLDS
+    fold = folds_of(load, rng)
     parts = [HeldOut(np.empty(0, np.int64), *np.empty((3, 0)))]
     for number in range(FOLDS):
         test = fold[posterior.reviewer] == number
@@ -115,6 +113,18 @@ def _predict(posterior: Posterior, score: FloatArray, weight: FloatArray | None,
         if sum(part.score.size for part in parts) >= MAX_PREDICTED:
             break
     return HeldOut(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def folds_of(load: IntArray, rng: np.random.Generator, folds: int = FOLDS) -> IntArray:
+    """Return the fold of each reviewer, shape (M,); those with fewer than two reviews are in none: ``folds``.
+
+    >>> folds_of(np.array([1, 2, 3]), np.random.default_rng(0), 2).tolist()[0]
+    2
+    """
+    several = np.flatnonzero(load > 1)
+    fold = np.full(load.size, folds)
+    fold[several] = rng.permutation(several.size) % folds
+    return fold
 
 
 def _qualities(posterior: Posterior, every: Rows, kept: Rows) -> FloatArray:
@@ -152,7 +162,7 @@ def _averages(posterior: Posterior, score: FloatArray, kept: BoolArray) -> Float
     return np.asarray(null.mean + weight * np.bincount(items, score[kept] - null.mean, size))
 
 
-def _centred_ranks(value: FloatArray, code: IntArray) -> FloatArray:
+def centred_ranks(value: FloatArray, code: IntArray) -> FloatArray:
     """Share of all values below each, ties counted half, minus the mean of the reviewer."""
     spread = float(value.std()) or 1.0
     _, place, count = np.unique(np.round(value / spread, DECIMALS), return_inverse=True, return_counts=True)
@@ -160,7 +170,7 @@ def _centred_ranks(value: FloatArray, code: IntArray) -> FloatArray:
     return np.asarray(rank - (np.bincount(code, rank) / np.bincount(code))[code])
 
 
-def _squared_errors(truth: FloatArray, prediction: FloatArray) -> FloatArray:
+def squared_errors(truth: FloatArray, prediction: FloatArray) -> FloatArray:
     """Squared errors of the best non-negative multiple of the prediction."""
     square = float(prediction @ prediction)
     slope = max(float(prediction @ truth) / square, 0.0) if square > 0 else 0.0

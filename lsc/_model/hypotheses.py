@@ -204,8 +204,13 @@ class Sloped(Hypothesis, abstract=True):
 class Linear(Sloped):
     """Score = slope * quality + offset (programme 4 of [Tan21]_).
 
+    Examples
+    --------
     >>> Linear().bounds
     (0.1, inf)
+
+    >>> Linear(max_slope=5.0).name
+    'linear'
     """
 
     name = "linear"
@@ -241,8 +246,13 @@ class Linear(Sloped):
 class Monotone(Sloped):
     """A better paper gets no lower score; no further assumption.
 
+    Examples
+    --------
     >>> Monotone(max_slope=4.0, min_slope=0.5).bounds
     (0.25, 2.0)
+
+    >>> Monotone(max_slope=5.0).name
+    'monotone'
     """
 
     name = "monotone"
@@ -276,7 +286,12 @@ class Monotone(Sloped):
 class Convex(Sloped):
     """Monotone, and steeper for better papers: the best papers are distinguished most finely.
 
+    Examples
+    --------
     >>> Convex().name
+    'convex'
+
+    >>> Convex(max_slope=5.0).name
     'convex'
     """
 
@@ -311,7 +326,12 @@ class Convex(Sloped):
 class Concave(Sloped):
     """Monotone, and flatter for better papers: the weakest papers are distinguished most finely.
 
+    Examples
+    --------
     >>> Concave().name
+    'concave'
+
+    >>> Concave(max_slope=5.0).name
     'concave'
     """
 
@@ -349,8 +369,13 @@ class Concave(Sloped):
 class Offset(Hypothesis):
     """Score = quality + offset: a line of slope one. If all reviewers are such, one chain of reviews links two items.
 
+    Examples
+    --------
     >>> Offset().bounds
     (1.0, 1.0)
+
+    >>> Offset().name
+    'offset'
     """
 
     name = "offset"

@@ -27,7 +27,7 @@ class Residuals(NamedTuple):
 
 
 def residuals(programme: Programme, quality: FloatArray, perceived: FloatArray) -> Residuals:
-    r"""Check the Karush-Kuhn-Tucker conditions of ``min 1/2 sum (perceived - quality[item])^2``.
+    """Check the Karush-Kuhn-Tucker conditions of ``min 1/2 sum (perceived - quality[item])^2``.
 
     With ``eps = perceived - quality[item]``: the perceived qualities satisfy the constraints of every reviewer's class;
     ``eps`` sums to zero over the reviews of each item that is not a reference; and the ``eps`` of every reviewer are a
@@ -35,6 +35,22 @@ def residuals(programme: Programme, quality: FloatArray, perceived: FloatArray) 
     since each class is a cone with simple generators: steps (monotone), one slope (linear), ramps (convex, concave).
     Runs in O(E).
 
+    Parameters
+    ----------
+    programme
+        The programme in arrays.
+    quality
+        Shape (N,): qualities in its units.
+    perceived
+        Shape (E,): perceived qualities, in the order of its reviews.
+
+    Returns
+    -------
+    Residuals
+        Primal and dual residual and duality gap; all 0 at an optimum.
+
+    Examples
+    --------
     >>> from reviewgraph import Reviews
     >>> from lsc._model.formulation import formulate
     >>> programme, _ = formulate(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0)]))
@@ -59,6 +75,26 @@ def scale(programme: Programme, quality: FloatArray) -> float:
     """Return the unit of residuals: the standard deviation of qualities, or of the scores over C if that is larger.
 
     1 / C if both are 0.
+
+    Parameters
+    ----------
+    programme
+        The programme in arrays.
+    quality
+        Shape (N,): qualities in its units.
+
+    Returns
+    -------
+    float
+        A positive number.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> from lsc._model.formulation import formulate
+    >>> programme, _ = formulate(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0)]))
+    >>> scale(programme, np.array([0.0, 2.0]))
+    1.0
     """
     lower = float(np.median(programme.lower))
     return max(float(np.std(quality)), lower * float(np.std(programme.score))) or lower
@@ -297,6 +333,20 @@ def _slope(x: FloatArray, y: FloatArray) -> float:
 def fit_through(perceived: FloatArray, score: FloatArray, *, linear: bool) -> ScoringFunction:
     """Return the scoring function through these points, shapes (K,), any order; ``linear`` if they lie on a line.
 
+    Parameters
+    ----------
+    perceived, score
+        Shapes (K,): the points.
+    linear
+        Whether they lie on a line.
+
+    Returns
+    -------
+    ScoringFunction
+        Piecewise linear, or a line.
+
+    Examples
+    --------
     >>> fit_through(np.array([2.0, 1.0]), np.array([5.0, 4.0]), linear=True)
     <ScoringFunction: score = 1 * quality + 3>
     """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lsc.calibration import Calibration, Status
+from lsc.calibration import Calibration, CalibrationStatus
 from reviewgraph._base import BoolArray, FloatArray, IntArray, counted, listed, text_table
 from reviewgraph.table import ReviewsLike, as_reviews
 
@@ -202,7 +202,7 @@ def warnings_of(calibration: Calibration) -> list[str]:
             f"the scores do not determine the position of {counted(open_places, 'paper')} within "
             f"{'its' if open_places == 1 else 'their'} group, however good the fit (marked ?)."
         )
-    if calibration.status is not Status.OPTIMAL:
+    if calibration.status is not CalibrationStatus.OPTIMAL:
         warnings.append(f"{calibration.status.text} ({calibration.message}).")
     if calibration.misfit is not None and calibration.misfit.fights:
         ratio = calibration.misfit.ratio

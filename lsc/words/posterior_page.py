@@ -15,7 +15,7 @@ from lsc._inference.averaging import has_levels
 from lsc._inference.beliefs import InferenceStatus as Ending
 from lsc._inference.covariates import MIN_GAIN
 from lsc._inference.inferring import WIDTH, interquartile_range
-from lsc.calibration import Calibration, Status
+from lsc.calibration import Calibration, CalibrationStatus
 from lsc.posteriors import PosteriorEstimate
 from lsc.selection import Selection
 from lsc.streams import StreamedCalibration, StreamedEstimate, StreamedPosterior, scores_given
@@ -468,7 +468,7 @@ def _better(result: PosteriorEstimate, first: int, second: int) -> float:
 def calibration_lines(calibration: StreamedCalibration) -> list[str]:
     """Return what the scores do not support, and the best papers of the largest group."""
     lines = _opening(calibration, f"Calibrated scores of {{}} ({calibration.hypothesis} reviewers), from")
-    if calibration.status is not Status.OPTIMAL:
+    if calibration.status is not CalibrationStatus.OPTIMAL:
         lines.append(f"{calibration.status.text} ({calibration.message}).")
     lines += [
         "Standard errors, and which qualities are determined, are not computed by batches.",

@@ -116,6 +116,12 @@ class Assignment(Pictured):
         Whether a time limit stopped the search before its end.
     randomised
         The probability of each pair, and statistics of draws, where this assignment was drawn; None otherwise.
+
+    Examples
+    --------
+    >>> from planner import assign
+    >>> assign({("ann", 1): 1.0, ("bob", 2): 1.0}, demand=1, load=1, target="none").affinity
+    2.0
     """
 
     status: AssignmentStatus
@@ -191,7 +197,20 @@ class Assignment(Pictured):
         }
 
     def outgoing(self) -> Outgoing:
-        """Return the reviews for the writers of :mod:`reviewgraph.formats.systems`."""
+        """Return the reviews for the writers of :mod:`reviewgraph.formats.systems`.
+
+        Returns
+        -------
+        Outgoing
+            With one row per review.
+
+        Examples
+        --------
+        >>> from planner import assign
+        >>> found = assign({("ann", 1): 1.0, ("bob", 2): 1.0}, demand=1, load=1, target="none")
+        >>> type(found.outgoing()).__name__
+        'Outgoing'
+        """
         from reviewgraph.formats import Outgoing
 
         columns = self.to_columns()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 from reviewgraph._base import named
 from reviewgraph.graph import ALL_NAMES, Level, level_named
@@ -270,3 +270,9 @@ def design_named(name: str) -> Design:
     'at random (Algorithm 2 of the paper)'
     """
     return named(DESIGNS, name, "design")
+
+
+#: The names of the targets, for type hints; those of registered levels are accepted, too.
+AssignmentTarget: TypeAlias = Literal[
+    "double", "recoverable", "connected", "none", "survives-reviewer", "survives-review"
+]

@@ -32,9 +32,15 @@ from reviewgraph.formats import PROBABILITY
 from reviewgraph.io import Numbered, match_pairs, numbered_pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+    import scipy.sparse as sp
+    from narwhals.typing import IntoDataFrame, IntoSeries
+
     from planner.rules import Panels, Ruled
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
-    from reviewgraph.formats import Spellings
+    from reviewgraph.formats import Columns, Spellings
     from reviewgraph.io import Rules
 
 
@@ -580,6 +586,8 @@ def authored(problem: Problem, assigned: BoolArray, rivals: int, best: float, bo
 
 # The options of a lottery: caps on probabilities, how much it spreads, and the number of draws.
 
+#: Affinities: by (reviewer, item), a data frame or Series of pairs, or a reviewers x items matrix.
+Affinities: TypeAlias = "Mapping[tuple[Any, Any], float] | Columns | IntoDataFrame | IntoSeries | npt.NDArray[Any] | sp.sparray | sp.spmatrix"
 #: One cap for all pairs, or a cap by (reviewer, item).
 MaxProbability: TypeAlias = float | Numbered
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 from reviewgraph._base import InputError, named, noun
 
@@ -188,12 +188,12 @@ class Decision(Objective):
     @classmethod
     def known(cls, beliefs: Callable[[], Beliefs], select: int | None) -> Self:
         if select is None:
-            message = "select: objective 'decision' needs the number of papers to select; found none"
+            message = "n_selected: objective 'decision' needs the number of papers to select; found none"
             raise InputError(message)
         posterior = beliefs()
         scored = posterior.scored
         if isinstance(select, bool) or not 0 < select < scored:
-            message = f"select: expected 1 to {scored - 1}, with {scored} papers scored; found {select!r}"
+            message = f"n_selected: expected 1 to {scored - 1}, with {scored} papers scored; found {select!r}"
             raise InputError(message)
         return cls(posterior, int(select))
 
@@ -273,6 +273,9 @@ class Precision(Objective):
         error = np.sqrt(variance_left(self.beliefs.sd[[item, item]], coming))
         return f"{label} has a standard error of {error[0]:.2f} without this review, {error[1]:.2f} points with it"
 
+
+#: The names of the objectives, for type hints; registered ones are accepted, too.
+ObjectiveName: TypeAlias = Literal["level", "precision", "decision"]
 
 #: The register: add an objective here. The first is never instantiated, so it may stay abstract.
 OBJECTIVES: list[type[Objective]] = [OnlyLevel, Precision, Decision]  # type: ignore[type-abstract]

@@ -50,6 +50,14 @@ class PlannedReview:
         fixed review.
     buys
         The same in words.
+
+    Examples
+    --------
+    >>> from planner import plan_extra_reviews
+    >>> from reviewgraph import Reviews
+    >>> plan = plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
+    >>> plan.reviews[0].reviewer in ("ann", "bob")
+    True
     """
 
     reviewer: Label
@@ -115,6 +123,13 @@ class Plan(Pictured):
         For a round of a process: what is held back, and what each round is expected to save; otherwise None.
     timed_out
         Whether a time limit ended the search, or the summary of the plan, early.
+
+    Examples
+    --------
+    >>> from planner import plan_extra_reviews
+    >>> from reviewgraph import Reviews
+    >>> plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).count
+    1
     """
 
     status: PlanStatus
@@ -248,10 +263,29 @@ class Plan(Pictured):
     def alternatives(self, reviewer: Label, item: Label) -> list[tuple[Label, Label]]:
         """Return pairs that can replace a declined review, the others being kept; cheapest first.
 
+        Parameters
+        ----------
+        reviewer, item
+            Labels of the declined review, one of the plan.
+
+        Returns
+        -------
+        list of tuple
+            Labels (reviewer, item) of pairs, any one of which replaces it.
+
         Raises
         ------
         InputError
             If the plan holds no such review.
+
+        Examples
+        --------
+        >>> from planner import plan_extra_reviews
+        >>> from reviewgraph import Reviews
+        >>> plan = plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
+        >>> (review,) = plan.reviews
+        >>> len(plan.alternatives(review.reviewer, review.item)) > 0
+        True
         """
         from planner._plans.targets import target_named
         from planner._plans.task import new_task
@@ -292,7 +326,21 @@ class Plan(Pictured):
         return after.within(before)
 
     def mail(self) -> dict[Label, str]:
-        """Return a letter to each reviewer invited; fixed reviews need no invitation."""
+        """Return a letter to each reviewer invited; fixed reviews need no invitation.
+
+        Returns
+        -------
+        dict
+            Text by reviewer.
+
+        Examples
+        --------
+        >>> from planner import plan_extra_reviews
+        >>> from reviewgraph import Reviews
+        >>> plan = plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
+        >>> list(plan.mail()) == [plan.reviews[0].reviewer]
+        True
+        """
         from reviewgraph.formats import letters
 
         return letters(self.outgoing())
@@ -303,7 +351,21 @@ class Plan(Pictured):
         return self.status != PlanStatus.CHOSEN and level_named(self.target).compares
 
     def outgoing(self) -> Outgoing:
-        """Return the reviews as :mod:`reviewgraph.formats.systems` write them; fixed ones need no invitation."""
+        """Return the reviews as :mod:`reviewgraph.formats.systems` write them; fixed ones need no invitation.
+
+        Returns
+        -------
+        Outgoing
+            Pairs with the words of each invitation.
+
+        Examples
+        --------
+        >>> from planner import plan_extra_reviews
+        >>> from reviewgraph import Reviews
+        >>> plan = plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
+        >>> type(plan.outgoing()).__name__
+        'Outgoing'
+        """
         from reviewgraph.formats import COMPARE, Outgoing
 
         table = self.constraints.reviews

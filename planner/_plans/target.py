@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from reviewgraph._base import BoolArray, Clock, FloatArray, IntArray
     from reviewgraph.graph import Level
     from reviewgraph.table import Reviews
+
+
+#: The names of the targets, for type hints; those of registered levels are accepted, too.
+PlanTarget: TypeAlias = Literal["double", "recoverable", "connected", "survives-reviewer", "survives-review"]
 
 
 class Groups(NamedTuple):
@@ -164,6 +168,10 @@ class PlanProgress(Progress):
         Reviews of the best plan; None if there is no plan yet.
     lower_bound
         Lower bound on the number of reviews.
+
+    Examples
+    --------
+    ``plan_extra_reviews(reviews, progress=print)`` prints one whenever the plan or the bound improves.
     """
 
     count: int | None = None

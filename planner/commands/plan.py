@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import click
 
@@ -290,9 +290,9 @@ def plan(
 
     extra = plan_extra_reviews(
         reviews,
-        aims.target,
-        objective=aims.objective,
-        select=None if select is None else select.of(int((reviews.only_scored().reviews_per_item > 0).sum())),
+        cast("Any", aims.target),
+        objective=cast("Any", aims.objective),
+        n_selected=None if select is None else select.of(int((reviews.only_scored().reviews_per_item > 0).sum())),
         missing=missing,
         min_reviews=options["min_reviews"] or None,
         use_scores=use_scores,

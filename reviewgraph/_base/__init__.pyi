@@ -3,6 +3,7 @@ from .arguments import check_draws as check_draws
 from .arguments import check_magnitude as check_magnitude
 from .arguments import checked as checked
 from .arguments import refuse as refuse
+from .arguments import whole_seed as whole_seed
 from .arrays import BoolArray as BoolArray
 from .arrays import CodeArray as CodeArray
 from .arrays import FloatArray as FloatArray

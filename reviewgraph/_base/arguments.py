@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import functools
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, overload
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import listed
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from reviewgraph._base.arrays import FloatArray
 
 
@@ -90,6 +93,7 @@ KINDS: dict[str, Kind] = {
     "count": Kind("a whole number, 0 or more", lambda value: _is_whole(value) and value >= 0),
     "float": Kind("a number", _is_number),
     "bool": Kind("True or False", lambda value: isinstance(value, bool) or type(value).__name__ == "bool"),
+    **dict.fromkeys(("LevelName", "PlanTarget", "AssignmentTarget", "ObjectiveName", "MethodName"), _TEXT),
     **dict.fromkeys(("str", "Duplicates", "Ties", "Solver", "Literal", "Backend"), _TEXT),
     "Path": Kind("the name of a file", lambda value: isinstance(value, str | os.PathLike)),
     "Callable": Kind("a function", callable),
@@ -200,10 +204,43 @@ def check_magnitude(name: str, values: Any) -> None:
         raise InputError(message)
 
 
-def checked(function: Callable[P, R]) -> Callable[P, R]:
+def whole_seed(seed: int | np.random.Generator) -> int:
+    """Return a seed as a whole number, which a generator draws.
+
+    >>> import numpy as np
+    >>> whole_seed(3), whole_seed(np.random.default_rng(0)) == whole_seed(np.random.default_rng(0))
+    (3, True)
+    """
+    return seed if isinstance(seed, int) else int(seed if isinstance(seed, Integral) else seed.integers(LARGEST))
+
+
+def _translate(words: str, renamed: Mapping[str, str], kwargs: dict[str, Any]) -> None:
+    """Put the new names of keywords in the place of old ones, with a warning."""
+    for old, new in renamed.items():
+        if old in kwargs:
+            if new in kwargs:
+                message = f"{old}: expected {new} alone, its new name, found both; leave {old} out"
+                raise InputError(message)
+            message = f"{words}: {old} is now called {new}; the old name will be removed in the next release"
+            warnings.warn(message, DeprecationWarning, stacklevel=3)
+            value = kwargs.pop(old)
+            if value is not None:
+                kwargs[new] = value
+
+
+@overload
+def checked(function: Callable[P, R]) -> Callable[P, R]: ...
+
+
+@overload
+def checked(*, renamed: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+def checked(function: Any = None, *, renamed: Mapping[str, str] | None = None) -> Any:
     """Return a function that raises :class:`InputError` for arguments which its hints exclude.
 
-    ``None`` is accepted where the hint has it; a seed must not be negative.
+    ``None`` is accepted where the hint has it; a seed must not be negative. ``renamed`` maps old names of keywords,
+    which are taken with a DeprecationWarning through one release, to the present ones.
 
     >>> @checked
     ... def repeated(text: "str", times: "int" = 2) -> "str":
@@ -214,6 +251,10 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     Traceback (most recent call last):
     reviewgraph._base.errors.InputError: times: expected a whole number, found 1.5
     """
+    return _checked(function) if function is not None else functools.partial(_checked, renamed=renamed)
+
+
+def _checked(function: Callable[P, R], renamed: Mapping[str, str] | None = None) -> Callable[P, R]:
     hints = {name: str(hint) for name, hint in function.__annotations__.items() if name != "return"}
     taken = {name: kinds for name, hint in hints.items() if (kinds := kinds_of(hint))}
     if "seed" in taken:
@@ -221,9 +262,11 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     optional = {name for name, hint in hints.items() if "None" in _parts(hint)}
     code = function.__code__
     names, many = code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount + code.co_kwonlyargcount :]
-    check = _refuse
+    check, translate, words = _refuse, _translate, function.__qualname__
 
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        if renamed:
+            translate(words, renamed, kwargs)
         named = [(names[k] if k < len(names) else many[0], value) for k, value in enumerate(args)]
         for name, value in [*named, *kwargs.items()]:
             if name in taken and not (value is None and name in optional):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import io
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args, overload
 
 from reviewgraph._base.arguments import checked
 from reviewgraph._base.errors import InputError
@@ -19,7 +20,12 @@ from reviewgraph._base.text import counted, visible
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pandas
+    import polars
+    import pyarrow
     from narwhals.typing import IntoDataFrame
+
+    from reviewgraph._base.labels import Label
 
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
@@ -54,11 +60,21 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a long computation, the argument of every ``progress`` callback."""
+    """Progress of a long computation, the argument of every ``progress`` callback.
 
-    seconds: float  # Since the start
-    words: str  # The current step, or the best value so far
-    done: float | None = None  # Completed share, from 0 to 1; None where it is unknown
+    Parameters
+    ----------
+    seconds
+        Seconds since the start.
+    words
+        The current step, or the best value so far.
+    done
+        Completed share, from 0 to 1; None where it is unknown.
+    """
+
+    seconds: float
+    words: str
+    done: float | None = None
 
 
 class Result(ABC):
@@ -66,15 +82,51 @@ class Result(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as the command's ``--json`` prints it."""
+        """Return the result as the command's ``--json`` prints it.
+
+        Returns
+        -------
+        dict
+            Text, numbers, lists and dictionaries, as JSON has them; labels as passed.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews, check
+        >>> check(Reviews.from_pairs([("ann", 1), ("bob", 1)])).to_dict()["level"]
+        'double'
+        """
 
     @abstractmethod
     def to_columns(self) -> Mapping[str, Sequence[Any]]:
-        """Return the rows of the result by column, as the command's ``-o`` writes them."""
+        """Return the rows of the result by column, as the command's ``-o`` writes them.
+
+        Returns
+        -------
+        dict
+            Lists of equal length by column, None where a value is missing.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> Reviews.from_pairs([("ann", 1, 3.0), ("bob", 1)]).to_columns()["score"]
+        [3.0, None]
+        """
 
     @abstractmethod
     def headline(self) -> str:
-        """Return a summary in half a line."""
+        """Return a summary in half a line.
+
+        Returns
+        -------
+        str
+            A phrase without a full stop.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> Reviews.from_pairs([("ann", 1), ("bob", 1)]).headline()
+        '2 reviewers, 1 item, 2 reviews'
+        """
 
     @property
     def backend(self) -> Backend | None:
@@ -82,8 +134,19 @@ class Result(ABC):
         kind: Backend | None = getattr(getattr(self, "reviews", None), "backend", None)
         return kind
 
+    if TYPE_CHECKING:
+
+        @overload
+        def to_frame(self, backend: Literal["pandas"]) -> pandas.DataFrame: ...
+        @overload
+        def to_frame(self, backend: Literal["polars"]) -> polars.DataFrame: ...
+        @overload
+        def to_frame(self, backend: Literal["pyarrow"]) -> pyarrow.Table: ...
+        @overload
+        def to_frame(self, backend: None = None) -> Any: ...
+
     @checked
-    def to_frame(self, backend: Backend | None = None) -> IntoDataFrame:
+    def to_frame(self, backend: Backend | None = None) -> Any:
         """Return :meth:`to_columns` as a data frame.
 
         Parameters
@@ -92,16 +155,48 @@ class Result(ABC):
             ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default that of the reviews; for reviews from other sources
             pandas if it is installed, else pyarrow.
 
+        Returns
+        -------
+        DataFrame
+            One row per row of the result; columns of mixed types become text.
+
         Raises
         ------
         InputError
             If the backend is none of these, or not installed.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> float(Reviews.from_pairs([("ann", 1, 3.0), ("bob", 1, 4.0)]).to_frame("pandas")["score"].mean())
+        3.5
         """
-        return frame_of(self.to_columns(), backend or self.backend)
+        return self._framed(self.to_columns(), backend)
+
+    def _framed(self, columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> IntoDataFrame:
+        """Return columns as a data frame of a backend, by default that of the reviews."""
+        return frame_of(columns, backend or self.backend)
 
     @checked
     def first_rows(self, most: int) -> tuple[Mapping[str, Sequence[Any]], int]:
-        """Return the first rows by column, and the number of all rows."""
+        """Return the first rows by column, and the number of all rows.
+
+        Parameters
+        ----------
+        most
+            Number of rows, 0 or more.
+
+        Returns
+        -------
+        tuple
+            The columns by name, cut to at most ``most`` rows, and the number of all rows.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> Reviews.from_pairs([("ann", 1, 3.0), ("bob", 1, 4.0)]).first_rows(1)
+        ({'reviewer': ['ann'], 'item': [1], 'score': [3.0]}, 2)
+        """
         columns = self.to_columns()
         total = max(map(len, columns.values()), default=0)
         return {name: column[:most] for name, column in columns.items()}, total
@@ -191,6 +286,11 @@ def _element(tag: str, text: str, style: str = "") -> str:
 
 # Pictures of results, for notebooks and files.
 
+#: What Matplotlib writes of itself into a file, by suffix: nothing that differs from run to run.
+_BY_MATPLOTLIB: dict[str, dict[str, None]] = {".png": {"Software": None}, ".pdf": {"CreationDate": None}}
+#: Least and largest width of a picture, in pixels.
+_WIDTHS = (200, 4000)
+
 
 class Plot(ABC):
     """A picture of a result, which a notebook shows with its title and a description."""
@@ -198,21 +298,48 @@ class Plot(ABC):
     name: str
     title: str
     words: str
+    instead: str  # A sentence that says as much, empty if the picture says more
 
     @property
     @abstractmethod
     def svg(self) -> str:
         """The picture as self-contained SVG, which follows the light or dark setting of the machine."""
 
+    @abstractmethod
+    def figure(self) -> Any:
+        """Return the picture as a figure of Matplotlib; InputError if that is not installed."""
+
+    @abstractmethod
+    def on(self, axes: Any, *, fit: bool = False) -> None:
+        """Draw the picture on axes of Matplotlib, whose coordinates become pixels; with ``fit`` at their width."""
+
+    @abstractmethod
+    def styled(self, labels: Sequence[str] | bool | None, highlight: Sequence[str], size: int | None) -> Plot:
+        """Return the picture with other labels, rings around some points, and another width in pixels."""
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, whole or not at all."""
-        if Path(path).suffix.lower() != ".svg":
-            message = (
-                f"path: expected a name that ends with .svg, found {os.fspath(path)!r}; pictures are vectors, which "
-                "browsers, word processors and inkscape open, and rsvg-convert turns into PNG or PDF"
-            )
+        """Write the picture to a file, whole or not at all: SVG, or by Matplotlib PNG or PDF, as the suffix says.
+
+        Parameters
+        ----------
+        path
+            Name of the file, which ends with ``.svg``, ``.png`` or ``.pdf``.
+
+        Raises
+        ------
+        InputError
+            If the suffix is another, or Matplotlib is needed and not installed.
+        """
+        suffix = Path(path).suffix.lower()
+        if suffix == ".svg":
+            write_whole(path, self.svg)
+            return
+        if suffix not in _BY_MATPLOTLIB:
+            message = f"path: expected a name that ends with .svg, .png or .pdf, found {os.fspath(path)!r}"
             raise InputError(message)
-        write_whole(path, self.svg)
+        content = io.BytesIO()
+        self.figure().savefig(content, format=suffix[1:], metadata=_BY_MATPLOTLIB[suffix])
+        write_whole(path, content.getvalue())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.title}>"
@@ -237,28 +364,82 @@ class Pictured(Result):
     pictured_by: ClassVar[str]
 
     @checked
-    def plot(self, name: str | None = None) -> Plot:
+    def plot(
+        self,
+        name: str | None = None,
+        *,
+        ax: Any = None,
+        labels: Sequence[Label] | bool | None = None,
+        highlight: Sequence[Label] = (),
+        size: int | None = None,
+    ) -> Plot:
         """Return one of the pictures that the report holds.
 
         Parameters
         ----------
         name
-            By default the first picture.
+            Name of the picture; by default the first that shows more than one number.
+        ax
+            Axes of Matplotlib on which the picture is drawn as well, in pixels from the upper left; none by default.
+        labels
+            Labels of the points that are named, True for as many as there is room for, False for none; by default those
+            that matter most.
+        highlight
+            Labels of points that get a ring and a name.
+        size
+            Width in pixels, 760 by default, or that of ``ax``; the height follows.
+
+        Returns
+        -------
+        Plot
+            Which notebooks show, with ``save("x.svg" | "x.png" | "x.pdf")``, ``svg`` and ``figure()``.
 
         Raises
         ------
         InputError
-            If there is nothing to draw, or an unknown name; the message lists the valid ones.
+            If there is nothing to draw, or an unknown name, whose message lists the valid ones; if a label is not a
+            point of the picture, or Matplotlib is needed and not installed.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2)]).plot("loads", size=400)
+        <Picture loads: Papers per reviewer>
         """
-        return self._picture(name)
+        return self._shown(self._picture(name), ax, labels, highlight, size)
+
+    def _shown(
+        self,
+        picture: Plot,
+        ax: Any,
+        labels: Sequence[Label] | bool | None,
+        highlight: Sequence[Label],
+        size: int | None,
+    ) -> Plot:
+        """Return a picture with options of :meth:`plot`, drawn on axes if there are any."""
+        if size is not None and not _WIDTHS[0] <= size <= _WIDTHS[1]:
+            message = f"size: expected a width of {_WIDTHS[0]} to {_WIDTHS[1]} pixels, found {size}"
+            raise InputError(message)
+        if ax is not None and not hasattr(ax, "add_patch"):
+            message = f"ax: expected axes of matplotlib, found {type(ax).__name__}"
+            raise InputError(message)
+        if labels is not None or highlight or size is not None:
+            names = labels if labels is None or isinstance(labels, bool) else [str(label) for label in labels]
+            picture = picture.styled(names, [str(label) for label in highlight], size)
+        if ax is not None:
+            picture.on(ax, fit=size is None)
+        return picture
 
     def _picture(self, name: str | None, **options: Any) -> Plot:
         pictures: Sequence[Plot] = resolve_name(self.pictured_by)(self, **options)
         if not pictures:
             message = f"plot: nothing to draw ({self.headline()})"
             raise InputError(message)
+        if name is None:
+            # A chart whose sentence says as much is not what anybody wants to see first.
+            return next((picture for picture in pictures if not picture.instead), pictures[0])
         for picture in pictures:
-            if name in (None, picture.name):
+            if name == picture.name:
                 return picture
         message = f"name: expected {' or '.join(repr(picture.name) for picture in pictures)}, found {name!r}"
         raise InputError(message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -230,7 +230,7 @@ def check(
     report = examine(*(reviews, None, assumptions, n_selected, fragile, missing), **duties, gone=gone)
 
     # Without --require no level is missed.
-    reached = report.reaches(require or Connected.name, use_scores=use_scores)
+    reached = report.reaches(cast("Any", require or Connected.name), use_scores=use_scores)
     holds = reached or not require
     if output:
         write_table(output, report.structure.groups())

@@ -162,10 +162,15 @@ def _label_warnings_on_stderr() -> Iterator[None]:
         yield
 
 
+#: Arguments whose option has another name.
+SHORTER = {"n_selected": "select"}
+
+
 def _by_option(message: str) -> str:
     """Return a message on an argument, such as ``fixed: ...``, as one on the option: ``--fixed pairs.csv: ...``."""
     context = click.get_current_context(silent=True)
     name, colon, rest = message.partition(": ")
+    name = SHORTER.get(name, name)
     for option in context.command.params if context else ():
         called = (option.opts[0], f"--{option.name}".replace("_", "-"))
         if isinstance(option, click.Option) and colon and f"--{name.replace('_', '-')}" in called:

@@ -20,7 +20,7 @@ from reviewgraph.formats.columns import ITEM, REVIEWER
 from reviewgraph.formats.side import DEMAND, LOAD
 from reviewgraph.graph.components import doubly_connected_components, structure_of
 from reviewgraph.graph.fragility import losses, losses_of
-from reviewgraph.graph.levels import level_named
+from reviewgraph.graph.levels import LevelName, level_named
 from reviewgraph.graph.precision import Assumptions, assumed, expectations, outlook_of
 from reviewgraph.io.matching import match_labels, match_pairs
 from reviewgraph.io.rules import stated_rules
@@ -339,6 +339,12 @@ class Report(Pictured):
         Probability that a review fails to arrive, one number or by reviewer; None by default.
     violations
         Violations of conflicts, loads and demands; None where none of these was passed.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews, check
+    >>> check(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).level
+    'connected'
     """
 
     structure: Structure
@@ -393,13 +399,32 @@ class Report(Pictured):
         return self.scored is not None and self.scored.covers_all
 
     @checked
-    def reaches(self, level: str, *, use_scores: bool = False) -> bool:
+    def reaches(self, level: LevelName, *, use_scores: bool = False) -> bool:
         """Whether a level holds; with ``use_scores`` by reviews with scores alone and, where ties matter, by ties.
+
+        Parameters
+        ----------
+        level
+            Name of the level.
+        use_scores
+            Whether only reviews with scores count and, for levels where ties matter, tied scores do not link.
+
+        Returns
+        -------
+        bool
+            Whether all items are at the level.
 
         Raises
         ------
         InputError
             If the table has no scores to use, the level cannot use scores, or no level has the name.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> report = check(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
+        >>> report.reaches("connected"), report.reaches("double")
+        (True, False)
         """
         chosen = level_named(level)
         if not use_scores:
@@ -436,7 +461,19 @@ class Report(Pictured):
         return self.structure.headline()
 
     def page(self) -> str:
-        """Return the check as a page for people: what is missing today, then the verdict and its details."""
+        """Return the check as a page for people: what is missing today, then the verdict and its details.
+
+        Returns
+        -------
+        str
+            Lines of text, as ``reviewgraph check`` prints them.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> "2 papers" in check(Reviews.from_pairs([("ann", 1), ("bob", 2)])).page()
+        True
+        """
         reviews = self.reviews
         lines = [
             *reviews.origin.caveats,
@@ -484,6 +521,11 @@ def check(
         without a score are left out. By default none.
     **given
         The same as keywords of their own, as in ``check(reviews, load=5)``.
+
+    Returns
+    -------
+    Report
+        The level of connection, what is missing, expected errors and broken rules, each computed when first used.
 
     Raises
     ------

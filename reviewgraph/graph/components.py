@@ -69,6 +69,13 @@ class Components(Result):
         comes, the components of reviewers a and b both cover the items u and v.
     reviews
         The reviews that count: all of them, or those with scores.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews, connected_components
+    >>> pieces = connected_components(Reviews.from_pairs([("ann", 1), ("bob", 1), ("cleo", 2)]))
+    >>> len(pieces), pieces.item_labels.tolist()
+    (2, [0, 1])
     """
 
     labels: IntArray
@@ -166,6 +173,16 @@ def connected_components(reviews: ReviewsLike) -> Components:
 
     An item without a review is a piece of its own. Takes time near-linear in M + N + E.
 
+    Parameters
+    ----------
+    reviews
+        Who reviews what, or a data frame of it.
+
+    Returns
+    -------
+    Components
+        The pieces, with the piece of each reviewer and item.
+
     Examples
     --------
     >>> from reviewgraph import Reviews
@@ -204,6 +221,11 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
         reviewer of one and a reviewer of the other both scored some two items, each differently, or if they
         share two items of different tie classes (tie classes: the items that some reviewers scored alike, joined
         transitively). By default the structure alone counts.
+
+    Returns
+    -------
+    Components
+        The components with the items that each covers, and the merges as a certificate.
 
     Examples
     --------
@@ -253,6 +275,20 @@ def is_recovery_resilient(reviews: ReviewsLike, *, use_scores: bool = False) -> 
     With ``use_scores`` two tie classes must exist as well, unless there is but one item. A "no" means "not
     guaranteed": the theorem's converse needs items in at most two components.
 
+    Parameters
+    ----------
+    reviews
+        Who reviews what, or a data frame of it.
+    use_scores
+        Whether tied scores do not link items.
+
+    Returns
+    -------
+    bool
+        Whether recovery is guaranteed.
+
+    Examples
+    --------
     >>> from reviewgraph import Reviews
     >>> is_recovery_resilient(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 1)]))
     True
@@ -291,6 +327,12 @@ class Recoverability(Result):
         Missing links: ``N + 2 M' - min(N, 2) - rank``, with M' the reviewers of two or more reviews.
     reviews
         The table.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews, recoverability
+    >>> recoverability(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).recoverable
+    False
     """
 
     rank: int
@@ -374,6 +416,11 @@ def recoverability(reviews: ReviewsLike, *, components: Components | None = None
     components
         Their doubly connected components, if computed already.
 
+    Returns
+    -------
+    Recoverability
+        Degrees of freedom, blocks of reviewers and items that are on one scale, and a certificate.
+
     Examples
     --------
     Three reviewers on a triangle of items: no two share two items, yet all but coincidences can be recovered.
@@ -402,6 +449,18 @@ def recoverability(reviews: ReviewsLike, *, components: Components | None = None
 def degrees_of_freedom(reviews: ReviewsLike) -> int:
     """Missing links before almost every quality vector can be recovered; 0 means recoverable if all are reviewed.
 
+    Parameters
+    ----------
+    reviews
+        Who reviews what, or a data frame of it.
+
+    Returns
+    -------
+    int
+        Number of missing links.
+
+    Examples
+    --------
     >>> from reviewgraph import Reviews
     >>> degrees_of_freedom(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
     1

@@ -19,8 +19,10 @@ from reviewgraph.table.reviews import Reviews
 SHARED = 2
 
 
-@checked
-def random_assignment(n_items: int, n_reviewers: int, load: int | Sequence[int], rng: np.random.Generator) -> Reviews:
+@checked(renamed={"rng": "seed"})
+def random_assignment(
+    n_items: int, n_reviewers: int, load: int | Sequence[int], seed: int | np.random.Generator = 0
+) -> Reviews:
     """Assign items at random, so that each gets at least floor(sum of loads / N) reviews (Algorithm 2).
 
     Reviewers are served in turn. Each takes items that are still below the minimum b = floor(sum of loads / N),
@@ -38,8 +40,8 @@ def random_assignment(n_items: int, n_reviewers: int, load: int | Sequence[int],
         N and M.
     load
         Items per reviewer, k: one number for all, or M numbers in the order of the reviewers.
-    rng
-        Source of randomness: the same state gives the same assignment.
+    seed
+        Seed or generator: the same one gives the same assignment.
 
     Returns
     -------
@@ -51,7 +53,8 @@ def random_assignment(n_items: int, n_reviewers: int, load: int | Sequence[int],
     ImpossibleDesign
         If a load exceeds N.
     InputError
-        If a size or load is negative or no whole number, the loads are not M, or ``rng`` is no Generator.
+        If a size or load is negative or no whole number, the loads are not M, or ``seed`` is neither a
+        whole number from 0 on nor a Generator.
 
     Notes
     -----
@@ -60,11 +63,11 @@ def random_assignment(n_items: int, n_reviewers: int, load: int | Sequence[int],
 
     Examples
     --------
-    >>> reviews = random_assignment(10, 5, 4, np.random.default_rng(0))
+    >>> reviews = random_assignment(10, 5, 4, seed=0)
     >>> reviews.loads.tolist(), reviews.reviews_per_item.tolist()
     ([4, 4, 4, 4, 4], [2, 2, 2, 2, 2, 2, 2, 2, 2, 2])
     """
-    loads = _loads(n_items, n_reviewers, load)
+    loads, rng = _loads(n_items, n_reviewers, load), np.random.default_rng(seed)
     least = sum(loads) // max(n_items, 1)
     usage = [0] * n_items
     below, met = _Urn(range(n_items), n_items, rng), _Urn((), n_items, rng)
@@ -83,9 +86,9 @@ def random_assignment(n_items: int, n_reviewers: int, load: int | Sequence[int],
     return _planned(chosen, loads, n_items)
 
 
-@checked
+@checked(renamed={"rng": "seed"})
 def doubly_connected_assignment(
-    n_items: int, n_reviewers: int, load: int | Sequence[int], rng: np.random.Generator
+    n_items: int, n_reviewers: int, load: int | Sequence[int], seed: int | np.random.Generator = 0
 ) -> Reviews:
     """Assign items at random so that all reviewers are doubly connected and cover every item (Algorithm 3).
 
@@ -99,7 +102,7 @@ def doubly_connected_assignment(
 
     Parameters
     ----------
-    n_items, n_reviewers, load, rng
+    n_items, n_reviewers, load, seed
         As in :func:`random_assignment`.
 
     Returns
@@ -124,11 +127,11 @@ def doubly_connected_assignment(
 
     Examples
     --------
-    >>> reviews = doubly_connected_assignment(8, 3, 4, np.random.default_rng(0))
+    >>> reviews = doubly_connected_assignment(8, 3, 4, seed=0)
     >>> [reviews.items_of(reviewer).tolist() for reviewer in range(3)]
     [[2, 3, 4, 6], [0, 2, 4, 5], [0, 1, 2, 7]]
     """
-    loads = _loads(n_items, n_reviewers, load)
+    loads, rng = _loads(n_items, n_reviewers, load), np.random.default_rng(seed)
     _refuse_unless_connectable(n_items, loads)
     least = sum(loads) // max(n_items, 1)
     usage = [0] * n_items

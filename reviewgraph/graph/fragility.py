@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from reviewgraph.graph.components import connected_components, is_recovery_resil
 from reviewgraph.graph.kernels.compiling import POLICY, STEP
 from reviewgraph.graph.kernels.growth import FULL, Frames, Units, certify, divide, enter_all, new_growth
 from reviewgraph.graph.kernels.pebbles import Game, play_on
-from reviewgraph.graph.levels import LEVELS, Connected, level_named
+from reviewgraph.graph.levels import LEVELS, Connected, LevelName, level_named
 from reviewgraph.io.matching import match_labels
 from reviewgraph.io.sides import by_label
 from reviewgraph.table.reviews import as_reviews
@@ -96,6 +96,12 @@ class Fragile(Result):
         Rows of the reviews whose loss alone lowers the level; ascending.
     table
         The reviews.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews, fragile
+    >>> fragile(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]), "connected").level
+    'connected'
     """
 
     level: str
@@ -132,7 +138,7 @@ class Fragile(Result):
 
 
 @checked
-def fragile(reviews: ReviewsLike, level: str = "double") -> Fragile:
+def fragile(reviews: ReviewsLike, level: LevelName = "double") -> Fragile:
     """Return every reviewer and every review whose loss lowers a level: it does not hold for all items any more.
 
     Parameters
@@ -141,6 +147,11 @@ def fragile(reviews: ReviewsLike, level: str = "double") -> Fragile:
         Who reviews what; scores do not count.
     level
         ``"double"`` (default), ``"recoverable"`` or ``"connected"``.
+
+    Returns
+    -------
+    Fragile
+        The critical reviewers and reviews by label.
 
     Raises
     ------
@@ -196,6 +207,12 @@ class Keeps(Result):
         One entry per level, the strongest first.
     draws
         Number of simulated losses.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews, keeps
+    >>> keeps(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2)]), 0.0, draws=5).levels[-1].probability
+    1.0
     """
 
     levels: tuple[Kept, ...]
@@ -214,12 +231,12 @@ class Keeps(Result):
         return ", ".join(f"{kept.level} {kept.probability:.2f}" for kept in self.levels)
 
 
-@checked
+@checked(renamed={"rng": "seed"})
 def keeps(
     reviews: ReviewsLike,
     missing: float | Valued,
     draws: int = 200,
-    rng: np.random.Generator | None = None,
+    seed: int | np.random.Generator = 0,
 ) -> Keeps:
     """Simulate the probability that each level holds for all items when reviews fail to arrive.
 
@@ -232,8 +249,13 @@ def keeps(
         a data frame; 0 for those not named.
     draws
         Number of simulations; 200 by default.
-    rng
-        By default a generator with seed 0.
+    seed
+        Seed or generator of the simulations.
+
+    Returns
+    -------
+    Keeps
+        The probability of each level, with its standard error.
 
     Raises
     ------
@@ -260,7 +282,7 @@ def keeps(
     if draws < 1:
         message = f"draws: expected 1 or more, found {draws}"
         raise InputError(message)
-    rng = rng or np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     POLICY.expect(DRAWN * draws * reviews.n_reviews)
     # The probability that each review fails to arrive, by way of its reviewer.
     by_reviewer = np.zeros(reviews.n_reviewers)
@@ -319,7 +341,7 @@ def losses_of(
     """Search the critical ones (by default in tables of at most :data:`QUICK` reviews) and simulate losses."""
     wanted = reviews.n_reviews <= QUICK if look is None else look
     return Losses(
-        fragile(reviews, level or Connected.name) if wanted else None,
+        fragile(reviews, cast("LevelName", level or Connected.name)) if wanted else None,
         None if missing is None else keeps(reviews, missing),
     )
 

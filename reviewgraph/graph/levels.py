@@ -11,11 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pkgutil import resolve_name
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 from reviewgraph._base.text import named
 
 T = TypeVar("T")
+
+#: The names of the levels, for type hints; registered ones are accepted, too.
+LevelName: TypeAlias = Literal["double", "recoverable", "connected", "survives-reviewer", "survives-review"]
 
 #: Where no review connects all items, a selection is made inside the largest connected component if it holds at least
 #: this share of the items with a score, and the others are set aside; otherwise a selection is refused.

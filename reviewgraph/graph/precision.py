@@ -125,12 +125,12 @@ DRAWS, FEWEST_DRAWS, PROBES = 8, 2, 4
 MOST_WORK = 400_000
 
 
-@checked
+@checked(renamed={"rng": "seed"})
 def expected_errors(
     reviews: ReviewsLike,
     like: ReviewsLike | None = None,
     assumptions: Assumptions | None = None,
-    rng: np.random.Generator | None = None,
+    seed: int | np.random.Generator = 0,
 ) -> FloatArray:
     """Return the expected standard error of each quality once all scores are in and calibrated.
 
@@ -144,8 +144,8 @@ def expected_errors(
     assumptions
         Assumed standard deviations where ``like`` is not passed: by default noise 1, severity 0.5 and stretch 0.2,
         and errors are in units of the spread of qualities.
-    rng
-        For the qualities at which the model is linearised, and for probes beyond 2,000 items; seed 0 by default.
+    seed
+        Seed or generator of the qualities at which the model is linearised, and of probes beyond 2,000 items.
 
     Returns
     -------
@@ -172,7 +172,9 @@ def expected_errors(
     """
     reviews = as_reviews(reviews)
     assumptions = assumed(like, assumptions)
-    variances = expected_variances(reviews.reviewer, reviews.item, reviews.n_items, assumptions, rng)
+    variances = expected_variances(
+        reviews.reviewer, reviews.item, reviews.n_items, assumptions, np.random.default_rng(seed)
+    )
     return assumptions.spread * np.sqrt(variances)
 
 

@@ -40,6 +40,11 @@ def to_networkx(reviews: ReviewsLike) -> nx.Graph:
     ``confidence`` are attributes of the reviews that have them. The graph has the attribute ``lower_is_better``, and
     ``target``, the name of the score, if it has one.
 
+    Parameters
+    ----------
+    reviews
+        Who reviews what, or a data frame of it.
+
     Returns
     -------
     networkx.Graph
@@ -85,6 +90,11 @@ def to_igraph(reviews: ReviewsLike) -> igraph.Graph:
     (the label), ``type`` (False for reviewers, True for items, as igraph's bipartite functions expect) and
     ``title``. Edges are the reviews in the order of the table; their attribute ``score`` is None where planned, and
     ``criteria`` and ``confidence`` are as in :func:`to_networkx`.
+
+    Parameters
+    ----------
+    reviews
+        Who reviews what, or a data frame of it.
 
     Returns
     -------
@@ -292,6 +302,17 @@ def from_review_multigraph(graph: nx.MultiGraph | igraph.Graph) -> Reviews:
     """Return the table of a :func:`review_multigraph` or :func:`review_multigraph_igraph`.
 
     Labels are in natural order afterwards. Reviewers whose nodes were removed are not in the table.
+
+    Parameters
+    ----------
+    graph
+        A multigraph of reviewers, whose nodes have the attribute ``scores`` and whose edges the item that two of them
+        share.
+
+    Returns
+    -------
+    Reviews
+        The table.
 
     Raises
     ------

@@ -105,7 +105,7 @@ def read_reviews(
 
     Parameters
     ----------
-    paths
+    *paths
         Tables with a header (CSV, TSV, semicolon-separated, Parquet, spreadsheets), or exports of conference systems,
         recognised by their content; ``file#sheet`` is one sheet of several. Columns are recognised by name: reviewer,
         item and perhaps score and title, under their usual synonyms; others are ignored. Without a score column, and

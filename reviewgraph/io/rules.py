@@ -134,7 +134,23 @@ class Rules:
         return tuple(field.name for field in fields(self) if getattr(self, field.name) is not None)
 
     def without(self, *names: str) -> Rules:
-        """Return the same without some of the rules; an unknown name raises InputError."""
+        """Return the same without some of the rules; an unknown name raises InputError.
+
+        Parameters
+        ----------
+        *names
+            Names of rules.
+
+        Returns
+        -------
+        Rules
+            A copy in which these are None.
+
+        Examples
+        --------
+        >>> Rules(load=5, spare=1).without("spare")
+        Rules(load=5)
+        """
         known = [field.name for field in fields(self)]
         for name in names:
             if name not in known:

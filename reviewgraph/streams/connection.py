@@ -17,7 +17,7 @@ from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted, listed
 from reviewgraph.graph.check import PRECISE, facts
 from reviewgraph.graph.kernels.union_find import grow_cover, point_at_roots, union_chunk
-from reviewgraph.graph.levels import LEVELS, NAMES, Connected, Double, Recoverable, level_named
+from reviewgraph.graph.levels import LEVELS, NAMES, Connected, Double, LevelName, Recoverable, level_named
 from reviewgraph.streams.coding import Labels
 from reviewgraph.streams.table import Stream
 
@@ -44,6 +44,10 @@ class Connection(Result):
         Items of one doubly connected component; the largest may have more.
     least_degrees_of_freedom
         Missing links by counting; there may be more.
+
+    Examples
+    --------
+    See :func:`reviewgraph.check_stream`, which returns it.
     """
 
     stream: Stream = field(repr=False)
@@ -75,8 +79,23 @@ class Connection(Result):
         """The levels that are not decided."""
         return [name for name, holds in self.known.items() if holds is None]
 
-    def reaches(self, level: str) -> bool:
-        """Whether a level is known to hold."""
+    def reaches(self, level: LevelName) -> bool:
+        """Whether a level is known to hold.
+
+        Parameters
+        ----------
+        level
+            Name of the level.
+
+        Returns
+        -------
+        bool
+            Whether all items are at the level; InputError where that is not known.
+
+        Examples
+        --------
+        With the result of the example of :func:`check_stream`, ``result.reaches("connected")`` is False.
+        """
         asked = level_named(level)
         holds = self.known.get(asked.name, False if self.known[LEVELS[0].name] is False else None)
         if holds is None:
@@ -115,7 +134,22 @@ class Connection(Result):
         return columns
 
     def parts(self, rows: int = ROWS) -> Iterator[dict[str, list[Any]]]:
-        """Return a row for each reviewer and item (role, label, group: the piece), in parts of ``rows``."""
+        """Return a row for each reviewer and item (role, label, group: the piece), in parts of ``rows``.
+
+        Parameters
+        ----------
+        rows
+            Most rows per part.
+
+        Yields
+        ------
+        dict
+            Columns role, label and group by name.
+
+        Examples
+        --------
+        ``next(result.parts(1000))`` are the first thousand rows of the result of :func:`check_stream`.
+        """
         sides: tuple[tuple[str, Labels, IntArray], ...] = (
             ("reviewer", self.stream.reviewers, self.labels),
             ("item", self.stream.items, self.item_labels),
@@ -142,6 +176,11 @@ def check_stream(stream: Stream) -> Connection:
     ----------
     stream
         The table, open.
+
+    Returns
+    -------
+    Connection
+        The pieces exactly, and of the levels above what is known without holding the reviews.
 
     Notes
     -----

@@ -348,6 +348,10 @@ class Stream:
         The scores came with 1 as the best and were negated on the way in.
     files
         What was read.
+
+    Examples
+    --------
+    See :func:`reviewgraph.stream_reviews`, which opens it.
     """
 
     def __init__(
@@ -392,14 +396,44 @@ class Stream:
         return np.diff(self.table.start)
 
     def chunks(self, most: int | None = None) -> Iterator[Chunk]:
-        """Iterate over the reviews by reviewer, in chunks of at most ``most`` rows if that is less than the batch."""
+        """Iterate over the reviews by reviewer, in chunks of at most ``most`` rows if that is less than the batch.
+
+        Parameters
+        ----------
+        most
+            Most rows per chunk, if that is less than the batch; None (default) for the batch.
+
+        Yields
+        ------
+        Chunk
+            The reviews of some reviewers, in the order of codes.
+
+        Examples
+        --------
+        ``sum(chunk.item.size for chunk in stream.chunks())`` is the number of reviews of an open stream.
+        """
         start, item, score = self.table
         for first, last in ranges(start, min(self.batch, most or self.batch)):
             low, high = int(start[first]), int(start[last])
             yield Chunk(first, start[first : last + 1] - low, item.read(low, high), score.read(low, high))
 
     def printed(self, values: FloatArray) -> FloatArray:
-        """Return values on the scale of the scores in the original direction."""
+        """Return values on the scale of the scores in the original direction.
+
+        Parameters
+        ----------
+        values
+            Numbers on the scale of the scores, of any shape.
+
+        Returns
+        -------
+        ndarray
+            The same shape, in the direction of the scores as passed.
+
+        Examples
+        --------
+        Of an open stream with ``lower_is_better=True``, ``stream.printed(values)`` are the values negated.
+        """
         return 0.0 - values if self.lower_is_better else values
 
 
@@ -415,14 +449,14 @@ def stream_reviews(
     note: Callable[[str], object] | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Iterator[Stream]:
-    r"""Read reviews from Parquet files that may be larger than memory.
+    """Read reviews from Parquet files that may be larger than memory.
 
     Labels and values per reviewer or item stay in memory; the reviews are sorted by reviewer in a temporary file in
     ``TMPDIR``, about 45 bytes per row, which is deleted at the end of the ``with``.
 
     Parameters
     ----------
-    paths
+    *paths
         Parquet files, one row per review; columns are found by name as by :func:`reviewgraph.read_reviews`.
         Labels are text or whole numbers, scores numbers.
     columns
@@ -440,6 +474,11 @@ def stream_reviews(
         Called with notes for the user; by default there are none.
     progress
         Called batch by batch as rows are read and sorted.
+
+    Yields
+    ------
+    Stream
+        The open table, whose temporary files are removed at the end of the block.
 
     Raises
     ------

@@ -152,12 +152,44 @@ class Reviews(Pictured):
         return frozen(self.reviewer[self.by_item])
 
     def items_of(self, reviewer: int) -> IntArray:
-        """Items of a reviewer, ascending codes."""
+        """Items of a reviewer, ascending codes.
+
+        Parameters
+        ----------
+        reviewer
+            Code of the reviewer.
+
+        Returns
+        -------
+        ndarray
+            Shape (load,): codes of the items that the reviewer reviews, ascending.
+
+        Examples
+        --------
+        >>> Reviews.from_pairs([("ann", 7), ("bob", 7), ("bob", 9)]).items_of(1).tolist()
+        [0, 1]
+        """
         refuse_no_code(reviewer, self.n_reviewers, "reviewer")
         return self.item[self.reviewer_start[reviewer] : self.reviewer_start[reviewer + 1]]
 
     def reviewers_of(self, item: int) -> IntArray:
-        """Reviewers of an item, ascending codes."""
+        """Reviewers of an item, ascending codes.
+
+        Parameters
+        ----------
+        item
+            Code of the item.
+
+        Returns
+        -------
+        ndarray
+            Shape (reviews of the item,): codes of its reviewers, ascending.
+
+        Examples
+        --------
+        >>> Reviews.from_pairs([("ann", 7), ("bob", 7), ("bob", 9)]).reviewers_of(0).tolist()
+        [0, 1]
+        """
         refuse_no_code(item, self.n_items, "item")
         return self.reviewer_by_item[self.item_start[item] : self.item_start[item + 1]]
 
@@ -187,6 +219,18 @@ class Reviews(Pictured):
         The only place that undoes the sign of ``lower_is_better``, for people and other libraries. It is its own
         inverse.
 
+        Parameters
+        ----------
+        values
+            Numbers on the scale of :attr:`score`, of any shape.
+
+        Returns
+        -------
+        ndarray
+            The same shape, in the direction of the scores as passed: negated if lower is better.
+
+        Examples
+        --------
         >>> Reviews.from_pairs([("ann", "p1", 2.0)], lower_is_better=True).printed([-2.0]).tolist()
         [2.0]
         """
@@ -194,18 +238,56 @@ class Reviews(Pictured):
         return 0.0 - array if self.lower_is_better else array  # 0.0 - x has no negative zero
 
     def spellings(self) -> Spellings:
-        """Return the spellings of these labels, by which similar labels of side tables are joined or refused."""
+        """Return the spellings of these labels, by which similar labels of side tables are joined or refused.
+
+        Returns
+        -------
+        Spellings
+            Which matches labels of side tables with those of this table.
+
+        Examples
+        --------
+        >>> Reviews.from_pairs([("Ann@x.org", 1)]).spellings().respelled(["Ann@x.org"], "reviewer", "load")
+        ['Ann@x.org']
+        """
         return Spellings(self.merge, {PERSON: self.reviewer_code, PAPER: self.item_code})
 
     # Other tables from this one
 
     def only_scored(self) -> Reviews:
-        """Return the reviews that have a score; reviewers and items stay, so that codes keep their meaning."""
+        """Return the reviews that have a score; reviewers and items stay, so that codes keep their meaning.
+
+        Returns
+        -------
+        Reviews
+            With the same reviewers and items, in the same codes.
+
+        Examples
+        --------
+        >>> Reviews.from_pairs([("ann", 7, 3.0), ("bob", 7)]).only_scored()
+        <Reviews: 2 reviewers, 1 item, 1 review>
+        """
         return self if self.scored.all() else self.subset(self.scored)
 
     @checked
     def subset(self, keep: BoolArray | IntArray) -> Reviews:
-        """Return some of the reviews (a mask or ascending indices) with the same reviewers and items."""
+        """Return some of the reviews (a mask or ascending indices) with the same reviewers and items.
+
+        Parameters
+        ----------
+        keep
+            Shape (E,): a mask of the reviews, or their numbers in any order.
+
+        Returns
+        -------
+        Reviews
+            With the same reviewers and items, in the same codes.
+
+        Examples
+        --------
+        >>> Reviews.from_pairs([("ann", 7), ("bob", 7)]).subset(np.array([True, False]))
+        <Reviews: 2 reviewers, 1 item, 1 review>
+        """
         refuse_misfit(keep, self.n_reviews)
         return replace(
             self,
@@ -221,10 +303,25 @@ class Reviews(Pictured):
     def with_pairs(self, pairs: Iterable[tuple[Label, Label]]) -> Reviews:
         """Return this table with planned reviews added; labels may be new.
 
+        Parameters
+        ----------
+        pairs
+            Labels (reviewer, item) of planned reviews, of reviewers and items in the table or not.
+
+        Returns
+        -------
+        Reviews
+            With one more planned review per pair.
+
         Raises
         ------
         DuplicateReview
             If a pair is in the table already or stands twice.
+
+        Examples
+        --------
+        >>> Reviews.from_pairs([("ann", 7, 3.0)]).with_pairs([("bob", 7)])
+        <Reviews: 2 reviewers, 1 item, 2 reviews (1 scored, 1 planned)>
         """
         new, known = list(pairs), self.spellings()
         refuse("pairs", new, "list of pairs")
@@ -240,10 +337,28 @@ class Reviews(Pictured):
     def with_codes(self, reviewer: IntArray, item: IntArray, score: FloatArray | None = None) -> Reviews:
         """Return this table with reviews added by code, shape (P,); planned, or with scores, higher being better.
 
+        Parameters
+        ----------
+        reviewer, item
+            Shape (P,): codes of the reviews to add, of pairs that are not there yet.
+        score
+            Shape (P,): their scores; none by default: they are planned.
+
+        Returns
+        -------
+        Reviews
+            With the same reviewers and items.
+
         Raises
         ------
         InputError, DuplicateReview
             As :meth:`from_codes`; a pair that is in the table already counts as standing twice.
+
+        Examples
+        --------
+        >>> table = Reviews.from_pairs([("ann", 7), ("bob", 7), ("bob", 9)])
+        >>> table.with_codes(np.array([0]), np.array([1])).n_reviews
+        4
         """
         reviewer, item = whole_codes(reviewer, "reviewer"), whole_codes(item, "item")
         for codes, size, side in ((reviewer, self.n_reviewers, "reviewer"), (item, self.n_items, "item")):
@@ -273,6 +388,18 @@ class Reviews(Pictured):
     def with_labels(self, reviewers: Iterable[Label] = (), items: Iterable[Label] = ()) -> Reviews:
         """Return this table with further reviewers and items, who have no reviews; codes move to the natural order.
 
+        Parameters
+        ----------
+        reviewers, items
+            Labels to add; those that are there already stay as they are.
+
+        Returns
+        -------
+        Reviews
+            With the same reviews.
+
+        Examples
+        --------
         >>> Reviews.from_pairs([("r2", "p")]).with_labels(["r1", "r2"]).reviewers
         ('r1', 'r2')
         """
@@ -357,12 +484,22 @@ class Reviews(Pictured):
             How sure reviewers say they are, shape (E,), NaN where missing; of several rows of a pair the mean counts,
             or the last where ``duplicates`` says so.
 
+        Returns
+        -------
+        Reviews
+            Sorted by reviewer and item.
+
         Raises
         ------
         InputError
             If a code is outside its range, arrays differ in length or a score is NaN or infinite.
         DuplicateReview
             If a pair has two scores and ``duplicates`` is ``"error"``.
+
+        Examples
+        --------
+        >>> Reviews.from_codes([0, 0, 1], [0, 1, 1], [3.0, 5.0, 4.0], reviewers=["ann", "bob"], items=2)
+        <Reviews: 2 reviewers, 2 items, 3 reviews>
         """
         reviewer_labels = range(reviewers) if isinstance(reviewers, int) else reviewers
         item_labels = range(items) if isinstance(items, int) else items
@@ -406,6 +543,30 @@ class Reviews(Pictured):
         ``options`` are those of :meth:`from_codes`; ``merge`` says what becomes of labels that differ in letter case,
         blanks, invisible characters or type alone, as for :func:`reviewgraph.read_reviews`.
 
+        Parameters
+        ----------
+        reviewer, item
+            Labels, one per row.
+        score
+            Shape (rows,): scores; none by default: all reviews are planned.
+        reviewers, items
+            Labels that exist even without a row.
+        duplicates
+            What becomes of pairs with two scores: ``"error"`` (default), ``"last"`` or ``"mean"``.
+        merge
+            What becomes of labels that differ in letter case, blanks, invisible characters or type alone: ``"all"``
+            joins them, ``"none"`` keeps them apart, a mapping says which become which; None (default) joins e-mail
+            addresses and refuses others.
+        **options
+            Further options of :meth:`from_codes`.
+
+        Returns
+        -------
+        Reviews
+            Sorted by reviewer and item, with labels in natural order.
+
+        Examples
+        --------
         >>> Reviews.from_arrays(["ann", "bob"], [7, 7], [1.0, 2.0], items=[7, 8])
         <Reviews: 2 reviewers, 2 items, 2 reviews>
         """
@@ -427,6 +588,15 @@ class Reviews(Pictured):
 
         ``options`` are those of :meth:`from_arrays`.
 
+        Parameters
+        ----------
+        pairs
+            Rows (reviewer, item) or (reviewer, item, score).
+        reviewers, items
+            Labels that exist even without a row.
+        **options
+            Further options of :meth:`from_arrays`.
+
         Raises
         ------
         InputError
@@ -443,7 +613,29 @@ class Reviews(Pictured):
     @classmethod
     @checked
     def from_columns(cls, columns: Columns, *, duplicates: Duplicates = "error", merge: Merge | None = None) -> Reviews:
-        """Build from the columns of a format; raises as :meth:`from_codes`, and where labels are null or similar."""
+        """Build from the columns of a format; raises as :meth:`from_codes`, and where labels are null or similar.
+
+        Parameters
+        ----------
+        columns
+            What a reader returns: codes, labels, scores.
+        duplicates
+            What becomes of pairs with two scores: ``"error"`` (default), ``"last"`` or ``"mean"``.
+        merge
+            As for :meth:`from_arrays`.
+
+        Returns
+        -------
+        Reviews
+            Sorted by reviewer and item, with labels in natural order.
+
+        Examples
+        --------
+        >>> from reviewgraph.formats.memory import from_frame
+        >>> import pandas
+        >>> Reviews.from_columns(from_frame(pandas.DataFrame({"reviewer": ["ann"], "paper": ["p1"], "score": [4]})))
+        <Reviews: 1 reviewer, 1 item, 1 review>
+        """
         columns = joined(columns, merge, "reviews")
         known = {entry.name: getattr(columns, entry.name) for entry in fields(columns)}
         origin = known.pop("origin")
@@ -473,6 +665,37 @@ class Reviews(Pictured):
         without a row, grades from the best on (``"A>B>C"``), whether 1 is the best score, and a callback for notes on
         the columns chosen. The other score fields become :attr:`criteria`.
 
+        Parameters
+        ----------
+        frame
+            An eager data frame of pandas, polars, pyarrow or the like, one row per review; a null score is a planned
+            review.
+        columns
+            Names of columns that are called unusually, by role, such as ``{"score": "OveMer", "reviewer": "who"}``;
+            others are found by the names that files have.
+        reviewers, items
+            Labels that exist even without a row.
+        scale
+            Grades from the best on, as a list or as text such as ``"A>B>C"``; by default scores are numbers.
+        lower_is_better
+            Whether 1 is the best score.
+        duplicates
+            What becomes of pairs with two scores: ``"error"`` (default), ``"last"`` or ``"mean"``.
+        note
+            Called with a sentence where one of several columns was chosen.
+        merge
+            As for :meth:`from_arrays`.
+        score
+            The score that counts where a review has several: a column, or a value of the column ``criterion``. The
+            others become :attr:`criteria`.
+
+        Returns
+        -------
+        Reviews
+            Results made of it return data frames of the same kind.
+
+        Examples
+        --------
         >>> import polars
         >>> Reviews.from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
         <Reviews: 1 reviewer, 2 items, 2 reviews (1 scored, 1 planned)>
@@ -504,6 +727,25 @@ class Reviews(Pictured):
 
         ``options`` are those of :func:`reviewgraph.formats.memory.from_biadjacency`.
 
+        Parameters
+        ----------
+        matrix
+            Shape (M, N): scores, NaN for pairs that are no reviews; of a sparse matrix all stored entries.
+        duplicates
+            What counts where an entry is stored twice: ``"error"`` (default), ``"last"`` or ``"mean"``.
+        merge
+            As for :meth:`from_arrays`.
+        **options
+            As for :func:`reviewgraph.formats.memory.from_biadjacency`: ``reviewers`` and ``items``, labels of rows and
+            columns, and ``lower_is_better``.
+
+        Returns
+        -------
+        Reviews
+            With labels 0, 1, ... where none are passed.
+
+        Examples
+        --------
         >>> Reviews.from_biadjacency(np.array([[5.0, np.nan], [7.0, 0.0]]), items=["p1", "p2"])
         <Reviews: 2 reviewers, 2 items, 3 reviews>
         """
@@ -520,6 +762,26 @@ class Reviews(Pictured):
 
         ``options`` are those of :func:`reviewgraph.formats.memory.from_networkx`.
 
+        Parameters
+        ----------
+        graph
+            A bipartite graph whose nodes have the attribute ``bipartite``, 0 for reviewers and 1 for items; edges are
+            reviews, with the attribute ``score``.
+        duplicates
+            What counts among parallel edges: ``"error"`` (default), ``"last"`` or ``"mean"``.
+        merge
+            As for :meth:`from_arrays`.
+        **options
+            As for :func:`reviewgraph.formats.memory.from_networkx`: ``score``, the name of the attribute, and
+            ``lower_is_better``.
+
+        Returns
+        -------
+        Reviews
+            Nodes are the labels.
+
+        Examples
+        --------
         >>> import networkx as nx
         >>> graph = nx.Graph([("ann", "p1"), ("ann", "p2")])
         >>> nx.set_node_attributes(graph, {"ann": 0, "p1": 1, "p2": 1}, "bipartite")
@@ -539,6 +801,25 @@ class Reviews(Pictured):
 
         ``options`` are those of :func:`reviewgraph.formats.memory.from_igraph`.
 
+        Parameters
+        ----------
+        graph
+            A bipartite graph whose vertices have the attribute ``type``, False for reviewers and True for items; edges
+            are reviews, with the attribute ``score``.
+        duplicates
+            What counts among parallel edges: ``"error"`` (default), ``"last"`` or ``"mean"``.
+        merge
+            As for :meth:`from_arrays`.
+        **options
+            As for :func:`reviewgraph.formats.memory.from_igraph`.
+
+        Returns
+        -------
+        Reviews
+            Labels are the names of vertices, or their numbers on each side.
+
+        Examples
+        --------
         >>> import igraph
         >>> Reviews.from_igraph(igraph.Graph.Full_Bipartite(2, 3))
         <Reviews: 2 reviewers, 3 items, 6 reviews>

@@ -126,6 +126,20 @@ def verify_merges(reviews: ReviewsLike, merges: IntArray, *, use_scores: bool = 
     (and with ``use_scores`` the items are of different tie classes, or the reviewers a and b themselves scored
     both, each differently). Takes time near-linear in the number of reviews.
 
+    Parameters
+    ----------
+    reviews
+        Who reviews what, or a data frame of it.
+    merges
+        Shape (K, 4): rows of two reviewers and two witness items, by code.
+    use_scores
+        Whether the witnesses must have different scores.
+
+    Returns
+    -------
+    ndarray
+        Shape (M,): the proved component of each reviewer.
+
     Raises
     ------
     CertificateError

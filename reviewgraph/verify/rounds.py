@@ -80,7 +80,7 @@ def _price(said: Mapping[str, Any]) -> int:
 
 def _unspent(said: Mapping[str, Any]) -> int:
     """Return the reviews of the budget that remain after a round."""
-    return max(said["budget"] - said["now"] - _price(said), 0)
+    return max(int(said["budget"]) - int(said["now"]) - _price(said), 0)
 
 
 def verify_round(findings: Findings, rules: PlainRules, process: Process, new: list[Pair]) -> None:

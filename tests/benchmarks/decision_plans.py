@@ -108,7 +108,7 @@ def _precision(of: Conference, count: int) -> IntArray:
 
 
 def _decision(of: Conference, count: int) -> IntArray:
-    return plan_extra_reviews(of.table, objective="decision", select=of.n, spare=1, max_reviews=count).pairs
+    return plan_extra_reviews(of.table, objective="decision", n_selected=of.n, spare=1, max_reviews=count).pairs
 
 
 #: What a chair may do with extra reviews, by name.

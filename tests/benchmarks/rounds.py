@@ -193,7 +193,7 @@ def played(world: World, state: State, rounds: int) -> Iterator[dict[str, Any]]:
         plan = plan_extra_reviews(
             state.reviews,
             objective="decision",
-            select=world.cell.select,
+            n_selected=world.cell.select,
             max_reviews=budget,
             rounds=left,
             spare=3,

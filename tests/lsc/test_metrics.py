@@ -99,7 +99,7 @@ def test_an_unknown_quality_costs_its_ranks() -> None:
 
 @pytest.mark.parametrize("n", [0, 7])
 def test_impossible_numbers_are_refused(n: int) -> None:
-    with pytest.raises(InputError, match=f"n: expected 1 to 6 items to select .*, found {n}"):
+    with pytest.raises(InputError, match=f"n_selected: expected 1 to 6 items to select .*, found {n}"):
         metrics.precision(QUALITY, TRUTH, n)
 
 

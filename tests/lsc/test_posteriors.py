@@ -73,7 +73,7 @@ def test_chances_of_being_among_the_best_sum_to_the_places(found: PosteriorEstim
         assert chance[REVIEWS.item_code["new"]] == 0.0
         assert ((chance >= 0) & (chance <= 1)).all()
     for n in (-1, 11):
-        with pytest.raises(InputError, match=rf"n: expected 0 to 10 items to select \(.*\), found {n}"):
+        with pytest.raises(InputError, match=rf"n_selected: expected 0 to 10 items to select \(.*\), found {n}"):
             found.probability_in_top(n)
 
 
@@ -175,7 +175,7 @@ def test_selections_hold_the_best_and_refuse_impossible_numbers(found: Posterior
     average = found.average[selection.by_average]
     assert average.min() >= np.sort(found.average[np.isfinite(found.average)])[-3]
     for n in (-1, 11):
-        with pytest.raises(InputError, match="n: expected 0 to 10 items to select"):
+        with pytest.raises(InputError, match="n_selected: expected 0 to 10 items to select"):
             found.selection(n)
     assert [found.selection(n).best.size for n in (0, 10)] == [0, 10]
 

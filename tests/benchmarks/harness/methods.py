@@ -82,7 +82,7 @@ METHODS: dict[str, Method] = {
     "mixed model": _named("additive"),
     "z-score": _named("z-score"),
     "QP": _named("qp", bounded=True),
-    "Bayesian": lambda reviews, n, rng: BY_NAME["bayesian"](reviews, n=n, seed=rng),
+    "Bayesian": lambda reviews, n, rng: BY_NAME["bayesian"](reviews, n_selected=n, seed=rng),
     "LSC linear": _named("lsc", hypothesis="linear"),
     "LSC monotone": _named("lsc", hypothesis="monotone"),
     OURS: _posterior,

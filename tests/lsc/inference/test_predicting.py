@@ -500,9 +500,8 @@ def test_two_items_have_the_ranks_that_their_difference_implies() -> None:
     ("arguments", "message"),
     [
         (("zebra", 1), "reviewer: expected a reviewer of these reviews, or None for a new one, found 'zebra'"),
-        ((1, "zebra"), "item: expected an item with a quality, found 'zebra'"),
+        ((1, "zebra"), "item: expected an item with a quality, or None for a new one, found 'zebra'"),
         (([1, 2], [1, 2, 3]), "reviewer, item: expected equal numbers of labels, found 2 and 3"),
-        ((1, None), "item: expected an item with a quality, found None"),
     ],
 )
 def test_predictions_of_what_has_none_are_refused(

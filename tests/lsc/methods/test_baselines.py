@@ -145,7 +145,7 @@ def test_no_scores_at_all_give_no_quality() -> None:
 
 
 def test_the_bayesian_model_refuses_impossible_numbers() -> None:
-    with pytest.raises(InputError, match="n: expected 0 to 12 items to select, found 13"):
+    with pytest.raises(InputError, match="n_selected: expected 0 to 12 items to select, found 13"):
         bayesian(small(), 13, seed=0)
     with pytest.raises(InputError, match="samples: expected at least 1, found 0"):
         bayesian(small(), 3, seed=0, samples=0)

@@ -48,7 +48,7 @@ def test_one_level_and_one_objective() -> None:
     for words, message in (
         (("--for", "decision", "--for", "precision"), "expected one objective beside it, found decision and precision"),
         (("--for", "double", "--target", "connected"), "expected one level, found connected and double"),
-        (("--for", "decision"), "select: objective 'decision' needs the number of papers"),
+        (("--for", "decision"), "--select: objective 'decision' needs the number of papers"),
     ):
         found = run("plan", "scores.csv", *words)
         assert found.exit_code == 2

@@ -135,7 +135,7 @@ def test_last_years_scores_tell_noise_and_load() -> None:
     ("changed", "message"),
     [
         ({"n_reviews": 30}, "n_reviews: expected 40, one per paper"),
-        ({"select": 40}, "select: expected 1 to 39 papers"),
+        ({"n_selected": 40}, "n_selected: expected 1 to 39 papers"),
         ({"rounds": [0]}, "rounds: expected whole numbers, 1 or more"),
         ({"rounds": []}, "rounds: expected whole numbers"),
         ({"missing": 1.0}, "missing: expected a probability"),
@@ -145,7 +145,7 @@ def test_last_years_scores_tell_noise_and_load() -> None:
     ],
 )
 def test_numbers_out_of_range_are_refused(changed: dict[str, object], message: str) -> None:
-    given: dict[str, object] = {"n_items": 40, "n_reviews": 120, "select": 4, "draws": 2}
+    given: dict[str, object] = {"n_items": 40, "n_reviews": 120, "n_selected": 4, "draws": 2}
     with pytest.raises(InputError, match=message):
         design_rounds(**(given | changed))  # type: ignore[arg-type]
 
@@ -208,7 +208,7 @@ def test_a_design_is_what_conferences_simulated_in_full_come_to() -> None:
 
         wrong["flat"].append(misses(table(random_pairs(n, n, 3, draw))))
         first = random_pairs(n, n, 2, draw)
-        plan = plan_extra_reviews(table(first), objective="decision", select=select, max_reviews=n, spare=3)
+        plan = plan_extra_reviews(table(first), objective="decision", n_selected=select, max_reviews=n, spare=3)
         wrong["batch"].append(misses(table(np.concatenate([first, plan.pairs]))))
     for name, stated in (("flat", design.flat.wrong), ("batch", two.wrong)):
         came, error = float(np.mean(wrong[name])), float(np.std(wrong[name], ddof=1) / np.sqrt(draws))

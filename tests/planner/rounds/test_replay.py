@@ -134,14 +134,14 @@ def test_papers_accepted_then_are_compared_too() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"select": 40}, "select: expected 1 to 39 papers"),
+        ({"n_selected": 40}, "n_selected: expected 1 to 39 papers"),
         ({"first": 9}, "reviews: expected papers with more than 9 scores"),
         ({"total": 80}, r"total: expected 81 to 266 scores"),
         ({"draws": 1}, "draws: expected 2 draws"),
     ],
 )
 def test_what_cannot_be_played_is_refused(changed: dict[str, int], message: str) -> None:
-    given: dict[str, int] = {"select": 5, "draws": 2}
+    given: dict[str, int] = {"n_selected": 5, "draws": 2}
     with pytest.raises(InputError, match=message):
         replay_rounds(panel(), **(given | changed))  # type: ignore[arg-type]
 

@@ -135,7 +135,7 @@ def test_losses_do_not_depend_on_the_pace_of_the_clock(monkeypatch: pytest.Monke
     reviews = Reviews.from_codes(np.repeat(np.arange(60), 6), item, reviewers=60, items=60)
 
     def found() -> str:
-        chances = keeps(reviews, 0.1, draws=20, rng=np.random.default_rng(0))
+        chances = keeps(reviews, 0.1, draws=20, seed=0)
         return repr([*(fragile(reviews, level).to_dict() for level in NAMES), chances.to_dict()])
 
     here = found()

@@ -115,7 +115,7 @@ def test_elsewhere_is_the_mean_over_draws() -> None:
 def test_a_plan_for_decisions_obeys_its_rules_and_says_what_it_buys() -> None:
     reviews = table()
     conflicts = [(j, i) for j in reviews.reviewers for i in reviews.items[:20]]
-    options = {"objective": "decision", "select": 8, "spare": 1, "max_per_item": 1, "conflicts": conflicts}
+    options = {"objective": "decision", "n_selected": 8, "spare": 1, "max_per_item": 1, "conflicts": conflicts}
     plan = plan_extra_reviews(reviews, max_reviews=7, **options)
     verify_plan(plan)
     assert (plan.status, plan.count, plan.largest_load) == ("chosen", 7, 1)
@@ -140,7 +140,7 @@ def test_the_level_comes_first_and_stays() -> None:
     reviews = table(16, 3)
     level = plan_extra_reviews(reviews, time_limit=2, spare=2)
     plan = plan_extra_reviews(
-        reviews, "double", objective="decision", select=4, max_reviews=level.count + 5, spare=2, time_limit=2
+        reviews, "double", objective="decision", n_selected=4, max_reviews=level.count + 5, spare=2, time_limit=2
     )
     verify_plan(plan)
     assert (plan.status, plan.count, plan.target) == ("extended", level.count + 5, "double")
@@ -155,7 +155,7 @@ def test_the_level_comes_first_and_stays() -> None:
 def test_planned_and_fixed_reviews_count_as_coming() -> None:
     reviews = table()
     fixed = [(next(j for j in reviews.reviewers if i not in reviews.items_of(j)), i) for i in reviews.items[:3]]
-    plan = plan_extra_reviews(reviews, objective="decision", select=8, fixed=fixed, max_reviews=5)
+    plan = plan_extra_reviews(reviews, objective="decision", n_selected=8, fixed=fixed, max_reviews=5)
     verify_plan(plan)
     assert [review.gain is None for review in plan.reviews] == [True] * 3 + [False] * 2
     bare = beliefs_of(reviews, no_pairs(), None)
@@ -167,7 +167,7 @@ def test_draws_stand_in_for_a_calibration() -> None:
     reviews = table()
     rng = np.random.default_rng(3)
     draws = rng.standard_normal((200, 40)) * 0.5 + np.linspace(-2, 2, 40)
-    plan = plan_extra_reviews(reviews, objective="decision", select=10, draws=draws, max_reviews=4)
+    plan = plan_extra_reviews(reviews, objective="decision", n_selected=10, draws=draws, max_reviews=4)
     assert {review.item for review in plan.reviews} <= set(range(24, 36))
     with pytest.raises(InputError, match=r"draws: expected two or more draws of 40 items, found shape \(3, 2\)"):
         plan_extra_reviews(reviews, objective="precision", draws=np.zeros((3, 2)), max_reviews=1)
@@ -175,10 +175,10 @@ def test_draws_stand_in_for_a_calibration() -> None:
 
 def test_what_is_missing_is_named() -> None:
     reviews = table(12, 3)
-    with pytest.raises(InputError, match="select: objective 'decision' needs the number of papers"):
+    with pytest.raises(InputError, match="n_selected: objective 'decision' needs the number of papers"):
         plan_extra_reviews(reviews, objective="decision")
-    with pytest.raises(InputError, match="select: expected 1 to 11, with 12 papers scored; found 12"):
-        plan_extra_reviews(reviews, objective="decision", select=12)
+    with pytest.raises(InputError, match="n_selected: expected 1 to 11, with 12 papers scored; found 12"):
+        plan_extra_reviews(reviews, objective="decision", n_selected=12)
     with pytest.raises(InputError, match="max_reviews: expected the number of extra reviews"):
         plan_extra_reviews(reviews, objective="precision")
     with pytest.raises(InputError, match="objective: expected one of level, precision, decision, found 'fame'"):

@@ -175,17 +175,17 @@ def test_schedules_use_the_budget_and_the_first_is_the_same_for_equal_draws() ->
 
 
 def test_a_plan_for_decisions_alone_is_no_round() -> None:
-    plan = plan_extra_reviews(table(), objective="decision", select=5, max_reviews=6)
+    plan = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=6)
     assert plan.rounds is None
     assert plan.to_dict()["rounds"] is None
 
 
 def test_continuing_is_planning_with_what_remains() -> None:
     reviews = table()
-    first = plan_extra_reviews(reviews, objective="decision", select=5, max_reviews=20, rounds=4)
+    first = plan_extra_reviews(reviews, objective="decision", n_selected=5, max_reviews=20, rounds=4)
     arrived = reviews.with_codes(*first.pairs.T, np.linspace(-1, 1, first.count))
     after = plan_extra_reviews(arrived, objective="decision", after=written(first))
-    by_hand = plan_extra_reviews(arrived, objective="decision", select=5, max_reviews=15, rounds=3)
+    by_hand = plan_extra_reviews(arrived, objective="decision", n_selected=5, max_reviews=15, rounds=3)
     assert after.pairs.tolist() == by_hand.pairs.tolist()
     assert (after.rounds.number, after.rounds.left, after.rounds.budget) == (2, 3, 15)
     assert after.rounds.after == by_hand.rounds.after
@@ -195,7 +195,7 @@ def test_continuing_is_planning_with_what_remains() -> None:
 
 def test_late_reviews_are_pending_and_lost_ones_return_to_the_budget() -> None:
     reviews = table()
-    first = plan_extra_reviews(reviews, objective="decision", select=5, max_reviews=16, rounds=2, spare=1)
+    first = plan_extra_reviews(reviews, objective="decision", n_selected=5, max_reviews=16, rounds=2, spare=1)
     late = plan_extra_reviews(reviews, objective="decision", after=first)
     assert len(late.rounds.terms.outstanding) == 8
     assert late.rounds.budget == 8
@@ -213,23 +213,24 @@ def test_late_reviews_are_pending_and_lost_ones_return_to_the_budget() -> None:
 
 
 def test_a_round_without_worthy_reviews_ends_the_process() -> None:
-    plan = plan_extra_reviews(table(), objective="decision", select=5, max_reviews=20, rounds=2, worth=0.9)
+    plan = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=20, rounds=2, worth=0.9)
     assert plan.count == 0
     assert plan.rounds.stop
     assert plan.rounds.held_back == 20
-    few = plan_extra_reviews(table(), objective="decision", select=5, max_reviews=20, rounds=1, worth=0.03)
+    few = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=20, rounds=1, worth=0.03)
     assert 0 < few.count < 20
     assert all(review.gain > 0.0 for review in few.reviews)
 
 
 def test_required_reviews_come_first() -> None:
     reviews = table()
-    plan = plan_extra_reviews(reviews, objective="decision", select=5, max_reviews=40, rounds=1, min_reviews=3, spare=3)
+    given = {"n_selected": 5, "max_reviews": 40, "rounds": 1, "min_reviews": 3, "spare": 3}
+    plan = plan_extra_reviews(reviews, objective="decision", **given)
     count = np.bincount(plan.pairs[:, 1], minlength=24)
     assert (count >= 1).all()
     assert plan.count == 40
     assert plan.rounds.required == 24
-    short = plan_extra_reviews(reviews, objective="decision", select=5, max_reviews=10, rounds=2, min_reviews=3)
+    short = plan_extra_reviews(reviews, objective="decision", n_selected=5, max_reviews=10, rounds=2, min_reviews=3)
     assert short.count == short.rounds.required == 10
 
 
@@ -237,7 +238,7 @@ def test_papers_alike_get_the_same_number() -> None:
     reviews = table()
     track = {item: place % 5 for place, item in enumerate(reviews.items)}
     plan = plan_extra_reviews(
-        reviews, objective="decision", select=5, max_reviews=30, rounds=2, same_for=track, spare=3
+        reviews, objective="decision", n_selected=5, max_reviews=30, rounds=2, same_for=track, spare=3
     )
     count = np.bincount(plan.pairs[:, 1], minlength=24)
     assert plan.count > 0

@@ -1,0 +1,582 @@
+"""Calibration as an estimator in the style of scikit-learn: fit, predict and score, parameters, cross-validation.
+
+scikit-learn itself is not needed. What its tools ask of an estimator is here: parameters that are kept as passed,
+``get_params``, ``set_params`` and, for the versions that ask for them, tags.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from lsc._inference.validation import FOLDS, folds_of
+from lsc.estimate import Estimate, or_none, plain_averages
+from lsc.methods import DEFAULT, MethodName, method_named
+from lsc.posteriors import PosteriorEstimate
+from reviewgraph._base import Clock, FloatArray, InputError, IntArray, Label, as_numbers, whole_seed
+from reviewgraph.table import Reviews, ReviewsLike, as_reviews, review_of_rows
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
+    from lsc.predictions import Prediction
+
+#: Least probability of an observed score: a model that excludes a score is not infinitely bad.
+LEAST_PROBABILITY = 1e-9
+
+
+class HeldOut(NamedTuple):
+    """Predicted reviews, shapes (E',): reviewer, item and score, and from the other reviewers the item's quality.
+
+    ``average`` is the item's plain average over the other reviewers, ``log_probability`` that of the score, NaN if the
+    method has none; ``seconds`` (folds,) are those of each calibration.
+    """
+
+    reviewer: IntArray
+    item: IntArray
+    score: FloatArray
+    quality: FloatArray
+    average: FloatArray
+    log_probability: FloatArray
+    seconds: FloatArray
+
+
+def hold_out(
+    reviews: Reviews, estimated: Callable[[Reviews], Estimate], *, folds: int = FOLDS, seed: int = 0
+) -> HeldOut:
+    """Hold out the reviewers with two scores or more in turn, and estimate the qualities from all others.
+
+    Scores and qualities are in the direction in which higher is better. Items without another score are left out.
+
+    >>> from lsc.baselines import average
+    >>> rows = [(r, p, float(p)) for r in range(6) for p in range(4)]
+    >>> held = hold_out(Reviews.from_pairs(rows), average)
+    >>> held.score.size, bool((held.quality == held.score).all())
+    (24, True)
+    """
+    scored = reviews.only_scored()
+    fold = folds_of(scored.loads, np.random.default_rng(seed), folds)[scored.reviewer]
+    parts, seconds = [], []
+    for number in range(folds):
+        test = fold == number
+        if not test.any() or test.all():
+            continue
+        training, clock = scored.subset(~test), Clock(None)
+        estimate = estimated(training)
+        seconds.append(clock.elapsed())
+        average = plain_averages(training)[scored.item]
+        rows = np.flatnonzero(test & np.isfinite(average) & np.isfinite(estimate.quality[scored.item]))
+        who, what = scored.reviewer[rows], scored.item[rows]
+        predicted = estimate.quality[what], average[rows], log_probabilities(estimate, scored, rows)
+        parts.append((who, what, scored.score[rows], *predicted))
+    none = (np.empty(0, np.int64), np.empty(0, np.int64), *np.empty((4, 0)))
+    columns = list(map(np.concatenate, zip(none, *parts, strict=True)))
+    return HeldOut._make([*columns, np.array(seconds)])
+
+
+def log_probabilities(estimate: Estimate, scored: Reviews, rows: IntArray) -> FloatArray:
+    """Return the log probability of held-out scores for a new reviewer, NaN where a method has no distribution.
+
+    That of a score is the probability of its cell: what lies closer to it than to any other score of the table.
+    Distributions of numbers and of levels compare by it.
+    """
+    if not isinstance(estimate, PosteriorEstimate) or not rows.size:
+        return np.full(rows.size, np.nan)
+    values, cell = np.unique(scored.printed(scored.score), return_inverse=True)
+    ends = np.concatenate([[-np.inf], 0.5 * (values[1:] + values[:-1]), [np.inf]])
+    prediction = estimate.predict(None, [scored.items[i] for i in scored.item[rows].tolist()])
+    below, upto = (prediction.cdf(ends[cell[rows] + side].tolist()) for side in (0, 1))
+    return np.log(np.maximum(upto - below, LEAST_PROBABILITY))
+
+
+class Line(NamedTuple):
+    """Scores from qualities: ``intercept + slope x quality + offset``, offsets (M,) of reviewers.
+
+    ``noise`` and ``severity`` are the variances of residuals within and between reviewers.
+    """
+
+    intercept: float
+    slope: float
+    offset: FloatArray
+    noise: float
+    severity: float
+
+
+def line_of(reviews: Reviews, estimate: Estimate, held: HeldOut) -> Line:
+    """Return the line that predicts the scores of a method without reviewers of its own.
+
+    The slope is that of held-out scores on qualities within reviewers, so that it is not too steep; offsets of
+    reviewers are their mean residuals, shrunk by the variance between reviewers that the held-out residuals show.
+    """
+    scored = reviews.only_scored()
+    who, code = np.unique(held.reviewer, return_inverse=True)
+    count = np.bincount(code, minlength=1)
+
+    def within(value: FloatArray) -> FloatArray:
+        return np.asarray(value - (np.bincount(code, value) / count)[code]) if value.size else value
+
+    x, y = within(held.quality), within(held.score)
+    square = float(x @ x)
+    slope = max(float(x @ y) / square, 0.0) if square > 0 else 0.0
+    known = np.isfinite(estimate.quality)
+    quality = np.where(known, estimate.quality, float(estimate.quality[known].mean()) if known.any() else 0.0)
+    residual = scored.score - slope * quality[scored.item]
+    intercept = float(residual.mean())
+    # Variances within and between reviewers, of the held-out residuals.
+    free = max(int(held.score.size - who.size), 1)
+    noise = float(((y - slope * x) ** 2).sum()) / free
+    total = float(np.var(held.score - slope * held.quality)) if held.score.size else 0.0
+    severity = max(total - noise, 0.0)
+    load = scored.loads
+    mean = np.bincount(scored.reviewer, residual - intercept, scored.n_reviewers) / np.maximum(load, 1)
+    shrunk = severity / (severity + noise / np.maximum(load, 1)) if severity > 0 else np.zeros(load.size)
+    return Line(intercept, slope, np.asarray(shrunk * mean), noise, severity)
+
+
+class Calibrator:
+    """A method of calibration with its options, as an estimator that scikit-learn's tools take.
+
+    X holds pairs, one per row: Reviews, a data frame with a column of reviewers and one of items, named as in files, or
+    an array of two columns; y holds their scores. Without y, X holds the scores. A reviewer or an item without a score
+    in the fit is predicted as a new one, drawn from the population, so that held-out reviewers can be predicted.
+
+    Parameters
+    ----------
+    method
+        Name of a method, as in :data:`lsc.methods.METHODS`; ``"posterior"`` by default.
+    options
+        Options of the method by name, such as ``{"hypothesis": "offset"}`` for ``"lsc"``; none by default.
+    lower_is_better
+        Whether 1 is the best score, for X that is no :class:`reviewgraph.Reviews`.
+    seed
+        Seed of methods that sample, and of the folds by which :meth:`predict` learns the scale of a method.
+
+    Attributes
+    ----------
+    estimate_
+        The estimate of the method, after :meth:`fit`.
+    reviews_
+        The reviews that it was fitted to.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> rows = [(r, p, float(p + 2 * (r % 3))) for r in range(9) for p in range(r % 4, r % 4 + 5)]
+    >>> table = pandas.DataFrame(rows, columns=["reviewer", "item", "score"])
+    >>> pairs, score = table[["reviewer", "item"]], table["score"]
+    >>> calibrator = Calibrator().fit(pairs, score)
+    >>> calibrator.predict(pairs).shape, calibrator.score(pairs, score) > 0.9
+    ((45,), True)
+
+    With scikit-learn, ``cross_val_score(Calibrator(), pairs, score, groups=table["reviewer"], cv=GroupKFold(5))`` holds
+    out reviewers as a whole.
+    """
+
+    def __init__(
+        self,
+        method: MethodName = DEFAULT,
+        *,
+        options: Mapping[str, Any] | None = None,
+        lower_is_better: bool = False,
+        seed: int | np.random.Generator = 0,
+    ) -> None:
+        self.method = method
+        self.options = options
+        self.lower_is_better = lower_is_better
+        self.seed = seed
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self)).parameters
+        changed = {name: value for name, value in self.get_params().items() if value is not defaults[name].default}
+        return f"Calibrator({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{name}={value!r}" for name, value in (self.options or {}).items())
+        return f"{self.method} ({said})" if said else self.method
+
+    # Parameters, as scikit-learn reads and sets them
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, as passed.
+
+        Parameters
+        ----------
+        deep
+            Has no effect: no parameter is an estimator itself. scikit-learn passes it.
+
+        Returns
+        -------
+        dict
+            ``method``, ``options``, ``lower_is_better`` and ``seed``.
+
+        Examples
+        --------
+        >>> Calibrator("lsc").get_params()["method"]
+        'lsc'
+        """
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name.
+
+        Parameters
+        ----------
+        **params
+            New values of parameters of :class:`Calibrator`.
+
+        Returns
+        -------
+        Calibrator
+            This one.
+
+        Raises
+        ------
+        InputError
+            If there is no parameter of a name.
+
+        Examples
+        --------
+        >>> Calibrator().set_params(method="average")
+        Calibrator(method='average')
+        """
+        valid = list(inspect.signature(type(self)).parameters)
+        for name, value in params.items():
+            if name not in valid:
+                message = f"{name}: expected one of {', '.join(valid)}, found no parameter of this name"
+                raise InputError(message)
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn asks of an estimator, from version 1.6 on."""
+        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
+
+        takes = InputTags(two_d_array=True, string=True, categorical=True)
+        target = TargetTags(required=False, one_d_labels=True)
+        tags = {"target_tags": target, "input_tags": takes, "regressor_tags": RegressorTags()}
+        return Tags(estimator_type="regressor", **tags)
+
+    # Fit and prediction
+
+    def estimated(self, reviews: ReviewsLike) -> Estimate:
+        """Return the estimate of the method for some reviews, without keeping it.
+
+        Parameters
+        ----------
+        reviews
+            With scores, or a data frame of them.
+
+        Returns
+        -------
+        Estimate
+            That of the method.
+
+        Raises
+        ------
+        InputError
+            If the method or an option is unknown, or the method raises it.
+
+        Examples
+        --------
+        >>> Calibrator("average").estimated(Reviews.from_pairs([("ann", "p1", 1.0), ("bob", "p1", 3.0)])).quality
+        array([2.])
+        """
+        method = method_named(self.method)
+        options = dict(self.options or {})
+        if "seed" in method.options:
+            options.setdefault("seed", self.seed)
+        return method(reviews, **options)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Estimate the qualities of the items from scores.
+
+        Parameters
+        ----------
+        X
+            Pairs of reviewer and item, one per row; without ``y`` with scores.
+        y
+            Shape (rows,): the score of each pair, NaN for a planned review; None (default) if X has them.
+
+        Returns
+        -------
+        Calibrator
+            This one, with :attr:`estimate_` and :attr:`reviews_`.
+
+        Raises
+        ------
+        InputError
+            If X holds no pairs, y is not one number per row, both hold scores, or the method raises it.
+
+        Examples
+        --------
+        >>> Calibrator("average").fit([("ann", "p1"), ("bob", "p1")], [1.0, 3.0]).estimate_.quality
+        array([2.])
+        """
+        self.reviews_ = _reviews_of(X, y, lower_is_better=self.lower_is_better)
+        self.estimate_ = self.estimated(self.reviews_)
+        self._line: Line | None = None
+        return self
+
+    def predict(self, X: Any, *, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
+        """Return the expected score of each pair, in points and direction of the scores.
+
+        A method with a distribution of scores predicts it by itself. For others the score is a line in the quality, the
+        same for all, plus an offset per reviewer; its slope is learned from held-out reviewers, at the first call,
+        which calibrates five times more.
+
+        Parameters
+        ----------
+        X
+            Pairs of reviewer and item, one per row.
+        return_std
+            Whether to return the standard deviation of each score, too.
+
+        Returns
+        -------
+        ndarray or tuple
+            Shape (rows,): expected scores; with ``return_std`` also their standard deviations, same shape.
+
+        Raises
+        ------
+        InputError
+            If the calibrator is not fitted, X holds no pairs, or no reviewer and no item of X was in the fit.
+
+        Examples
+        --------
+        >>> pairs = [(r, p) for r in range(6) for p in range(4)]
+        >>> calibrator = Calibrator("average").fit(pairs, [float(p) for _, p in pairs])
+        >>> calibrator.predict([(0, 3), ("new", 1)]).round(6).tolist()
+        [3.0, 1.0]
+        """
+        who, what = self._known(X)
+        if isinstance(self.estimate_, PosteriorEstimate):
+            prediction = self.estimate_.predict(who, what)
+            return (prediction.mean, prediction.sd) if return_std else prediction.mean
+        reviews, estimate = self.reviews_, self.estimate_
+        if self._line is None:
+            held = hold_out(reviews, self.estimated, seed=whole_seed(self.seed))
+            self._line = line_of(reviews, estimate, held)
+        line, known = self._line, np.isfinite(estimate.quality)
+        quality = np.append(estimate.quality, estimate.quality[known].mean() if known.any() else 0.0)
+        offset = np.append(line.offset, 0.0)
+        people, papers = reviews.reviewer_code, reviews.item_code
+        i = np.array([reviews.n_items if label is None else papers[label] for label in what], np.int64)
+        j = np.array([reviews.n_reviewers if label is None else people[label] for label in who], np.int64)
+        mean = reviews.printed(line.intercept + line.slope * quality[i] + offset[j])
+        if not return_std:
+            return mean
+        new = np.where(j == reviews.n_reviewers, line.severity, 0.0)
+        of_item = np.where(i == reviews.n_items, line.slope**2 * float(np.var(estimate.quality[known])), 0.0)
+        return mean, np.asarray(np.sqrt(line.noise + new + of_item))
+
+    def predict_distribution(self, X: Any) -> Prediction:
+        """Return the distribution of the score of each pair: intervals, cumulative probabilities, draws.
+
+        Parameters
+        ----------
+        X
+            Pairs of reviewer and item, one per row.
+
+        Returns
+        -------
+        Prediction
+            With ``mean``, ``sd``, ``interval(level)``, ``cdf(score)`` and ``sample(n)``, for all rows.
+
+        Raises
+        ------
+        InputError
+            If the method has no distribution of scores, the calibrator is not fitted, or X is as :meth:`predict`
+            refuses it.
+
+        Examples
+        --------
+        >>> pairs = [(r, p) for r in range(6) for p in range(4)]
+        >>> calibrator = Calibrator().fit(pairs, [float(p + r) for r, p in pairs])
+        >>> calibrator.predict_distribution([(0, 3), ("new", 1)]).interval(0.9).shape
+        (2, 2)
+        """
+        who, what = self._known(X)
+        if not isinstance(self.estimate_, PosteriorEstimate):
+            message = f"method: expected {DEFAULT!r}, which has distributions of scores, found {self.method!r}"
+            raise InputError(message)
+        return self.estimate_.predict(who, what)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the share of the variance of scores that :meth:`predict` explains (R squared).
+
+        Parameters
+        ----------
+        X
+            Pairs of reviewer and item, one per row; without ``y`` with scores.
+        y
+            Shape (rows,): the score of each pair; None (default) if X has them.
+
+        Returns
+        -------
+        float
+            1 for perfect predictions, 0 for those of the mean of y; NaN if all scores are equal.
+
+        Raises
+        ------
+        InputError
+            As :meth:`fit` and :meth:`predict`.
+
+        Examples
+        --------
+        >>> pairs = [(r, p) for r in range(6) for p in range(4)]
+        >>> y = [float(p) for _, p in pairs]
+        >>> round(Calibrator("average").fit(pairs, y).score(pairs, y), 6)
+        1.0
+        """
+        if y is None:
+            scored = _reviews_of(X, None, lower_is_better=self.lower_is_better).only_scored()
+            X, truth = scored, scored.printed(scored.score)
+        else:
+            truth = _scores("y", y)
+        predicted = self.predict(X)
+        known = np.isfinite(truth)
+        off, spread = (truth - predicted)[known], truth[known] - truth[known].mean() if known.any() else truth[known]
+        total = float(spread @ spread)
+        return 1.0 - float(off @ off) / total if total > 0 else float("nan")
+
+    # What was found, as tables
+
+    @property
+    def items(self) -> IntoDataFrame:
+        """The items with quality, average, rank, standard error and group, as :meth:`Estimate.to_frame`."""
+        frame: IntoDataFrame = self._fitted().to_frame()
+        return frame
+
+    @property
+    def reviewers(self) -> IntoDataFrame:
+        """The reviewers with number of scores, severity, stretch and noise, and the ends of 90 % intervals.
+
+        Only methods with a model of reviewers have them: InputError otherwise.
+        """
+        estimate = self._fitted()
+        if not isinstance(estimate, PosteriorEstimate):
+            message = f"method: expected {DEFAULT!r}, which has properties of reviewers, found {self.method!r}"
+            raise InputError(message)
+        return estimate._framed(_reviewer_columns(estimate))
+
+    def _fitted(self) -> Estimate:
+        estimate = getattr(self, "estimate_", None)
+        if not isinstance(estimate, Estimate):
+            message = "Calibrator: expected a fitted one, found none; call fit first"
+            raise InputError(message)
+        return estimate
+
+    def _known(self, X: Any) -> tuple[list[Label | None], list[Label | None]]:
+        """Return the labels of the pairs, None for reviewers and items that the fit does not know."""
+        estimate = self._fitted()
+        known = self.reviews_.spellings()
+        people, papers = _pairs_of(X)
+        who = known.respelled(people, "reviewer", "X")
+        what = known.respelled(papers, "paper", "X")
+        scored = self.reviews_.only_scored()
+        j, i = scored.reviewer_code, scored.item_code
+        reviewer = [label if label in j and scored.loads[j[label]] else None for label in who]
+        item = [label if label in i and np.isfinite(estimate.quality[i[label]]) else None for label in what]
+        if who and not any(label is not None for label in (*reviewer, *item)):
+            message = (
+                f"X: expected pairs of a reviewer and an item, one of them in the fit, found none, such as {who[0]!r} "
+                f"and {what[0]!r}; the first column holds reviewers"
+            )
+            raise InputError(message)
+        return reviewer, item
+
+
+def _reviewer_columns(estimate: PosteriorEstimate) -> dict[str, list[Any]]:
+    """Return a row for each reviewer."""
+    reviews, reviewers = estimate.reviews, estimate.reviewers
+    columns: dict[str, list[Any]] = {
+        "reviewer": list(reviews.reviewers),
+        "scores": reviews.only_scored().loads.tolist(),
+    }
+    for name, quantity in (
+        ("severity", reviewers.severity),
+        ("stretch", reviewers.stretch),
+        ("noise", reviewers.noise),
+    ):
+        columns |= {name: or_none(quantity.mean), f"{name}_low": or_none(quantity.low)}
+        columns[f"{name}_high"] = or_none(quantity.high)
+    return columns
+
+
+def _scores(name: str, y: Any) -> FloatArray:
+    scores = as_numbers(name, y)
+    if scores.ndim != 1:
+        message = f"{name}: expected one score per row, shape (rows,), found shape {scores.shape}"
+        raise InputError(message)
+    return scores
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(type(X), "columns")
+
+
+def _pairs_of(X: Any) -> tuple[list[Any], list[Any]]:
+    """Return the reviewers and items of the rows of X, in their order."""
+    if isinstance(X, Reviews) or _is_frame(X):
+        reviews = as_reviews(X, "X")
+        row = review_of_rows(X, reviews)
+        people, papers = reviews.reviewers, reviews.items
+        return [people[j] for j in reviews.reviewer[row].tolist()], [papers[i] for i in reviews.item[row].tolist()]
+    rows = X.tolist() if isinstance(X, np.ndarray) else X
+    try:
+        pairs = [tuple(row) for row in rows if not isinstance(row, str)]
+    except TypeError:
+        pairs = []
+    if len(pairs) != len(rows if hasattr(rows, "__len__") else pairs) or any(len(pair) != 2 for pair in pairs):
+        message = (
+            "X: expected Reviews, a data frame with columns of reviewers and items, or rows of a reviewer and an item, "
+            f"found {type(X).__name__}"
+        )
+        raise InputError(message)
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def _reviews_of(X: Any, y: Any, *, lower_is_better: bool) -> Reviews:
+    """Return pairs and scores as reviews."""
+    if isinstance(X, Reviews):
+        if y is not None:
+            message = "y: expected none with Reviews, which hold their scores, found scores; leave y out"
+            raise InputError(message)
+        return X
+    if y is None:
+        if not _is_frame(X):
+            message = "y: expected the scores of the pairs, found none; pass them, or a data frame with scores as X"
+            raise InputError(message)
+        return Reviews.from_frame(X, lower_is_better=lower_is_better)
+    scores = _scores("y", y)
+    if _is_frame(X):
+        return Reviews.from_frame(_with_scores(X, scores), lower_is_better=lower_is_better)
+    people, papers = _pairs_of(X)
+    if scores.size != len(people):
+        message = f"y: expected one score per row of X, {len(people)}, found {scores.size}"
+        raise InputError(message)
+    return Reviews.from_arrays(people, papers, scores, lower_is_better=lower_is_better, scored=np.isfinite(scores))
+
+
+#: Name of the column of scores that are passed beside a data frame.
+SCORE = "score"
+
+
+def _with_scores(frame: Any, scores: FloatArray) -> Any:
+    """Return a data frame with a column of scores, null where NaN."""
+    import narwhals.stable.v2 as nw
+
+    table = nw.from_native(frame, eager_only=True)
+    if len(table) != scores.size:
+        message = f"y: expected one score per row of X, {len(table)}, found {scores.size}"
+        raise InputError(message)
+    if SCORE in table.columns:
+        message = f"X: expected no column {SCORE!r} beside y, found one; leave one of the two out"
+        raise InputError(message)
+    column = nw.new_series(
+        SCORE, [None if one != one else one for one in scores.tolist()], nw.Float64, backend=table.implementation
+    )
+    return table.with_columns(column).to_native()

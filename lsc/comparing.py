@@ -1,0 +1,230 @@
+"""Methods compared by cross-validation: each reviewer is held out once, and their scores are predicted from the others.
+
+Qualities of all methods are put to one use, so that their scales do not matter: within each held-out reviewer, the
+scores less their mean are regressed on the qualities less theirs, with one slope for all reviewers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lsc._inference.validation import FOLDS, centred_ranks, squared_errors
+from lsc.calibrator import Calibrator, HeldOut, hold_out
+from lsc.estimate import or_none
+from lsc.methods import DEFAULT, MethodName, method_named
+from reviewgraph._base import Clock, FloatArray, InputError, IntArray, Progress, Result, checked, counted, whole_seed
+from reviewgraph.table import ReviewsLike, as_reviews
+
+#: What is compared by default: the methods that take less than a second per thousand reviews.
+COMPARED: tuple[MethodName, ...] = ("average", "centring", "z-score", "ridge", "additive", DEFAULT)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What one method predicts of held-out reviewers; see :func:`compare`.
+
+    Parameters
+    ----------
+    method
+        Name of the method, with its options.
+    error, error_se
+        Root mean squared error within reviewers, in points of the scores, and its standard error.
+    gain, gain_se
+        Share of the squared error of plain averages that the method saves, and its standard error.
+    rank_correlation, rank_correlation_se
+        Correlation of ranks of scores and qualities within reviewers, and its standard error.
+    log_score, log_score_se
+        Mean log probability of a held-out score, and its standard error; None if the method has no distribution.
+    seconds
+        Of one calibration, the median over folds.
+    """
+
+    method: str
+    error: float | None
+    error_se: float | None
+    gain: float | None
+    gain_se: float | None
+    rank_correlation: float | None
+    rank_correlation_se: float | None
+    log_score: float | None
+    log_score_se: float | None
+    seconds: float | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
+    """Methods side by side, one row each; see :func:`compare`.
+
+    Parameters
+    ----------
+    rows
+        One per method, in the order in which they were passed.
+    n_reviews, n_reviewers
+        Number of predicted reviews, and of the reviewers who gave them.
+    folds
+        Number of folds of reviewers.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> reviews = Reviews.from_pairs([(r, p, float(p + r % 3)) for r in range(9) for p in range(6)])
+    >>> compare(reviews, ["average", "centring"]).rows[1].method
+    'centring'
+    """
+
+    rows: tuple[Compared, ...]
+    n_reviews: int
+    n_reviewers: int
+    folds: int
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return one row per method, as :class:`Compared` has them."""
+        return {name: [getattr(row, name) for row in self.rows] for name in Compared.__dataclass_fields__}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers of reviews, reviewers and folds, and ``methods``, one object each."""
+        columns = self.to_columns()
+        methods = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return {"reviews": self.n_reviews, "reviewers": self.n_reviewers, "folds": self.folds, "methods": methods}
+
+    def headline(self) -> str:
+        """Return the method of the smallest error, and the number of held-out reviews."""
+        known = [row for row in self.rows if row.error is not None]
+        best = min(known, key=lambda row: row.error or 0.0).method if known else "nothing to predict"
+        return f"{best} of {counted(len(self.rows), 'method')}, {counted(self.n_reviews, 'held-out review')}"
+
+
+@checked
+def compare(
+    reviews: ReviewsLike,
+    methods: Sequence[MethodName | Calibrator] = COMPARED,
+    *,
+    folds: int = FOLDS,
+    seed: int | np.random.Generator = 0,
+    progress: Callable[[Progress], object] | None = None,
+) -> Comparison:
+    """Compare methods by how well they predict the scores of reviewers who were held out.
+
+    Reviewers are held out as a whole, in folds, the same for all methods: a score also depends on the severity of its
+    reviewer, which one or two other scores barely determine. Of each held-out reviewer the scores less their mean are
+    compared with the qualities that the other reviewers give to the same items, less theirs, times one slope per
+    method. So methods with different scales of quality compare, and a correction that only shifts all scores of a
+    reviewer gains nothing by it.
+
+    Parameters
+    ----------
+    reviews
+        With scores, or a data frame of them.
+    methods
+        Names of methods as in :data:`lsc.methods.METHODS`, or :class:`lsc.Calibrator` objects, which hold options.
+    folds
+        Number of folds of reviewers, 2 or more.
+    seed
+        Seed of the folds, 0 or more.
+    progress
+        Called with a :class:`reviewgraph._base.results.Progress` after each method.
+
+    Returns
+    -------
+    Comparison
+        One row per method: ``error``, ``gain`` over plain averages, ``rank_correlation`` and ``log_score``, each with
+        its standard error, and ``seconds``. :meth:`Comparison.to_frame` returns a data frame.
+
+    Raises
+    ------
+    InputError
+        If a method is unknown, there are no methods, fewer than two folds, or fewer than two reviewers with two scores
+        of items that others scored, too.
+
+    Notes
+    -----
+    Standard errors are from the variance between reviewers, doubled, since two held-out reviewers of one item who agree
+    by chance are both predicted too well. Differences between methods are better known than each error: ``gain_se`` is
+    that of the difference to averages. ``log_score`` treats each review as the first of a new reviewer; the
+    probability of a score is that of its cell, so that levels and numbers compare. ``estimate.gain`` keeps
+    hyperparameters fixed and compares ranks with shrunk averages: its figure is similar, not equal.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> rows = [(r, p, float(p + 2 * (r % 3))) for r in range(9) for p in range(r % 4, r % 4 + 5)]
+    >>> reviews = Reviews.from_pairs(rows)
+    >>> found = compare(reviews, ["average", "centring", "additive"])
+    >>> [row.method for row in found.rows if row.gain > 0.9]
+    ['additive']
+    """
+    reviews = as_reviews(reviews)
+    calibrators = [_calibrator(method) for method in methods]
+    if not calibrators:
+        message = "methods: expected the name of a method or more, found none"
+        raise InputError(message)
+    if folds < 2:
+        message = f"folds: expected 2 or more, found {folds}"
+        raise InputError(message)
+    clock, rows, sizes, start = Clock(None), [], (0, 0), whole_seed(seed)
+    for place, calibrator in enumerate(calibrators):
+        held = hold_out(reviews, calibrator.estimated, folds=folds, seed=start)
+        row, sizes = _measured(str(calibrator), held)
+        rows.append(row)
+        if progress is not None:
+            done = (place + 1) / len(calibrators)
+            progress(Progress(clock.elapsed(), str(calibrator), done))
+    return Comparison(tuple(rows), *sizes, folds)
+
+
+def _calibrator(method: MethodName | Calibrator) -> Calibrator:
+    if isinstance(method, Calibrator):
+        return method
+    if not isinstance(method, str):
+        message = f"methods: expected names of methods or Calibrators, found {method!r}"
+        raise InputError(message)
+    method_named(method, "methods")
+    return Calibrator(method)
+
+
+def _measured(name: str, held: HeldOut) -> tuple[Compared, tuple[int, int]]:
+    """Return the row of a method, and the numbers of predicted reviews and of their reviewers."""
+    load = np.bincount(held.reviewer, minlength=1)
+    several = load[held.reviewer] > 1
+    who, code = np.unique(held.reviewer[several], return_inverse=True)
+    if who.size < 2:
+        message = (
+            "reviews: expected two reviewers or more with two scores of items that others scored, too, found "
+            f"{who.size}; there is nothing to predict"
+        )
+        raise InputError(message)
+
+    def centred(value: FloatArray) -> FloatArray:
+        return np.asarray(value - (np.bincount(code, value) / np.bincount(code))[code])
+
+    score, quality, average = (centred(value[several]) for value in (held.score, held.quality, held.average))
+    ours, theirs = squared_errors(score, quality), squared_errors(score, average)
+    error, total = float(np.sqrt(ours.mean())), float(theirs.sum())
+    gain = 1.0 - float(ours.sum()) / total if total > 0 else np.nan
+    mean_se = _clustered(ours - ours.mean(), code) / ours.size
+    # Ranks within reviewers: a correlation, linearised in its three sums.
+    a, b = (centred_ranks(held_[several], code) for held_ in (held.score, held.quality))
+    squares = float(a @ a), float(b @ b)
+    root = float(np.sqrt(squares[0] * squares[1]))
+    correlation = float(a @ b) / root if root > 0 else np.nan
+    terms = a * b / root - 0.5 * correlation * (a**2 / squares[0] + b**2 / squares[1]) if root > 0 else 0 * a
+    log_probability = held.log_probability[several]
+    log_score = float(log_probability.mean())
+    numbers = (
+        *(error, mean_se / (2 * error) if error > 0 else 0.0),
+        *(gain, _clustered(theirs - ours - gain * theirs, code) / total if total > 0 else np.nan),
+        *(correlation, _clustered(terms, code) if root > 0 else np.nan),
+        *(log_score, _clustered(log_probability - log_score, code) / ours.size),
+        float(np.median(held.seconds)),
+    )
+    return Compared(name, *or_none(np.array(numbers))), (int(ours.size), int(who.size))
+
+
+def _clustered(terms: FloatArray, code: IntArray) -> float:
+    """Return the standard error of a sum of terms that depend on each other within reviewers."""
+    sums = np.bincount(code, terms)
+    return float(np.sqrt(2.0 * (sums**2).sum() * sums.size / (sums.size - 1)))

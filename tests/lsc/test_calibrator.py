@@ -1,0 +1,280 @@
+"""The calibrator as scikit-learn's tools take it, and methods compared by what they predict of held-out reviewers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import lsc
+from lsc.calibrator import Calibrator, hold_out
+from lsc.metrics import kendall
+from reviewgraph import InputError, Reviews
+
+
+def scores(seed: int = 0, reviewers: int = 40, items: int = 60, severity: float = 1.5) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    quality, harsh = rng.normal(size=items), severity * rng.normal(size=reviewers)
+    rows = [
+        (f"r{j}", f"p{i}", round(5 + 1.5 * quality[i] - harsh[j] + 0.8 * rng.normal(), 1))
+        for j in range(reviewers)
+        for i in rng.choice(items, 5, replace=False)
+    ]
+    return pd.DataFrame(rows, columns=["reviewer", "item", "score"]).sample(frac=1, random_state=seed)
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return scores()
+
+
+def split(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
+    return table[["reviewer", "item"]], table["score"]
+
+
+def test_pairs_and_scores_are_read_alike_from_all_that_holds_them(table: pd.DataFrame) -> None:
+    pairs, score = split(table)
+    whole = Calibrator("average").fit(table)
+    others: list[tuple[Any, Any]] = [
+        (pairs, score),
+        (pl.from_pandas(pairs), score.to_numpy()),
+        (pairs.to_numpy(), score.to_numpy()),
+        (list(pairs.itertuples(index=False, name=None)), score.tolist()),
+        (Reviews.from_frame(table), None),
+    ]
+    for X, y in others:
+        calibrator = Calibrator("average").fit(X, y)
+        assert calibrator.estimate_.items == whole.estimate_.items
+        assert np.array_equal(calibrator.estimate_.quality, whole.estimate_.quality)
+        if not isinstance(X, Reviews):
+            assert np.array_equal(calibrator.predict(X), whole.predict(pairs))
+
+
+def test_predictions_are_in_the_order_of_the_rows(table: pd.DataFrame) -> None:
+    pairs, score = split(table)
+    calibrator = Calibrator().fit(pairs, score)
+    back = pairs.iloc[::-1]
+    assert np.array_equal(calibrator.predict(back), calibrator.predict(pairs)[::-1])
+    first = calibrator.estimate_.predict(*pairs.iloc[0])
+    assert calibrator.predict(pairs)[0] == pytest.approx(float(first.mean))
+    assert calibrator.predict(pairs, return_std=True)[1][0] == pytest.approx(float(first.sd))
+    assert calibrator.predict_distribution(pairs).interval(0.9).shape == (len(pairs), 2)
+
+
+@pytest.mark.parametrize("method", ["posterior", "additive"])
+def test_what_the_fit_does_not_know_is_predicted_from_the_population(table: pd.DataFrame, method: str) -> None:
+    pairs, score = split(table)
+    calibrator = Calibrator(method).fit(pairs, score)
+    mean, sd = calibrator.predict([("new", "none"), ("r0", "none"), ("new", "p0"), ("r0", "p0")], return_std=True)
+    assert mean[0] == pytest.approx(score.mean(), abs=0.4)
+    assert sd[0] == pytest.approx(score.std(), rel=0.25)
+    assert sd[0] > max(sd[1], sd[2])
+    assert min(sd[1], sd[2]) > sd[3]
+
+
+def test_scores_of_which_one_is_the_best_are_predicted_in_their_own_direction(table: pd.DataFrame) -> None:
+    pairs, score = split(table)
+    for method in ("posterior", "additive"):
+        ahead = Calibrator(method).fit(pairs, score)
+        back = Calibrator(method, lower_is_better=True).fit(pairs, -score)
+        assert back.predict(pairs) == pytest.approx(-ahead.predict(pairs), abs=1e-6)
+
+
+def test_score_is_the_explained_share_of_variance(table: pd.DataFrame) -> None:
+    pairs, score = split(table)
+    calibrator = Calibrator("average").fit(pairs, score)
+    off = score.to_numpy() - calibrator.predict(pairs)
+    assert calibrator.score(pairs, score) == pytest.approx(1 - (off**2).sum() / ((score - score.mean()) ** 2).sum())
+    assert calibrator.score(table) == pytest.approx(calibrator.score(pairs, score))
+
+
+def test_tables_have_a_row_per_item_and_per_reviewer(table: pd.DataFrame) -> None:
+    calibrator = Calibrator().fit(table)
+    assert list(calibrator.items["item"]) == list(calibrator.estimate_.items)
+    severity = calibrator.reviewers.set_index("reviewer")["severity"]
+    low = calibrator.reviewers.set_index("reviewer")["severity_low"]
+    assert (low <= severity).all()
+    mean = table.groupby("reviewer")["score"].mean()
+    assert kendall(-severity[mean.index].to_numpy(), mean.to_numpy()) > 0.5
+    with pytest.raises(InputError, match="properties of reviewers"):
+        _ = Calibrator("average").fit(table).reviewers
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda t: Calibrator().predict(t), "call fit first"),
+        (lambda t: Calibrator("averge").fit(t), "averge"),
+        (lambda t: Calibrator("average", options={"weight": 1}).fit(t), "weight"),
+        (lambda t: Calibrator().set_params(weight=1), "no parameter of this name"),
+        (lambda t: Calibrator().fit([("a", "b")]), "y: expected the scores"),
+        (lambda t: Calibrator().fit([("a", "b", "c")], [1]), "X: expected"),
+        (lambda t: Calibrator().fit("ab", [1]), "X: expected"),
+        (lambda t: Calibrator().fit([("a", "b")], [1, 2]), "y: expected one score per row of X, 1, found 2"),
+        (lambda t: Calibrator().fit(t[["reviewer", "item"]], [1, 2]), "y: expected one score per row"),
+        (lambda t: Calibrator().fit(t, t["score"]), "leave one of the two out"),
+        (lambda t: Calibrator().fit(Reviews.from_frame(t), t["score"]), "leave y out"),
+        (
+            lambda t: Calibrator("average").fit(t).predict(t[["reviewer", "item"]].map("unknown {}".format)),
+            "one of them in",
+        ),
+        (lambda t: Calibrator("average").fit(t).predict_distribution(t), "distributions of scores"),
+    ],
+)
+def test_mistakes_are_named(table: pd.DataFrame, call: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        call(table)
+
+
+# scikit-learn's own tools
+
+
+def test_clone_keeps_parameters_as_passed() -> None:
+    base = pytest.importorskip("sklearn.base")
+    options = {"hypothesis": "offset"}
+    copy = base.clone(Calibrator("lsc", options=options, seed=3))
+    assert copy.get_params() == {"method": "lsc", "options": options, "lower_is_better": False, "seed": 3}
+    assert base.is_regressor(copy)
+
+
+def test_cross_validation_by_reviewer(table: pd.DataFrame) -> None:
+    selection = pytest.importorskip("sklearn.model_selection")
+    pairs, score = split(table)
+    folds = selection.GroupKFold(4)
+    given = {"groups": table["reviewer"], "cv": folds}
+    found = {
+        name: selection.cross_val_score(Calibrator(name), pairs, score, **given) for name in ("average", "additive")
+    }
+    assert found["additive"].mean() > found["average"].mean() > 0
+    # One fold by hand.
+    train, test = next(folds.split(pairs, score, table["reviewer"]))
+    by_hand = Calibrator("additive").fit(pairs.iloc[train], score.iloc[train]).score(pairs.iloc[test], score.iloc[test])
+    assert found["additive"][0] == by_hand
+
+
+def test_methods_and_options_are_searched(table: pd.DataFrame) -> None:
+    selection = pytest.importorskip("sklearn.model_selection")
+    pairs, score = split(table)
+    grid = [{"method": ["average", "additive"]}, {"method": ["ridge"], "options": [{"ridge": 0.5}, {"ridge": 50.0}]}]
+    search = selection.GridSearchCV(Calibrator(), grid, cv=3).fit(pairs.to_numpy(), score.to_numpy())
+    assert search.best_params_["method"] == "additive"
+    assert search.predict([("r0", "p0")]).shape == (1,)
+
+
+# Held-out reviewers
+
+
+def test_reviewers_are_held_out_as_a_naive_loop_does() -> None:
+    table = scores(3, 12, 10)
+    reviews = Reviews.from_frame(table)
+    held = hold_out(reviews, lsc.baselines.average, folds=4, seed=1)
+    fold = np.random.default_rng(1).permutation(12) % 4
+    folds = dict(zip(reviews.reviewers, fold, strict=True))
+    rows = {}
+    for who, what, score in table.itertuples(index=False):
+        others = [y for j, i, y in table.itertuples(index=False) if i == what and folds[j] != folds[who]]
+        if others:
+            rows[who, what] = (score, np.mean(others))
+    found = {
+        (reviews.reviewers[j], reviews.items[i]): (y, q)
+        for j, i, y, q in zip(held.reviewer, held.item, held.score, held.quality, strict=True)
+    }
+    assert found.keys() == rows.keys()
+    assert all(found[pair] == pytest.approx(rows[pair]) for pair in rows)
+
+
+def test_errors_are_those_of_a_regression_within_reviewers() -> None:
+    reviews = Reviews.from_frame(scores(4))
+    found = lsc.compare(reviews, ["average", "additive"])
+    for row in found.rows:
+        held = hold_out(reviews, Calibrator(row.method).estimated)
+        by_reviewer = defaultdict(list)
+        for j, y, q in zip(held.reviewer, held.score, held.quality, strict=True):
+            by_reviewer[j].append((y, q))
+        pairs = np.concatenate([np.array(v) - np.mean(v, axis=0) for v in by_reviewer.values() if len(v) > 1])
+        slope = np.linalg.lstsq(pairs[:, 1:], pairs[:, 0], rcond=None)[0]
+        error = np.sqrt(((pairs[:, 0] - slope * pairs[:, 1]) ** 2).mean())
+        assert row.error == pytest.approx(error)
+    assert found.rows[0].gain == 0
+    assert found.rows[1].gain == pytest.approx(1 - (found.rows[1].error / found.rows[0].error) ** 2)
+    assert found.rows[1].gain > 2 * found.rows[1].gain_se
+
+
+def test_a_line_of_the_qualities_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Methods have scales of their own."""
+    table = scores(5)
+    own = lsc.compare(table, ["additive"]).rows[0]
+    real = Calibrator.estimated
+
+    def stretched(self: Calibrator, reviews: Any) -> Any:
+        from dataclasses import replace
+
+        estimate = real(self, reviews)
+        return replace(estimate, quality=7.0 * estimate.quality - 100.0)
+
+    monkeypatch.setattr(Calibrator, "estimated", stretched)
+    other = lsc.compare(table, ["additive"]).rows[0]
+    assert other.error == pytest.approx(own.error)
+    assert other.rank_correlation == pytest.approx(own.rank_correlation)
+
+
+@pytest.mark.slow
+def test_standard_errors_are_those_of_repetitions() -> None:
+    """Over tables drawn alike, the gain spreads as its standard error says, up to a factor."""
+    rows = [lsc.compare(scores(seed), ["additive"]).rows[0] for seed in range(40, 70)]
+    for name in ("error", "gain", "rank_correlation"):
+        values = [getattr(row, name) for row in rows]
+        errors = [getattr(row, f"{name}_se") for row in rows]
+        assert 0.6 < np.mean(errors) / np.std(values) < 1.8, name
+
+
+@pytest.mark.slow
+def test_the_log_score_prefers_the_model_of_the_scores() -> None:
+    found = lsc.compare(scores(6), ["posterior", "average"])
+    assert found.rows[1].log_score is None
+    values = scores(6)["score"]
+    share = values.value_counts(normalize=True)
+    marginal = float(np.log(values.map(share)).mean())
+    assert found.rows[0].log_score is not None
+    # In sample, shares of single scores are a hard rival: many scores occur once.
+    assert marginal - 1.0 < found.rows[0].log_score < 0
+
+
+def test_a_comparison_is_one_table_in_every_order_of_rows() -> None:
+    table = scores(7)
+    first = lsc.compare(table, ["average", "additive", Calibrator("ridge", options={"ridge": 1.0})]).to_dict()
+    again = lsc.compare(
+        table.iloc[::-1], ["average", "additive", Calibrator("ridge", options={"ridge": 1.0})]
+    ).to_dict()
+    for one, other in zip(first["methods"], again["methods"], strict=True):
+        assert {**one, "seconds": 0} == pytest.approx({**other, "seconds": 0})
+    assert [row["method"] for row in first["methods"]] == ["average", "additive", "ridge (ridge=1.0)"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda t: lsc.compare(t, []), "methods: expected the name"),
+        (lambda t: lsc.compare(t, [7]), "methods: expected names"),
+        (lambda t: lsc.compare(t, ["averge"]), "averge"),
+        (lambda t: lsc.compare(t, ["average"], folds=1), "folds: expected 2 or more"),
+        (lambda t: lsc.compare(t.head(1), ["average"]), "nothing to predict"),
+    ],
+)
+def test_what_cannot_be_compared_is_named(table: pd.DataFrame, call: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        call(table)
+
+
+def test_draws_are_a_table_with_labels(table: pd.DataFrame) -> None:
+    estimate = lsc.posterior(table)
+    drawn = estimate.sample(400, seed=1)
+    assert isinstance(drawn, pd.DataFrame)
+    assert list(drawn.columns) == list(estimate.items)
+    assert np.array_equal(drawn.to_numpy(), estimate.draws(400, 1))
+    better = (drawn["p0"] > drawn["p1"]).mean()
+    assert better == pytest.approx(estimate.probability_better("p0", "p1"), abs=0.1)
