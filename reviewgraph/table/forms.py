@@ -169,6 +169,17 @@ def read_form(given: Any, name: str, note: Note) -> Columns:
     raise InputError(message)
 
 
+def has_order(given: Any) -> bool:
+    """Whether arrays can follow the order of its lines: of matrices and wide tables, not of rows, files and graphs.
+
+    >>> has_order(np.zeros((2, 2))), has_order([("ann", "p1")])
+    (True, False)
+    """
+    from reviewgraph.formats.memory import rows_of_wide
+
+    return is_matrix(given) or rows_of_wide(given) is not None
+
+
 def _refuse_mail(name: str, columns: Columns) -> None:
     """Refuse items that are e-mail addresses while reviewers are none: the two are exchanged."""
     people, papers = ({"@" in str(label) for label in labels} for labels in (columns.reviewers, columns.items))
@@ -184,12 +195,15 @@ def _refuse_mail(name: str, columns: Columns) -> None:
 SENTINELS = (-1, -9, -99, -999, 99, 98, 88, 77, 999, 9999)
 #: Minimum number of other distinct scores.
 LEAST_OTHERS = 3
+#: The best score, at least, where a heap of zeros is no part of the scale.
+HIGH = 7
 
 
 def sentinel_among(score: FloatArray) -> str:
     """Return a note on a number that may stand for no score, as 99 and -1 do among 1 to 10; nothing if there is none.
 
-    Zeros are noted where they are more than the scores of any of the two next values.
+    Zeros are noted on scales that go beyond :data:`HIGH`, where they are more than the scores of any of the two next
+    values.
 
     >>> print(sentinel_among(np.array([1.0, 5, 7, 8, 99])))
     score: 99 in 1 of 5 reviews lies apart from the others, 1 to 8; if it stands for no score, write None or NaN in its
@@ -205,7 +219,7 @@ def sentinel_among(score: FloatArray) -> str:
             continue
         low, high = float(others[0]), float(others[-1])
         apart = value > 2 * high - min(low, 0) if value > 0 else low >= (1 if value >= -1 else 0)
-        if apart and (value or counts[at[0]] > rest[:2].max()):
+        if apart and (value or (high >= HIGH and counts[at[0]] > rest[:2].max())):
             return (
                 f"score: {value:g} in {counts[at[0]]:,} of {counts.sum():,} reviews lies apart from the others, "
                 f"{low:g} to {high:g}; if it stands for no score, write None or NaN in its place, as by "
