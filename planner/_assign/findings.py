@@ -322,6 +322,16 @@ class Randomised:
     gap: float  #: upper bound on the additional gain of other probabilities within the caps, relative to the gain
     #: The assignments of which one is drawn; None where the probabilities are rounded anew for each draw
     listed: Listed | None
+    #: What draws where they are; None where one of ``listed`` is drawn, or all probabilities are 1
+    rounding: Rounding | None = None
+
+    def draw(self, n: int, rng: np.random.Generator) -> BoolArray:
+        """Return whether each of ``n`` draws holds each pair, shape (n, S)."""
+        import numpy as np
+
+        if self.listed is not None:
+            return self.listed.holds[rng.integers(self.listed.count, size=n)]
+        return np.ones((n, self.support), np.bool_) if self.rounding is None else self.rounding.draw(n, rng)
 
     @property
     def percent(self) -> float:

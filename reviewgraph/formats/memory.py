@@ -669,8 +669,8 @@ def from_biadjacency(
     if table.ndim != 2 or table.dtype.kind not in "biuf":
         message = f"matrix: expected real numbers in reviewers x items, found {table.dtype} in {table.ndim} dimensions"
         raise InputError(message)
-    row_labels = range(table.shape[0]) if reviewers is None else tuple(reviewers)
-    column_labels = range(table.shape[1]) if items is None else tuple(items)
+    row_labels = range(table.shape[0]) if reviewers is None else reviewers
+    column_labels = range(table.shape[1]) if items is None else items
     if (len(row_labels), len(column_labels)) != table.shape:
         message = (
             f"reviewers and items: expected {table.shape[0]} and {table.shape[1]} labels, one per row and column "

@@ -67,7 +67,7 @@ def is_matrix(given: Any) -> bool:
     if isinstance(given, list) and given and all(isinstance(row, list) for row in given):
         return all(isinstance(entry, bool | np.bool_) for row in given for entry in row)
     # Rows of two entries may be pairs of labels.
-    return getattr(given, "ndim", 0) == 2 and (given.dtype.kind == "b" or (given.dtype.kind in "iuf" and _wider(given)))
+    return isinstance(given, np.ndarray) and given.ndim == 2 and (given.dtype.kind == "b" or (given.dtype.kind in "iuf" and _wider(given)))
 
 
 def _wider(given: npt.NDArray[Any]) -> bool:
