@@ -15,7 +15,7 @@ from reviewgraph._base.arguments import as_numbers, checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray, frozen, starts
 from reviewgraph._base.errors import ColumnWarning, DuplicateReview, InputError, warn
 from reviewgraph._base.labels import Label, encode, extended, plain_label, typed_codes
-from reviewgraph._base.results import Backend, Pictured, backend_of
+from reviewgraph._base.results import Backend, Pictured, Result, backend_of
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import UNKNOWN, Columns, Origin
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings, joined
@@ -240,6 +240,32 @@ class Reviews(Pictured):
             np.array([reviewer[type(label), label] for label in people], np.int64),
             np.array([item[type(label), label] for label in papers], np.int64),
         )
+
+    def add(self, planned: Result | Iterable[tuple[Label, Label]]) -> Reviews:
+        """Return this table with the reviews of a plan, an assignment or other reviews as planned ones.
+
+        Parameters
+        ----------
+        planned
+            A result with columns reviewer and item, or (reviewer, item) pairs.
+
+        Raises
+        ------
+        InputError
+            If it has no such columns.
+        DuplicateReview
+            If a pair is in the table already or stands twice.
+
+        >>> Reviews.from_pairs([("ann", 1, 5.0)]).add([("bob", 1)])
+        <Reviews: 2 reviewers, 1 item, 2 reviews (1 scored, 1 planned)>
+        """
+        if not isinstance(planned, Result):
+            return self.with_pairs(planned)
+        columns = planned.to_columns()
+        if not {"reviewer", "item"} <= set(columns):
+            message = f"planned: expected columns reviewer and item, found {', '.join(columns)}"
+            raise InputError(message)
+        return self.with_pairs(zip(columns["reviewer"], columns["item"], strict=True))
 
     def with_codes(self, reviewer: IntArray, item: IntArray, score: FloatArray | None = None) -> Reviews:
         """Return this table with reviews added by code, shape (P,); planned, or with scores, higher being better.
