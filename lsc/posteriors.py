@@ -21,7 +21,7 @@ from lsc._inference.states import Expected
 from lsc._inference.validation import Gain, Misfit, held_out_gain
 from lsc.estimate import Estimate, known_values, or_none
 from lsc.evidence.support import groups_of
-from lsc.predictions import ReviewerTable, Prediction, Ranks, Residuals, predict, residuals, to_arviz
+from lsc.predictions import Prediction, Ranks, Residuals, ReviewerTable, predict, residuals, to_arviz
 from lsc.selection import Selection, Uncertain
 from reviewgraph._base import Clock, FloatArray, InputError, IntArray, Label, Progress, as_numbers, checked, counted
 from reviewgraph.formats import WEIGHT

@@ -154,7 +154,7 @@ class Residuals(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReviewerTable(Reviewers, Result):
+class ReviewerTable(Result, Reviewers):
     """The posterior of the reviewers as a table with labels.
 
     Parameters

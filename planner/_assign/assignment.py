@@ -119,10 +119,9 @@ class Sample(Result, Sequence[Reviews]):
             return [self[k] for k in range(*draw.indices(len(self)))]
         pairs = np.flatnonzero(self.holds[draw])
         lottery = self.lottery
-        labels = {"reviewers": lottery.reviewers, "items": lottery.items}
-        return replace(
-            Reviews.from_codes(lottery.reviewer[pairs], lottery.item[pairs], **labels), backend=self.backend
-        )
+        codes = lottery.reviewer[pairs], lottery.item[pairs]
+        drawn = Reviews.from_codes(*codes, reviewers=lottery.reviewers, items=lottery.items)
+        return replace(drawn, backend=self.backend)
 
     @property
     def shares(self) -> FloatArray:
@@ -233,8 +232,8 @@ class Assignment(Pictured):
     def sample(self, n: int, seed: int | np.random.Generator = 0) -> Sample:
         """Draw assignments with the published :attr:`probabilities`, without solving the problem again.
 
-        Where a level or rules are requested each is one of the listed assignments (``draws`` of :func:`planner.assign`),
-        otherwise pairs are rounded anew, so that all satisfy demands, loads, conflicts and rules. The first draw is the
+        Where a level or rules are requested each is one of the listed assignments (``draws`` of
+        :func:`planner.assign`), otherwise pairs are rounded anew, so that all satisfy demands, loads, conflicts and rules. The first draw is the
         assignment that ``assign`` returns for this seed.
 
         Parameters

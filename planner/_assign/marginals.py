@@ -303,7 +303,7 @@ def drawn(flow: Flow, rng: np.random.Generator) -> BoolArray:
     return chosen
 
 
-class Rounding(NamedTuple):
+class Independent(NamedTuple):
     """Probabilities from which assignments are drawn, one independent of another."""
 
     flow: Flow

@@ -82,8 +82,8 @@ def from_frame(
     >>> from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
     <Columns: 1 reviewer, 2 items, 2 rows>
     """
-    if (rows := rows_of_wide(frame)) is not None and columns is None and score is None and scale is None:
-        return from_wide(frame, rows=rows, lower_is_better=lower_is_better)
+    if (side := rows_of_wide(frame)) is not None and columns is None and score is None and scale is None:
+        return from_wide(frame, rows=side, lower_is_better=lower_is_better)
     table = _long(frame)
     # Columns are found as in a file; cells keep the types of the frame.
     grades, problems = parse_scale(scale, lower_is_better=lower_is_better), Problems()
@@ -592,8 +592,8 @@ def _ask_side(
     halves = [[repr(labels[vertex]) for vertex in members if side[vertex] == half] for half in (0, 1)]
     shown = " and ".join(f"{{{', '.join(half[:3])}{', ...' if len(half) > 3 else ''}}}" for half in halves)
     message = (
-        f"{attribute}: expected 0 for a reviewer or 1 for an item, found None at vertex {labels[first]!r}; nothing says "
-        f"which of {shown} are reviewers: set the attribute, or pass the nodes as reviewers=[...] of from_networkx or "
+        f"{attribute}: expected 0 for a reviewer or 1 for an item, found None at vertex {labels[first]!r}; nothing "
+        f"says which of {shown} are reviewers: set the attribute, or pass the nodes as reviewers=[...] of from_networkx or "
         "from_igraph"
     )
     raise InputError(message)

@@ -89,8 +89,8 @@ class Components(Result):
     def to_mapping(self) -> dict[Any, int]:
         """Return the component of each node: reviewers by label, and of connected components items, too.
 
-        Nodes are ``("reviewer", label)`` and ``("item", label)``, as :func:`reviewgraph.to_networkx` names them, because
-        a reviewer and an item may have the same label. An item of doubly connected components may be in several: it has
+        Nodes are ``("reviewer", label)`` and ``("item", label)``, as :func:`reviewgraph.to_networkx` names them,
+        because a reviewer and an item may have the same label. An item of doubly connected components may be in several: it has
         that of its largest cover.
 
         >>> from reviewgraph import Reviews, connected_components
@@ -98,14 +98,18 @@ class Components(Result):
         {('reviewer', 'ann'): 0, ('reviewer', 'bob'): 1, ('item', 'p1'): 0, ('item', 'p2'): 1}
         """
         table = self.reviews
-        found = {("reviewer", label): code for label, code in zip(table.reviewers, self.labels.tolist(), strict=True)}
+        found: dict[Any, int] = {
+            ("reviewer", label): code for label, code in zip(table.reviewers, self.labels.tolist(), strict=True)
+        }
         if self.item_labels.size:
             item = self.item_labels
         else:
             item = np.full(table.n_items, -1, np.int64)
             for component in self.largest_first[::-1].tolist():
                 item[self.cover_item[self.cover_start[component] : self.cover_start[component + 1]]] = component
-        return found | {("item", label): code for label, code in zip(table.items, item.tolist(), strict=True) if code >= 0}
+        return found | {
+            ("item", label): code for label, code in zip(table.items, item.tolist(), strict=True) if code >= 0
+        }
 
     def annotate(self, graph: Any, name: str = "component") -> None:
         """Set the component as an attribute of the nodes of a graph of networkx or igraph, in place.
@@ -141,16 +145,16 @@ class Components(Result):
             plain[label] = code
         sides = {0: "reviewer", 1: "item", None: ""}
         if hasattr(graph, "vs"):
-            names = graph.vs["name"] if "name" in graph.vs.attributes() else list(range(graph.vcount()))
+            names: list[Any] = graph.vs["name"] if "name" in graph.vs.attributes() else list(range(graph.vcount()))
             types = graph.vs["type"] if "type" in graph.vs.attributes() else [None] * graph.vcount()
             keys = [(sides.get(kind, ""), label) for kind, label in zip(types, names, strict=True)]
             graph.vs[name] = found = [of_node.get(key, plain.get(key[1])) for key in keys]
         else:
-            keys = [(node, (sides.get(data.get("bipartite"), ""), node)) for node, data in graph.nodes(data=True)]
-            found = [of_node.get(node, of_node.get(key, plain.get(node))) for node, key in keys]
-            for (node, _), code in zip(keys, found, strict=True):
-                if code is not None:
-                    graph.nodes[node][name] = code
+            pairs = [(node, (sides.get(data.get("bipartite"), ""), node)) for node, data in graph.nodes(data=True)]
+            found = [of_node.get(node, of_node.get(key, plain.get(node))) for node, key in pairs]
+            for (node, _), one in zip(pairs, found, strict=True):
+                if one is not None:
+                    graph.nodes[node][name] = one
         if all(code is None for code in found):
             message = "graph: expected nodes that are reviewers or items of the reviews, found none"
             raise InputError(message)

@@ -1,8 +1,8 @@
 """Side tables without labels: matrices over reviewers x items, and arrays of one number per reviewer or item.
 
-They follow the order of what the caller passed, which Reviews, matrices and wide tables have, and rows and graphs have
-not. A matrix has a row per reviewer, as :func:`reviewgraph.to_biadjacency` writes it; a wide table of pandas has labels,
-which say how it is turned.
+They follow the order of what the caller passed, which Reviews, matrices and wide tables have, and rows and graphs do
+not have. A matrix has a row per reviewer, as :func:`reviewgraph.to_biadjacency` writes it; a wide table of pandas has
+labels, which say how it is turned.
 """
 
 from __future__ import annotations
@@ -66,8 +66,10 @@ def is_matrix(given: Any) -> bool:
         return True
     if isinstance(given, list) and given and all(isinstance(row, list) for row in given):
         return all(isinstance(entry, bool | np.bool_) for row in given for entry in row)
+    if not isinstance(given, np.ndarray) or given.ndim != 2:
+        return False
     # Rows of two entries may be pairs of labels.
-    return isinstance(given, np.ndarray) and given.ndim == 2 and (given.dtype.kind == "b" or (given.dtype.kind in "iuf" and _wider(given)))
+    return given.dtype.kind == "b" or (given.dtype.kind in "iuf" and _wider(given))
 
 
 def _wider(given: npt.NDArray[Any]) -> bool:
@@ -77,7 +79,7 @@ def _wider(given: npt.NDArray[Any]) -> bool:
             "array.astype(bool), or a list of (reviewer, item)"
         )
         raise InputError(message)
-    return given.shape[1] != 2
+    return bool(given.shape[1] != 2)
 
 
 def is_wide(given: Any) -> bool:
@@ -123,9 +125,11 @@ def pairs_in(given: Any, name: str, order: Order, *, numbered: bool = False) -> 
     >>> pairs_in(np.array([[False, True]]), "conflicts", Order(["ann"], ["p1", "p2"])).item.tolist()
     [1]
     """
-    order, matrix = _turned(given, name, order) if is_wide(given) else (order, given)
+    matrix: Any = given
+    if is_wide(given):
+        order, matrix = _turned(given, name, order)
     sparse = hasattr(matrix, "tocoo")
-    values = matrix.tocoo() if sparse else np.asarray(matrix)
+    values: Any = matrix.tocoo() if sparse else np.asarray(matrix)
     _check_shape(values, matrix, name, order, labelled=is_wide(given))
     if sparse:
         row, column, entry = values.row.astype(np.int64), values.col.astype(np.int64), np.asarray(values.data)

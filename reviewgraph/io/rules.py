@@ -148,9 +148,7 @@ class Rules:
                 pairs = name in ("conflicts", "fixed")
                 given = value.values
                 found[name] = (
-                    pairs_in(given, name, order)
-                    if pairs
-                    else numbers_in(given, name, order, of_items=name in BY_ITEM)
+                    pairs_in(given, name, order) if pairs else numbers_in(given, name, order, of_items=name in BY_ITEM)
                 )
         return replace(self, **found) if found else self
 
