@@ -21,7 +21,7 @@ from lsc._inference.states import Expected
 from lsc._inference.validation import Gain, Misfit, held_out_gain
 from lsc.estimate import Estimate, known_values, or_none, weights_of_reviews
 from lsc.evidence.support import groups_of
-from lsc.predictions import Prediction, Ranks, Residuals, predict, residuals, to_arviz
+from lsc.predictions import Prediction, Ranks, Residuals, ReviewerTable, predict, residuals, to_arviz
 from lsc.selection import Selection, Uncertain
 from reviewgraph._base import (
     Clock,
@@ -276,6 +276,12 @@ class PosteriorEstimate(Estimate, Uncertain):
     def score(self) -> FloatArray:
         """Shape (number of scores,): the score of each review that the inference used, criteria included."""
         return self.reviews.score[self.reviews.scored] if self.joined is None else self.joined.score
+
+    @property
+    def reviewers(self) -> ReviewerTable:
+        """Severity, stretch and noise of every reviewer, with intervals, as a table with labels."""
+        of = self.beliefs.reviewers
+        return ReviewerTable(of.severity, of.stretch, of.noise, of.orders, self.reviews)
 
     @property
     def modelled(self) -> Reviews:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsc._inference.averaging import leave_one_out, new_scores, predictive
+from lsc._inference.beliefs import Reviewers
 from lsc._inference.categories import Discrete
 from lsc._inference.predicting import Law, score_unit
-from reviewgraph._base import FloatArray, InputError, IntArray, Label, check_draws, checked
+from reviewgraph._base import FloatArray, InputError, IntArray, Label, Result, check_draws, checked, counted
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Posterior
@@ -148,6 +149,43 @@ class Residuals(NamedTuple):
         return float(
             np.where(whole > 0, np.divide(part, whole, out=np.zeros_like(part), where=whole > 0), point).mean()
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReviewerTable(Result, Reviewers):
+    """The posterior of the reviewers as a table with labels.
+
+    Parameters
+    ----------
+    severity, stretch, noise, orders
+        As in :class:`lsc._inference.beliefs.Reviewers`, in the order of ``reviews.reviewers``.
+    reviews
+        The reviews.
+    """
+
+    reviews: Reviews
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return reviewer and load, severity, stretch and noise with the ends of their intervals, and ordinal."""
+        columns: dict[str, list[Any]] = {"reviewer": list(self.reviews.reviewers), "load": self.reviews.loads.tolist()}
+        for name in ("severity", "stretch", "noise"):
+            quantity = getattr(self, name)
+            for end in ("mean", "low", "high"):
+                columns[name if end == "mean" else f"{name}_{end}"] = _or_none(getattr(quantity, end))
+        return {**columns, "ordinal": _or_none(self.orders)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return one object per reviewer."""
+        columns = self.to_columns()
+        return {"reviewers": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]}
+
+    def headline(self) -> str:
+        """Return the number of reviewers."""
+        return counted(self.reviews.n_reviewers, "reviewer")
+
+
+def _or_none(values: FloatArray) -> list[float | None]:
+    return [value if np.isfinite(value) else None for value in values.tolist()]
 
 
 class Ranks(NamedTuple):

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsc.estimate import best_first, central_interval, comparable, expect_number, or_none
-from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, Label, checked, probability_in_top
+from reviewgraph._base import (
+    BoolArray,
+    FloatArray,
+    InputError,
+    IntArray,
+    Label,
+    Result,
+    checked,
+    probability_in_top,
+)
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Beliefs, InferenceStatus, Reviewers
@@ -100,8 +109,8 @@ def draw_papers(probability: FloatArray, rng: np.random.Generator) -> BoolArray:
     return drawn
 
 
-@dataclass(frozen=True, eq=False)
-class Selection:
+@dataclass(frozen=True, eq=False, repr=False)
+class Selection(Result):
     """The best n papers, in three lists by the probability of being among the best n.
 
     Parameters
@@ -241,6 +250,14 @@ class Selection:
     def named(self, papers: IntArray) -> list[Label]:
         """Return the labels of papers given by code."""
         return [self.labels[i] for i in papers.tolist()]
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return item, list and probability of being among the best n of each paper."""
+        return {"item": list(self.labels), "list": self.lists, "probability": self.probability}
+
+    def headline(self) -> str:
+        """Return the number of papers to select, and the sizes of the lists."""
+        return f"best {self.n:,}: {self.certain.size:,} in, {self.discuss.size:,} to discuss, {self.out.size:,} out"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the selection as the command's ``--json`` prints it."""

@@ -124,10 +124,12 @@ def assign(
     affinity
         A mapping (reviewer, item) -> number, a Series over such pairs, a data frame with columns named as in files, a
         :class:`reviewgraph.formats.columns.Columns` with scores, or a reviewers x items matrix: dense with NaN for
-        unscored pairs, or sparse with what is stored. Higher is better; any finite numbers. Here and below unknown
+        unscored pairs, or sparse with what is stored; or a table of pandas with a column per item or per reviewer, whose
+        axes are named so. Higher is better; any finite numbers. Here and below unknown
         labels are warned of, and refused where no label is known.
     rules
-        A :class:`reviewgraph.Rules`: conflicts, fixed pairs, demands, loads, authors, and who reviews together. A list
+        A :class:`reviewgraph.Rules`: conflicts, fixed pairs, demands, loads, authors, and who reviews together. Its
+        arrays follow the lines of ``affinity``, or ``reviewers`` and ``items`` as listed. A list
         of :class:`AtMost`, :class:`AtLeast` and :class:`Reward` objects is short for those alone.
     items, reviewers
         Labels. With a mapping, all of them, those without affinities included; with a matrix, those of its lines.
@@ -259,6 +261,7 @@ def assign(
 
     # The data.
     clock, scored = Clock(time_limit), scored_pairs(affinity, reviewers, items, merge)
+    stated = stated.in_order(scored.order)
     if not len(scored.reviewers):
         message = "affinity: expected at least one reviewer, here or among reviewers, found none"
         raise InputError(message)

@@ -35,7 +35,7 @@ from planner.rules import AtLeast, Reward, asked_rules, panel_rules
 from reviewgraph._base import Clock, InputError, Mentions, checked, counted
 from reviewgraph.formats import ITEM, Role
 from reviewgraph.graph import ALL_NAMES, POLICY, level_named
-from reviewgraph.io import by_label
+from reviewgraph.io import by_label, order_of, priced_in
 from reviewgraph.table import as_reviews
 
 if TYPE_CHECKING:
@@ -365,7 +365,8 @@ def plan_extra_reviews(
     >>> plan.status, plan.count, plan.lower_bound
     ('optimal', 1, 1)
     """
-    reviews = as_reviews(reviews)
+    given_reviews, reviews = reviews, as_reviews(reviews)
+    order = order_of(given_reviews, reviews)
     if after is not None and target is None and objective == OnlyLevel.name:
         objective = "decision"
     goal = objective_named(objective)
@@ -374,7 +375,7 @@ def plan_extra_reviews(
     check_limits(max_reviews, time_limit)
     whole = Clock(time_limit, work=max(WORK, time_limit or 0.0))
     check_target(chosen, use_scores=use_scores)
-    stated = asked_rules("plan_extra_reviews", rules, given, HEEDED)
+    stated = asked_rules("plan_extra_reviews", rules, given, HEEDED).in_order(order)
     process = {"rounds": rounds, "worth": worth, "same_for": same_for, "discussion": discussion, "after": after}
     any_process = any(part is not None for part in (*process.values(), missing, stated.min_reviews or None))
     in_rounds = not asked and goal.selects and any_process
@@ -384,7 +385,7 @@ def plan_extra_reviews(
     check_rounds(process, in_rounds=in_rounds, min_reviews=stated.min_reviews, max_reviews=max_reviews)
     if missing is not None:
         check_missing(chosen, goal, missing, keep, use_scores=use_scores, asked=asked)
-    prices = cost, affinity, min_affinity
+    prices = priced_in(order, cost, "cost"), priced_in(order, affinity, "affinity"), min_affinity
     if in_rounds:
         terms = Terms(
             rounds or 0, max_reviews, n_selected, worth, missing, discussion=discussion and Discussion(*discussion)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -10,13 +11,13 @@ import numpy as np
 
 from planner._assign.findings import Concerned
 from planner.rules import NOTHING_SHORT
-from reviewgraph._base import Pictured, Status, backend_of
+from reviewgraph._base import Backend, InputError, Pictured, Result, Status, backend_of, checked, counted
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from planner._assign.findings import Alternates, Authored, Below, Changes, Exchanges, Fairness, Kept, Randomised
     from planner.rules import Shortage
-    from reviewgraph._base import FloatArray, IntArray, Label
+    from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.formats import Outgoing
 
 
@@ -67,6 +68,84 @@ def _under(part: Outcome, wider: Outcome) -> Outcome:
     if part is None or wider is None:
         return part
     return replace(part, affinity=max(part.affinity, wider.affinity), bound=wider.bound)
+
+
+class Probabilities(Result):
+    """The probability of each (reviewer, item) pair that may be assigned."""
+
+    backend: Backend | None = None
+
+    def __init__(self, columns: dict[str, list[Any]], backend: Backend | None) -> None:
+        self._columns, self.backend = columns, backend
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return item, reviewer and probability."""
+        return self._columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return one object per pair."""
+        return {"probabilities": _rows(self._columns)}
+
+    def headline(self) -> str:
+        """Return the number of pairs."""
+        return counted(len(self), "pair")
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self._columns["probability"])
+
+
+class Sample(Result, Sequence[Reviews]):
+    """Sampled assignments: a sequence of reviews, and a table with a row for each draw and pair.
+
+    Attributes
+    ----------
+    holds
+        Shape (n, S): whether each draw holds each pair of the lottery.
+    """
+
+    backend: Backend | None = None
+
+    def __init__(self, lottery: Randomised, holds: BoolArray, backend: Backend | None) -> None:
+        self.lottery, self.holds, self.backend = lottery, holds, backend
+
+    def __len__(self) -> int:
+        """Return the number of draws."""
+        return len(self.holds)
+
+    def __getitem__(self, draw: Any) -> Any:
+        """Return one draw as reviews, or several in a list."""
+        if isinstance(draw, slice):
+            return [self[k] for k in range(*draw.indices(len(self)))]
+        pairs = np.flatnonzero(self.holds[draw])
+        lottery = self.lottery
+        codes = lottery.reviewer[pairs], lottery.item[pairs]
+        drawn = Reviews.from_codes(*codes, reviewers=lottery.reviewers, items=lottery.items)
+        return replace(drawn, backend=self.backend)
+
+    @property
+    def shares(self) -> FloatArray:
+        """Shape (S,): the share of the draws that hold each pair, in the order of the probabilities."""
+        share: FloatArray = self.holds.mean(axis=0) if len(self) else np.zeros(self.holds.shape[1])
+        return share
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return draw, item and reviewer of each assigned pair."""
+        draw, pair = np.nonzero(self.holds)
+        lottery = self.lottery
+        return {
+            "draw": draw.tolist(),
+            "item": [lottery.items[code] for code in lottery.item[pair].tolist()],
+            "reviewer": [lottery.reviewers[code] for code in lottery.reviewer[pair].tolist()],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return one object per draw and pair."""
+        return {"reviews": _rows(self.to_columns())}
+
+    def headline(self) -> str:
+        """Return the number of draws and of pairs."""
+        return f"{counted(len(self), 'draw')} from {counted(self.holds.shape[1], 'pair')}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,6 +225,56 @@ class Assignment(Pictured):
     randomised: Randomised | None = None
 
     pictured_by: ClassVar[str] = "planner.assignment_report:pictures"
+
+    @property
+    def probabilities(self) -> Probabilities:
+        """The probability of each pair that may be assigned: 1 for those of an assignment that is not randomised."""
+        randomised = self.randomised
+        columns = {**self.to_columns(), "probability": [1.0] * self.reviews.n_reviews}
+        del columns["affinity"]
+        return Probabilities(columns if randomised is None else randomised.to_columns(), self.backend)
+
+    @checked
+    def sample(self, n: int, seed: int | np.random.Generator = 0) -> Sample:
+        """Draw assignments with the published :attr:`probabilities`, without solving the problem again.
+
+        Where a level or rules are requested each is one of the listed assignments (``draws`` of
+        :func:`planner.assign`), otherwise pairs are rounded anew, so that all satisfy demands, loads, conflicts and rules. The first draw is the
+        assignment that ``assign`` returns for this seed.
+
+        Parameters
+        ----------
+        n
+            Number of draws, 0 or more.
+        seed
+            Seed or generator of the draws.
+
+        Returns
+        -------
+        Sample
+            A sequence of :class:`Reviews`; its data frame has the columns draw, item and reviewer.
+
+        Raises
+        ------
+        InputError
+            If the assignment is not randomised, or ``n`` is negative.
+
+        Examples
+        --------
+        >>> from planner import assign
+        >>> affinity = np.arange(16.0).reshape(4, 4)
+        >>> chosen = assign(affinity, demand=2, load=2, target="none", max_probability=0.75)
+        >>> sample = chosen.sample(100, seed=1)
+        >>> len(sample), sample[0].n_reviews, bool(sample.shares.max() <= 0.9)
+        (100, 8, True)
+        """
+        if self.randomised is None:
+            message = "sample: expected a randomised assignment, found one without; pass max_probability=0.5 to assign"
+            raise InputError(message)
+        if n < 0:
+            message = f"n: expected 0 draws or more, found {n}"
+            raise InputError(message)
+        return Sample(self.randomised, self.randomised.draw(n, np.random.default_rng(seed)), self.backend)
 
     def short_of(self, shortage: Shortage) -> Assignment:
         """Return the same as a best effort, with its shortage; infeasible if no demand is met."""

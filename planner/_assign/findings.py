@@ -6,12 +6,14 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from reviewgraph._base import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
 
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.graph import Assumptions
@@ -303,6 +305,13 @@ class Listed:
         return len(self.holds)
 
 
+class Rounding(Protocol):
+    """What draws assignments with given probabilities, one independent of another."""
+
+    def draw(self, n: int, rng: np.random.Generator) -> BoolArray:
+        """Return whether each of ``n`` draws holds each pair that may be drawn, shape (n, S)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Randomised:
     """A lottery over assignments, by the probability of each pair."""
@@ -322,6 +331,17 @@ class Randomised:
     gap: float  #: upper bound on the additional gain of other probabilities within the caps, relative to the gain
     #: The assignments of which one is drawn; None where the probabilities are rounded anew for each draw
     listed: Listed | None
+    #: What draws where they are; None where one of ``listed`` is drawn, or all probabilities are 1
+    rounding: Rounding | None = None
+
+    def draw(self, n: int, rng: np.random.Generator) -> BoolArray:
+        """Return whether each of ``n`` draws holds each pair, shape (n, S)."""
+        import numpy as np
+
+        if self.listed is not None:
+            held: BoolArray = self.listed.holds[rng.integers(self.listed.count, size=n)]
+            return held
+        return np.ones((n, self.support), np.bool_) if self.rounding is None else self.rounding.draw(n, rng)
 
     @property
     def percent(self) -> float:

@@ -23,13 +23,16 @@ from reviewgraph._base import (
 )
 from reviewgraph.formats import AFFINITY, DEMAND, ITEM, LOAD, MIN_LOAD, REVIEWER, Columns, Merge, Spellings
 from reviewgraph.io import (
+    Order,
     by_label,
     codes_among,
     is_frame,
+    is_wide,
     labels_in,
     match_labels,
     match_pairs,
     numbered_pairs,
+    pairs_in,
     pairs_of,
 )
 from reviewgraph.table import Reviews
@@ -65,6 +68,7 @@ class Scored(NamedTuple):
     reviewers: Sequence[Label]
     items: Sequence[Label]
     spellings: Spellings
+    order: Order  # what arrays beside them follow
 
 
 def scored_pairs(
@@ -72,11 +76,18 @@ def scored_pairs(
 ) -> Scored:
     """Read affinities: pairs with a number, in any form but rows, or a matrix, dense or sparse.
 
-    NaN in a dense matrix or a table is an unscored pair, in a sparse matrix an entry that is not stored.
+    NaN in a dense matrix or a table is an unscored pair, in a sparse matrix an entry that is not stored. A table of
+    pandas with a row per reviewer and a column per item, or the other way round, says so by its axes or labels.
     """
     spellings = Spellings.of(merge)
     people = None if reviewers is None else labels_in(list(reviewers), "reviewers", REVIEWER, spellings)
     papers = None if items is None else labels_in(list(items), "items", ITEM, spellings)
+    if is_wide(affinity):
+        table = pairs_in(affinity, "affinity", Order(people or (), papers or ()), numbered=True)
+        if people is None and papers is None:
+            lines = table.reviewers, table.items
+            return Scored(table.reviewer, table.item, np.asarray(table.score), *lines, spellings, Order(*lines))
+        return _of_table(table, people, papers, spellings)
     if isinstance(affinity, Mapping | Columns) or is_frame(affinity):
         return _of_table(numbered_pairs(affinity, "affinity", AFFINITY.role, spellings), people, papers, spellings)
     return _of_matrix(affinity, people, papers, spellings)
@@ -108,9 +119,8 @@ def _of_matrix(
             message = f"{name}: expected a label of its own for each line of affinity, found {twice!r} twice"
             raise InputError(message)
         labels.append(own)
-    return Scored(
-        row.astype(np.int64), column.astype(np.int64), value.astype(np.float64), labels[0], labels[1], spellings
-    )
+    scores = row.astype(np.int64), column.astype(np.int64), value.astype(np.float64)
+    return Scored(*scores, labels[0], labels[1], spellings, Order(labels[0], labels[1]))
 
 
 def _of_table(
@@ -120,7 +130,10 @@ def _of_table(
     row, column = match_pairs(table, *labels, "affinity", where=LISTS)
     value = np.asarray(table.score, np.float64)
     scored = (row >= 0) & (column >= 0) & ~np.isnan(value)
-    return Scored(row[scored], column[scored], value[scored], labels[0], labels[1], spellings)
+    # Arrays follow the labels as they were listed.
+    stated = (labels[0] if reviewers is None else reviewers), (labels[1] if items is None else items)
+    order = Order(*stated, reviewers is not None, items is not None)
+    return Scored(row[scored], column[scored], value[scored], labels[0], labels[1], spellings, order)
 
 
 def _declared(codes: IntArray, labels: Sequence[Label], declared: Iterable[Label] | None) -> Sequence[Label]:

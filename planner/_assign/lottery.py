@@ -19,6 +19,7 @@ from planner._assign.linking import Linker
 from planner._assign.marginals import (
     UNITS,
     Gain,
+    Independent,
     Limits,
     Marginals,
     all_through,
@@ -343,6 +344,7 @@ class Lottery(Run):
         flow = flow_of(problem.item, problem.reviewer, kept.units, *sizes, through_rules(problem))
         chosen = drawn(flow, np.random.default_rng(self.seed))
         randomised = self._described(problem, kept.units / UNITS, kept.value, marginals.bound, None)
+        randomised = replace(randomised, rounding=Independent(flow, np.flatnonzero((kept.units > 0) & ~problem.old)))
         return replace(self._drawn(problem, kept.units > 0, chosen, 0, reached=True), randomised=randomised)
 
     def _listed(self, problem: Problem, caps: FloatArray, marginals: Marginals) -> Assignment:

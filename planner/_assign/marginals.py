@@ -303,6 +303,20 @@ def drawn(flow: Flow, rng: np.random.Generator) -> BoolArray:
     return chosen
 
 
+class Independent(NamedTuple):
+    """Probabilities from which assignments are drawn, one independent of another."""
+
+    flow: Flow
+    shown: IntArray  # the pairs of the flow that are published
+
+    def draw(self, n: int, rng: np.random.Generator) -> BoolArray:
+        """Return whether each of ``n`` draws holds each published pair, shape (n, S)."""
+        draws = np.zeros((n, self.shown.size), np.bool_)
+        for k in range(n):
+            draws[k] = drawn(self.flow, rng)[self.shown]
+        return draws
+
+
 def decomposed(problem: Problem, counts: IntArray, count: int, rng: np.random.Generator) -> list[IntArray]:
     """Split probabilities in units of ``1 / count``, shape (P,), into ``count`` assignments with these frequencies.
 

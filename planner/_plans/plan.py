@@ -325,6 +325,34 @@ class Plan(Pictured):
         before, after = (rules.people.needs(with_extra(rules.reviews, chosen)) for chosen in (self.pairs, pairs))
         return after.within(before)
 
+    def added_to(self, frame: Any) -> Any:
+        """Return a data frame of the reviews with a row for each planned one below, under its own names of columns.
+
+        Parameters
+        ----------
+        frame
+            The data frame that the reviews came from, of pandas, polars or pyarrow.
+
+        Returns
+        -------
+        DataFrame
+            Of the same kind; the score of the new rows is missing, so that they count as planned.
+
+        Raises
+        ------
+        InputError
+            If the frame has no column of reviewers or items.
+
+        >>> import pandas
+        >>> from planner import plan_extra_reviews
+        >>> frame = pandas.DataFrame({"email": ["ann", "ann", "bob", "bob"], "paper": [1, 2, 2, 3]})
+        >>> len(plan_extra_reviews(frame).added_to(frame))
+        5
+        """
+        from reviewgraph.formats import with_rows
+
+        return with_rows(frame, [one.reviewer for one in self.reviews], [one.item for one in self.reviews])
+
     def mail(self) -> dict[Label, str]:
         """Return a letter to each reviewer invited; fixed reviews need no invitation.
 

@@ -1,10 +1,11 @@
-"""Reviews from data frames, by narwhals: pandas, polars, pyarrow and others."""
+"""Reviews from what Python holds, one function per form: frames, Series, wide tables, rows, graphs and matrices."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
@@ -27,6 +28,7 @@ from reviewgraph.formats.columns import (
     locate,
     named,
     naming,
+    normalise,
     optional,
     refuse_row_numbers,
     require_named,
@@ -63,7 +65,11 @@ def from_frame(
     lower_is_better: bool = False,
     note: Callable[[str], object] | None = None,
 ) -> Columns:
-    """Read reviews from an eager data frame (pandas, polars, pyarrow or others); columns are found by name.
+    """Read reviews from a data frame (pandas, polars, pyarrow or others); columns are found by name.
+
+    A lazy frame is collected. Levels of an index of pandas that are named like a reviewer or an item are columns, where
+    no column is. A wide table of pandas, whose index and columns are named so, is read by :func:`from_wide`. The
+    categories of an ordered score column are a scale, the last one the best.
 
     ``columns`` gives unusual names, such as ``{"score": "OveMer"}``; ``reviewers`` and ``items`` exist even without
     rows; ``scale`` lists grades, best first. Labels are the Python values of the frame: 7 and "7" differ. A null score
@@ -76,11 +82,9 @@ def from_frame(
     >>> from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
     <Columns: 1 reviewer, 2 items, 2 rows>
     """
-    try:
-        table = nw.from_native(frame, eager_only=True)
-    except TypeError as error:
-        message = f"frame: expected an eager data frame (pandas, polars, pyarrow ...), found {type(frame).__name__}"
-        raise InputError(message) from error
+    if (side := rows_of_wide(frame)) is not None and columns is None and score is None and scale is None:
+        return from_wide(frame, rows=side, lower_is_better=lower_is_better)
+    table = _long(frame)
     # Columns are found as in a file; cells keep the types of the frame.
     grades, problems = parse_scale(scale, lower_is_better=lower_is_better), Problems()
     header = list(map(str, table.columns))
@@ -95,7 +99,7 @@ def from_frame(
         found = locate(header, ROLES, wanted, "frame", say)
         more = optional(header, wanted, "frame", lambda message: None, CONFIDENCE, CRITERION)
     except InputError as error:
-        raise InputError(_in_python(str(error))) from error
+        raise InputError(f"{_in_python(str(error))}{_ask_wide(table, header)}") from error
     column = {role: table.get_column(table.columns[place]) for role, place in (found | more).items()}
     for role in ("reviewer", "item"):
         # Some frames do not count NaN as null.
@@ -103,6 +107,8 @@ def from_frame(
         rows = np.flatnonzero(labels.is_null().to_numpy()).tolist()
         words = f"the {role} is null"
         problems.add_rows(0, rows, lambda n, rows=rows, words=words: f"row {rows[n]}: {words}")  # type: ignore[misc]
+    if "score" in column and not grades:
+        grades = _categories(column["score"], say, lower_is_better=lower_is_better)
     read, scored = _scores(column["score"], grades, problems) if "score" in column else (None, None)
     problems.raise_any()
     taken = {*found.values(), *more.values()}
@@ -137,6 +143,213 @@ def from_frame(
         criteria=criteria if read is None else without_copies(read, criteria),
         confidence=_confidence(column["confidence"]) if "confidence" in column else None,
     )
+
+
+def _long(frame: Any) -> Any:
+    """Return a frame in the form of narwhals: collected, and with the levels of its index that are roles as columns."""
+    if isinstance(getattr(frame, "index", None), Iterable) and hasattr(frame, "reset_index"):
+        if getattr(frame.columns, "nlevels", 1) > 1:
+            message = (
+                f"frame: expected one level of column names, found {frame.columns.nlevels}; select one score "
+                '(frame["score"]), or write frame.stack()'
+            )
+            raise InputError(message)
+        there = [role for role in (REVIEWER, ITEM) if any(normalise(str(one)) in role.names for one in frame.columns)]
+        missing = [role for role in (REVIEWER, ITEM) if role not in there]
+        levels = [
+            level
+            for level in frame.index.names
+            if level is not None and any(normalise(str(level)) in role.names for role in missing)
+        ]
+        frame = frame.reset_index(level=levels) if levels else frame
+    try:
+        table = nw.from_native(frame)
+        return table.collect() if isinstance(table, nw.LazyFrame) else table
+    except TypeError as error:
+        message = f"frame: expected a data frame (pandas, polars, pyarrow ...), found {type(frame).__name__}"
+        raise InputError(message) from error
+
+
+def with_rows(frame: Any, reviewer: Sequence[Label], item: Sequence[Label]) -> Any:
+    """Return a data frame with rows for planned reviews below its own, under its own names of columns.
+
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"email": ["a@x"], "paper": [1], "rating": [3.5]})
+    >>> with_rows(frame, ["b@x"], [1]).to_dict("list")
+    {'email': ['a@x', 'b@x'], 'paper': [1, 1], 'rating': [3.5, nan]}
+    """
+    table = _long(frame)
+    header = list(map(str, table.columns))
+    try:
+        places = locate(header, ROLES, {}, "frame", lambda message: None)
+    except InputError as error:
+        raise InputError(_in_python(str(error))) from error
+    columns = {table.columns[places["reviewer"]]: list(reviewer), table.columns[places["item"]]: list(item)}
+    more = nw.from_dict(columns, backend=table.implementation)
+    native = nw.concat([table, more], how="diagonal").to_native()
+    # Rows that pandas numbers go on, instead of beginning anew.
+    numbered = type(getattr(frame, "index", None)).__name__ == "RangeIndex"
+    return native.reset_index(drop=True) if numbered else native
+
+
+def _ask_wide(table: Any, header: Sequence[str]) -> str:
+    """Return advice for a frame that may have a column per reviewer, or per item; nothing for others."""
+    numbers = [name for name in table.columns if table.schema[name].is_numeric() or table.schema[name] == nw.Boolean]
+    if len(header) < 2 or len(numbers) < len(header) - 1:
+        return ""
+    return (
+        ". If it is a wide table with a column per reviewer, name index and columns "
+        '(frame.rename_axis(index="item", columns="reviewer"), in polars frame.unpivot), or write '
+        'Reviews.from_wide(frame, rows="item")'
+    )
+
+
+def _categories(column: Any, say: Callable[[str], object], *, lower_is_better: bool) -> tuple[str, ...]:
+    """Return the categories of an ordered column as a scale, best first; nothing where they are numbers in order."""
+    categories = tuple(getattr(column.dtype, "categories", ()) or ())
+    if not categories or lower_is_better:
+        return ()
+    numbers = [float(one) for one in categories] if are_scores(list(map(str, categories))) else []
+    if numbers == sorted(numbers) and numbers:
+        return ()
+    if numbers:
+        message = (
+            f"score: the categories are ordered {' < '.join(map(str, categories))}, against the numbers; say "
+            "lower_is_better=True, or convert the column to numbers"
+        )
+        raise InputError(message)
+    say(
+        f"score: read as an ordered scale from {categories[0]!r}, the worst, to {categories[-1]!r}, the best; where it "
+        f"is the other way round, say scale={'>'.join(map(str, categories))!r}"
+    )
+    return tuple(map(str, reversed(categories)))
+
+
+# Tables with an index, and rows.
+
+
+def from_series(series: Any, *, note: Callable[[str], object] | None = None) -> Columns:
+    """Read scores from a Series whose index has two levels, named as the columns of a frame.
+
+    >>> import pandas
+    >>> index = pandas.MultiIndex.from_tuples([("p1", "ann"), ("p2", "ann")], names=["paper", "reviewer"])
+    >>> from_series(pandas.Series([3.0, 4.0], index=index)).reviewers
+    ('ann',)
+    """
+    names = list(series.index.names)
+    sides = [_side_named(name) for name in names]
+    if sorted(filter(None, sides)) != ["item", "reviewer"]:
+        message = (
+            f"Series: expected an index of two levels named reviewer and item, found {names}; write "
+            'series.rename_axis(["reviewer", "item"]), in the order of the levels'
+        )
+        raise InputError(message)
+    score = "score" if series.name is None or _side_named(series.name) else str(series.name)
+    return from_frame(series.rename(score).reset_index(), score=score, note=note)
+
+
+def _side_named(name: Any) -> str | None:
+    """Return ``reviewer`` or ``item`` for the usual names of one; None for others."""
+    named_so = [role.name for role in (REVIEWER, ITEM) if name is not None and normalise(str(name)) in role.names]
+    return named_so[0] if named_so else None
+
+
+def rows_of_wide(frame: Any) -> str | None:
+    """Return which side the rows of a wide table are, by the names of its two axes; None where these do not say so."""
+    if not hasattr(frame, "reset_index") or not hasattr(frame, "columns"):
+        return None
+    rows, columns = (_side_named(getattr(axis, "name", None)) for axis in (frame.index, frame.columns))
+    return rows if {rows, columns} == {"item", "reviewer"} else None
+
+
+def from_wide(frame: Any, *, rows: str | None = None, lower_is_better: bool = False) -> Columns:
+    """Read reviews from a table of pandas with a row per item and a column per reviewer, or the other way round.
+
+    ``rows`` is ``"item"`` or ``"reviewer"``; by default the names of index and columns say it. Missing cells are no
+    reviews. Of a table of True and False every True is a planned review.
+
+    >>> import pandas
+    >>> table = pandas.DataFrame({"ann": [3.0, 4.0], "bob": [5.0, None]}, index=["p1", "p2"])
+    >>> from_wide(table, rows="item")
+    <Columns: 2 reviewers, 2 items, 3 rows>
+    """
+    if not hasattr(frame, "index") or not hasattr(frame, "columns"):
+        message = (
+            f"frame: expected a data frame of pandas, whose index labels its rows, found {type(frame).__name__}; "
+            'in polars write frame.unpivot(index="item", variable_name="reviewer", value_name="score")'
+        )
+        raise InputError(message)
+    side = rows_of_wide(frame) if rows is None else rows
+    if side not in ("item", "reviewer"):
+        message = f'rows: expected "item" or "reviewer", what the rows of the table are, found {rows!r}'
+        raise InputError(message)
+    values, scored = matrix_of_frame(frame, "frame")
+    labels = {"row": list(frame.index), "column": list(frame.columns)}
+    people, papers = ("column", "row") if side == "item" else ("row", "column")
+    if scored:
+        ask_zeros(values, "frame")
+    return from_biadjacency(
+        values.T if side == "item" else values,
+        scored=scored,
+        reviewers=labels[people],
+        items=labels[papers],
+        lower_is_better=lower_is_better,
+    )
+
+
+def matrix_of_frame(frame: Any, name: str) -> tuple[npt.NDArray[Any], bool]:
+    """Return the cells of a wide table of pandas, and whether they are numbers rather than True and False."""
+    kinds = {getattr(kind, "kind", "O") for kind in frame.dtypes}
+    if kinds == {"b"}:
+        return frame.to_numpy(bool), False
+    if not kinds <= set("iuf"):
+        odd = next(column for column, kind in zip(frame.columns, frame.dtypes, strict=True) if kind.kind not in "iuf")
+        message = f"{name}: expected numbers in every column of a wide table, found {frame[odd].dtype} in {odd!r}"
+        raise InputError(message)
+    return frame.to_numpy(float, na_value=np.nan), True
+
+
+def ask_zeros(values: FloatArray, name: str) -> None:
+    """Refuse a full table with zeros: they may be scores, or stand for no review."""
+    zeros = int((values == 0).sum())
+    if zeros and not np.isnan(values).any():
+        message = (
+            f"{name}: {zeros} of {values.size} entries are 0, which may be scores or no reviews; write NaN where there "
+            "is no review (scipy.sparse.csr_array(matrix) drops zeros), pass booleans where the numbers only say who "
+            "reviews what, or write Reviews.from_biadjacency(matrix) if they are scores"
+        )
+        raise InputError(message)
+
+
+def from_records(rows: Any, *, note: Callable[[str], object] | None = None) -> Columns:
+    """Read reviews from rows with names (dictionaries, named tuples, a record array), or from columns by name.
+
+    >>> from_records([{"reviewer": "ann", "paper": 1, "score": 3}, {"reviewer": "bob", "paper": 1, "score": None}])
+    <Columns: 2 reviewers, 1 item, 2 rows>
+    """
+    import pyarrow as pa
+
+    if isinstance(rows, Mapping):
+        columns = {str(name): list(values) for name, values in rows.items()}
+    elif isinstance(rows, np.ndarray):
+        columns = {name: rows[name].tolist() for name in rows.dtype.names or ()}
+    else:
+        records = [row if isinstance(row, Mapping) else row._asdict() for row in rows]
+        names = dict.fromkeys(name for row in records for name in row)
+        columns = {str(name): [row.get(name) for row in records] for name in names}
+    arrays = {}
+    for name, values in columns.items():
+        try:
+            arrays[name] = pa.array(values, from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+            kinds = sorted({type(value).__name__ for value in values})
+            message = f"rows: expected values of one type in {name!r}, found {', '.join(kinds)} ({error})"
+            raise InputError(message) from error
+    sizes = {name: len(values) for name, values in columns.items()}
+    if len(set(sizes.values())) > 1:
+        message = f"columns: expected as many values in each, found {sizes}"
+        raise InputError(message)
+    return from_frame(pa.table(arrays), note=note)
 
 
 def _criterion(column: Any, scale: Sequence[str]) -> FloatArray | None:
@@ -219,10 +432,18 @@ def _titles(item: Any, title: Any) -> dict[Label, str]:
 SIDES = ("reviewer", "item")
 
 
-def from_networkx(graph: nx.Graph, *, score: str = "score", lower_is_better: bool | None = None) -> Columns:
+def from_networkx(
+    graph: nx.Graph,
+    *,
+    score: str = "score",
+    reviewers: Iterable[Any] | None = None,
+    lower_is_better: bool | None = None,
+    note: Callable[[str], object] | None = None,
+) -> Columns:
     """Read reviews from a bipartite graph of networkx in O(M log M + N log N + E log E).
 
-    Every node has the attribute ``bipartite``: 0 for a reviewer, 1 for an item. Its label is the node itself, or
+    Nodes have the attribute ``bipartite``: 0 for a reviewer, 1 for an item; or ``reviewers`` lists the nodes that are
+    reviewers. A node without it is on the other side of its neighbours. Its label is the node itself, or
     ``label`` if the node is ``("reviewer", label)`` or ``("item", label)``. Edges are reviews, in either direction; one
     whose attribute ``score`` is missing or None is planned. The attribute ``title`` of items is kept, ``criteria`` (a
     mapping of further scores) and ``confidence`` of edges, and the graph's ``target`` and, if none is passed,
@@ -236,8 +457,11 @@ def from_networkx(graph: nx.Graph, *, score: str = "score", lower_is_better: boo
     """
     nodes = list(graph)
     number = {node: index for index, node in enumerate(nodes)}
-    side = [_side(attributes.get("bipartite"), node, "bipartite") for node, attributes in graph.nodes(data=True)]
     edges = list(graph.edges(data=True))
+    ends = [(number[a], number[b]) for a, b, _ in edges]
+    given = {node: attributes.get("bipartite", _side_in(node)) for node, attributes in graph.nodes(data=True)}
+    side = _sides(nodes, given.values() if reviewers is None else _chosen(nodes, reviewers), ends, "bipartite")
+    _note_weights(score, [attributes for *_, attributes in edges], note)
     columns = _from_vertices(
         [
             node[1] if isinstance(node, tuple) and len(node) == 2 and node[0] == SIDES[at] else node
@@ -245,18 +469,25 @@ def from_networkx(graph: nx.Graph, *, score: str = "score", lower_is_better: boo
         ],
         side,
         [attributes.get("title") for _, attributes in graph.nodes(data=True)],
-        [(number[a], number[b]) for a, b, _ in edges],
+        ends,
         [attributes.get(score) for _, _, attributes in edges],
         bool(graph.graph.get("lower_is_better", False)) if lower_is_better is None else lower_is_better,
     )
     return _with_further(columns, graph.graph.get("target"), [attributes for *_, attributes in edges])
 
 
-def from_igraph(graph: igraph.Graph, *, score: str = "score", lower_is_better: bool | None = None) -> Columns:
+def from_igraph(
+    graph: igraph.Graph,
+    *,
+    score: str = "score",
+    reviewers: Iterable[Any] | None = None,
+    lower_is_better: bool | None = None,
+    note: Callable[[str], object] | None = None,
+) -> Columns:
     """Read reviews from a bipartite graph of igraph, as :func:`from_networkx` does.
 
-    Every vertex has the attribute ``type``: False for a reviewer, True for an item. Its label is its ``name``, or its
-    index if vertices have no names.
+    Vertices have the attribute ``type``: False for a reviewer, True for an item. Its label is its ``name``, or its
+    index if vertices have no names; ``reviewers`` lists labels.
 
     >>> import igraph
     >>> from_igraph(igraph.Graph.Full_Bipartite(2, 3))
@@ -266,10 +497,12 @@ def from_igraph(graph: igraph.Graph, *, score: str = "score", lower_is_better: b
     names = graph.vs["name"] if "name" in graph.vs.attributes() else list(range(size))
     types = graph.vs["type"] if "type" in graph.vs.attributes() else [None] * size
     known = score in graph.es.attributes()
+    chosen = types if reviewers is None else _chosen(names, reviewers)
+    _note_weights(score, [edge.attributes() for edge in graph.es], note)
     lower = bool(graph["lower_is_better"]) if "lower_is_better" in graph.attributes() else False
     columns = _from_vertices(
         names,
-        [_side(value, name, "type") for value, name in zip(types, names, strict=True)],
+        _sides(names, chosen, graph.get_edgelist(), "type"),
         graph.vs["title"] if "title" in graph.vs.attributes() else [None] * size,
         graph.get_edgelist(),
         graph.es[score] if known else [None] * graph.ecount(),
@@ -298,11 +531,84 @@ def _or_nan(name: str, values: Sequence[Any]) -> FloatArray:
     return as_numbers(name, [np.nan if value is None else value for value in values])
 
 
-def _side(value: Any, vertex: Any, attribute: str) -> int:
-    if value is None or value not in (0, 1):
-        message = f"{attribute}: expected 0 for a reviewer or 1 for an item, found {value!r} at vertex {vertex!r}"
+def _side_in(node: Any) -> int | None:
+    """Return the side of a node ``("reviewer", label)`` or ``("item", label)``; None of others."""
+    return SIDES.index(node[0]) if isinstance(node, tuple) and len(node) == 2 and node[0] in SIDES else None
+
+
+def _chosen(nodes: Sequence[Any], reviewers: Iterable[Any]) -> list[int]:
+    """Return 0 for the nodes that are listed as reviewers, 1 for the others."""
+    asked = list(reviewers)
+    people = set(asked)
+    unknown = people.difference(nodes)
+    if unknown:
+        message = f"reviewers: expected nodes of the graph, found {next(one for one in asked if one in unknown)!r}"
         raise InputError(message)
-    return int(value)
+    return [int(node not in people) for node in nodes]
+
+
+def _sides(labels: Sequence[Any], given: Iterable[Any], edges: Sequence[tuple[int, int]], attribute: str) -> list[int]:
+    """Return 0 for reviewers and 1 for items: as the attribute says, or the opposite of a neighbour's side."""
+    side: list[int | None] = []
+    for value, vertex in zip(given, labels, strict=True):
+        if value is not None and value not in (0, 1):
+            message = f"{attribute}: expected 0 for a reviewer or 1 for an item, found {value!r} at vertex {vertex!r}"
+            raise InputError(message)
+        side.append(None if value is None else int(value))
+    if None in side:
+        neighbours: list[list[int]] = [[] for _ in labels]
+        for a, b in edges:
+            neighbours[a].append(b)
+            neighbours[b].append(a)
+        _spread(side, [vertex for vertex, value in enumerate(side) if value is not None], neighbours)
+        if None in side:
+            _ask_side(labels, side, neighbours, attribute)
+    return [int(value or 0) for value in side]
+
+
+def _spread(side: list[int | None], stack: list[int], neighbours: Sequence[Sequence[int]]) -> list[int]:
+    """Give the neighbours of some vertices the other side, and theirs; return the vertices in the order of visits."""
+    visited = list(stack)
+    while stack:
+        vertex = stack.pop()
+        for other in neighbours[vertex]:
+            if side[other] is None:
+                side[other] = 1 - int(side[vertex] or 0)
+                stack.append(other)
+                visited.append(other)
+    return visited
+
+
+def _ask_side(
+    labels: Sequence[Any], side: list[int | None], neighbours: Sequence[Sequence[int]], attribute: str
+) -> None:
+    """Refuse vertices of which nothing says whether they are reviewers or items, with the two sides of the first."""
+    first = side.index(None)
+    side[first] = 0
+    members = _spread(side, [first], neighbours)
+    if any(side[vertex] == side[other] for vertex in members for other in neighbours[vertex]):
+        message = f"edges: expected a bipartite graph, found a cycle of odd length near vertex {labels[first]!r}"
+        raise InputError(message)
+    halves = [[repr(labels[vertex]) for vertex in members if side[vertex] == half] for half in (0, 1)]
+    shown = " and ".join(f"{{{', '.join(half[:3])}{', ...' if len(half) > 3 else ''}}}" for half in halves)
+    message = (
+        f"{attribute}: expected 0 for a reviewer or 1 for an item, found None at vertex {labels[first]!r}; nothing "
+        f"says which of {shown} are reviewers: set the attribute, or pass the nodes as reviewers=[...] of from_networkx or "
+        "from_igraph"
+    )
+    raise InputError(message)
+
+
+def _note_weights(score: str, edges: Sequence[Mapping[str, Any]], note: Callable[[str], object] | None) -> None:
+    """Note that no edge has a score where all have another number."""
+    if note is None or not edges or any(score in edge and edge[score] is not None for edge in edges):
+        return
+    numbers = [name for name, value in edges[0].items() if isinstance(value, Real) and not isinstance(value, bool)]
+    if numbers:
+        note(
+            f"edges: all reviews count as planned, for none has the attribute {score!r}; to read scores say "
+            f"Reviews.from_networkx or from_igraph(graph, score={numbers[0]!r})"
+        )
 
 
 def _from_vertices(
@@ -393,6 +699,11 @@ def from_biadjacency(
             f"of the matrix, found {len(row_labels)} and {len(column_labels)}"
         )
         raise InputError(message)
+    for side, given in (("reviewers", reviewers), ("items", items)):
+        if given is not None and len(set(given)) < len(given):
+            twice = next(label for place, label in enumerate(given) if label in given[:place])
+            message = f"{side}: expected a label of its own for each line of the matrix, found {twice!r} twice"
+            raise InputError(message)
     # What is stored is a review; of those, NaN may mean that the score is yet to come.
     if sparse:
         entries = table.tocoo()

@@ -20,6 +20,7 @@ import numpy as np
 
 from reviewgraph._base.arguments import checked
 from reviewgraph._base.arrays import distinct, starts
+from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Shuffled, ranks
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted
@@ -91,6 +92,79 @@ class Components(Result):
     def to_columns(self) -> dict[str, list[Any]]:
         """Return one row per reviewer: label and component."""
         return {"reviewer": list(self.reviews.reviewers), "component": self.labels.tolist()}
+
+    def to_mapping(self) -> dict[Any, int]:
+        """Return the component of each node: reviewers by label, and of connected components items, too.
+
+        Nodes are ``("reviewer", label)`` and ``("item", label)``, as :func:`reviewgraph.to_networkx` names them,
+        because a reviewer and an item may have the same label. An item of doubly connected components may be in several: it has
+        that of its largest cover.
+
+        >>> from reviewgraph import Reviews, connected_components
+        >>> connected_components(Reviews.from_pairs([("ann", "p1"), ("bob", "p2")])).to_mapping()
+        {('reviewer', 'ann'): 0, ('reviewer', 'bob'): 1, ('item', 'p1'): 0, ('item', 'p2'): 1}
+        """
+        table = self.reviews
+        found: dict[Any, int] = {
+            ("reviewer", label): code for label, code in zip(table.reviewers, self.labels.tolist(), strict=True)
+        }
+        if self.item_labels.size:
+            item = self.item_labels
+        else:
+            item = np.full(table.n_items, -1, np.int64)
+            for component in self.largest_first[::-1].tolist():
+                item[self.cover_item[self.cover_start[component] : self.cover_start[component + 1]]] = component
+        return found | {
+            ("item", label): code for label, code in zip(table.items, item.tolist(), strict=True) if code >= 0
+        }
+
+    def annotate(self, graph: Any, name: str = "component") -> None:
+        """Set the component as an attribute of the nodes of a graph of networkx or igraph, in place.
+
+        The graph is the one that the reviews were read from, or has nodes with the same labels.
+
+        Parameters
+        ----------
+        graph
+            A bipartite graph of networkx or igraph.
+        name
+            Name of the attribute.
+
+        Raises
+        ------
+        InputError
+            If no node of the graph is a reviewer or an item, or a label is both and nothing says which node is which.
+
+        >>> import networkx as nx
+        >>> from reviewgraph import Reviews, connected_components
+        >>> graph = nx.Graph([("ann", "p1"), ("bob", "p2")])
+        >>> reviews = Reviews.from_networkx(graph, reviewers=["ann", "bob"])
+        >>> connected_components(reviews).annotate(graph)
+        >>> dict(graph.nodes(data="component"))
+        {'ann': 0, 'p1': 0, 'bob': 1, 'p2': 1}
+        """
+        of_node = self.to_mapping()
+        plain: dict[Any, int] = {}
+        for (side, label), code in of_node.items():
+            # A label of both sides is no node of its own, unless an attribute says which.
+            if (other := ("item" if side == "reviewer" else "reviewer", label)) in of_node and of_node[other] != code:
+                continue
+            plain[label] = code
+        sides = {0: "reviewer", 1: "item", None: ""}
+        if hasattr(graph, "vs"):
+            names: list[Any] = graph.vs["name"] if "name" in graph.vs.attributes() else list(range(graph.vcount()))
+            types = graph.vs["type"] if "type" in graph.vs.attributes() else [None] * graph.vcount()
+            keys = [(sides.get(kind, ""), label) for kind, label in zip(types, names, strict=True)]
+            graph.vs[name] = found = [of_node.get(key, plain.get(key[1])) for key in keys]
+        else:
+            pairs = [(node, (sides.get(data.get("bipartite"), ""), node)) for node, data in graph.nodes(data=True)]
+            found = [of_node.get(node, of_node.get(key, plain.get(node))) for node, key in pairs]
+            for (node, _), one in zip(pairs, found, strict=True):
+                if one is not None:
+                    graph.nodes[node][name] = one
+        if all(code is None for code in found):
+            message = "graph: expected nodes that are reviewers or items of the reviews, found none"
+            raise InputError(message)
 
     def headline(self) -> str:
         """Return both in words."""

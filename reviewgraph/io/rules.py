@@ -10,6 +10,7 @@ from reviewgraph._base.arguments import kinds_of, refuse
 from reviewgraph._base.errors import InputError
 from reviewgraph.formats.columns import REVIEWER, Columns
 from reviewgraph.formats.side import INSTITUTION, SENIOR, SPARE, WILLING
+from reviewgraph.io.arrays import Order, Unlabelled, are_numbers, is_matrix, numbers_in, pairs_in
 from reviewgraph.io.sides import by_label, gone_of, labels_of, pairs_of
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from reviewgraph.io.sides import Chosen, Pairs, Valued
 
 
+#: Rules of one number per reviewer, or per item.
+BY_REVIEWER, BY_ITEM = ("load", "min_load", "capacity"), ("demand",)
 #: Maximum entries of a mapping or list that ``repr`` shows in full.
 SHOWN = 3
 
@@ -29,6 +32,9 @@ class Rules:
     some of the rules and refuses the others by name: :meth:`without` leaves them out. None means no rule.
 
     Tables may be pairs, mappings, data frames or Series of pandas, polars and the like, with columns named as in files.
+    Conflicts and fixed pairs may be a matrix of True and False, dense or sparse, reviewers x items; loads, capacities
+    and demands an array. These follow the order of what is passed beside them: of :attr:`Reviews.reviewers` and
+    :attr:`Reviews.items`, of the lines of a matrix or a wide table; rows and graphs have none.
     Labels that the reviews, or the affinities, do not have are warned of, and refused where none is known.
 
     Parameters
@@ -133,6 +139,19 @@ class Rules:
         """Names of the rules that are not None."""
         return tuple(field.name for field in fields(self) if getattr(self, field.name) is not None)
 
+    def in_order(self, order: Order) -> Rules:
+        """Return the rules with matrices and arrays as tables over the labels of an order, whose order they follow."""
+        found: dict[str, Any] = {}
+        for name in self.stated:
+            value = getattr(self, name)
+            if isinstance(value, Unlabelled):
+                pairs = name in ("conflicts", "fixed")
+                given = value.values
+                found[name] = (
+                    pairs_in(given, name, order) if pairs else numbers_in(given, name, order, of_items=name in BY_ITEM)
+                )
+        return replace(self, **found) if found else self
+
     def without(self, *names: str) -> Rules:
         """Return the same without some of the rules; an unknown name raises InputError.
 
@@ -166,7 +185,9 @@ class Rules:
 def _brought(name: str, value: Any) -> Any:
     """Return a table in one form; labels are respelled as the reviews have them later."""
     if name in ("conflicts", "fixed"):
-        return pairs_of(value, name)
+        return Unlabelled(value) if is_matrix(value) else pairs_of(value, name)
+    if name in BY_REVIEWER + BY_ITEM and are_numbers(value):
+        return Unlabelled(value)
     if name in ("capacity", "institutions"):
         return by_label(value, name, REVIEWER, (SPARE if name == "capacity" else INSTITUTION).role)
     if name in ("willing", "senior"):

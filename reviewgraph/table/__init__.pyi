@@ -1,3 +1,4 @@
+from .forms import has_order as has_order
 from .reviews import Reviews as Reviews
 from .reviews import ReviewsLike as ReviewsLike
 from .reviews import as_reviews as as_reviews

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -14,10 +15,11 @@ from reviewgraph._base.arguments import as_numbers, checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray, frozen, starts
 from reviewgraph._base.errors import ColumnWarning, DuplicateReview, InputError, warn
 from reviewgraph._base.labels import Label, encode, extended, plain_label, typed_codes
-from reviewgraph._base.results import Backend, Pictured, backend_of
+from reviewgraph._base.results import Backend, Pictured, Result, backend_of
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import UNKNOWN, Columns, Origin
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings, joined
+from reviewgraph.table.forms import is_path, read_form, sentinel_among
 from reviewgraph.table.rows import (
     Duplicates,
     first_repeated,
@@ -32,6 +34,8 @@ from reviewgraph.table.rows import (
 )
 
 if TYPE_CHECKING:
+    import os
+
     import igraph
     import networkx as nx
     import scipy.sparse
@@ -333,6 +337,32 @@ class Reviews(Pictured):
             np.array([reviewer[type(label), label] for label in people], np.int64),
             np.array([item[type(label), label] for label in papers], np.int64),
         )
+
+    def add(self, planned: Result | Iterable[tuple[Label, Label]]) -> Reviews:
+        """Return this table with the reviews of a plan, an assignment or other reviews as planned ones.
+
+        Parameters
+        ----------
+        planned
+            A result with columns reviewer and item, or (reviewer, item) pairs.
+
+        Raises
+        ------
+        InputError
+            If it has no such columns.
+        DuplicateReview
+            If a pair is in the table already or stands twice.
+
+        >>> Reviews.from_pairs([("ann", 1, 5.0)]).add([("bob", 1)])
+        <Reviews: 2 reviewers, 1 item, 2 reviews (1 scored, 1 planned)>
+        """
+        if not isinstance(planned, Result):
+            return self.with_pairs(planned)
+        columns = planned.to_columns()
+        if not {"reviewer", "item"} <= set(columns):
+            message = f"planned: expected columns reviewer and item, found {', '.join(columns)}"
+            raise InputError(message)
+        return self.with_pairs(zip(columns["reviewer"], columns["item"], strict=True))
 
     def with_codes(self, reviewer: IntArray, item: IntArray, score: FloatArray | None = None) -> Reviews:
         """Return this table with reviews added by code, shape (P,); planned, or with scores, higher being better.
@@ -711,7 +741,31 @@ class Reviews(Pictured):
             lower_is_better=lower_is_better,
             note=note,
         )
-        return replace(cls.from_columns(read, duplicates=duplicates, merge=merge), backend=backend_of(frame))
+        reviews = replace(cls.from_columns(read, duplicates=duplicates, merge=merge), backend=backend_of(frame))
+        odd = sentinel_among(reviews.printed(reviews.score))
+        if odd:
+            (note or partial(warn, category=ColumnWarning))(odd)
+        return reviews
+
+    @classmethod
+    @checked
+    def from_wide(
+        cls, frame: Any, rows: Literal["item", "reviewer"] | None = None, *, merge: Merge | None = None, **options: Any
+    ) -> Reviews:
+        """Build from a table of pandas with a row per item and a column per reviewer, or the other way round.
+
+        ``rows`` says which, unless the names of index and columns do; ``options`` are those of
+        :func:`reviewgraph.formats.memory.from_wide`.
+
+        >>> import pandas
+        >>> table = pandas.DataFrame({"ann": [3.0, 4.0], "bob": [5.0, None]}, index=["p1", "p2"])
+        >>> Reviews.from_wide(table, rows="item")
+        <Reviews: 2 reviewers, 2 items, 3 reviews>
+        """
+        from reviewgraph.formats.memory import from_wide
+
+        read = from_wide(frame, rows=rows, **options)
+        return replace(cls.from_columns(read, merge=merge), backend=backend_of(frame))
 
     @classmethod
     @checked
@@ -844,30 +898,33 @@ def _or_none(values: FloatArray) -> list[float | None]:
 
 # Arguments that are reviews.
 
-#: Reviews as an argument: the table, or a data frame of pandas, polars, pyarrow or the like.
-ReviewsLike: TypeAlias = "Reviews | IntoDataFrame"
+#: Reviews as an argument: the table, or any form of :data:`reviewgraph.table.forms.FORMS`, or the name of a file. Any
+#: stands for graphs, matrices and Series, which have no type in common.
+ReviewsLike: TypeAlias = "Reviews | IntoDataFrame | str | os.PathLike[str] | Any"
 
 
 def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
-    """Return reviews as they are, and a data frame as :meth:`Reviews.from_frame` reads it.
+    """Return reviews as they are, and any other form as :mod:`reviewgraph.table.forms` reads it.
 
     >>> import pandas
     >>> as_reviews(pandas.DataFrame({"reviewer": ["ann", "bob"], "paper": [1, 1], "score": [3, 4]}))
     <Reviews: 2 reviewers, 1 item, 2 reviews>
+    >>> as_reviews([("ann", "p1", 3), ("bob", "p1", 4)])
+    <Reviews: 2 reviewers, 1 item, 2 reviews>
     """
     if isinstance(given, Reviews):
         return given
-    if hasattr(type(given), "columns"):  # of the type, since a frame that is lazy would have to find its columns
-        chosen: list[str] = []
-        reviews = Reviews.from_frame(given, note=chosen.append)
-        for message in chosen:
-            warn(message, ColumnWarning)
-        return reviews
-    message = (
-        f"{name}: expected Reviews or a data frame (pandas, polars, pyarrow ...), found {type(given).__name__}; "
-        "Reviews.from_pairs takes rows (reviewer, item, score), read_reviews takes files"
-    )
-    raise InputError(message)
+    chosen: list[str] = []
+    if is_path(given):
+        # Files are read by a room above, named here and loaded on demand.
+        reviews: Reviews = resolve_name("reviewgraph.io.reading:read_reviews")(given, note=chosen.append)
+    else:
+        read = read_form(given, name, chosen.append)
+        reviews = replace(Reviews.from_columns(read), backend=backend_of(given))
+    chosen.append(sentinel_among(reviews.printed(reviews.score)))
+    for message in filter(None, chosen):
+        warn(message, ColumnWarning)
+    return reviews
 
 
 def review_of_rows(given: ReviewsLike | Any, reviews: Reviews) -> IntArray:
@@ -880,9 +937,11 @@ def review_of_rows(given: ReviewsLike | Any, reviews: Reviews) -> IntArray:
     """
     if given is reviews:
         return np.arange(reviews.n_reviews)
-    from reviewgraph.formats.memory import from_frame
-
-    rows = joined(from_frame(given), reviews.spellings(), "reviews", lambda message: None)  # notes were given before
+    if is_path(given):
+        message = "reviews: expected a table in memory beside an array in the order of its rows, found a file; read it"
+        raise InputError(message)
+    read = read_form(given, "reviews", lambda message: None)
+    rows = joined(read, reviews.spellings(), "reviews", lambda message: None)  # notes were given before
     reviewer = np.array([reviews.reviewer_code[label] for label in rows.reviewers], np.int64)[rows.reviewer]
     item = np.array([reviews.item_code[label] for label in rows.items], np.int64)[rows.item]
     key = reviews.reviewer * reviews.n_items + reviews.item

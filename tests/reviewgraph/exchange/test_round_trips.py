@@ -222,7 +222,7 @@ def bipartite(edges: list[tuple[Any, ...]], **sides: int | None) -> nx.MultiGrap
 @pytest.mark.parametrize(
     ("graph", "error", "message"),
     [
-        (bipartite([("a", "p")], a=0, p=None), InputError, r"bipartite: expected 0 .* found None at vertex 'p'"),
+        (bipartite([("a", "p")], a=None, p=None), InputError, r"bipartite: expected 0 .* found None at vertex 'a'"),
         (bipartite([("a", "p")], a="left", p=1), InputError, r"found 'left' at vertex 'a'"),
         (bipartite([("a", "b")], a=0, b=0), InputError, r"found 'a' and 'b', both reviewers"),
         (bipartite([("p", "p")], p=1), InputError, r"found 'p' and 'p', both items"),

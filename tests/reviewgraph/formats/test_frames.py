@@ -71,7 +71,7 @@ def test_what_is_refused(build):
         Reviews.from_frame(frame, columns={"reviewer": "who"})
     with pytest.raises(InputError, match="no column 'name'"):
         Reviews.from_frame(frame, columns={"reviewer": "name"})
-    with pytest.raises(InputError, match="expected an eager data frame"):
+    with pytest.raises(InputError, match="expected a data frame"):
         Reviews.from_frame([("r", "i")])
     with pytest.raises(DuplicateReview, match="row 0 and row 1"):
         Reviews.from_frame(build({"reviewer": ["r", "r"], "item": ["i", "i"], "score": [1, 2]}))

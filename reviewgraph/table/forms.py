@@ -1,0 +1,228 @@
+"""The forms in which functions take reviews: how to recognise each, and which function reads it.
+
+Nothing is guessed: a form that does not say which labels are reviewers, or whether a number is a score, is refused, or
+read with a note that says how.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from reviewgraph._base.arrays import FloatArray
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import encode
+from reviewgraph.formats.columns import Columns
+from reviewgraph.table.rows import split_rows
+
+Note: TypeAlias = Callable[[str], object]
+
+
+class Form(NamedTuple):
+    """A form of reviews: words for it, whether an object has it, and its reader."""
+
+    words: str
+    takes: Callable[[Any], bool]
+    read: Callable[[Any, Note], Columns]
+
+
+def is_path(given: Any) -> bool:
+    """Whether it is the name of a file.
+
+    >>> is_path("scores.csv"), is_path(["scores.csv"])
+    (True, False)
+    """
+    return isinstance(given, str | os.PathLike)
+
+
+def is_matrix(given: Any) -> bool:
+    """Whether it is a dense or sparse matrix.
+
+    >>> is_matrix(np.zeros((2, 2))), is_matrix([1, 2])
+    (True, False)
+    """
+    return hasattr(given, "tocoo") or (isinstance(given, np.ndarray) and given.dtype.names is None)
+
+
+def _from(library: str, name: str) -> Callable[[Any], bool]:
+    """Return whether an object is of a class of a library, which need not be imported for that."""
+
+    def takes(given: Any) -> bool:
+        return any(kind.__name__ == name and kind.__module__.startswith(library) for kind in type(given).__mro__)
+
+    return takes
+
+
+def _is_series(given: Any) -> bool:
+    return hasattr(given, "index") and hasattr(given, "reset_index") and not hasattr(given, "columns")
+
+
+def _are_named(given: Any) -> bool:
+    """Whether they are rows with names, or columns by name."""
+    if isinstance(given, Mapping):
+        return bool(given) and all(isinstance(name, str) for name in given)
+    if isinstance(given, np.ndarray):
+        return given.dtype.names is not None
+    return isinstance(given, list | tuple) and bool(given) and all(map(_is_named, given))
+
+
+def _is_named(row: Any) -> bool:
+    return isinstance(row, Mapping) or hasattr(row, "_fields")
+
+
+def _read_rows(given: Any, note: Note) -> Columns:
+    rows = given
+    if isinstance(given, Mapping):
+        odd = next((key for key in given if not isinstance(key, tuple) or len(key) != 2), None)
+        if odd is not None:
+            message = f"mapping: expected (reviewer, item) as a key, or names of columns, found {odd!r}"
+            raise InputError(message)
+        rows = [(*pair, score) for pair, score in given.items()]
+    reviewer, item, score, scored = split_rows(rows)
+    (left, people), (right, papers) = encode(reviewer), encode(item)
+    columns = Columns(left, right, people, papers, score, scored)
+    _refuse_mail("rows", columns)
+    return columns
+
+
+def _read_frame(given: Any, note: Note) -> Columns:
+    from reviewgraph.formats.memory import from_frame
+
+    return from_frame(given, note=note)
+
+
+def _read_series(given: Any, note: Note) -> Columns:
+    from reviewgraph.formats.memory import from_series
+
+    return from_series(given, note=note)
+
+
+def _read_networkx(given: Any, note: Note) -> Columns:
+    from reviewgraph.formats.memory import from_networkx
+
+    columns = from_networkx(given, note=note)
+    _refuse_mail("bipartite", columns)
+    return columns
+
+
+def _read_igraph(given: Any, note: Note) -> Columns:
+    from reviewgraph.formats.memory import from_igraph
+
+    columns = from_igraph(given, note=note)
+    _refuse_mail("type", columns)
+    return columns
+
+
+def _read_matrix(given: Any, note: Note) -> Columns:
+    """Read a reviewers x items matrix: sparse, of numbers with NaN for no review, or of True and False."""
+    from reviewgraph.formats.memory import ask_zeros, from_biadjacency
+
+    kind, dense = given.dtype.kind, isinstance(given, np.ndarray)
+    if dense and given.ndim == 2 and given.shape[1] in (2, 3) and kind != "b":
+        message = (
+            f"reviews: an array with {given.shape[1]} columns may be rows (reviewer, item, score) or a matrix of "
+            f"{given.shape[1]} items; write Reviews.from_pairs(array.tolist()) or Reviews.from_biadjacency(array)"
+        )
+        raise InputError(message)
+    if dense and given.ndim == 2 and kind in "iuf":
+        ask_zeros(given, "matrix")
+    columns = from_biadjacency(given, scored=kind != "b")
+    note(
+        f"matrix: read as reviewers x items, {given.shape[0]:,} x {given.shape[1]:,}, as to_biadjacency writes it; "
+        "pass matrix.T if it is items x reviewers, or labels by Reviews.from_biadjacency(matrix, reviewers=..., items=...)"
+    )
+    return columns
+
+
+def _read_named(given: Any, note: Note) -> Columns:
+    from reviewgraph.formats.memory import from_records
+
+    return from_records(given, note=note)
+
+
+#: The first that an object has is its form.
+FORMS = (
+    Form("a graph of networkx", _from("networkx", "Graph"), _read_networkx),
+    Form("a graph of igraph", _from("igraph", "Graph"), _read_igraph),
+    Form("a data frame (pandas, polars, pyarrow ...)", lambda given: hasattr(type(given), "columns"), _read_frame),
+    Form("a Series with an index (reviewer, item)", _is_series, _read_series),
+    Form("a reviewers x items matrix", is_matrix, _read_matrix),
+    Form("dictionaries, named tuples or columns by name", _are_named, _read_named),
+    Form("rows (reviewer, item, score)", lambda given: isinstance(given, list | tuple | Mapping), _read_rows),
+)
+
+
+def read_form(given: Any, name: str, note: Note) -> Columns:
+    """Return reviews in any of the forms as columns, in the order in which it has them.
+
+    >>> read_form([("ann", "p1", 3), ("bob", "p1", 4)], "reviews", print)
+    <Columns: 2 reviewers, 1 item, 2 rows>
+    """
+    for form in FORMS:
+        if form.takes(given):
+            return form.read(given, note)
+    words = ", ".join(form.words for form in FORMS)
+    message = f"{name}: expected Reviews, the name of a file, {words}, found {type(given).__name__}"
+    raise InputError(message)
+
+
+def has_order(given: Any) -> bool:
+    """Whether arrays can follow the order of its lines: of matrices and wide tables, not of rows, files and graphs.
+
+    >>> has_order(np.zeros((2, 2))), has_order([("ann", "p1")])
+    (True, False)
+    """
+    from reviewgraph.formats.memory import rows_of_wide
+
+    return is_matrix(given) or rows_of_wide(given) is not None
+
+
+def _refuse_mail(name: str, columns: Columns) -> None:
+    """Refuse items that are e-mail addresses while reviewers are none: the two are exchanged."""
+    people, papers = ({"@" in str(label) for label in labels} for labels in (columns.reviewers, columns.items))
+    if papers == {True} and people == {False}:
+        message = (
+            f"{name}: expected reviewers before items (in graphs 0 for reviewers), found that all items are e-mail "
+            f"addresses, as {columns.items[0]!r}, and no reviewer is; exchange the two"
+        )
+        raise InputError(message)
+
+
+#: Codes of missing scores, and how far they lie from others.
+SENTINELS = (-1, -9, -99, -999, 99, 98, 88, 77, 999, 9999)
+#: Minimum number of other distinct scores.
+LEAST_OTHERS = 3
+#: The best score, at least, where a heap of zeros is no part of the scale.
+HIGH = 7
+
+
+def sentinel_among(score: FloatArray) -> str:
+    """Return a note on a number that may stand for no score, as 99 and -1 do among 1 to 10; nothing if there is none.
+
+    Zeros are noted on scales that go beyond :data:`HIGH`, where they are more than the scores of any of the two next
+    values.
+
+    >>> print(sentinel_among(np.array([1.0, 5, 7, 8, 99])))
+    score: 99 in 1 of 5 reviews lies apart from the others, 1 to 8; if it stands for no score, write None or NaN in its
+    place, as by frame["score"].replace(99, None), and the review counts as planned
+    >>> sentinel_among(np.array([96.0, 97, 98, 99]))
+    ''
+    """
+    values, counts = np.unique(score[np.isfinite(score)], return_counts=True)
+    for value in (*SENTINELS, 0):
+        at = np.flatnonzero(values == value)
+        others, rest = values[values != value], counts[values != value]
+        if not at.size or others.size < LEAST_OTHERS or (others != np.rint(others)).any():
+            continue
+        low, high = float(others[0]), float(others[-1])
+        apart = value > 2 * high - min(low, 0) if value > 0 else low >= (1 if value >= -1 else 0)
+        if apart and (value or (high >= HIGH and counts[at[0]] > rest[:2].max())):
+            return (
+                f"score: {value:g} in {counts[at[0]]:,} of {counts.sum():,} reviews lies apart from the others, "
+                f"{low:g} to {high:g}; if it stands for no score, write None or NaN in its place, as by "
+                f'frame["score"].replace({value:g}, None), and the review counts as planned'
+            )
+    return ""
