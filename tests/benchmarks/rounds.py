@@ -184,6 +184,8 @@ SIMPLE: dict[str, Callable[[World, State, int], IntArray]] = {
 }
 #: Rounds of the plan.
 ROUNDS = {"one batch": 1, "2 rounds": 2, "4 rounds": 4}
+#: Four rounds in which no reviewer has more reviews than in a flat assignment; the others allow three more per round.
+EVEN = "4 rounds, even loads"
 
 
 def played(world: World, state: State, rounds: int) -> Iterator[dict[str, Any]]:
@@ -212,6 +214,18 @@ def played(world: World, state: State, rounds: int) -> Iterator[dict[str, Any]]:
         }
 
 
+def continued(world: World, state: State, rounds: int) -> tuple[int, float]:
+    """Return the outcome of a process that continues its own answers, with the loads of a flat assignment."""
+    further, size = world.cell.further, world.size
+    asked: dict[str, Any] = {"select": world.cell.select, "max_reviews": further, "rounds": rounds}
+    asked["spare"] = -(-further // size)
+    for _ in range(rounds):
+        plan = plan_extra_reviews(state.reviews, objective="decision", seed=0, **asked)
+        asked = {"after": plan}
+        state = State.of(world, np.concatenate([state.pairs, plan.pairs]))
+    return state.outcome(world)
+
+
 def measured(cell: Cell, draw: int) -> dict[str, Any]:
     """Measure all rules on one draw."""
     begun, world = time.process_time(), World(cell, draw)
@@ -227,6 +241,7 @@ def measured(cell: Cell, draw: int) -> dict[str, Any]:
         record[name] = State.of(world, np.concatenate([first, more])).outcome(world)
     for name, rounds in ROUNDS.items():
         record[name] = list(played(world, start, rounds))
+    record[EVEN] = continued(world, start, 4)
     return record | {"seconds": time.process_time() - begun}
 
 
@@ -239,13 +254,15 @@ def table(path: Path) -> list[str]:
     lines = [
         "| family | papers | selected | reviews | draws | "
         + " | ".join(names)
-        + " | 4 rounds - flat | 4 rounds - one batch |",
-        "|" + " --- |" * (len(names) + 7),
+        + " | 4 rounds - flat | 4 rounds - one batch | even loads - flat |",
+        "|" + " --- |" * (len(names) + 8),
     ]
     for cell, rows in cells.items():
         wrong = {name: np.array([_final(row[name])[0] for row in rows], np.float64) for name in names}
         means = " | ".join(f"{wrong[name].mean():.1f}" for name in names)
         gains = " | ".join(_paired(wrong["4 rounds"] - wrong[name]) for name in ("flat", "one batch"))
+        even = np.array([row[EVEN][0] - row["flat"][0] for row in rows if EVEN in row], np.float64)
+        gains += f" | {_paired(even) if even.size else ''}"
         reviews = f"{cell.first} each + {cell.further}"
         lines.append(f"| {cell.family} | {cell.papers} | {cell.select} | {reviews} | {len(rows)} | {means} | {gains} |")
     return [*lines, "", *kept(cells)]
