@@ -120,6 +120,76 @@ def test_the_upload_is_what_its_invitation_takes(
     assert posted == one_by_one
 
 
+def test_the_rounds_of_a_process_are_deployed_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, venue: Any
+) -> None:
+    """Each round is a run of proposed edges, which the package's deployment adds under the label of the round."""
+    from openreview.venue.matching import Matching
+
+    monkeypatch.chdir(tmp_path)
+    conference = OpenReview(scored=True)
+    export(conference)
+    reviewers = venue.get_reviewers_id()
+    proposed, deployed = (venue.get_assignment_id(reviewers, deployed=of) for of in (False, True))
+    before = {(edge["tail"], edge["head"]) for edge in json.loads(Path("assignments.json").read_text())}
+    files = f"reviews.json groups.json assignments.json --conflicts conflicts.json --invitation {proposed}"
+    store = [{**edge, "invitation": proposed} for edge in json.loads(Path("assignments.json").read_text())]
+    store = [
+        {**edge, "label": "reviewgraph", "readers": ["R"], "writers": ["W"], "signatures": ["S"]} for edge in store
+    ]
+    asked: list[set[tuple[str, str]]] = []
+    words = "--for decision --select 3 --max-reviews 12 --rounds 2"
+    for number, title in ((1, "R2"), (2, "R3")):
+        line = f"plan {files} {words} --to openreview -o edges.json --json"
+        done = CliRunner().invoke(main, shlex.split(line))
+        assert done.exit_code == 0, done.output
+        Path(f"round{number}.json").write_text(done.stdout)
+        words = f"--after round{number}.json"
+        edges = [Edge.from_json(edge).to_json() for edge in json.loads(Path("edges.json").read_text())]
+        assert edges
+        assert {edge["label"] for edge in edges} == {title}
+        # What a server adds to an edge that is posted.
+        store += [{**edge, "readers": ["R"], "writers": ["W"], "signatures": ["S"]} for edge in edges]
+        asked.append({(edge["tail"], edge["head"]) for edge in edges})
+        made = deployed_by(venue, Matching(venue, Group(id=reviewers, members=[])), title, store, conference)
+        assert {edge["invitation"] for edge in made} == {deployed}
+        assert not any("label" in edge for edge in made)
+        assert [(edge["tail"], edge["head"]) for edge in made] == sorted(asked[-1], key=lambda pair: (pair[1], pair[0]))
+        old = json.loads(Path("assignments.json").read_text())
+        Path("assignments.json").write_text(json.dumps([*old, *made]))
+    assert not before & asked[0]
+    assert not (before | asked[0]) & asked[1]
+    # The second round found the reviews of the first among the assignments.
+    rounds = json.loads(Path("round2.json").read_text())["rounds"]
+    assert {(one["reviewer"], one["item"]) for one in rounds["outstanding"]} == asked[0]
+    assert rounds["absent"] == []
+
+
+def deployed_by(venue: Any, matching: Any, title: str, store: list[Any], conference: OpenReview) -> list[Any]:
+    """Return the edges that the package posts where it deploys a run, from a server that has the edges of a store."""
+    made: list[Any] = []
+
+    def grouped(invitation: str, label: str | None = None, **_: Any) -> list[Any]:
+        here = [edge for edge in store if (edge["invitation"], edge.get("label")) == (invitation, label)]
+        heads = dict.fromkeys(edge["head"] for edge in here)
+        return [{"id": {"head": head}, "values": [edge for edge in here if edge["head"] == head]} for head in heads]
+
+    venue.client.get_grouped_edges = grouped
+    venue.client.get_invitation.return_value.content = {"submission_committee_name": {"value": "Reviewers"}}
+    venue.client.get_all_groups.return_value = []
+    papers = [
+        Note(id=f"forum{paper}", number=int(paper), details={"directReplies": []}, invitations=[])
+        for paper in conference.papers
+    ]
+    for paper in papers:
+        paper.content = {}
+    venue.get_submissions = lambda **_: papers
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(openreview.tools, "post_bulk_edges", lambda client, edges: made.extend(edges))
+        matching.deploy_assignments(title, overwrite=False)
+    return sorted((edge.to_json() for edge in made), key=lambda edge: (edge["head"], edge["tail"]))
+
+
 @FORMS
 def test_edges_of_the_package_are_read_as_the_plain_ones_are(
     saved: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, venue: Any
@@ -214,7 +284,8 @@ def test_notes_of_withdrawn_and_desk_rejected_submissions_are_left_out(
     read = read_reviews("reviews.json", "groups.json", note=notes.append)
     assert found(read) == wanted
     assert set(read.items) == {"n1", "n4", "n5"}
-    assert "reviews.json: 1 meta review left out" in notes
+    assert "1 meta review left out" in notes
+    assert {paper for _, paper in read.origin.meta} == {"n1"}
     (said,) = [note for note in notes if "withdrawn or desk-rejected" in note]
     assert said.startswith("reviews.json: 2 rows left out, whose submission is withdrawn or desk-rejected")
     assert set(read_items("submissions.json")) == {"n1", "n4", "n5"}
