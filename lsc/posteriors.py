@@ -23,7 +23,18 @@ from lsc.estimate import Estimate, known_values, or_none
 from lsc.evidence.support import groups_of
 from lsc.predictions import Prediction, Ranks, Residuals, predict, residuals, to_arviz
 from lsc.selection import Selection, Uncertain
-from reviewgraph._base import Clock, FloatArray, InputError, IntArray, Label, Progress, as_numbers, checked, counted
+from reviewgraph._base import (
+    Clock,
+    FloatArray,
+    InputError,
+    IntArray,
+    Label,
+    Progress,
+    as_numbers,
+    check_draws,
+    checked,
+    counted,
+)
 from reviewgraph.formats import WEIGHT
 from reviewgraph.graph import Assumptions, Learned
 from reviewgraph.io import match_pairs, numbered_pairs
@@ -373,9 +384,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         InputError
             If ``n`` is negative.
         """
-        if n < 0:
-            message = f"n: expected a number of draws, 0 or more, found {n}"
-            raise InputError(message)
+        check_draws(n, "n", least=0)
         sample = draws(self.beliefs, n, rng := np.random.default_rng(seed))
         # What the criteria do not show of the target differs from item to item.
         own = 0.0 if self.joined is None else self.joined.own
@@ -465,9 +474,7 @@ class PosteriorEstimate(Estimate, Uncertain):
     def _ranks(
         self, n_ranks: int, draws: int, seed: int | np.random.Generator
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        if draws < 1:
-            message = f"draws: expected a number of draws, 1 or more, found {draws}"
-            raise InputError(message)
+        check_draws(draws)
         return rank_counts(self.draws(draws, seed), self.group, n_ranks)
 
     @checked
@@ -538,9 +545,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         InputError
             If arviz is not installed, or ``draws`` is less than 1.
         """
-        if draws < 1:
-            message = f"draws: expected a number of draws, 1 or more, found {draws}"
-            raise InputError(message)
+        check_draws(draws)
         rng = np.random.default_rng(seed)
         return to_arviz(self.modelled, self.beliefs, self.weight, self.draws(draws, rng), rng)
 
@@ -556,10 +561,14 @@ class PosteriorEstimate(Estimate, Uncertain):
         return next(self.accounts([self._code(item, "item")]))
 
     def accounts(self, items: Iterable[int]) -> Iterator[Account]:
-        """Yield the contributions to the qualities of items, by code, with those of the criteria."""
+        """Yield the contributions to the qualities of items, by code, with those of criteria and covariates."""
         criteria = None if self.joined is None else self.joined.moves(self.reviews)
         pulls = None if self.covariates is None else self.covariates.pulls
-        return accounts_of(self.beliefs, self.reviews, items, criteria, pulls)
+        found = accounts_of(self.beliefs, self.reviews, items, criteria, pulls)
+        if self.covariates is None:
+            return found
+        explain, code = self.covariates.explain, self.reviews.reviewer_code
+        return (explain(account, code) for account in found)
 
     @cached_property
     def gain(self) -> Gain:

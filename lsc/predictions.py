@@ -12,7 +12,7 @@ import numpy as np
 from lsc._inference.averaging import leave_one_out, new_scores, predictive
 from lsc._inference.categories import Discrete
 from lsc._inference.predicting import Law, score_unit
-from reviewgraph._base import FloatArray, InputError, IntArray, Label, checked
+from reviewgraph._base import FloatArray, InputError, IntArray, Label, check_draws, checked
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Posterior
@@ -100,9 +100,7 @@ class Prediction:
         InputError
             If ``n`` is negative.
         """
-        if n < 0:
-            message = f"n: expected a number of draws, 0 or more, found {n}"
-            raise InputError(message)
+        check_draws(n, "n", least=0)
         return self._law.draws(n, np.random.default_rng(seed))
 
 

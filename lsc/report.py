@@ -705,10 +705,12 @@ def _picture(account: Account, scale: tuple[float, float]) -> Picture:
 def _sum(account: Account) -> Table:
     rest = [part for part in account.parts if part.source == "middle"]
     others = [part for part in account.parts if part.source != "middle"]
-    names = {"review": "{}", "likeness": "{}, other papers", "reference": "known quality"}
+    names = {"review": "{}", "likeness": "{}, other papers", "reference": "known quality", "covariate": "{}"}
     whole = all(float(part.score).is_integer() for part in others if part.score is not None)
     columns = [
-        Column("source", [MIDDLE, *(names[part.source].format(part.reviewer) for part in others), "sum"]),
+        Column(
+            "source", [MIDDLE, *(names[part.source].format(part.covariate or part.reviewer) for part in others), "sum"]
+        ),
         Column("score", [None, *(part.score for part in others), None], "number", 0 if whole else 1),
         Column("counts as", [None, *(part.says for part in others), account.total], "number", 2),
         Column("weight, %", [100 * sum(p.weight for p in rest), *(100 * p.weight for p in others), None], "number"),

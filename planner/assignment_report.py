@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -189,9 +188,6 @@ def _joined(labels: Sequence[Label], codes: IntArray) -> str:
 
 # Sentences that several rows of a table share are printed once above it.
 
-#: Numbers of a sentence.
-_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?%?")
-
 
 class Said(NamedTuple):
     """Shared sentences, one per line, and the texts of the rows."""
@@ -211,18 +207,3 @@ def said_once(sentences: Sequence[str], short: Sequence[str]) -> Said:
     repeated = {each for each, _ in again}
     rows = [few if (words, few) in repeated else words for words, few in zip(sentences, short, strict=True)]
     return Said([f"{few} ({counted(number, 'review')}): {words}" for (words, few), number in again], rows)
-
-
-def numbers_alone(sentences: Sequence[str]) -> Said:
-    """Replace sentences that differ only in numbers by these numbers.
-
-    >>> numbers_alone(["0.4 becomes 0.3", "0.5 becomes 0.4", "it is 1 of 2"])
-    Said(once=['… becomes …'], rows=['0.4, 0.3', '0.5, 0.4', 'it is 1 of 2'])
-    """
-    forms = [_NUMBER.sub("…", words) for words in sentences]
-    again = [form for form, number in Counter(forms).most_common() if number > 1]
-    rows = [
-        ", ".join(_NUMBER.findall(words)) if form in again else words
-        for words, form in zip(sentences, forms, strict=True)
-    ]
-    return Said(again, rows)

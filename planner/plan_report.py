@@ -7,10 +7,19 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from planner._plans.outcome import PlanStatus
-from planner._plans.round_words import FAIR, discussed, expectations, to_authors, where_it_stands
+from planner._plans.round_words import (
+    COUNTED,
+    FAIR,
+    acceptance,
+    discussed,
+    expectations,
+    percent,
+    to_authors,
+    where_it_stands,
+)
 from planner._plans.targets import target_named
 from planner._plans.words import page, verdict
-from planner.assignment_report import numbers_alone, said_once
+from planner.assignment_report import said_once
 from planner.report import Asked
 from reviewgraph._base import counted, noun, ranging
 from reviewgraph.graph import structure_of
@@ -22,6 +31,7 @@ from reviewgraph.report import (
     Listed,
     Part,
     Picture,
+    Prose,
     Section,
     Table,
     bars,
@@ -34,6 +44,7 @@ from reviewgraph.report import (
 
 if TYPE_CHECKING:
     from planner._plans.plan import Plan
+    from planner._plans.process import Rounds
 
 
 def growth(plan: Plan) -> tuple[list[int], list[int]]:
@@ -88,31 +99,60 @@ def _headline(plan: Plan, asked: Asked | None) -> str:
 
 def _facts(plan: Plan, asked: Asked | None) -> list[Fact]:
     rules, deal = plan.constraints, plan.purchase
+    # A plan without a level has nothing to prove.
+    for_level = plan.status != PlanStatus.CHOSEN
+    proved = f"proved: at least {plan.lower_bound:,}" if for_level else ""
+    if plan.rounds is not None:
+        return _facts_of_round(plan.rounds, asked)
     facts = [
-        Fact("Extra reviews", f"{plan.count:,}", f"proved: at least {plan.lower_bound:,}"),
+        Fact("Extra reviews", f"{plan.count:,}", proved),
         Fact("Largest extra load", f"{plan.largest_load:,}", noun(plan.largest_load, "review")),
     ]
     if asked is not None:
         after, before = asked.per_paper()
         facts.append(Fact("Invited reviewers", f"{asked.codes.size:,}", f"of {rules.reviews.n_reviewers:,}"))
         facts.append(Fact("Reviews per paper", after, f"{before} before"))
-    facts.append(Fact("Level", plan.target))
+    if for_level:
+        facts.append(Fact("Level", plan.target))
     if plan.affinity is not None:
         facts.append(Fact("Affinity", f"{plan.affinity:g}"))
     elif rules.cost:
         facts.append(Fact("Cost", f"{plan.cost:g}"))
     if deal is not None:
-        facts.append(Fact("What they buy", f"{deal.after:.2f}", f"{deal.unit}; {deal.before:.2f} before"))
+        facts.append(Fact("Expected with them", f"{deal.after:.2f}", f"{deal.unit}; {deal.before:.2f} before"))
     return facts
+
+
+def _facts_of_round(rounds: Rounds, asked: Asked | None) -> list[Fact]:
+    """Return wrong selections expected now and later, the reviews of this round, and those held back."""
+    number = rounds.number
+    facts = [Fact("Wrong now", f"{rounds.before:.2f}", f"expected, of {rounds.terms.select} selected")]
+    if rounds.stop is None:
+        facts += [
+            Fact(
+                f"Wrong after round {number + place}",
+                f"{one.wrong:.2f}",
+                f"+- {one.error:.2f}; {one.reviews:.0f} asked",
+            )
+            for place, one in enumerate(rounds.after)
+            if place in (0, len(rounds.after) - 1)
+        ]
+    facts.append(Fact("Reviews now", f"{rounds.now:,}", f"of {rounds.budget:,}"))
+    if not rounds.last:
+        facts.append(Fact("Held back", f"{rounds.held_back:,}"))
+    elif rounds.unspent:
+        facts.append(Fact("Not spent", f"{rounds.unspent:,}"))
+    return facts if asked is None else [*facts, Fact("Invited reviewers", f"{asked.codes.size:,}")]
 
 
 def _sections(plan: Plan, asked: Asked) -> list[Section]:
     letters = [*plan.mail().values()]
+    parts = [*_pictured(plan), *_reviews(plan)]
     mail = [Listed("A letter to each reviewer; they differ in names and papers alone:", letters, 1)] if letters else []
     return [
         *_rounds(plan),
         Section("who", "Invited reviewers and their papers", [asked.to_table(), asked.loads()]),
-        Section("plan", "What the reviews join", [*_pictured(plan), *_reviews(plan)]),
+        Section("plan", "What the reviews join" if plan.links else "Review by review", parts),
         Section("mail", "Mail to reviewers", mail),
     ]
 
@@ -124,16 +164,16 @@ def _rounds(plan: Plan) -> list[Section]:
         return []
     shown = [Bar("now", round(rounds.before, 2))]
     shown += [
-        Bar(f"after round {rounds.number + place}", round(one.wrong, 2), stands_out=True)
+        Bar(f"after round {rounds.number + place} ({rounds.name_after(place)})", round(one.wrong, 2), stands_out=True)
         for place, one in enumerate(rounds.after)
     ]
-    shown += [
-        Bar("all in one round", round(rounds.reach[0].wrong, 2)),
-        Bar("spread evenly", round(rounds.even.wrong, 2)),
-    ]
+    several = len(rounds.reach) > 1
+    shown += [Bar("all in one round", round(rounds.reach[0].wrong, 2))] * several
+    shown.append(Bar("spread evenly", round(rounds.even.wrong, 2)))
     words = (
         f"Expected wrong selections among the {rounds.terms.select} papers selected, as things stand and after each "
-        "round; below with all reviews in one round, and with the same number spread evenly over all papers."
+        f"round; below {'with all reviews in one round, and ' if several else ''}with the same number spread evenly "
+        "over all papers."
     )
     picture = Picture(
         "rounds", "Wrong selections by round", words, lambda width: bars(shown, width, "wrong selections")
@@ -142,27 +182,22 @@ def _rounds(plan: Plan) -> list[Section]:
     numbers = range(len(rounds.fairness[0].by_reviews))
     columns = [
         Column("true rank", [ranging(band.first, band.last) for band in rounds.fairness]),
-        Column("evenly, %", [round(100 * band.flat) for band in rounds.fairness], "number"),
-        Column("in rounds, %", [round(100 * band.rounds) for band in rounds.fairness], "number"),
+        Column("evenly", [percent(band.flat) for band in rounds.fairness], "choice"),
+        Column("in rounds", [percent(band.rounds) for band in rounds.fairness], "choice"),
         *(
             Column(
-                f"{n}{'+' if n == numbers[-1] else ''} new, %",
-                [
-                    None if band.by_reviews[n][1] is None else round(100 * (band.by_reviews[n][1] or 0))
-                    for band in rounds.fairness
-                ],
-                "number",
+                f"{n}{'+' if n == numbers[-1] else ''} new",
+                [acceptance(band.by_reviews[n]).replace(" %", "\u00a0%") for band in rounds.fairness],
+                "choice",
             )
             for n in numbers
         ),
     ]
-    heading = "Acceptance of papers by true rank, by the number of new reviews"
+    heading = "Acceptance of papers by true rank, and by the number of new reviews"
     parts: list[Part] = [picture, Listed("What is held back, and what is expected:", sentences)]
-    return [
-        Section(
-            "rounds", "Rounds", [*parts, Table("fairness", heading, columns, "ranks", live=False), Listed("", [FAIR])]
-        )
-    ]
+    read = f"{COUNTED[:1].upper()}{COUNTED[1:]}. {FAIR[:1].upper()}{FAIR[1:]}"
+    table = Table("fairness", heading, columns, "ranks", live=False)
+    return [Section("rounds", "Rounds", [*parts, table, Prose([read])])]
 
 
 def _pictured(plan: Plan) -> list[Part]:
@@ -233,10 +268,12 @@ def _reviews(plan: Plan) -> list[Part]:
     joined = said_once(joins, [review.short for review in plan.reviews])
     if joined.once and plan.links:
         parts.append(Listed("What several reviews join, with the short form in the table:", joined.once))
-    bought = numbers_alone([review.buys.removeprefix(f"{review.item} ") for review in plan.reviews])
-    if plan.purchase is not None and bought.once:
-        parts.append(Listed("The benefit of a review for its paper, with the numbers in the table:", bought.once))
-    return [*parts, _table(plan, joined.rows, bought.rows)]
+    if plan.purchase is not None:
+        cut = "" if plan.rounds is None else ", with the cut where it is"
+        words = f"gain: by how much a review lowers what is expected ({plan.purchase.unit}) after those above it{cut}."
+        parts.append(Prose([words]))
+    bought = [review.buys.removeprefix(f"{review.item} ") for review in plan.reviews]
+    return [*parts, _table(plan, joined.rows, bought)]
 
 
 def _table(plan: Plan, joined: Sequence[str], bought: Sequence[str]) -> Table:

@@ -40,6 +40,7 @@ from reviewgraph.table import as_reviews
 if TYPE_CHECKING:
     from planner._plans.constraints import Constraints
     from planner._plans.objectives import Objective
+    from planner._plans.process import Rounds
     from planner._plans.target import Target
     from planner._plans.task import Task
     from planner.rules import Rule
@@ -122,7 +123,9 @@ def check_missing(
 MOST_ROUNDS = 20
 
 
-def check_rounds(given: Mapping[str, Any], *, in_rounds: bool, min_reviews: int | None) -> None:
+def check_rounds(
+    given: Mapping[str, Any], *, in_rounds: bool, min_reviews: int | None, max_reviews: int | None
+) -> None:
     """Refuse arguments of a process in rounds without one, and values out of range."""
     named = [name for name, value in given.items() if value is not None]
     if named and not in_rounds:
@@ -132,6 +135,9 @@ def check_rounds(given: Mapping[str, Any], *, in_rounds: bool, min_reviews: int 
         )
         raise InputError(message)
     rounds, worth, discussion = given["rounds"], given["worth"], given["discussion"]
+    if rounds is not None and max_reviews is None and given["after"] is None:
+        message = f"rounds: expected max_reviews with it, the number of reviews of all {rounds} rounds; found none"
+        raise InputError(message)
     if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
         message = f"rounds: expected a whole number from 1 to {MOST_ROUNDS}, found {rounds!r}"
         raise InputError(message)
@@ -142,9 +148,14 @@ def check_rounds(given: Mapping[str, Any], *, in_rounds: bool, min_reviews: int 
         message = f"discussion: expected a price and a worth in reviews, both above 0, found {discussion!r}"
         raise InputError(message)
     if given["same_for"] is not None:
-        others = {"discussion": discussion is not None, "min_reviews": bool(min_reviews)}
-        if found := next((name for name, there in others.items() if there), None):
-            message = f"same_for: expected no {found} with it, since papers of a group would differ; drop one"
+        check_alike(discussion, min_reviews, "drop one")
+
+
+def check_alike(discussion: object, min_reviews: int | None, remedy: str) -> None:
+    """Refuse what papers that are treated alike cannot have."""
+    for name, value in (("discussion", discussion), ("min_reviews", min_reviews)):
+        if value:
+            message = f"same_for: expected no {name} with it, since papers of a group would differ; {remedy}"
             raise InputError(message)
 
 
@@ -181,7 +192,7 @@ def connecting(target: Target, task: Task, clock: Clock, rng: np.random.Generato
     return no_pairs() if ledger.pairs is None else ledger.pairs[target.order(task, ledger.pairs, clock)]
 
 
-def priced(plan: Plan, aim: Objective, connection: IntArray | None, beyond: int) -> Plan:
+def priced(plan: Plan, aim: Objective, connection: IntArray | None, beyond: int, rounds: Rounds | None = None) -> Plan:
     """Return a plan with the gain of each review and of all; its last ``beyond`` reviews are for the objective."""
     fixed = len(plan.constraints.fixed)
     effect = bought(aim, plan.constraints.reviews, plan.pairs[fixed:])
@@ -190,7 +201,10 @@ def priced(plan: Plan, aim: Objective, connection: IntArray | None, beyond: int)
         for review, gain, words in zip(plan.reviews[fixed:], effect.gains, effect.words, strict=True)
     )
     deal = purchase(aim, effect.after, plan.count - fixed, plan.count - beyond, connection)
-    return replace(plan, reviews=reviews, purchase=deal, explanation=(*plan.explanation, *deal.sentences()))
+    said = deal.sentences()
+    if rounds is not None:
+        said = [] if rounds.stop else deal.saved(rounds.after[0].wrong, rounds.number)
+    return replace(plan, reviews=reviews, purchase=deal, rounds=rounds, explanation=(*plan.explanation, *said))
 
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of a search: about a minute, and the same on every machine.
@@ -309,10 +323,10 @@ def plan_extra_reviews(
         Price and worth of the discussion of an item, both in reviews: items are discussed instead of reviewed where
         that is expected to avoid more wrong selections for its price, each at most once.
     after
-        The plan of the last round, or its dictionary, which is continued: options that are not given are taken from it
-        (rounds and budget as they remain). Its reviews without a score are still to come, or lost if their reviewer is
-        ``gone`` or the pair is gone or in ``conflicts``: then the budget gets them back. Loads and limits per item
-        count the reviews of all rounds.
+        The plan of the last round, or its dictionary, which is continued, for ``decision``: options that are not given
+        are taken from it (rounds and budget as they remain). Its reviews without a score are still to come, or lost if
+        their reviewer is ``gone`` or the pair is gone or in ``conflicts``: then the budget gets them back. Loads and
+        limits per item count the reviews of all rounds.
     best_effort
         If there is no such plan, return the closest one: first minimise the missing reviews, and people, that items
         must have, spread evenly if rules are only on numbers of reviews; then reach the level, or the largest group.
@@ -351,6 +365,8 @@ def plan_extra_reviews(
     ('optimal', 1, 1)
     """
     reviews = as_reviews(reviews)
+    if after is not None and target is None and objective == OnlyLevel.name:
+        objective = Decision.name
     goal = objective_named(objective)
     asked = target is not None or goal.needs_level
     chosen = target_named(target or "double")
@@ -364,7 +380,7 @@ def plan_extra_reviews(
     panels = panel_rules(stated)
     check_rules(panels)
     check_objective(goal, select, needs=asks(stated, panels, but_number=in_rounds), asked=asked)
-    check_rounds(process, in_rounds=in_rounds, min_reviews=stated.min_reviews)
+    check_rounds(process, in_rounds=in_rounds, min_reviews=stated.min_reviews, max_reviews=max_reviews)
     if missing is not None:
         check_missing(chosen, goal, missing, keep, use_scores=use_scores, asked=asked)
     prices = cost, affinity, min_affinity
@@ -431,6 +447,8 @@ def _round(
     if after is not None:
         last = after.to_dict() if isinstance(after, Plan) else after
         terms, stated = continued(terms, last), inherited(stated, last)
+        if terms.alike:
+            check_alike(terms.discussion, stated.min_reviews, "the last round has one of the two, so drop the other")
         terms, reviews = received(terms, reviews, stated, stated=budgeted)
     terms = replace(terms, left=max(terms.left, 1), rules={name: getattr(stated, name) for name in INHERITED})
     constraints = within_limits(constrain(reviews, stated, *prices), terms.earlier)
@@ -451,8 +469,7 @@ def _round(
         if one is None:
             return _finish(task, target, ledger, clock)
         plan = _plan(task, target, ledger, PlanStatus.CHOSEN, one.first, [], one.more)
-        plan = replace(priced(plan, aim, None, len(one.more)), rounds=one.rounds)
-        return _ended(plan, clock)
+        return _ended(priced(plan, aim, None, len(one.more), one.rounds), clock)
 
 
 def _ended(plan: Plan, clock: Clock) -> Plan:

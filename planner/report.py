@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from planner._assign.assignment import Assignment
     from planner._assign.findings import Pair
     from planner._plans.plan import Plan
+    from planner._plans.process import Asked as Late
+    from planner._plans.process import Rounds
     from reviewgraph._base import IntArray, Label
     from reviewgraph.report import Codes
+    from reviewgraph.table import Reviews
 
 
 #: Maximum number of reviewers listed with the largest load.
@@ -64,6 +67,11 @@ class Asked:
         plan, deal = self.plan, self.plan.purchase
         if not plan.attained:
             return ""
+        if plan.rounds is not None:
+            wrong = plan.rounds.after[0].wrong
+            return (
+                f"With these reviews {wrong:.2f} wrong selections are expected, without them {plan.rounds.before:.2f}."
+            )
         if plan.status == PlanStatus.CHOSEN and deal is not None:
             return f"With these reviews: {deal.after:.2f} {deal.unit}, without them {deal.before:.2f}."
         least = plan.constraints.people.min_reviews
@@ -143,7 +151,25 @@ def coded_plan(plan: Plan) -> Plan:
     labelled = Mentions.labelled(table.reviewers, table.items)
     reasons = tuple(map(labelled, plan.explanation))
     bounds = tuple(replace(bound, lost=labelled(bound.lost)) for bound in plan.bounds)
-    return replace(plan, reviews=reviews, explanation=reasons, bounds=bounds)
+    rounds = None if plan.rounds is None else _coded_rounds(plan.rounds, table)
+    return replace(plan, reviews=reviews, explanation=reasons, bounds=bounds, rounds=rounds)
+
+
+def _coded_rounds(rounds: Rounds, table: Reviews) -> Rounds:
+    """Return a round with codes for the reviews that its page names; a reviewer who is gone has none."""
+    item = dict(zip(rounds.beliefs["items"], table.items, strict=True))
+    reviewer = dict(zip(rounds.beliefs["reviewers"], table.reviewers, strict=True))
+
+    def coded(those: Iterable[Late]) -> tuple[Late, ...]:
+        renamed = [
+            one._replace(item=item[one.item], reviewer=reviewer.get(one.reviewer, "a reviewer who is gone"))
+            for one in those
+        ]
+        # In the order of the codes, since that of the labels would reveal something.
+        return tuple(sorted(renamed, key=lambda one: (natural_key(one.item), natural_key(one.reviewer))))
+
+    terms = replace(rounds.terms, outstanding=coded(rounds.terms.outstanding), lost=coded(rounds.terms.lost))
+    return replace(rounds, terms=terms)
 
 
 def coded_assignment(assignment: Assignment, codes: Codes) -> Assignment:

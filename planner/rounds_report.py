@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from planner._plans.round_words import percent
 from reviewgraph._base import counted, listed, text_table
 from reviewgraph.report import (
     Column,
@@ -28,21 +29,12 @@ if TYPE_CHECKING:
 KINDS = ("hollow", "dot", "diamond", "apart", "up", "down")
 
 
-def percent(share: float) -> str:
-    """Return a share in percent.
-
-    >>> percent(0.3333)
-    '33 %'
-    """
-    return f"{100 * share:.0f} %"
-
-
 # The design.
 
 
 def design_page(design: RoundsDesign) -> str:
     """Return the lines of a design for the terminal."""
-    flat, of = design.flat, design.assumptions
+    flat = design.flat
     lines = [
         f"{counted(design.n_items, 'paper')}, {counted(design.n_reviews, 'review')}, {design.n_selected:,} to be "
         f"selected. All reviews at once: {flat.wrong:.2f} +- {flat.error:.2f} of the selected are expected not to be "
@@ -56,25 +48,40 @@ def design_page(design: RoundsDesign) -> str:
     if any(not split.connects for split in design.splits):
         lines += [
             "",
-            "*: the best; ~: too few reviews first to put all papers in one piece, so no choice for the best.",
+            f"*: the best; ~: {LOOSE} in one piece, so no choice for the best.",
         ]
-    lost = f", {percent(design.missing)} of reviews lost" if design.missing else ""
-    lines += [
-        "",
+    return "\n".join([*lines, "", _assumed(design)])
+
+
+#: Why a split is no choice for the best.
+LOOSE = "too few reviews first to put all papers"
+
+
+def _assumed(design: RoundsDesign) -> str:
+    of, lost = design.assumptions, f", {percent(design.missing)} of reviews lost" if design.missing else ""
+    return (
         f"Assumed: noise {of.noise:.2g}, severity {of.severity:.2g}, stretch {of.stretch:.2g} of the spread of "
         f"qualities, {design.load:.3g} reviews per reviewer{lost}; {design.draws} simulated conferences. +-: standard "
-        "error; differences are between the same conferences.",
-    ]
-    return "\n".join(lines)
+        "error; differences are between the same conferences."
+    )
 
 
 def _best(design: RoundsDesign, rounds: int) -> str:
     best = design.best(rounds)
     return (
         f"{counted(rounds, 'round').capitalize()} after the first phase: ask for {_each(best.first)} first, hold back "
-        f"{percent(best.held_back / design.n_reviews)} ({best.held_back:,}): {best.wrong:.2f}, so {best.saved:.2f} +- "
-        f"{best.saved_error:.2f} fewer. {_beside(design, rounds)}"
+        f"{percent(best.held_back / design.n_reviews)} ({best.held_back:,}). Then {best.wrong:.2f} are expected to be "
+        f"wrong, {_more(-best.saved, best.saved_error)} than at once{_beside(design, rounds)}."
     )
+
+
+def _more(difference: float, error: float) -> str:
+    """Return a difference in words.
+
+    >>> _more(0.25, 0.1), _more(-0.25, 0.1)
+    ('0.25 +- 0.10 more', '0.25 +- 0.10 fewer')
+    """
+    return f"{abs(difference):.2f} +- {error:.2f} {'more' if difference >= 0 else 'fewer'}"
 
 
 def _each(first: float) -> str:
@@ -84,9 +91,11 @@ def _each(first: float) -> str:
 def _beside(design: RoundsDesign, rounds: int) -> str:
     """Describe what it costs to miss the best split by one step."""
     beside = [
-        f"{split.first:.3g}: {split.worse:+.2f} +- {split.worse_error:.2f}" for split in design.neighbours(rounds)
+        f"with {split.first:.3g} first {_more(split.worse, split.worse_error)} than that"
+        f"{'' if split.connects else f' ({LOOSE} in one piece)'}"
+        for split in design.neighbours(rounds)
     ]
-    return f"Beside it, {', '.join(beside)}." if beside else ""
+    return f"; {', '.join(beside)}" if beside else ""
 
 
 def _rows(design: RoundsDesign) -> tuple[list[str], list[list[str]]]:
@@ -120,7 +129,8 @@ def _designed(design: RoundsDesign) -> Section:
         splits = [*design.of(rounds), design.flat]
         share = [100 * split.held_back / design.n_reviews for split in splits]
         values, errors = [split.wrong for split in splits], [split.error for split in splits]
-        rows.append(Curve(counted(rounds, "round"), kind, share, values, errors))
+        loose = [place for place, split in enumerate(splits) if not split.connects]
+        rows.append(Curve(counted(rounds, "round"), kind, share, values, errors, loose))
     best = design.best(design.rounds[-1])
     words = (
         f"Expected wrong selections among {design.n_selected:,} of {counted(design.n_items, 'paper')} against the "
@@ -128,11 +138,15 @@ def _designed(design: RoundsDesign) -> Section:
         f"all reviews are asked for at once. Fewest for {counted(best.rounds, 'round')}: {best.wrong:.1f} at "
         f"{percent(best.held_back / design.n_reviews)}, {_each(best.first)} first."
     )
+    if any(row.loose for row in rows):
+        words += f" Crosses and dotted lines: {LOOSE} in one piece."
     picture = Picture(
         "held-back",
         "Wrong selections against the share held back",
         words,
-        lambda width: curves(rows, width, "held back, % of all reviews", "expected wrong selections"),
+        lambda width: curves(
+            rows, width, "held back, % of all reviews", "expected wrong selections", loose="cannot connect all papers"
+        ),
     )
     return Section("split", "How much to hold back", [picture])
 
@@ -152,28 +166,53 @@ def design_document(
             Fact("Reviews per paper first", f"{best.first:.3g}"),
             Fact("Expected wrong", f"{best.wrong:.1f}", f"of {design.n_selected:,}; {design.flat.wrong:.1f} at once"),
         ]
-        sections = [_designed(design), Section("table", "All splits", [_table(design)])]
-    if phase:
-        sections.append(Section("phase", "The first phase", [Prose([phase_page(phase)])]))
+        sections = [_designed(design), Section("table", "All splits", [Prose([COLUMNS]), _table(design)])]
+    remarks = [*(_best(design, rounds) for rounds in design.rounds), _assumed(design)] if design else []
+    if phase and not design:
+        remarks = phase_lines(phase)[1:-1]
+    elif phase:
+        sections.append(Section("phase", "The first phase", [Prose(phase_lines(phase))]))
     headline = design.headline() if design else phase_headline(phase) if phase else ""
-    verdict = " ".join(_best(design, rounds) for rounds in design.rounds) if design else ""
+    verdict = _lead(design) if design else phase_lines(phase)[0] if phase else ""
     good = phase.enough if phase else None
-    return Document("Reviews in rounds", subject, good, headline, verdict, (), closing, facts, sections, page)
+    return Document("Reviews in rounds", subject, good, headline, verdict, remarks, closing, facts, sections, page)
+
+
+def _lead(design: RoundsDesign) -> str:
+    """Return what to do, and what it saves, in two sentences."""
+    flat, of = design.flat, f"of the {design.n_selected:,} selected papers"
+    if not design.rounds:
+        return f"All reviews are needed at once: {flat.wrong:.2f} {of} are expected to be wrong."
+    best = design.best(design.rounds[-1])
+    rounds = f"in {counted(best.rounds, 'round')}, where the scores so far leave the selection open"
+    return (
+        f"Ask for {_each(best.first)} first, and for the other {best.held_back:,} {rounds}. {best.wrong:.2f} {of} are "
+        f"then expected to be wrong, instead of {flat.wrong:.2f} with all {design.n_reviews:,} reviews at once."
+    )
+
+
+#: The columns of the table of splits.
+COLUMNS = (
+    "rounds: after the first phase, 0 for all reviews at once; first: reviews per paper in the first phase; connects: "
+    "whether these are enough to put all papers in one piece; wrong: expected wrong selections; above best: by how "
+    "much that exceeds the best split for the same number of rounds; saved: by how much it is below all reviews at "
+    "once; +-: the standard error of the number before it."
+)
 
 
 def _table(design: RoundsDesign) -> Table:
     splits = design.splits
     columns = [
         Column("rounds", [split.rounds for split in splits], "number"),
-        Column("reviews per paper first", [split.first for split in splits], "number", 2),
+        Column("first", [split.first for split in splits], "number", 2),
         Column("held back", [split.held_back for split in splits], "number"),
-        Column("can connect", ["yes" if split.connects else "no" for split in splits], "choice"),
-        Column("expected wrong", [split.wrong for split in splits], "number", 2),
+        Column("connects", ["yes" if split.connects else "no" for split in splits], "choice"),
+        Column("wrong", [split.wrong for split in splits], "number", 2),
         Column("+-", [split.error for split in splits], "number", 2),
-        Column("more than the best", [split.worse for split in splits], "number", 2),
-        Column("+- of that", [split.worse_error for split in splits], "number", 2),
-        Column("fewer than at once", [split.saved for split in splits], "number", 2),
-        Column("+- of these", [split.saved_error for split in splits], "number", 2),
+        Column("above best", [split.worse for split in splits], "number", 2),
+        Column("+- above", [split.worse_error for split in splits], "number", 2),
+        Column("saved", [split.saved for split in splits], "number", 2),
+        Column("+- saved", [split.saved_error for split in splits], "number", 2),
     ]
     return Table("splits", "Expected wrong selections by split", columns, "splits")
 
@@ -188,6 +227,11 @@ def phase_headline(phase: FirstPhase) -> str:
 
 def phase_page(phase: FirstPhase) -> str:
     """Return the lines on a first phase for the terminal."""
+    return "\n".join(phase_lines(phase))
+
+
+def phase_lines(phase: FirstPhase) -> list[str]:
+    """Return the sentences on a first phase."""
     from planner.simulating import MOST_RATIO
 
     level = f"level {phase.level}" if phase.level else "not connected"
@@ -199,12 +243,11 @@ def phase_page(phase: FirstPhase) -> str:
     if phase.unreviewed:
         lines.append(
             f"{counted(len(phase.unreviewed), 'paper has', 'papers have')} no review: "
-            f"{listed([str(label) for label in phase.unreviewed], 5)}."
+            f"{listed([str(label) for label in phase.unreviewed], end='.')}"
         )
     if phase.pieces > 1:
         lines.append(f"The papers fall into {phase.pieces:,} pieces that share no reviewer.")
-    lines.append(f"{phase_headline(phase)}.")
-    return "\n".join(lines)
+    return [*lines, f"{phase_headline(phase)}."]
 
 
 # The replay.
@@ -230,8 +273,9 @@ def replay_page(replay: RoundsReplay) -> str:
         "",
         *text_table(header, rows, text=[0]),
         "",
-        "flat: evenly, at once; random: at random after the first; borderline: nearest the cut by average; rounds: "
-        "where plan --for decision asks, in equal rounds. +-: standard error over draws of this table.",
+        "flat: evenly, at once; random: at random after the first; borderline: two each, those nearest the cut by "
+        "average first; rounds: where plan --for decision asks, in equal rounds. +-: standard error over draws of this "
+        "table.",
     ]
     return "\n".join(lines)
 
@@ -288,5 +332,10 @@ def replay_document(replay: RoundsReplay, subject: str, closing: Sequence[str] =
         Fact(f"Differ, in {counted(last.rounds, 'round')}", f"{last.wrong:.2f}", f"+- {last.error:.2f}"),
     ]
     sections = [_replayed(replay), Section("ways", "All ways", [Table("ways", "At equal numbers of scores", columns)])]
-    page = replay_page(replay).splitlines()
-    return Document("A year in rounds", subject, None, replay.headline(), "", (), closing, facts, sections, page)
+    page, best = replay_page(replay).splitlines(), min(replay.in_rounds, key=lambda way: way.wrong)
+    lead = (
+        f"With {replay.total:,} of the {replay.n_scores:,} scores, shown where plan --for decision would ask in "
+        f"{counted(best.rounds, 'round')}, {best.wrong:.2f} of the {replay.n_selected:,} selected papers differ from "
+        f"those that all scores select; with as many scores spread evenly at once, {replay.flat.wrong:.2f}."
+    )
+    return Document("A year in rounds", subject, None, replay.headline(), lead, (), closing, facts, sections, page)

@@ -21,7 +21,7 @@ from planner._plans.phases import (
     review_precision,
     selected_by,
 )
-from reviewgraph._base import Clock, InputError, Pictured, Progress, checked, counted, natural_key
+from reviewgraph._base import Clock, InputError, Pictured, Progress, check_draws, checked, counted, natural_key
 from reviewgraph.graph import assumed, expected_errors, structure_of
 from reviewgraph.table import as_reviews
 
@@ -65,6 +65,22 @@ def check_range(name: str, value: float, low: float, high: float, words: str) ->
     """Refuse a number that is not from ``low`` to ``high``; ``words`` are what is expected."""
     if not low <= value <= high:
         message = f"{name}: expected {words}, found {value!r}"
+        raise InputError(message)
+
+
+#: Scores of a paper beyond its first, over all papers, from which the noise is learned to a sixth.
+LEAST_TO_LEARN = 20
+
+
+def check_like(like: ReviewsLike) -> None:
+    """Refuse a table from whose scores hardly anything can be learned of those to come."""
+    scored = as_reviews(like, "like").only_scored().reviews_per_item
+    beyond = int(np.maximum(scored - 1, 0).sum())
+    if beyond < LEAST_TO_LEARN:
+        message = (
+            f"like: expected {LEAST_TO_LEARN} scores or more beyond the first of each paper, from which the noise is "
+            f"learned, found {beyond}; pass a larger table, or assume noise, severity and stretch"
+        )
         raise InputError(message)
 
 
@@ -266,15 +282,17 @@ def design_rounds(
     check_range("n_items", n_items, 2, 10**7, "two papers or more")
     check_range("n_reviews", n_reviews, n_items, 1000 * n_items, f"{n_items:,}, one per paper, to 1,000 per paper")
     check_range("select", select, 1, n_items - 1, f"1 to {n_items - 1} papers")
-    check_range("missing", missing, 0.0, 0.99, "a probability from 0 to 0.99")
+    check_range("missing", missing, 0.0, math.nextafter(1.0, 0.0), "a probability, 0 or more and below 1")
     numbers = check_rounds(rounds)
+    if like is not None:
+        check_like(like)
     stated = assumed(like, assumptions)
     if load is None:
         load = LOAD if like is None else _mean_load(as_reviews(like, "like"))
     check_range("load", load, 1.0, 1e6, "1 review per reviewer or more")
     if draws is None:
         draws = min(max(DRAWN // n_items, FEWEST_DRAWS), MOST_DRAWS)
-    check_range("draws", draws, 2, 10**6, "2 draws or more")
+    check_draws(draws, least=2, most=10**6)
     precision = review_precision(stated, n_reviews / n_items, load)
 
     clock = Clock(None)
@@ -391,6 +409,8 @@ def first_phase(
     if not reviews.n_items:
         message = "reviews: expected papers of a first phase, found none"
         raise InputError(message)
+    if like is not None:
+        check_like(like)
     stated = assumed(like, assumptions)
     known = replace(stated, severity=0.0, stretch=0.0)
     structure = structure_of(reviews)
@@ -442,7 +462,8 @@ class RoundsReplay(Pictured):
     first, total
         Scores per paper in the first phase, and scores in all.
     ways
-        ``flat`` (evenly, at once), ``random``, ``borderline``, and one per number of rounds.
+        ``flat`` (evenly, at once), ``random``, ``borderline`` (two each, those first whose average is nearest to the
+        cut), and one per number of rounds.
     draws
         Random choices of the scores shown first, over which errors are.
     """
@@ -533,7 +554,7 @@ def replay_rounds(
     seed
         Of the draws.
     progress
-        Called with a :class:`reviewgraph.Progress` after each draw.
+        Called with a :class:`reviewgraph.Progress` after each way of each draw.
 
     Raises
     ------
@@ -560,7 +581,7 @@ def replay_rounds(
     n_known, numbers = int(known.sum()), check_rounds(rounds)
     check_range("select", select, 1, max(n_known - 1, 1), f"1 to {n_known - 1} papers, those with a score less one")
     check_range("first", first, 1, 10**6, "1 score per paper or more")
-    check_range("draws", draws, 2, 10**6, "2 draws or more")
+    check_draws(draws, least=2, most=10**6)
     start, all_ = np.minimum(room, first), int(room.sum())
     least = int(start.sum())
     if n_known < 2 or least == all_:
@@ -574,22 +595,27 @@ def replay_rounds(
     check_range("total", total, least + 1, all_, f"{least + 1:,} to {all_:,} scores, beyond the first phase")
     was = None if accepted is None else _accepted(reviews, accepted)
 
-    clock = Clock(None)
+    clock, steps = Clock(None), draws * (3 + len(numbers))
+
+    def said(draw: int, name: str, done: int) -> None:
+        if progress is not None:
+            progress(Progress(clock.elapsed(), f"draw {draw + 1} of {draws}, {name}", done / steps))
+
     panel, _ = selected_by(reviews, select, known)
     found: dict[str, list[tuple[IntArray, int]]] = {}
     for draw, sequence in enumerate(np.random.SeedSequence(seed).spawn(draws)):
         rng = np.random.default_rng(sequence)
         hidden = hide(reviews, rng)
-        ways = {
-            name: at_once(reviews, hidden, count, select)
-            for name, count in others(reviews, hidden, start, total, select, rng).items()
-        }
+        ways, done = {}, draw * (3 + len(numbers))
+        for name, count in others(reviews, hidden, start, total, select, rng).items():
+            ways[name] = at_once(reviews, hidden, count, select)
+            said(draw, name, done + len(ways))
         for number in numbers:
-            ways[counted(number, "round")] = replayed(reviews, hidden, start, in_rounds(total - least, number), select)
+            name = counted(number, "round")
+            ways[name] = replayed(reviews, hidden, start, in_rounds(total - least, number), select)
+            said(draw, name, done + len(ways))
         for name, way in ways.items():
             found.setdefault(name, []).append((way.chosen, int(way.n_scores.max())))
-        if progress is not None:
-            progress(Progress(clock.elapsed(), f"draw {draw + 1} of {draws}", (draw + 1) / draws))
     rounds_of = {counted(number, "round"): number for number in numbers}
     return RoundsReplay(
         n_known, all_, select, first, total, _ways(found, rounds_of, np.isin(np.arange(room.size), panel), was), draws

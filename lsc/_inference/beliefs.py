@@ -602,6 +602,8 @@ class Part:
     covariate
         Name of a covariate. It moves the prior mean of the paper: its own weight is 0, and ``moves`` is the weight of
         the middle x (says - middle).
+    by_covariate
+        Of the severity, the points that each covariate of reviewers explains, by name; empty without.
     """
 
     source: str
@@ -614,10 +616,12 @@ class Part:
     moves: float
     criteria: Mapping[str, float] = field(default_factory=dict)
     covariate: str | None = None
+    by_covariate: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entries, without criteria and covariate if there are none."""
-        return {name: value for name, value in vars(self).items() if name not in ("criteria", "covariate") or value}
+        """Return the entries, without criteria and covariates if there are none."""
+        optional = ("criteria", "covariate", "by_covariate")
+        return {name: value for name, value in vars(self).items() if name not in optional or value}
 
 
 @dataclass(frozen=True)

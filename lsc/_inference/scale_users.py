@@ -294,6 +294,9 @@ def _noise_gradient(offsets: Offsets, factor: FloatArray) -> FloatArray:
 
 #: Maximum load for which the grid resolves the ranking; of a thousand papers its probability is overestimated.
 MAX_ORDINAL_LOAD = 200
+#: Ordinal reviewers are tried where the median load is this or more. A ranking of two papers says little, and in large
+#: tables of such loads the fit can degenerate: some reviewers without noise, all others without information.
+MIN_ORDINAL_LOAD = 3
 #: Points of the grid, and its range beyond the extreme papers in standard deviations.
 POINTS, GRID_REACH = 48, 4.0
 #: Difference of logarithms below which an exponential is treated as linear; minimum probability.

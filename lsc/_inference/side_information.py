@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from reviewgraph.formats import ITEM, REVIEWER
 from reviewgraph.io import columns_by_label, match_labels, rankings_of
 
 if TYPE_CHECKING:
-    from lsc._inference.beliefs import Posterior
+    from lsc._inference.beliefs import Account, Part, Posterior
     from lsc._inference.states import Unit
     from reviewgraph.formats import Role
     from reviewgraph.table import Reviews
@@ -263,12 +263,28 @@ class Covariates:
         Number of pairs of items that two authors rank in opposite order.
     pulls
         Shape (N,) by name: what each covariate of items adds to the expected quality, on the internal scale.
+    severities
+        Shape (M,) by name: the severity that each covariate of reviewers explains, in points of the scores.
     """
 
     rows: tuple[Covariate, ...]
     gain: float
     conflicts: int
     pulls: Mapping[str, FloatArray]
+    severities: Mapping[str, FloatArray]
+
+    def explain(self, account: Account, code: Mapping[Label, int]) -> Account:
+        """Return contributions with what covariates of reviewers explain of severities; ``code`` is by reviewer."""
+        if not self.severities:
+            return account
+
+        def explained(part: Part) -> Part:
+            if part.source != "review" or part.reviewer is None:
+                return part
+            place = code[part.reviewer]
+            return replace(part, by_covariate={name: float(value[place]) for name, value in self.severities.items()})
+
+        return replace(account, parts=tuple(map(explained, account.parts)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the command's ``--json`` prints of the covariates."""
@@ -293,7 +309,7 @@ def covariates_of(given: Given, effects: Effects, scale: float, spread: float, s
     """
     entries = dict(zip((factor.name for factor in effects.factors), effects.slices(), strict=True))
     of_items = {factor.name: factor.of_items for factor in effects.factors}
-    rows, pulls = [], {}
+    rows, pulls, severities = [], {}, {}
     for factor, gain in zip(given.factors, effects.gains.tolist(), strict=True):
         used = factor.name in entries and of_items[factor.name] == factor.of_items
         found: list[Effect] = []
@@ -303,13 +319,15 @@ def covariates_of(given: Given, effects: Effects, scale: float, spread: float, s
             if factor.of_items:
                 pulls[factor.name] = factor.design @ mean
             points = sign * (scale if factor.of_items else spread)
+            if not factor.of_items:
+                severities[factor.name] = -points * (factor.design @ mean)
             for level, contrast in zip(factor.levels, _contrasts(factor), strict=True):
                 value, error = float(contrast @ mean), float(np.sqrt(contrast @ covariance @ contrast))
                 low, high = sorted(points * (value + side * WIDTH * error) for side in (-1.0, 1.0))
                 found.append(Effect(level, points * value, low, high))
         of = "item" if factor.of_items else "reviewer"
         rows.append(Covariate(factor.name, factor.kind, of, used, gain, factor.known, tuple(found)))
-    return Covariates(tuple(rows), effects.gain, given.conflicts, pulls)
+    return Covariates(tuple(rows), effects.gain, given.conflicts, pulls, severities)
 
 
 def _contrasts(factor: Factor) -> FloatArray:

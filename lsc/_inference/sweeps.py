@@ -36,6 +36,7 @@ from lsc._inference.model import (
 from lsc._inference.scale_users import (
     MAX_ORDINAL_LOAD,
     MAX_SHIFT,
+    MIN_ORDINAL_LOAD,
     MIN_PRECISION,
     Cavity,
     Message,
@@ -656,7 +657,8 @@ def candidates(problem: Problem, rng: np.random.Generator, tell: Callable[[str],
     state = replace(plain.state, theta=theta, nodes=nodes, extent=plain.state.extent._replace(own=True))
     fits = [(plain, free), _extended(problem, plain, state, free, (0.0, MIN_OWN_GAIN), LOG_OWN)]
     tell("ordinal reviewers")
-    if ((problem.load > 0) & (problem.load <= MAX_ORDINAL_LOAD)).any():
+    busy = problem.load[problem.load > 0]
+    if (busy <= MAX_ORDINAL_LOAD).any() and np.median(busy) >= MIN_ORDINAL_LOAD:
         theta = plain.state.theta.copy()
         theta[LOGIT_W] = np.log(SHARE_TRIAL / (1 - SHARE_TRIAL))
         extent = plain.state.extent._replace(orders=True)

@@ -67,7 +67,7 @@ def aside_lines(aside: Sequence[Label], groups: IntArray, others: int) -> list[s
     needed = len(set(groups.tolist()))
     return [
         f"Set aside, neither in nor out: {counted(len(aside), 'paper')} that no review connects to the other "
-        f"{others:,}, and that cannot be compared with them: {listed(aside, PAPERS_NAMED)}. At least "
+        f"{others:,}, and that cannot be compared with them: {listed(aside, PAPERS_NAMED, '.')} At least "
         f"{counted(needed, 'review is', 'reviews are')} needed to connect {noun(len(aside), 'it', 'them')}."
     ]
 
@@ -128,10 +128,14 @@ def covariate_lines(result: PosteriorEstimate) -> list[str]:
     lines = [_covariate_line(one) for one in covariates.rows]
     if sum(one.used for one in covariates.rows) > 1:
         lines.append(f"Together they raise the log evidence by {covariates.gain:.1f}.")
-    if any(one.used and one.of == "item" for one in covariates.rows):
+    columns = [one.name for one in covariates.rows if one.used and one.of == "item" and one.kind != "ranking"]
+    ranked = any(one.used and one.kind == "ranking" for one in covariates.rows)
+    if columns or ranked:
+        sources = ["covariates"] * bool(columns) + ["authors' ranking"] * ranked
+        whom = f"that differ in {listed(columns)}" if columns else "that their authors do not rank"
         lines.append(
-            "What is expected of a paper from its covariates moves its quality, the more the fewer its scores. Whether "
-            "that is fair to the papers of a track is yours to decide."
+            f"What is expected of a paper from its {' and '.join(sources)} moves its quality, the more the fewer its "
+            f"scores. Whether that is fair to papers {whom} is yours to decide."
         )
     if covariates.conflicts:
         pairs = counted(covariates.conflicts, "pair of papers is", "pairs of papers are")
@@ -142,6 +146,10 @@ def covariate_lines(result: PosteriorEstimate) -> list[str]:
 def _covariate_line(one: Covariate) -> str:
     """Return what a covariate adds in points, or that it is not used."""
     known = counted(one.known, "paper" if one.of == "item" else "reviewer")
+    if one.kind == "ranking" and not one.known:
+        return f"{one.name} is not used: no author ranks two papers that have scores, and one alone has no order."
+    if not one.known:
+        return f"{one.name} is not used: it is known of no {'paper' if one.of == 'item' else 'reviewer'} with a score."
     if not one.used:
         return (
             f"{one.name} (known of {known}) is not used: it raises the log evidence by {one.gain:.1f}, less than "
@@ -155,7 +163,7 @@ def _covariate_line(one: Covariate) -> str:
     ]
     return (
         f"{one.name} (known of {known}) raises the log evidence by {one.gain:.1f}; effect on {what}{per} in points, "
-        f"with 90 % interval: {listed(effects, NAMED)}."
+        f"with 90 % interval: {listed(effects, NAMED, '.')}"
     )
 
 
@@ -171,7 +179,7 @@ def no_quality_lines(papers: Sequence[Label]) -> list[str]:
     number = len(papers)
     return [
         f"{counted(number, 'paper has', 'papers have')} scores but no quality and no place in the ranking, because all "
-        f"{noun(number, 'its', 'their')} reviewers give one score only: {listed(papers, PAPERS_NAMED)}."
+        f"{noun(number, 'its', 'their')} reviewers give one score only: {listed(papers, PAPERS_NAMED, '.')}"
     ]
 
 
@@ -378,7 +386,8 @@ def misfit_lines(result: PosteriorEstimate) -> list[str]:
     named = [f"{labels[j]} (agreement {agree:.1f}, mean square {square:.1f})" for j, agree, square in numbers]
     return [
         f"{counted(codes.size, 'reviewer contradicts', 'reviewers contradict')} the others beyond noise: "
-        f"{listed(named, NAMED)}. Both numbers have the expected value 1; a negative agreement means reversed scores."
+        f"{listed(named, NAMED, '.')} Both numbers have the expected value 1; a negative agreement means reversed "
+        "scores."
     ]
 
 
@@ -634,10 +643,13 @@ def _is_corrected(part: Part) -> bool:
 
 
 def _why(part: Part, lower_is_better: bool) -> str:
-    harsh = "harsh" if (part.severity > 0) != lower_is_better else "lenient"
+    own = part.severity - sum(part.by_covariate.values())
+    harsh = "harsh" if (own > 0) != lower_is_better else "lenient"
+    known = any(abs(value) >= SLIGHT for value in part.by_covariate.values())
     # The stretch has the rest: the reviewer's slope, and what their other papers add to both estimates.
     reasons = [
-        (part.severity, f"as this reviewer is {harsh}"),
+        *((value, f"by {name} of the reviewer") for name, value in part.by_covariate.items()),
+        (own, f"as this reviewer is {harsh}{' beyond that' if known else ''}"),
         (part.stretch, "by how this reviewer scored other papers"),
         *((value, f"by {name}") for name, value in part.criteria.items()),
     ]

@@ -32,6 +32,7 @@ from reviewgraph.io import (
     numbered_pairs,
     pairs_of,
 )
+from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
     from reviewgraph._base import FloatArray, IntArray, Label
@@ -195,13 +196,16 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     conflict = codes_of(pairs_of(rules.conflicts or (), "conflicts", scored.spellings), scored, "conflicts")
     fixed = codes_of(pairs_of(rules.fixed or (), "fixed", scored.spellings), scored, "fixed", unknown="refused")
     fixed_key, barred = fixed[1] * M + fixed[0], conflict[1] * M + conflict[0]
+    held = _meta_reviews((constraints.phase_one, rules.fixed, constraints.previous), scored)
     wrote = written_by(rules, scored)
     own = np.empty(0, np.int64) if wrote is None else wrote.barred()
     _check_fixed(
         *(scored, fixed, (demand, load[:n_reviewers])),
         conflicts=(barred, "is in conflict; remove it from fixed or from conflicts"),
+        meta=(held, "is a meta review; remove it from fixed"),
         authors=(own, _BY_AUTHORS),
     )
+    barred = np.union1d(barred, held)
     # Candidates, and the given pairs that are none of them, in one ascending order.
     key, affinity = _candidates(
         scored, n_items, np.union1d(np.union1d(barred, own), old_key), constraints.allow_unscored
@@ -308,6 +312,15 @@ def _with_first_phase(scored: Scored, first: Columns) -> tuple[Scored, tuple[Int
     if reviewers or items:
         scored = scored._replace(reviewers=(*scored.reviewers, *reviewers), items=(*scored.items, *items))
     return scored, codes_of(first, scored, "phase_one", unknown="refused")
+
+
+def _meta_reviews(tables: Iterable[Any], scored: Scored) -> IntArray:
+    """Return the meta reviews that tables of reviews leave out, as item * M + reviewer: nobody gets a paper twice."""
+    read = (table for table in tables if isinstance(table, Columns | Reviews))
+    meta = pairs_of([pair for table in read for pair in table.origin.meta], "meta reviews")
+    reviewer = codes_among(meta.reviewers, scored.reviewers)[meta.reviewer]
+    item = codes_among(meta.items, scored.items)[meta.item]
+    return np.unique((item * len(scored.reviewers) + reviewer)[(reviewer >= 0) & (item >= 0)])
 
 
 def _newcomers(codes: IntArray, labels: Sequence[Label], there: Sequence[Label]) -> list[Label]:

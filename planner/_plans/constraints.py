@@ -556,7 +556,9 @@ def constrain(
     conflicts = pairs_of(rules.conflicts or (), "conflicts", spellings)
     reviewer, item = match_pairs(conflicts, table.reviewer_code, table.item_code, "conflicts")
     closed = distinct((reviewer * N + item)[(reviewer >= 0) & (item >= 0)], lost.keys(table))
-    kept = _fixed(table, pairs_of(rules.fixed or (), "fixed", spellings), closed)
+    held = _meta_reviews(table)
+    kept = _fixed(table, pairs_of(rules.fixed or (), "fixed", spellings), closed, held)
+    closed = distinct(closed, held)
     if asked is not None:
         loads = _of_willing(table, loads, asked, kept)
     worth = prices(table, cost, affinity, min_affinity)
@@ -574,13 +576,25 @@ def _of_willing(table: Reviews, loads: IntArray, asked: Mapping[Label, Any], fix
     return np.where(willing, loads, np.minimum(loads, accepted))
 
 
-def _fixed(table: Reviews, pairs: Columns, closed: IntArray) -> IntArray:
+def _meta_reviews(table: Reviews) -> IntArray:
+    """Return the pairs that are meta reviews as ``reviewer * N + item``: nobody gets the same paper twice."""
+    meta = pairs_of(list(table.origin.meta), "meta reviews")
+    reviewer = codes_among(meta.reviewers, table.reviewers)[meta.reviewer]
+    item = codes_among(meta.items, table.items)[meta.item]
+    return distinct((reviewer * table.n_items + item)[(reviewer >= 0) & (item >= 0)])
+
+
+def _fixed(table: Reviews, pairs: Columns, closed: IntArray, held: IntArray) -> IntArray:
     reviewer, item = match_pairs(pairs, table.reviewer_code, table.item_code, "fixed", unknown="refused")
-    clash = np.flatnonzero(occurs(reviewer * table.n_items + item, closed))
-    if clash.size:
-        j, i = table.reviewers[int(reviewer[clash[0]])], table.items[int(item[clash[0]])]
-        message = f"fixed: reviewer {j!r} and item {i!r} are fixed and in conflict; remove the pair from one"
-        raise InputError(message)
+    for keys, why in (
+        (closed, "are fixed and in conflict; remove the pair from one"),
+        (held, "are fixed and a meta review; remove the pair from the fixed ones"),
+    ):
+        clash = np.flatnonzero(occurs(reviewer * table.n_items + item, keys))
+        if clash.size:
+            j, i = table.reviewers[int(reviewer[clash[0]])], table.items[int(item[clash[0]])]
+            message = f"fixed: reviewer {j!r} and item {i!r} {why}"
+            raise InputError(message)
     listed = dict.fromkeys(zip(reviewer.tolist(), item.tolist(), strict=True))
     return as_pairs((j, i) for j, i in listed if i not in table.items_of(j))
 

@@ -70,6 +70,20 @@ class Purchase:
         totals = {"objective": self.objective, "unit": self.unit, "before": self.before, "after": self.after}
         return {**totals, "elsewhere": {name: after for name, _, after in self.elsewhere}}
 
+    def saved(self, wrong: float, number: int) -> list[str]:
+        """Return the sentences on a round that is simulated: ``wrong`` selections after round ``number``.
+
+        ``after`` is that with the cut where it is; simulated scores move the cut, too.
+        """
+        others = ", ".join(f"{words} {self.before - after:.2f}" for _, words, after in self.elsewhere)
+        return [
+            f"while the cut stays where it is, they save {self.before - self.after:.2f} wrong selections; the same "
+            f"number of reviews elsewhere: {others}",
+            f"new scores move the cut, too: in the simulation of rounds {self.before:.2f} wrong selections become "
+            f"{wrong:.2f} after round {number}",
+            "optimality is not proved",
+        ]
+
     def sentences(self) -> list[str]:
         sentences = [f"expected with these reviews: {self.after:.2f} {self.unit}, without them {self.before:.2f}"]
         if self.elsewhere:

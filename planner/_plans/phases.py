@@ -255,7 +255,7 @@ def others(
 ) -> dict[str, IntArray]:
     """Return the numbers of scores, shape (N,), of the ways without a model: flat, random, nearest the cut by average.
 
-    ``random`` shows hidden scores at random; ``borderline`` one of each paper in turn, those first whose average of the
+    ``random`` shows hidden scores at random; ``borderline`` two of each paper in turn, those first whose average of the
     scores shown is nearest to the cut of the averages.
     """
     size, order = start.size, rng.permutation(start.size)
@@ -270,9 +270,11 @@ def others(
     near = np.argsort(np.where(seen > 0, np.abs(average - cut), np.inf), kind="stable")
     border, remaining = start.copy(), total - int(start.sum())
     while remaining > 0:
-        open_ = near[border[near] < hidden.room[near]][:remaining]
-        border[open_] += 1
-        remaining -= open_.size
+        # One of each would be the same as flat, where there is one for each.
+        more = np.minimum(hidden.room[near] - border[near], 2)
+        more = np.minimum(more, np.maximum(remaining - (np.cumsum(more) - more), 0))
+        border[near] += more
+        remaining -= int(more.sum())
     return {"flat": flat, "random": start + np.bincount(drawn, minlength=size), "borderline": border}
 
 

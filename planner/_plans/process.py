@@ -76,6 +76,8 @@ class Terms:
         Those of them without a score.
     lost
         Those that will not come, as far as the round before did not know it.
+    absent
+        Outstanding reviews that are not among the reviews, planned ones included.
     discussed
         Papers discussed in earlier rounds.
     """
@@ -92,6 +94,7 @@ class Terms:
     earlier: tuple[Asked, ...] = ()
     outstanding: tuple[Asked, ...] = ()
     lost: tuple[Asked, ...] = ()
+    absent: tuple[Asked, ...] = ()
     discussed: tuple[Label, ...] = ()
 
     @property
@@ -205,14 +208,28 @@ class Rounds:
         return int(self.terms.budget or 0)
 
     @property
-    def held_back(self) -> int:
-        """Reviews that are kept for later rounds."""
+    def unspent(self) -> int:
+        """Reviews of the budget that remain after this round."""
         return max(self.budget - self.now - cost_of(self.talks, self.terms), 0)
 
     @property
+    def held_back(self) -> int:
+        """Those of them that loads and limits allow, as far as the bound on these tells: they are kept for later."""
+        return min(self.unspent, max(self.capacity - self.now, 0))
+
+    @property
+    def last(self) -> bool:
+        """Whether no round can follow."""
+        return self.left == 1 or not self.held_back or self.stop is not None
+
+    @property
     def name(self) -> str:
-        """Name of the round in conference systems: R1 are the reviews before the first."""
-        return f"R{1 + self.number}"
+        """Name of the round in conference systems."""
+        return self.name_after(0)
+
+    def name_after(self, more: int) -> str:
+        """Return the name of the round that is ``more`` rounds later: R1 are the reviews before the first."""
+        return f"R{1 + self.number + more}"
 
     @property
     def helps(self) -> str:
@@ -241,6 +258,7 @@ class Rounds:
         discussion = None if terms.discussion is None else terms.discussion._asdict()
         return {
             "number": self.number,
+            "name": self.name,
             "left": self.left,
             "budget": self.budget,
             "now": self.now,
@@ -263,11 +281,11 @@ class Rounds:
             "discussion": discussion,
             "discuss": [{"item": items[talk.item], "place": talk.place, "gain": talk.gain} for talk in self.talks],
             "discussed": list(terms.discussed),
-            **{name: [one._asdict() for one in getattr(terms, name)] for name in ("earlier", "outstanding", "lost")},
+            **{name: [one._asdict() for one in getattr(terms, name)] for name in PAST},
             "fairness": [
                 {
                     **band._asdict(),
-                    "by_reviews": [{"share": share, "accepted": accepted} for share, accepted in band.by_reviews],
+                    "by_reviews": [one._asdict() for one in band.by_reviews],
                 }
                 for band in self.fairness
             ],
@@ -279,6 +297,10 @@ class Rounds:
         }
 
 
+#: Fields of :class:`Terms` with reviews of earlier rounds.
+PAST = ("earlier", "outstanding", "lost", "absent")
+
+
 def cost_of(talks: Sequence[Any], terms: Terms) -> int:
     """Return the number of reviews that discussions cost, rounded up."""
     return 0 if terms.discussion is None else math.ceil(len(talks) * terms.discussion.price - 1e-9)
@@ -288,6 +310,11 @@ def cost_of(talks: Sequence[Any], terms: Terms) -> int:
 
 #: Rules that a round takes from the answer of the last one.
 INHERITED = ("spare", "min_reviews", "max_per_item")
+#: What the answer of a round has to have, so that it can be continued.
+NEEDED = {
+    *("number", "left", "held_back", "select", "worth", "missing", "alike", "discussion", "discuss", "discussed"),
+    *("rules", "earlier"),
+}
 
 
 def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
@@ -296,8 +323,11 @@ def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
     Reviews asked for so far are :attr:`Terms.earlier`, to be sorted out by :func:`received`.
     """
     last = after.get("rounds")
-    if not isinstance(last, dict) or "number" not in last:
-        message = "after: expected the answer of a round, as plan --rounds --json writes it, found no rounds in it"
+    lacking = NEEDED.difference(last) if isinstance(last, dict) else {"rounds"}
+    if lacking or not isinstance(last, dict):
+        found = f"no {', '.join(sorted(lacking))}"
+        message = f"after: expected the answer of a round, as plan --rounds --json writes it, found {found} in it; "
+        message += "give the answer of the last round"
         raise InputError(message)
     number, left = int(last["number"]), terms.left or int(last["left"]) - 1
     if left < 1:
@@ -309,7 +339,7 @@ def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
     return replace(
         terms,
         left=left,
-        budget=last["held_back"] if terms.budget is None else terms.budget,
+        budget=_unspent(last) if terms.budget is None else terms.budget,
         select=last["select"] if terms.select is None else terms.select,
         worth=last["worth"] if terms.worth is None else terms.worth,
         missing=last["missing"] if terms.missing is None else terms.missing,
@@ -319,6 +349,12 @@ def continued(terms: Terms, after: Mapping[str, Any]) -> Terms:
         earlier=tuple(earlier),
         discussed=(*last["discussed"], *(one["item"] for one in last["discuss"])),
     )
+
+
+def _unspent(last: Mapping[str, Any]) -> int:
+    """Return the budget after a round, which the next one has even if today's loads do not allow all of it."""
+    price = 0.0 if last["discussion"] is None else last["discussion"]["price"]
+    return max(int(last["budget"]) - int(last["now"]) - math.ceil(len(last["discuss"]) * price - 1e-9), 0)
 
 
 def inherited(stated: Rules, after: Mapping[str, Any]) -> Rules:
@@ -336,7 +372,10 @@ def received(terms: Terms, reviews: Reviews, rules: Rules, *, stated: bool) -> t
     """
     named = [*(one.item for one in terms.earlier), *(item for own in terms.alike for item in own), *terms.discussed]
     if unknown := [item for item in named if item not in reviews.item_code]:
-        message = f"after: expected the answer for these reviews, found paper {unknown[0]!r} in it, which is not there"
+        message = (
+            f"after: expected the answer for these reviews, found paper {unknown[0]!r} in it, which is not there; "
+            "pass all reviews and papers that the last round was planned from, or the answer for these"
+        )
         raise InputError(message)
     pairs = zip(reviews.reviewer.tolist(), reviews.item.tolist(), reviews.scored.tolist(), strict=True)
     there = {(reviews.reviewers[j], reviews.items[i]): scored for j, i, scored in pairs}
@@ -354,7 +393,9 @@ def received(terms: Terms, reviews: Reviews, rules: Rules, *, stated: bool) -> t
         table = table.with_codes(codes[:, 0], codes[:, 1])
     budget = terms.budget if stated or terms.budget is None else terms.budget + len(lost)
     earlier = tuple(one for one in terms.earlier if one not in lost)
-    found = replace(terms, budget=budget, earlier=earlier, outstanding=tuple(outstanding), lost=tuple(lost))
+    found = replace(
+        terms, budget=budget, earlier=earlier, outstanding=tuple(outstanding), lost=tuple(lost), absent=tuple(new)
+    )
     return found, table
 
 
@@ -517,6 +558,22 @@ def rollouts_for(papers: int) -> int:
     return int(np.clip(MOST_PAPERS // max(papers, 1), FEWEST_ROLLOUTS, ROLLOUTS))
 
 
+def at_most(spare: IntArray, room: IntArray, barred: IntArray) -> int:
+    """Return an upper bound on the reviews that loads ``spare`` (M,), limits ``room`` (N,) and ``barred`` pairs allow.
+
+    The smaller of two sums, over reviewers and over papers, of what each allows alone; the pairs, shape (P, 2), are
+    distinct.
+
+    >>> at_most(np.array([9, 1]), np.array([2, 2, 2]), np.array([[0, 0]]))
+    3
+    """
+    who, what = spare > 0, room > 0
+    inside = barred[who[barred[:, 0]] & what[barred[:, 1]]]
+    papers = what.sum() - np.bincount(inside[:, 0], minlength=spare.size)
+    readers = who.sum() - np.bincount(inside[:, 1], minlength=room.size)
+    return int(min(np.minimum(spare, papers)[who].sum(), np.minimum(room, readers)[what].sum()))
+
+
 class Round(NamedTuple):
     """Reviews of a round: those ``first`` that are required, shape (P, 2), then those chosen by their gain."""
 
@@ -533,7 +590,8 @@ def round_of(aim: Decision, task: Task, terms: Terms, ledger: Ledger, seed: int)
     rules, fixed = task.constraints, task.constraints.fixed
     left = task.left(first)
     free = int(terms.budget or 0) - len(fixed) - len(first)
-    room = int(min(left.spare.astype(float).sum(), left.room.astype(float).sum(), 1e9))
+    closed = np.column_stack(np.divmod(rules.closed_pairs, max(rules.reviews.n_items, 1)))
+    room = at_most(left.spare, left.room, np.concatenate([closed, first]))
     taken = aim.beliefs.brought_by(first)
     sure = len(fixed) + len(first)
     ahead = Outlook(aim, task, terms, taken, sure, min(free, room), seed)

@@ -8,7 +8,8 @@ from reviewgraph._base import counted, listed, noun, ranging, text_table
 
 if TYPE_CHECKING:
     from planner._plans.plan import Plan
-    from planner._plans.process import Asked, Rounds
+    from planner._plans.process import Asked, Rounds, Terms
+    from planner._plans.rounds import Accepted
 
 #: One sentence for authors.
 TO_AUTHORS = (
@@ -40,8 +41,8 @@ def round_lines(plan: Plan) -> list[str]:
         *expectations(rounds),
         *discussed(plan, rounds),
         "",
-        "Acceptance of papers by true rank, in the rollouts, by the number of new reviews that they get (in "
-        "brackets: the share of these papers):",
+        f"Acceptance of papers by true rank in {rounds.rollouts} simulated continuations, and by the number of new "
+        f"reviews that they get ({COUNTED}):",
         *_fairness(rounds),
         FAIR,
         "",
@@ -49,11 +50,35 @@ def round_lines(plan: Plan) -> list[str]:
     ]
 
 
-#: The table of acceptance, explained.
+#: Simulated papers from which a share is shown: fewer would be chance.
+FEWEST_SHOWN = 30
+#: What is in brackets in the table of acceptance, and that table explained.
+COUNTED = f"in brackets: the number of such simulated papers, without a share where there are fewer than {FEWEST_SHOWN}"
 FAIR = (
-    "evenly: with the same number of reviews spread over all papers. Papers without new reviews are those whose "
-    "reviews so far place them clearly, rightly or wrongly."
+    "true rank: the rank by true quality, 1 the best. evenly: with the same number of reviews spread over all papers. "
+    "Papers without new reviews are those whose reviews so far place them clearly, rightly or wrongly."
 )
+
+
+def acceptance(one: Accepted) -> str:
+    """Return the acceptance of papers with some number of new reviews, with the number of these papers.
+
+    >>> from planner._plans.rounds import Accepted
+    >>> acceptance(Accepted(0.5, 0.75, 40)), acceptance(Accepted(0.01, 1.0, 2)), acceptance(Accepted(0.0, None, 0))
+    ('75 % (40)', '- (2)', '-')
+    """
+    if not one.papers or one.accepted is None:
+        return "-"
+    return f"{'-' if one.papers < FEWEST_SHOWN else percent(one.accepted)} ({one.papers:,})"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent.
+
+    >>> percent(0.3333)
+    '33 %'
+    """
+    return f"{100 * share:.0f} %"
 
 
 def to_authors(rounds: Rounds) -> str:
@@ -63,9 +88,18 @@ def to_authors(rounds: Rounds) -> str:
 def where_it_stands(rounds: Rounds) -> list[str]:
     """Return what this round spends and what is held back, and what came of earlier rounds."""
     terms, number = rounds.terms, rounds.number
-    place = f"Round {number}, the last one" if rounds.left == 1 else f"Round {number}, {rounds.left} left with this one"
-    kept = "not spent" if rounds.left == 1 or rounds.stop else "held back for later rounds"
-    lines = [f"{place}: {rounds.now} of {counted(rounds.budget, 'review')} now, {rounds.held_back} {kept}."]
+    place = f"Round {number} of {number + rounds.left - 1} ({rounds.name} in uploads)"
+    kept = f", {rounds.held_back} held back for later rounds"
+    if rounds.stop or rounds.left == 1:
+        kept = f", {rounds.unspent} not spent" if rounds.unspent else ""
+    elif not rounds.held_back:
+        kept = "; nothing is held back, so this round is the last"
+    lines = [f"{place}: {rounds.now} of {counted(rounds.budget, 'review')} now{kept}."]
+    if rounds.capacity < rounds.budget:
+        lines.append(
+            f"Loads, limits and conflicts allow {rounds.capacity} of the {rounds.budget} at most: the other "
+            f"{rounds.budget - rounds.capacity} cannot be asked for, and what is expected below is without them."
+        )
     if rounds.required and terms.rules.get("min_reviews"):
         least = terms.rules["min_reviews"]
         lines.append(f"The first {rounds.required} of them bring papers to {counted(int(least or 0), 'review')}.")
@@ -74,29 +108,41 @@ def where_it_stands(rounds: Rounds) -> list[str]:
         (terms.lost, "of earlier rounds will not come; the budget has them back"),
     ):
         if those:
-            lines.append(f"{counted(len(those), 'review')} {words}: {_named(those)}.")
+            lines.append(f"{counted(len(those), 'review')} {words}: {_named(those)}")
+    if terms.absent:
+        lines.append(absent_words(terms))
     if terms.missing:
         lines.append(f"Each review to come is counted with probability {1.0 - terms.missing:g}.")
     unplaced = min(rounds.share, rounds.capacity) - (rounds.now - rounds.required)
     if unplaced > 0 and not rounds.stop and not terms.worth and not rounds.talks:
         words = "loads, conflicts or rules, or no gain, left"
         lines.append(f"{words[:1].upper()}{words[1:]} {counted(unplaced, 'review')} of this round unused.")
-    if rounds.capacity < rounds.budget:
-        lines.append(
-            f"Loads and limits allow {counted(rounds.capacity, 'review')} in all; what is expected below is with these."
-        )
     return lines
 
 
+def absent_words(terms: Terms) -> str:
+    """Return what it may mean that outstanding reviews are in none of the files."""
+    those = counted(len(terms.absent), "planned review is", "planned reviews are")
+    return (
+        f"{those} in none of the files: not uploaded, or declined? Add the file of the assignments (HotCRP: "
+        "pcassignments.csv), upload what is missing, and list in --gone what was declined."
+    )
+
+
 def _named(those: tuple[Asked, ...]) -> str:
-    return listed([f"{one.item} by {one.reviewer}" for one in those])
+    return listed([f"{one.item} by {one.reviewer}" for one in those], end=".")
 
 
 def _table(rounds: Rounds) -> list[str]:
     first = rounds.number
     rows = [("now", "", f"{rounds.before:.2f}", "")]
     rows += [
-        (f"round {first + one.rounds - 1}", f"{one.reviews:.0f}", f"{one.wrong:.2f}", f"{one.error:.2f}")
+        (
+            f"round {first + one.rounds - 1} ({rounds.name_after(one.rounds - 1)})",
+            f"{one.reviews:.0f}",
+            f"{one.wrong:.2f}",
+            f"{one.error:.2f}",
+        )
         for one in rounds.after
     ]
     return text_table(["after", "reviews in all", f"wrong of {rounds.terms.select}", "+-"], rows, [0])
@@ -104,11 +150,14 @@ def _table(rounds: Rounds) -> list[str]:
 
 def expectations(rounds: Rounds) -> list[str]:
     """Return what other numbers of rounds would reach, and the schedule."""
-    reach = [f"{one.wrong:.2f} in {counted(one.rounds, 'round')}" for one in rounds.reach]
-    total = f"{rounds.reach[-1].reviews:.0f}"
+    first, *more = rounds.reach
+    reach = f"{first.wrong:.2f}"
+    if more:
+        others = ", ".join(f"{one.wrong:.2f} in {one.rounds}" for one in more)
+        reach += f" in 1 round, {others} equal rounds"
     lines = [
-        f"Expected wrong selections after all {total} reviews: {', '.join(reach)} of equal size; "
-        f"{rounds.even.wrong:.2f} with these reviews spread evenly over all papers."
+        f"Expected wrong selections after all {rounds.reach[-1].reviews:.0f} reviews: {reach}; {rounds.even.wrong:.2f} "
+        "with these reviews spread evenly over all papers."
     ]
     best = rounds.schedule
     if best.gain > 0:
@@ -126,6 +175,11 @@ def discussed(plan: Plan, rounds: Rounds) -> list[str]:
     terms = rounds.terms
     if terms.discussion is None:
         return []
+    if terms.discussion.price > rounds.share:
+        price, room = f"{terms.discussion.price:g}", counted(rounds.share, "review")
+        return [
+            f"No discussion is possible: it costs {price} reviews, and the choice by gain has {room} in this round."
+        ]
     if not rounds.talks:
         return ["No discussion is worth its price in this round."]
     items = [str(plan.constraints.reviews.items[talk.item]) for talk in rounds.talks]
@@ -143,9 +197,9 @@ def _fairness(rounds: Rounds) -> list[str]:
     rows = [
         (
             ranging(band.first, band.last),
-            f"{100 * band.flat:.0f} %",
-            f"{100 * band.rounds:.0f} %",
-            *("-" if yes is None else f"{100 * yes:.0f} % ({100 * share:.0f} %)" for share, yes in band.by_reviews),
+            percent(band.flat),
+            percent(band.rounds),
+            *map(acceptance, band.by_reviews),
         )
         for band in rounds.fairness
     ]

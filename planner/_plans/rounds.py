@@ -365,18 +365,26 @@ def selected(mean: FloatArray, n: int) -> FloatArray:
     return accepted
 
 
+class Accepted(NamedTuple):
+    """Papers with some number of new reviews: their share, their acceptance, and their number over all rollouts."""
+
+    share: float
+    accepted: float | None
+    papers: int
+
+
 class Band(NamedTuple):
     """Acceptance of the papers of true ranks ``first`` to ``last``.
 
-    ``rounds`` with reviews in rounds, and ``flat`` with the same number spread evenly; ``by_reviews`` has the share of
-    them with 0, 1, 2, 3 or more new reviews, and its acceptance.
+    ``rounds`` with reviews in rounds, and ``flat`` with the same number spread evenly; ``by_reviews`` has those with 0,
+    1, 2, 3 or more new reviews.
     """
 
     first: int
     last: int
     flat: float
     rounds: float
-    by_reviews: tuple[tuple[float, float | None], ...]
+    by_reviews: tuple[Accepted, ...]
 
 
 #: Ends of the bands of true ranks, in selections; and numbers of new reviews that are distinguished.
@@ -396,8 +404,8 @@ def acceptance(played: Rollouts, even: Rollouts, n: int) -> list[Band]:
         number = np.bincount(asked, minlength=TOLD_APART + 1)
         into = np.bincount(asked, accepted, TOLD_APART + 1)
         by = tuple(
-            (float(count / asked.size), float(total / count) if count else None)
-            for count, total in zip(number, into, strict=True)
+            Accepted(count / asked.size, float(total / count) if count else None, count)
+            for count, total in zip(number.tolist(), into.tolist(), strict=True)
         )
         bands.append(Band(first + 1, last, float(even.accepted[here].mean()), float(accepted.mean()), by))
     return bands

@@ -132,7 +132,8 @@ def _head(plan: Plan) -> list[str]:
             f"group after the review, of {of}."
         )
     if plan.purchase is not None:
-        lines.append(f"buys: {plan.purchase.unit}.")
+        saved = "wrong selections saved, with the cut where it is"
+        lines.append(f"buys: {plan.purchase.unit if plan.rounds is None else saved}.")
     return lines
 
 

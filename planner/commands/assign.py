@@ -18,6 +18,7 @@ from planner.commands.options import (
     read_rules,
     read_wanted,
     rule_options,
+    say_meta_reviews,
     upload_options,
     wanted_options,
 )
@@ -336,6 +337,7 @@ def _problem(session: Session) -> dict[str, Any]:
     fixed = session.read("fixed")
     rules = read_rules(session, {params["reviewers_file"]: attributes}, reviewers, LISTS)
     phase_one, like = session.read("phase_one"), session.read("like")
+    say_meta_reviews(phase_one, fixed, wanted["previous"])
     return {
         **{name: params[name] for name in AS_GIVEN},
         # What the files leave open, the options decide.

@@ -127,6 +127,13 @@ def _rule(option: str, text: str) -> Rule:
     return AtLeast(name.strip(), int(number), value.strip() if colon else None)
 
 
+def say_meta_reviews(*tables: Any) -> None:
+    """Note the meta reviews that tables of reviews leave out: their pairs are forbidden."""
+    pairs = {pair for table in tables if table is not None for pair in table.origin.meta}
+    if pairs:
+        say(f"{counted(len(pairs), 'meta review')}: nobody is asked to review a paper that they meta-review")
+
+
 # Reviewers of a plan.
 
 #: Reviewers of a plan: affinities, institutions, seniority, and who is willing.
@@ -387,12 +394,17 @@ class Destination:
             say(f"{self.output}: {counted(len(left), 'review')} left out, to be entered by hand ({pairs}): {enter}")
         return not left
 
-    def advice(self, session: Session, written: Sized, outsiders: Sized | None = None) -> list[str]:
+    def advice(
+        self, session: Session, written: Sized, outsiders: Sized | None = None, stage: str | None = None
+    ) -> list[str]:
         """Return lines of advice on the upload, except on what options or REVIEWS decide.
 
         ``outsiders`` are reviewers outside the committee, who are not invited; None if the committee is unknown.
+        ``stage`` is the name of the round, where there is one. What it needs is on stderr beside a page or JSON.
         """
-        params = session.params
+        params, named = session.params, self.label or stage
+        if self.output and len(written) and named and self.upload.round_advice:
+            say(f"{self.output}: {self.upload.round_advice.format(named)}")
         settled = () if outsiders is None else ("willing",)
         lines = [
             line

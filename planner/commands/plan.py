@@ -15,6 +15,7 @@ from planner.commands.options import (
     read_destination,
     read_rules,
     rule_options,
+    say_meta_reviews,
     upload_options,
 )
 from reviewgraph._base import counted, listed
@@ -78,6 +79,19 @@ def read_aims(session: Session, given: Sequence[str], target: str) -> Aims:
     return Aims(first, beside[0] if beside else OnlyLevel.name)
 
 
+def _goals(session: Session, given: Sequence[str]) -> Sequence[str]:
+    """Return the goals, with those of the process that ``--after`` continues, which has no others."""
+    after, selecting = session.params["after"], next(one.name for one in OBJECTIVES if one.selects)
+    if after is None:
+        return given
+    others = [f"--for {name}" for name in given if name != selecting]
+    others += [f"--target {session.params['target']}"] if session.is_given("target", unless="goals") else []
+    if others:
+        message = f"--after {after}: expected --for {selecting} alone, which it implies, found {others[0]}; drop it"
+        raise Refusal(message)
+    return [selecting]
+
+
 INSTEAD = "--to csv writes a table with what each review joins, --to mail writes letters"
 KEEP = "to save the plan, with what each review joins; --to mail writes a letter to each reviewer"
 #: Options that the next command does not repeat.
@@ -113,7 +127,7 @@ def _discussion(ctx: click.Context, parameter: click.Parameter, value: str | Non
         ),
         (
             "The next round, once their scores are in:",
-            "plan reviews.csv --for decision --after round1.json --json > round2.json",
+            "plan reviews.csv --after round1.json --json > round2.json",
         ),
         (
             "Six reviews that make the selection more certain:",
@@ -147,15 +161,17 @@ def _discussion(ctx: click.Context, parameter: click.Parameter, value: str | Non
     "Selection",
     "--rounds R",
     minimum=1,
-    help="With --for decision: spend --max-reviews in R rounds, each planned from the scores so far. This is the first "
-    "of them, or with --after the next; the page says what is held back, and what each round is expected to save.",
+    help="With --for decision and --max-reviews: spend these reviews in R rounds, each planned from the scores so far. "
+    "This is the first of them, or with --after the next; the page says what is held back, and what each round is "
+    "expected to save.",
 )
 @option(
     "Selection",
     "--after FILE",
-    help="Plan the round after FILE, which plan --rounds --json printed. Options that are not given are those of FILE, "
-    "with the rounds and reviews that remain; its reviews that have no score in REVIEWS are still to come, or lost if "
-    "they are in --gone or --conflicts. --spare, --capacity and --max-per-item count all rounds.",
+    help="Plan the round after FILE, which plan --rounds --json printed; --for decision is implied. Options that are "
+    "not given are those of FILE, with the rounds and reviews that remain; its reviews that have no score in REVIEWS "
+    "are still to come, or lost if they are in --gone or --conflicts. --spare, --capacity and --max-per-item count all "
+    "rounds.",
 )
 @option(
     "Selection",
@@ -251,11 +267,12 @@ def plan(
     Ctrl-C ends the search with the best plan so far. With --capacity only the reviewers listed there are invited.
     Enter reviewers who accepted in --fixed, and those who declined in --conflicts.
     """
+    from planner._plans.round_words import absent_words
     from planner._plans.words import page
     from planner.planning import plan_extra_reviews
 
     # The options fit each other, and to the table.
-    aims = read_aims(session, goals, target)
+    aims = read_aims(session, _goals(session, goals), target)
     # A conference file may have ``select`` for other commands.
     if not objective_named(aims.objective).selects and not session.is_typed("select"):
         select = None
@@ -299,7 +316,11 @@ def plan(
         return document(coded, session.table(whole=True), list(map(str, following)))
 
     session.report(extra, extra.constraints.reviews, compose)
-    advice = destination.advice(session, extra.reviews, reviews.origin.outsiders)
+    rounds = extra.rounds
+    if rounds is not None and rounds.terms.absent and session.params["as_json"]:
+        say(f"{session.params['after']}: {absent_words(rounds.terms)}")
+    stage = None if rounds is None else rounds.name
+    advice = destination.advice(session, extra.reviews, reviews.origin.outsiders, stage)
     holds = extra.attained and complete
     session.answer(extra.to_dict, lambda: "\n".join([page(extra), *advice]), following, holds=holds)
 
@@ -316,6 +337,7 @@ def _side_files(session: Session, reviews: Reviews) -> dict[str, Any]:
     from reviewgraph.io import REVIEWS
 
     params = session.params
+    say_meta_reviews(reviews)
     files = {"gone": session.read_gone(reviews), **session.read_given("capacity", "willing")}
     known = dict.fromkeys([*reviews.reviewers, *files.get("capacity", ())])
     if new := sum(label not in known for label in files.get("willing", ())):
@@ -342,6 +364,12 @@ def _process(session: Session, aims: Aims) -> dict[str, Any]:
             )
             message = f"{flag}: expected --for decision with it, and no --target; {remedy}"
             raise Refusal(message)
+    rounds = session.params["rounds"]
+    if rounds is not None and session.params["max_reviews"] is None and "after" not in files:
+        message = (
+            f"--rounds {rounds}: expected --max-reviews N with it, the number of reviews of all rounds; found none"
+        )
+        raise Refusal(message)
     if key is None:
         return files
     if not session.params["items"]:
@@ -372,7 +400,7 @@ OF_ROUNDS = {
 def _next_round(session: Session, extra: Plan) -> list[Next]:
     """Return how to keep this round, and how to plan the one after it; nothing for a last round."""
     rounds, table = extra.rounds, session.table(extra.constraints.reviews)
-    if rounds is None or rounds.stop or rounds.left == 1:
+    if rounds is None or rounds.last:
         return []
     # A shell empties the file of > before it runs the command: never that of --after.
     number = rounds.number
@@ -382,7 +410,7 @@ def _next_round(session: Session, extra: Plan) -> list[Next]:
     keep = Next.of("plan", table, session.again({*TABLE, "conference"}), f"--json > {file}", why="to keep this round")
     again = session.again(NOT_AGAIN | OF_ROUNDS)
     why = "the next round, once these reviews have scores"
-    return [keep, Next.of("plan", table, "--for decision", f"--after {file}", again, why=why)]
+    return [keep, Next.of("plan", table, f"--after {file}", again, why=why)]
 
 
 def _next(session: Session, extra: Plan, destination: Destination) -> Next:

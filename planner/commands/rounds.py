@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -81,9 +83,8 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str) -> tuple[in
 @option(
     "Input",
     "--missing P",
-    type=Number(0, 0.99),
-    default=0.0,
-    help="Probability that a review fails to arrive.",
+    type=Number(0, 1, min_open=True, max_open=True),
+    help="Probability that a review fails to arrive.  [default: all arrive]",
 )
 @option(
     "Input",
@@ -95,7 +96,12 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str) -> tuple[in
 )
 @option("Input", "--accepted FILE", help="With REVIEWS: the papers accepted then (item).")
 @assumption_options
-@option("Search", "--draws N", minimum=2, help="Simulated conferences, or draws of REVIEWS.  [default: by size; 10]")
+@option(
+    "Search",
+    "--draws N",
+    minimum=2,
+    help="Simulated conferences; with REVIEWS draws, each of a dozen calibrations.  [default: by size; 10]",
+)
 @option("Search", "--seed N", minimum=0, default=0, help="Random seed.")
 @option("Result", "-o", "--output FILE", everyday=True, writes=True, help="Write the table, one row per split or way.")
 @option("Result", "--html FILE", writes=True, help="Write a report with its picture for a browser.")
@@ -129,7 +135,7 @@ def _design(
     reviews_total: int | None,
     rounds: tuple[int, ...],
     load: float | None,
-    missing: float,
+    missing: float | None,
     assignment: tuple[str, ...],
     draws: int | None,
     seed: int,
@@ -137,8 +143,11 @@ def _design(
 ) -> None:
     """Compare splits before any score, and check a first phase."""
     from planner.rounds_report import design_document, design_page, phase_page
-    from planner.simulating import LOAD, design_rounds, first_phase
+    from planner.simulating import LOAD, check_like, design_rounds, first_phase
 
+    like = session.read_reviews(session.params["like"]) if session.params["like"] else None
+    if like is not None:
+        check_like(like)
     assumptions = read_assumptions(session)
     assigned = session.read_reviews(*assignment, items=session.params["items"]) if assignment else None
     if assigned is not None and papers is not None:
@@ -155,8 +164,7 @@ def _design(
         if reviews_total is not None and reviews_total < papers:
             message = f"--reviews-total: expected {papers:,}, one per paper, or more, found {reviews_total:,}"
             raise click.UsageError(message)
-        if load is None and session.params["like"]:
-            like = session.read_reviews(session.params["like"])
+        if load is None and like is not None:
             load = float(like.loads[like.loads > 0].mean())
         with telling() as tell:
             design = design_rounds(
@@ -166,7 +174,7 @@ def _design(
                 assumptions=assumptions,
                 load=load or LOAD,
                 rounds=rounds,
-                missing=missing,
+                missing=missing or 0.0,
                 draws=draws,
                 seed=seed,
                 progress=tell,
@@ -193,19 +201,31 @@ def _share(select: Share, papers: int) -> int:
     return max(select.of(papers), 1)
 
 
+#: Files of a conference, as ``simulate conference`` writes them, by option: those that an assignment needs, and others.
+FILES = {name: f"{name}.csv" for name in ("items", "reviewers", "bids", "conflicts")} | {"items": "papers.csv"}
+NEEDED, WELCOME = ("items", "reviewers"), ("bids", "conflicts")
+#: Folder of a simulated one.
+TRIAL = "trial"
+
+
 def _next_of_design(design: RoundsDesign | None) -> list[Next]:
-    """Return the assignment of the best first phase."""
+    """Return the assignment of the best first phase; before it, where its files are missing, how to try it."""
     if design is None or not design.rounds:
         return []
-    best = design.best(design.rounds[-1])
-    low, rest = divmod(design.n_reviews - best.held_back, design.n_items)
+    low, rest = divmod(design.n_reviews - design.best(design.rounds[-1]).held_back, design.n_items)
+    up = 2 * rest >= design.n_items and (low + 1) * design.n_items < design.n_reviews
     why = "the first phase; plan --for decision --rounds then asks for the rest"
-    if not rest:
-        return [Next.of("assign", "--items papers.csv", f"--demand {low}", why=why)]
-    more = counted(rest, "paper")
-    return [
-        Next.of("assign", "--items papers.csv", why=f"{why}; the column demand has {low + 1} for {more}, else {low}")
-    ]
+    if rest:
+        exact = f"{low + 1} for {counted(rest, 'paper')} and {low} for the others"
+        why += f"; exactly as above with a column demand in papers.csv, {exact}"
+    files, folder, first = [*NEEDED, *(name for name in WELCOME if Path(FILES[name]).exists())], "", []
+    if not all(Path(FILES[name]).exists() for name in NEEDED):
+        size = f"--papers {design.n_items} --reviewers {math.ceil(design.n_reviews / design.load)}"
+        first = [Next.of("simulate conference", size, f"-o {TRIAL}", why="to try it, without files of your own")]
+        files, folder = list(FILES), f"{TRIAL}/"
+    options = [f"--{name} {folder}{FILES[name]}" for name in files]
+    options += [f"--demand {low + up}", "--target connected", "-o assigned.csv"]
+    return [*first, Next.of("assign", *options, why=why)]
 
 
 def _replay(

@@ -1,4 +1,5 @@
 from .arguments import as_numbers as as_numbers
+from .arguments import check_draws as check_draws
 from .arguments import check_magnitude as check_magnitude
 from .arguments import checked as checked
 from .arguments import refuse as refuse

@@ -172,6 +172,17 @@ def as_numbers(name: str, values: Any) -> FloatArray:
         raise InputError(message) from error
 
 
+def check_draws(number: int, name: str = "draws", least: int = 1, most: int = LARGEST) -> None:
+    """Refuse a number of draws that is not from ``least`` to ``most``.
+
+    >>> check_draws(0, "n", least=0)
+    """
+    if not least <= number <= most:
+        words = f"{least} or more" if number < least else f"{most:,} or fewer"
+        message = f"{name}: expected a number of draws, {words}, found {number:,}"
+        raise InputError(message)
+
+
 def check_magnitude(name: str, values: Any) -> None:
     """Raise InputError for numbers beyond :data:`BEYOND`; sums and differences of others are finite. NaN passes.
 

@@ -53,15 +53,17 @@ def ranging(least: int, most: int) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
-def listed(names: Iterable[Any], most: int = LISTED) -> str:
-    """Return names separated by commas, long ones cut, and dots if there are more than ``most``.
+def listed(names: Iterable[Any], most: int = LISTED, end: str = "") -> str:
+    """Return names separated by commas, long ones cut, and dots if there are more than ``most``, else the ``end``.
 
     >>> listed(["ann", "bob"]), listed("abcdefg"), listed(["a" * 50])
     ('ann, bob', 'a, b, c, d, e, ...', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…')
+    >>> listed("ab", end="."), listed("abcdefg", end=".")
+    ('a, b.', 'a, b, c, d, e, ...')
     """
     known: Sequence[Any] = names if isinstance(names, Sequence) else list(names)
     shown = ", ".join(shortened(str(name)) for name in known[:most])
-    return f"{shown}, ..." if len(known) > most else shown
+    return f"{shown}, ..." if len(known) > most else f"{shown}{end}"
 
 
 def shortened(name: str) -> str:

@@ -349,11 +349,14 @@ def _as_words(parameter: click.Parameter, value: Any) -> list[str]:
         return [flag, ",".join(f"{role}={name}" for role, name in value.items())]
     if isinstance(parameter, click.Option) and parameter.is_flag:
         return [flag if value or not parameter.secondary_opts else parameter.secondary_opts[-1]]
-    # A number is repeated as it was typed: 60, not 60.0.
-    values = value if parameter.multiple else [value]
-    return [
-        word for one in values for word in (flag, str(one).removesuffix(".0") if isinstance(one, float) else str(one))
-    ]
+    return [word for one in (value if parameter.multiple else [value]) for word in (flag, _as_typed(one))]
+
+
+def _as_typed(value: Any) -> str:
+    """Return a value as it was typed: 60, not 60.0, and several separated by commas."""
+    if isinstance(value, tuple):
+        return ",".join(map(_as_typed, value))
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def _readers() -> dict[str, Callable[..., Any]]:

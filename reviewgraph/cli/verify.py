@@ -247,7 +247,7 @@ def _rules(session: Session) -> tuple[PlainRules, Process]:
     new = [label for label in (*(capacity or ()), *(willing or ())) if str(label) not in lost]
     away = [label for label in reviews.reviewers if label not in remaining.reviewer_code]
     table = table_of(remaining.with_labels([*away, *new]))
-    past = Past([], [], [])
+    past = Past()
     if after:
         conflicts = {
             *_pairs_of(session, "conflicts"),
@@ -267,12 +267,15 @@ def _rules(session: Session) -> tuple[PlainRules, Process]:
             spare[reviewer] = max(spare[reviewer] - 1, 0)
     barred = _pairs_of(session, "conflicts")
     barred += pairs_in(gone.pairs) if gone and gone.pairs is not None else []
+    # Nobody is asked for a review of a paper that they meta-review.
+    barred += [(str(who), str(what)) for who, what in reviews.origin.meta]
     fixed = _pairs_of(session, "fixed")
     group = None
     if params["same_for"] and params["items"]:
         columns = session.read("item_attributes", params["items"])
         group = {str(item): str(own.get(params["same_for"], "")) for item, own in columns.items()}
-    process = Process(after, past, params["rounds"], params["max_reviews"], params["max_per_item"], group)
+    given = {name: params[name] for name in ("rounds", "max_reviews", "max_per_item", "discussion")}
+    process = Process(after, past, group=group, **given)
     rules = PlainRules(
         table,
         spare,
@@ -330,8 +333,12 @@ def _assign(session: Session, answer: Answer) -> Findings:
     }
     affinity, conflicts, any_pair = _affinities(session, demand, loads)
     conflicts += _pairs_of(session, "conflicts")
-    first = frozenset(table_of(session.read("phase_one")).score if params["phase_one"] else ())
-    fixed = dict.fromkeys(_pairs_of(session, "fixed"))
+    phase_one, kept, previous = (session.read(name) for name in ("phase_one", "fixed", "previous"))
+    first = frozenset() if phase_one is None else frozenset(table_of(phase_one).score)
+    # Nobody reviews a paper that they meta-review.
+    tables = [table for table in (phase_one, kept, previous) if table is not None]
+    conflicts += [(str(who), str(what)) for table in tables for who, what in table.origin.meta]
+    fixed = dict.fromkeys(() if kept is None else pairs_in(kept))
     market = Market(
         demand,
         loads,
@@ -344,7 +351,7 @@ def _assign(session: Session, answer: Answer) -> Findings:
         params["target"],
         params["survive"],
         _panels(session, loads, params["reviewers_file"]),
-        frozenset(_pairs_of(session, "previous")) if params["previous"] else None,
+        None if previous is None else frozenset(pairs_in(previous)),
         params["min_affinity"],
         params["floor"],
         params["floor_best"],

@@ -28,6 +28,7 @@ from reviewgraph.formats.columns import (
     SCORE,
     TITLE,
     Columns,
+    Origin,
     Role,
     columns_of,
     locate,
@@ -229,6 +230,11 @@ class _Opened:
             problems.add_rows(0, [lines[row] for row in again], say)
         return np.sort(kept)
 
+    def meta(self) -> frozenset[tuple[str, str]]:
+        """Return the pairs of the meta reviews among the rows that were left out; to be called after reading."""
+        order = list(self.places)
+        return frozenset(self.table.aside(order.index(REVIEWER.name), order.index(ITEM.name), None).meta)
+
     def expect_rows(self, labels: Sequence[str], role: str) -> None:
         if not labels:
             message = f"{self.path}: a header but no {role}s below it; expected one row for each {role}"
@@ -272,9 +278,10 @@ def _read_pairs(
 ) -> Columns:
     """Return distinct pairs, or, if there is a field, pairs with a number each, NaN where its cell is empty."""
     fields = (PERSON, PAPER, field) if field else (PERSON, PAPER)
-    columns = _open(path, fields, kind, options).coded(fields, KEY, unique=field is not None)
+    file = _open(path, fields, kind, options)
+    columns = file.coded(fields, KEY, unique=field is not None)
     if field is None:
-        return _pairs(columns)
+        return replace(_pairs(columns), origin=Origin(meta=file.meta()))
     codes, values = columns[field.role.name]
     numbers = np.array([np.nan if number is None else number for number in values], np.float64)
     return replace(_pairs(columns), score=numbers[codes])
@@ -474,18 +481,31 @@ def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
     return Roster(_reviewers(file), _attributes(file))
 
 
+_A_ROUND = "the JSON that plan --rounds R --json printed for the last round"
+
+
 def read_round(path: Path, **options: Unpack[Options]) -> dict[str, Any]:
     """Return the answer of a round, a JSON object that ``plan --rounds --json`` printed."""
     try:
         with open(path, "rb") as file:
             data = file.read()
+    except OSError as error:
+        message = f"{path}: expected {_A_ROUND}; the file cannot be read ({error.strerror or error})"
+        raise InputError(message) from error
+    if not data.strip():
+        message = f"{path}: expected {_A_ROUND}, found an empty file; a shell empties the file after > before it runs "
+        message += "the command, so give the answer of the last round another name than that of this one"
+        raise InputError(message)
+    try:
         content = json.loads(data.decode("utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
-        why = getattr(error, "strerror", None) or error
-        message = f"{path}: expected the JSON that plan --rounds --json printed; it cannot be read ({why})"
+    except (ValueError, RecursionError) as error:
+        message = f"{path}: expected {_A_ROUND}, found no JSON ({error}); plan the last round again with --json > FILE"
         raise InputError(message) from error
     if not isinstance(content, dict) or not isinstance(content.get("rounds"), dict):
-        message = f"{path}: expected the JSON that plan --rounds --json printed, found no object rounds in it"
+        found = "a list" if isinstance(content, list) else "a value that is no object"
+        if isinstance(content, dict):
+            found = "a plan without rounds" if "merges" in content else f"the keys {quote_all(list(content), 4)}"
+        message = f"{path}: expected {_A_ROUND}, found {found}; name that file, or leave --after out for a first round"
         raise InputError(message)
     if keep := options.get("read"):
         keep(FileRead(str(path), rows=len(content.get("reviews", ())), sha256=hashlib.sha256(data).hexdigest()))

@@ -194,7 +194,7 @@ def read_reviews(
     parts = [part._replace(reviewer=resolved(part.reviewer, names)) for part in parts]
     if not any("reviewer" in own for own in given):
         refuse_aliases([(part.table.name, part.reviewer) for part in parts])
-    parts, papers = _settled(parts, declared, say)
+    parts, papers, meta = _settled(parts, declared, names, say)
     if not sum(len(part.lines) for part in parts) and not papers:
         message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row per review"
         raise InputError(message)
@@ -230,7 +230,7 @@ def read_reviews(
         **_fields(parts),
         titles=_titles(parts) | {item: title for item, title in papers.items() if title},
         lower_is_better=lower_is_better,
-        origin=Origin(_unlisted(tables, declared), outsiders, files_read),
+        origin=Origin(_unlisted(tables, declared), outsiders, meta, files_read),
         row_name=place,
     )
     reviews = Reviews.from_columns(columns_read, duplicates=duplicates, merge=known)
@@ -420,15 +420,18 @@ def _in_order(fields: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def _settled(
-    parts: Sequence[_Part], declared: Listing | None, note: Callable[[str], object]
-) -> tuple[Sequence[_Part], dict[str, str]]:
-    """Drop withdrawn papers and meta reviews; return the remaining parts, and the papers that files list, with titles.
+    parts: Sequence[_Part], declared: Listing | None, names: Mapping[str, str], note: Callable[[str], object]
+) -> tuple[Sequence[_Part], dict[str, str], frozenset[tuple[str, str]]]:
+    """Drop withdrawn papers and meta reviews.
+
+    Returned are the remaining parts, the papers that files list, with titles, and the pairs of the meta reviews;
+    ``names`` has the person by alias.
 
     Information on a paper or review in one file applies to the rows of all.
     """
     asides = [part.aside for part in parts] + ([declared.aside] if declared else [])
     out = {paper for aside in asides for paper in aside.out}
-    meta = {pair for aside in asides for pair in aside.meta if pair[1] not in out}
+    meta = frozenset((names.get(who, who), paper) for aside in asides for who, paper in aside.meta if paper not in out)
     live = [_without(part, lambda _, paper: paper in out, OUT) for part in parts] if out else parts
     kept = [_without(part, lambda *pair: pair in meta, META) for part in live] if meta else live
     lost = sum(len(part.lines) for part in parts) - sum(len(part.lines) for part in live)
@@ -447,7 +450,7 @@ def _settled(
     papers = {paper: title for aside in asides for paper, title in aside.listed.items()}
     if declared is not None:
         papers = dict.fromkeys(hidden, "") | {paper: item.title for paper, item in declared.items.items()}
-    return kept, {paper: title for paper, title in papers.items() if paper not in out | unseen}
+    return kept, {paper: title for paper, title in papers.items() if paper not in out | unseen}, meta
 
 
 def _without(part: _Part, drops: Callable[[str, str], bool], why: str) -> _Part:

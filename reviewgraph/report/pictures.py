@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from reviewgraph._base.text import ranging
-from reviewgraph.report.svg import LETTER, NAMED, Drawing, Labels, Scale, across, legend, mark, series, upward
+from reviewgraph.report.svg import LETTER, LINE, NAMED, Drawing, Labels, Scale, across, legend, mark, series, upward
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import FloatArray, IntArray
@@ -239,21 +240,39 @@ def shares(counts: Sequence[int], share: Sequence[float], width: int) -> Drawing
 
 
 class Curve(NamedTuple):
-    """Values along an axis with their standard errors, a mark and a name."""
+    """Values along an axis with their standard errors, a mark and a name; ``loose`` are places of weak values."""
 
     name: str
     kind: str
     x: Sequence[float]
     y: Sequence[float]
     error: Sequence[float]
+    loose: Sequence[int] = ()
 
 
-def curves(rows: Sequence[Curve], width: int, along: str, up: str, level: tuple[float, str] | None = None) -> Drawing:
-    """Draw curves with bars of two standard errors; ``level`` is a value at which a line is drawn, and its name."""
+#: Lines of curves by mark; other marks have that of ``"apart"``.
+LINES = {"hollow": "link", "dot": "curve", "diamond": "link weak", "apart": "link extra"}
+
+
+def curves(
+    rows: Sequence[Curve],
+    width: int,
+    along: str,
+    up: str,
+    level: tuple[float, str] | None = None,
+    loose: str = "",
+) -> Drawing:
+    """Draw curves with bars of two standard errors, each with its name at its end.
+
+    ``level`` is a value at which a line is drawn, and its name; ``loose`` the meaning of crosses, which mark weak
+    values, with dotted lines to them.
+    """
     drawing = Drawing(width, 0)
-    top = legend(drawing, [(row.kind, row.name) for row in rows]) + 30
+    crossed = [("cross", loose)] if any(row.loose for row in rows) else []
+    top = legend(drawing, [*((row.kind, row.name) for row in rows), *crossed]) + 30
     drawing.height = top + HEIGHT + 44
-    left, right, bottom = 44, width - 14, top + HEIGHT
+    named = max(len(row.name) for row in rows) * LETTER
+    left, right, bottom = 44, width - 14 - named, top + HEIGHT
     low, high = (
         [value + sign * 2 * error for row in rows for value, error in zip(row.y, row.error, strict=True)]
         for sign in (-1, 1)
@@ -267,14 +286,26 @@ def curves(rows: Sequence[Curve], width: int, along: str, up: str, level: tuple[
     if level:
         drawing.line(left, y(level[0]), right, y(level[0]), "cut", level[1])
         drawing.text(right - 6, y(level[0]) - 6, level[1], "label", "end")
+    ends_of = []
     for place, row in enumerate(rows):
         # Bars of several curves at one place stand side by side.
         at = [x(value) + 3.0 * (place - (len(rows) - 1) / 2) for value in row.x]
-        drawing.path("M" + "L".join(f"{px:.1f} {y(value):.1f}" for px, value in zip(at, row.y, strict=True)), "link")
+        points = [(px, y(value)) for px, value in zip(at, row.y, strict=True)]
+        line = LINES.get(row.kind, LINES["apart"])
+        for number, (start, end) in enumerate(pairwise(points)):
+            kind = f"{line} loose" if {number, number + 1} & {*row.loose} else line
+            drawing.line(*start, *end, kind)
         for px, value, error in zip(at, row.y, row.error, strict=True):
             drawing.line(px, y(value - 2 * error), px, y(value + 2 * error), "interval")
-        for px, shown, value, error in zip(at, row.x, row.y, row.error, strict=True):
-            mark(drawing, px, y(value), row.kind, f"{row.name}, {shown:.3g}: {value:.2f} +- {error:.2f}")
+        for number, (point, shown, value, error) in enumerate(zip(points, row.x, row.y, row.error, strict=True)):
+            kind = "cross" if number in row.loose else row.kind
+            mark(drawing, *point, kind, f"{row.name}, {shown:.3g}: {value:.2f} +- {error:.2f}")
+        last = max(range(len(points)), key=lambda number: row.x[number])
+        ends_of.append((points[last][1], row.name))
+    below = 0.0
+    for height, name in sorted(ends_of):
+        below = max(height, below + LINE)
+        drawing.text(right, below + 4, name, "tick")
     return drawing
 
 

@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,11 +38,15 @@ ROLLOUTS, FEWEST, MOST_PAPERS = 48, 8, 80_000
 
 
 class Past(NamedTuple):
-    """Earlier reviews by (round, reviewer, item): those that count, those without a score among them, those lost."""
+    """Earlier reviews by (round, reviewer, item): those that count, those without a score among them, those lost.
 
-    earlier: list[tuple[int, str, str]]
-    outstanding: list[tuple[int, str, str]]
-    lost: list[tuple[int, str, str]]
+    The absent ones are outstanding, and not in the table.
+    """
+
+    earlier: Sequence[tuple[int, str, str]] = ()
+    outstanding: Sequence[tuple[int, str, str]] = ()
+    lost: Sequence[tuple[int, str, str]] = ()
+    absent: Sequence[tuple[int, str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,12 @@ class Process:
     """Options of a round: the answer of the last one, and what was stated, None if not."""
 
     after: Mapping[str, Any] | None = None
-    past: Past = field(default_factory=lambda: Past([], [], []))
+    past: Past = field(default_factory=Past)
     rounds: int | None = None
     max_reviews: int | None = None
     max_per_item: int | None = None
     group: Mapping[str, Any] | None = None
+    discussion: tuple[float, float] | None = None
 
 
 def past_of(after: Mapping[str, Any], table: Table, gone: set[str], barred: set[Pair]) -> Past:
@@ -63,7 +68,19 @@ def past_of(after: Mapping[str, Any], table: Table, gone: set[str], barred: set[
     asked += [(after["rounds"]["number"], str(one["reviewer"]), str(one["item"])) for one in after["reviews"]]
     open_ = [one for one in asked if table.score.get(one[1:]) is None]
     lost = [one for one in open_ if one[1] in gone or one[1:] in barred]
-    return Past([one for one in asked if one not in lost], [one for one in open_ if one not in lost], lost)
+    coming = [one for one in open_ if one not in lost]
+    absent = [one for one in coming if one[1:] not in table.score]
+    return Past([one for one in asked if one not in lost], coming, lost, absent)
+
+
+def _price(said: Mapping[str, Any]) -> int:
+    """Return the reviews that the discussions of a round cost."""
+    return 0 if said["discussion"] is None else math.ceil(len(said["discuss"]) * said["discussion"]["price"] - 1e-9)
+
+
+def _unspent(said: Mapping[str, Any]) -> int:
+    """Return the reviews of the budget that remain after a round."""
+    return max(said["budget"] - said["now"] - _price(said), 0)
 
 
 def verify_round(findings: Findings, rules: PlainRules, process: Process, new: list[Pair]) -> None:
@@ -90,6 +107,12 @@ class _Round:
         self.mean, self.sd, self.pending = (np.array(own[key], float) for key in ("mean", "sd", "pending"))
         self.typical = float(np.mean(own["precision"]))
         self.talk = said["discussion"]
+        #: Group of each paper, and its papers: they get one review each, or none.
+        self.members = _groups([[str(item) for item in group] for group in said["alike"]], self.place)
+        self.group = np.zeros(self.mean.size, np.int64)
+        for code, own in enumerate(self.members):
+            self.group[own] = code
+        self.size = np.array([own.size for own in self.members], np.int64)
         #: Precision from reviews of this round at which gains of the next 1, 2, ... reviews of each paper are known.
         self.seen, self.gains = np.full(self.mean.size, np.nan), np.zeros((AHEAD, self.mean.size))
 
@@ -103,22 +126,30 @@ class _Round:
         if process.rounds is not None or last is not None:
             findings.value("rounds.left", last["left"] - 1 if process.rounds is None else process.rounds)
         if process.max_reviews is not None or last is not None:
-            kept = 0 if last is None else last["held_back"] + len(process.past.lost)
+            kept = 0 if last is None else _unspent(last) + len(process.past.lost)
             findings.value("rounds.budget", kept if process.max_reviews is None else process.max_reviews)
         count = findings.answer.get("count")
         findings.value("rounds.now", count)
-        price = 0 if self.talk is None else math.ceil(len(said["discuss"]) * self.talk["price"] - 1e-9)
-        findings.value("rounds.held_back", max(said["budget"] - count - price, 0))
+        price = _price(said)
+        findings.value("rounds.held_back", min(_unspent(said), max(said["capacity"] - count, 0)))
+        findings.expect(count <= said["capacity"], f"rounds.capacity: {said['capacity']}, and {count} are asked for")
         words = f"rounds.now: {count} reviews, and discussions at the price of {price}, are beyond the budget"
         findings.expect(count + price <= said["budget"], words)
         ends = not count and not said["discuss"]
         findings.expect((said["stop"] is not None) is ends, "rounds.stop: says the opposite of what is asked for")
-        for name in ("earlier", "outstanding", "lost"):
+        findings.value("rounds.name", f"R{said['number'] + 1}")
+        for name in Past._fields:
             findings.same_rows(
                 f"rounds.{name}",
                 findings.answer.rows(name, "round reviewer item", within=said),
                 getattr(process.past, name),
             )
+        before = [] if last is None else [*last["discussed"], *(one["item"] for one in last["discuss"])]
+        findings.expect(said["discussed"] == before, "rounds.discussed: papers of earlier discussions differ")
+        talk = process.discussion or _price_and_worth(last and last["discussion"])
+        if talk is not None or last is not None:
+            stated = _price_and_worth(self.talk)
+            findings.expect(stated == talk, f"rounds.discussion: {stated} as price and worth, expected {talk}")
         most = said["rules"]["max_per_item"] if process.max_per_item is None else process.max_per_item
         if most is not None:
             by_item = Counter(item for _, _, item in process.past.earlier) + Counter(item for _, item in self.new)
@@ -164,110 +195,142 @@ class _Round:
 
     def choice(self) -> None:
         """Make every choice again: each review, or discussion, was the best allowed at its turn."""
-        said, first = self.said, self.said["required"]
+        said, pairs = self.said, list(self.findings.answer.pairs)
+        first = int(said["required"])
+        bought = self._gains(pairs)
+        begin = len(pairs) - len(bought)
         extra = np.zeros(len(self.mean))
-        gains = [row for row in self.findings.answer.rows("reviews", "gain?") if row is not None]
-        pairs = list(self.findings.answer.pairs)
-        begin = len(pairs) - len(gains)
-        talks, told = list(said["discuss"]), 0.0 if self.talk is None else self.talk["worth"] * self.typical
-        free = self._closed()
-        bought = np.zeros(len(self.mean))
-        for place, (reviewer, item) in enumerate(pairs):
-            at = self.place[item]
-            own = self.precision[reviewer]
-            if place >= begin:
-                gain = float((self.loss([at], [bought[at]]) - self.loss([at], [bought[at] + own]))[0])
-                bought[at] += own
-                self.findings.near(f"reviews[{place}].gain", gains[place - begin], gain, 10 * SLACK)
-            if place < first:
-                extra[at] += own if place >= begin else 0.0
+        for reviewer, item in pairs[begin:first]:
+            extra[self.place[item]] += self.precision[reviewer]
+        talks, talked, place = list(said["discuss"]), list[str](), first
+        while (place < len(pairs) or talks) and not self.findings.wrong:
+            if talks and (talks[0]["place"] <= place - first or place == len(pairs)):
+                talk = talks.pop(0)
+                words = f"rounds.discuss: paper {talk['item']} after {talk['place']} reviews of {place - first}"
+                self.findings.expect(talk["place"] == place - first, words)
+                self._turn(place, extra, talked, talk=str(talk["item"]))
+                talked.append(str(talk["item"]))
+                extra[self.place[talked[-1]]] += self.talk["worth"] * self.typical
                 continue
-            while talks and talks[0]["place"] == place - first:
-                self._turn(place, str(talks[0]["item"]), extra, free, discussed=True)
-                extra[self.place[str(talks.pop(0)["item"])]] += told
-            self._turn(place, item, extra, free, discussed=False)
-            extra[at] += own
-            if self.findings.wrong:
+            code = int(self.group[self.place[pairs[place][1]]])
+            end = place + int(self.size[code])
+            together = sorted(self.place[item] for _, item in pairs[place:end])
+            words = f"reviews[{place}]: expected one of each paper of the group of paper {pairs[place][1]}"
+            if not self.findings.expect(together == self.members[code].tolist(), words):
                 return
-        for talk in talks:
-            self._turn(len(pairs), str(talk["item"]), extra, free, discussed=True)
-            extra[self.place[str(talk["item"])]] += told
-        self._ended(len(pairs), extra)
-        self.findings.check(
-            "the gain of each review, by quadrature"
-            if said["alike"]
-            else "the gain of each review, by quadrature, and that each was the best allowed at its turn"
-        )
+            self._turn(place, extra, talked, code=code)
+            for reviewer, item in pairs[place:end]:
+                extra[self.place[item]] += self.precision[reviewer]
+            place = end
+        if not self.findings.wrong:
+            self._turn(place, extra, talked)
+            self.findings.check(
+                "the gain of each review, by quadrature, and that each was the best allowed at its turn"
+            )
 
-    def _closed(self) -> Counter[str]:
-        """Reviews of each paper in earlier rounds."""
-        return Counter(item for _, _, item in self.process.past.earlier)
+    def _gains(self, pairs: list[Pair]) -> list[float]:
+        """Compare the gain of each review, fixed ones have none, and of each discussion after all of them."""
+        gains = [float(row) for row in self.findings.answer.rows("reviews", "gain?") if row is not None]
+        bought, begin = np.zeros(len(self.mean)), len(pairs) - len(gains)
+        for place, gain in enumerate(gains, begin):
+            reviewer, item = pairs[place]
+            at, own = self.place[item], self.precision[reviewer]
+            value = float((self.loss([at], [bought[at]]) - self.loss([at], [bought[at] + own]))[0])
+            bought[at] += own
+            self.findings.near(f"reviews[{place}].gain", gain, value, 10 * SLACK)
+        for number, talk in enumerate(self.said["discuss"]):
+            at = self.place[str(talk["item"])]
+            told = bought[at] + self.talk["worth"] * self.typical
+            value = float((self.loss([at], [bought[at]]) - self.loss([at], [told]))[0])
+            self.findings.near(f"rounds.discuss[{number}].gain", talk["gain"], value, 10 * SLACK)
+        return gains
 
-    def rates(self, place: int, extra: Floats) -> Floats:
-        """Return the best mean gain of the next reviews of each paper before review number ``place``."""
-        said, best = self.said, np.zeros(len(extra))
-        left = said["share"] - (place - said["required"]) - self._spent(place)
-        most = said["rules"]["max_per_item"]
+    def _turn(
+        self, place: int, extra: Floats, talked: list[str], code: int | None = None, talk: str | None = None
+    ) -> None:
+        """Compare the rate of a choice, a group of papers or a discussion, with those of all others that were allowed.
+
+        Without a choice, nothing that was allowed is worth it.
+        """
+        said, names, findings = self.said, list(self.place), self.findings
+        price = math.inf if self.talk is None else float(self.talk["price"])
+        left = said["share"] - (place - said["required"]) - (len(talked) * price if talked else 0.0)
+        rate = self.rates(place, extra, left)
+        spoken = self._talk_rates(extra, talked) if left >= price - 1e-9 else np.full(len(names), -np.inf)
+        least = said["worth"] or 0.0
+        # Below a small share of the loss a gain is rounding.
+        own, where = max(least, 1e-9), "reviews: a further one"
+        if talk is not None:
+            own, where = float(spoken[self.place[talk]]), f"rounds.discuss: a discussion of paper {talk}"
+        elif code is not None:
+            own, where = float(rate[code]), f"reviews[{place}]: one of paper {names[self.members[code][0]]}"
+        if code is not None or talk is not None:
+            findings.expect(own > least - SLACK, f"{where} gains {own:.3g}, which is not above {least:g}")
+        ahead = f"{where} gains {own:.6g} per review, and"
+        if spoken.max() > own + SLACK:
+            at = int(np.argmax(spoken))
+            findings.expect(False, f"{ahead} a discussion of paper {names[at]} {spoken[at]:.6g}")
+            return
+        for other in np.flatnonzero(rate > own + SLACK).tolist():
+            if self._allowed(other, place):
+                findings.expect(False, f"{ahead} one of paper {names[self.members[other][0]]} {rate[other]:.6g}")
+                return
+
+    def _talk_rates(self, extra: Floats, talked: list[str]) -> Floats:
+        """Return the gain of a discussion of each paper per review that it costs; none of one discussed before."""
+        every = np.arange(extra.size)
+        told = self.talk["worth"] * self.typical
+        rate = (self.loss(every, extra) - self.loss(every, extra + told)) / self.talk["price"]
+        for item in (*map(str, self.said["discussed"]), *talked):
+            rate[self.place[item]] = -np.inf
+        return np.asarray(rate)
+
+    def rates(self, place: int, extra: Floats, left: float) -> Floats:
+        """Return the best mean gain per review of the next reviews of each group before review number ``place``."""
+        most = self.said["rules"]["max_per_item"]
         # Only papers that got a review since the last turn have other gains.
         changed = np.flatnonzero(extra != self.seen)
         now = self.loss(changed, extra[changed])
         for count in range(1, AHEAD + 1):
             self.gains[count - 1, changed] = now - self.loss(changed, extra[changed] + count * self.typical)
         self.seen[changed] = extra[changed]
-        room = np.full(len(extra), np.inf)
+        room = np.full(self.size.size, np.inf)
         if most is not None:
             counted = self._closed() + Counter(item for _, item in self.findings.answer.pairs[:place])
-            room = np.array([most - counted[item] for item in self.place], float)
-        for count in range(1, int(min(AHEAD, left)) + 1):
-            best = np.maximum(best, np.where(room >= count, self.gains[count - 1] / count, 0.0))
+            np.minimum.at(room, self.group, np.array([most - counted[item] for item in self.place], float))
+        best = np.zeros(self.size.size)
+        for count in range(1, AHEAD + 1):
+            together = np.bincount(self.group, self.gains[count - 1], self.size.size) / (count * self.size)
+            fits = (room >= count) & (count * self.size <= left + 1e-9)
+            best = np.maximum(best, np.where(fits, together, 0.0))
         return best
 
-    def _spent(self, place: int) -> float:
-        done = sum(talk["place"] <= place - self.said["required"] for talk in self.said["discuss"])
-        return 0.0 if self.talk is None else done * float(self.talk["price"])
+    def _closed(self) -> Counter[str]:
+        """Reviews of each paper in earlier rounds."""
+        return Counter(item for _, _, item in self.process.past.earlier)
 
-    def _turn(self, place: int, item: str, extra: Floats, free: Counter[str], *, discussed: bool) -> None:
-        """Compare the rate of a choice with those of all others that were allowed."""
-        if self.said["alike"] or discussed or self.talk is not None:
-            return
-        rate = self.rates(place, extra)
-        own, names = float(rate[self.place[item]]), list(self.place)
-        worth = self.said["worth"] or 0.0
-        words = f"reviews[{place}]: a review of paper {item} gains {own:.3g}, which is not above {worth:g}"
-        self.findings.expect(own > worth - SLACK, words)
-        for at in np.flatnonzero(rate > own + SLACK).tolist():
-            if self._allowed(names[at], place):
-                words = f"reviews[{place}]: {item} gains {own:.6g} per review, and paper {names[at]} {rate[at]:.6g}"
-                self.findings.expect(False, words)
-                return
+    def _allowed(self, code: int, place: int) -> bool:
+        """Whether somebody surely may review each paper of a group in addition to the reviews before number ``place``.
 
-    def _allowed(self, item: str, place: int) -> bool:
-        """Whether somebody may review a paper in addition to the reviews before number ``place``."""
-        before = list(self.findings.answer.pairs[:place])
+        Of several papers each takes a review of somebody; whoever that is, some are left for the next one.
+        """
+        names, before = list(self.place), list(self.findings.answer.pairs[:place])
         load = Counter(reviewer for reviewer, _ in before)
         most = self.said["rules"]["max_per_item"]
-        if most is not None and self._closed()[item] + Counter(what for _, what in before)[item] >= most:
-            return False
-        return any(
-            load[who] < self.rules.spare.get(who, math.inf)
-            and (who, item) not in self.rules.table.score
-            and (who, item) not in before
-            and self.rules.why_barred((who, item), before) is None
-            for who in self.rules.table.reviewers
-        )
-
-    def _ended(self, place: int, extra: Floats) -> None:
-        """Check that a round that asks for less than its share leaves nothing that is worth it."""
-        said = self.said
-        used = place - said["required"] + (0 if self.talk is None else len(said["discuss"]) * self.talk["price"])
-        if said["alike"] or self.talk is not None or used >= said["share"]:
-            return
-        rate, names = self.rates(place, extra), list(self.place)
-        least = max(said["worth"] or 0.0, 1e-9)
-        for at in np.flatnonzero(rate > least + SLACK).tolist():
-            if self._allowed(names[at], place):
-                self.findings.expect(False, f"reviews: a further one of paper {names[at]} would gain {rate[at]:.3g}")
-                return
+        for earlier, at in enumerate(self.members[code].tolist()):
+            item = names[at]
+            if most is not None and self._closed()[item] + Counter(what for _, what in before)[item] >= most:
+                return False
+            free = (
+                self.rules.spare.get(who, math.inf) - load[who]
+                for who in self.rules.table.reviewers
+                if (who, item) not in self.rules.table.score
+                and (who, item) not in before
+                and self.rules.why_barred((who, item), before) is None
+            )
+            if sum(max(number, 0) for number in free) <= earlier:
+                return False
+        return True
 
     # Expected wrong selections, by rollouts of a plain loop.
 
@@ -278,9 +341,6 @@ class _Round:
         if not self.findings.expect(
             len(parts) == said["left"] == len(after), "rounds.after: expected one entry by round of the schedule"
         ):
-            return
-        if said["alike"] or self.talk is not None:
-            self.findings.not_checked("rounds.after: not recomputed with discussions, or with papers treated alike")
             return
         wrong = self._rollouts(parts)
         mean, error = wrong.mean(axis=0), wrong.std(axis=0, ddof=1) / math.sqrt(len(wrong))
@@ -300,6 +360,8 @@ class _Round:
                 raw
                 + np.where(np.arange(size) == self.place[item], 0 if fixed else self.precision[reviewer], 0) / arrive
             )
+        for talk in said["discuss"]:
+            raw[self.place[str(talk["item"])]] += self.talk["worth"] * typical
         wrong, rng = np.zeros((number, len(parts))), np.random.default_rng(len(self.mean))
         for row in wrong:
             truth = self.mean + self.sd * rng.standard_normal(size)
@@ -308,7 +370,8 @@ class _Round:
             for place, part in enumerate(parts):
                 cut, chance = _standing(mean, sd, n)
                 price = float(np.clip(np.sort(chance)[::-1][n - 1 : n + 1].mean(), 1e-9, 1 - 1e-9))
-                count = _greedy(mean - cut, sd, coming, price, self.typical, part + saved, worth)
+                gains = _gains_ahead(mean - cut, sd, coming, price, self.typical)
+                count = _greedy(gains, self.group, self.size, part + saved, worth)
                 saved += part - int(count.sum())
                 brought = rng.binomial(count, arrive) * typical
                 if place == 0:
@@ -328,27 +391,46 @@ def _standing(mean: Floats, sd: Floats, n: int) -> tuple[float, Floats]:
     return cut, np.asarray(ndtr((mean - cut) / sd))
 
 
-def _greedy(
-    distance: Floats, sd: Floats, coming: Floats, price: float, typical: float, budget: int, worth: float
-) -> NDArray[np.int64]:
-    """Return the number of reviews of each paper: each goes where the next few gain most on average."""
-    deep = 8
+def _price_and_worth(discussion: Mapping[str, Any] | None) -> tuple[float, float] | None:
+    return None if discussion is None else (float(discussion["price"]), float(discussion["worth"]))
+
+
+def _groups(alike: list[list[str]], place: Mapping[str, int]) -> list[NDArray[np.int64]]:
+    """Return the papers of each group, by number; the others are by themselves."""
+    own = [np.array(sorted(place[item] for item in group), np.int64) for group in alike]
+    inside = {number for group in own for number in group.tolist()}
+    return [*own, *(np.array([number]) for number in place.values() if number not in inside)]
+
+
+#: Reviews of a paper in one round of a rollout.
+DEEP = 8
+
+
+def _gains_ahead(distance: Floats, sd: Floats, coming: Floats, price: float, typical: float) -> Floats:
+    """Return the gains of the next 1, 2, ... reviews after 0, 1, ... of them, shape (AHEAD, DEEP, N); 0 if decided."""
     above = ndtr(distance / sd)
     near = np.flatnonzero(np.minimum(above, 1 - above) > 1e-3)
-    loss = np.array([losses(distance[near], sd[near], coming[near] + k * typical, price) for k in range(deep + AHEAD)])
-    ahead = [(loss[:-AHEAD] - loss[k : k + deep]) / k for k in range(1, AHEAD + 1)]
-    rate = np.max(ahead, axis=0)
-    count = np.zeros(near.size, np.int64)
-    now = rate[0].copy() if near.size else np.zeros(0)
-    for _ in range(budget if near.size else 0):
-        best = int(np.argmax(now))
-        if now[best] <= worth:
+    loss = np.array([losses(distance[near], sd[near], coming[near] + k * typical, price) for k in range(DEEP + AHEAD)])
+    gains = np.zeros((AHEAD, DEEP, distance.size))
+    gains[:, :, near] = [loss[:-AHEAD] - loss[k : k + DEEP] for k in range(1, AHEAD + 1)]
+    return gains
+
+
+def _greedy(
+    gains: Floats, group: NDArray[np.int64], size: NDArray[np.int64], budget: int, worth: float
+) -> NDArray[np.int64]:
+    """Return the number of reviews of each paper: each group that fits goes where the next few gain most on average."""
+    each = [[np.bincount(group, row, size.size) / (k * size) for row in own] for k, own in enumerate(gains, 1)]
+    rate = np.max(each, axis=0)
+    count, now = np.zeros(size.size, np.int64), rate[0].copy()
+    while budget > 0 and size.size:
+        best = int(np.argmax(np.where(size <= budget, now, -1.0)))
+        if size[best] > budget or now[best] <= worth:
             break
         count[best] += 1
-        now[best] = rate[count[best], best] if count[best] < deep else -1.0
-    whole = np.zeros(distance.size, np.int64)
-    whole[near] = count
-    return whole
+        budget -= int(size[best])
+        now[best] = rate[count[best], best] if count[best] < DEEP else -1.0
+    return count[group]
 
 
 #: Nodes and weights on -1 to 1, and standard deviations beyond which nothing is left.

@@ -94,19 +94,19 @@ _ROUNDS = {
     "after": [_EXPECTED],
     "reach~": [_EXPECTED],
     "even~": _EXPECTED,
-    "schedule": TEXT,
+    **_of(TEXT, "name schedule"),
     "tried": [{"name": TEXT, "reviews": [WHOLE], **_of(NUMBER, "gain~ error~")}],
     "rules": _of(WHOLE, "spare? min_reviews? max_per_item?"),
     "alike": [[NAME]],
     "discussion?": _of(NUMBER, "price worth"),
     "discuss": [{"item": NAME, "place": WHOLE, "gain": NUMBER}],
     "discussed": [NAME],
-    **_of(_ASKED, "earlier outstanding lost"),
+    **_of(_ASKED, "earlier outstanding lost absent"),
     "fairness~": [
         {
             **_of(WHOLE, "first last"),
             **_of(NUMBER, "flat rounds"),
-            "by_reviews": [_of(NUMBER, "share accepted?")],
+            "by_reviews": [{**_of(NUMBER, "share accepted?"), "papers": WHOLE}],
         }
     ],
     **_of(WHOLE, "rollouts~ seed~"),
@@ -280,6 +280,7 @@ CALIBRATE = {
                     **_of(NUMBER, "score? severity? stretch? says? weight? moves"),
                     "criteria": "an object",
                     "covariate~": TEXT,
+                    "by_covariate~": "an object",
                 }
             ],
         }

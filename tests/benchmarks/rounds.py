@@ -52,7 +52,8 @@ class Cell(NamedTuple):
     further: int
 
 
-#: The cells: six families at 400 papers; small and large; few and many selected; and extra reviews on three each.
+#: The cells: six families at 400 papers; small and large; few and many selected; extra reviews on three each, and most
+#: reviews held back.
 CELLS = (
     Cell("plain", 400, 40, 2, 400),
     Cell("plain", 400, 40, 3, 160),
@@ -66,6 +67,7 @@ CELLS = (
     Cell("whole", 200, 60, 2, 200),
     Cell("careless", 1000, 50, 2, 1000),
     Cell("heavy", 2000, 400, 2, 2000),
+    Cell("plain", 400, 40, 1, 800),
 )
 
 
@@ -250,19 +252,18 @@ def table(path: Path) -> list[str]:
 
 
 def kept(cells: dict[Cell, list[dict[str, Any]]]) -> list[str]:
-    """Return a row per cell: wrong selections that each round of four was expected to leave, and left."""
-    lines = [
-        "| family | papers | after round | expected by the plan before it | by the scores after it | true |",
-        "|" + " --- |" * 6,
-    ]
+    """Return a row per cell: wrong selections expected by the plan of each of four rounds over those counted after it.
+
+    Errors are those of the mean difference, which are paired by draws.
+    """
+    lines = ["| family | papers | first | draws | round 1 | round 2 | round 3 | round 4 |", "|" + " --- |" * 8]
     for cell, rows in cells.items():
+        ratios = []
         for number in range(4):
-            each = [row["4 rounds"][number] for row in rows]
-            said = np.mean([one["said"] for one in each])
-            expected, wrong = (np.mean([one[key] for one in each]) for key in ("expected", "wrong"))
-            error = np.std([one["wrong"] for one in each], ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.nan
-            values = f"{number + 1} | {said:.1f} | {expected:.1f} | {wrong:.1f} ± {error:.1f}"
-            lines.append(f"| {cell.family} | {cell.papers} | {values} |")
+            said, wrong = (np.array([row["4 rounds"][number][key] for row in rows]) for key in ("said", "wrong"))
+            error = (said - wrong).std(ddof=1) / np.sqrt(wrong.size) / wrong.mean() if wrong.size > 1 else np.nan
+            ratios.append(f"{said.mean() / wrong.mean():.2f} ± {error:.2f}")
+        lines.append(f"| {cell.family} | {cell.papers} | {cell.first} | {len(rows)} | {' | '.join(ratios)} |")
     return lines
 
 

@@ -18,10 +18,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+
+from reviewgraph import InputError
+from reviewgraph.formats import Outgoing, takers
 
 ROOT = Path(__file__).parents[2]
 GIT, KIT = os.environ.get("HOTCRP_GIT"), os.environ.get("HOTCRP_KIT")
@@ -67,10 +71,27 @@ class Site:
         if not self.filled.titles:
             self.sql("update Paper set title=''")
         shutil.rmtree(self.files, ignore_errors=True)
+        self.download()
+
+    def download(self) -> None:
         self.kit("export.sh", str(self.work), str(self.files))
         self.kit("live.py", str(self.work), str(self.files / "truth"))
         for path in self.files.glob("labconf-*"):
             path.rename(path.with_name(path.name.removeprefix("labconf-")))
+
+    def php(self, *words: str) -> str:
+        """Run PHP where HotCRP is."""
+        done = subprocess.run(["php", *words], cwd=self.work / "hotcrp", capture_output=True, text=True, check=True)
+        return done.stdout
+
+    @property
+    def rounds(self) -> set[str]:
+        """The rounds of Settings, Reviews, "Deadlines and rounds"."""
+        return {one["name"] for one in json.loads(self.php("batch/settings.php", "fetch"))["review"]}
+
+    def add_round(self, name: str) -> None:
+        new = json.dumps({"review": [{"id": "new", "name": name}]})
+        self.php("batch/settings.php", "save", "--expr", new)
 
     def truth(self, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader((self.files / "truth" / f"{name}.csv").read_text("utf-8").splitlines()))
@@ -159,6 +180,8 @@ def test_a_conference_before_and_after_its_reviews(site: Site) -> None:
     assert {(who, paper) for who, paper, _ in site.uploaded("more.csv")} == planned(site, "more.csv")
     assert site.uploaded("more.csv") == set()
     _tag(site, files)
+    _rounds(site, files)
+    _names_of_rounds(site)
 
 
 def _assign(site: Site) -> None:
@@ -205,3 +228,59 @@ def _tag(site: Site, files: str) -> None:
     assert lists["out"]
     for name, papers in lists.items():
         assert set(site.search(f"#~~calibrated-{name}")) == set(papers)
+
+
+def _rounds(site: Site, files: str) -> None:
+    """Plan two rounds: an upload is refused until its round exists; outstanding reviews are read by ``--after``."""
+    plan = f"reviewgraph plan {files} --conflicts pcconflicts.csv --willing allprefs.csv"
+    site.download()
+    first = _round(site, f"{plan} --for decision --select 20% --max-reviews 20 --rounds 3 --spare 2", 1)
+    assert first["rounds"]["name"] == "R2"
+    # The downloads of before the upload have none of its reviews, those after it all, and not one that was cleared.
+    answer = json.loads(site.run(f"{plan} --after round1.json --json"))["rounds"]
+    assert len(answer["absent"]) == len(answer["outstanding"]) == first["count"] > 1
+    site.download()
+    answer = json.loads(site.run(f"{plan} --after round1.json --json"))["rounds"]
+    assert answer["absent"] == []
+    assert len(answer["outstanding"]) == first["count"]
+    one = first["reviews"][0]
+    (site.files / "clear.csv").write_text(f"paper,action,email\n{one['item']},clearreview,{one['reviewer']}\n", "utf-8")
+    site.kit("upload.sh", str(site.work), str(site.files / "clear.csv"), status=(3,))
+    site.download()
+    second = _round(site, f"{plan} --after round1.json", 2)
+    assert second["rounds"]["name"] == "R3"
+    assert [(own["item"], own["reviewer"]) for own in second["rounds"]["absent"]] == [(one["item"], one["reviewer"])]
+    declared = site.run(
+        f"reviewgraph verify round2.json {files} --conflicts pcconflicts.csv --willing allprefs.csv --after round1.json"
+    )
+    assert "round2.json: holds." in declared
+
+
+def _round(site: Site, line: str, number: int) -> dict[str, Any]:
+    """Plan and upload a round; returned is its answer."""
+    text = site.run(f"{line} -o upload{number}.csv --json")
+    (site.files / f"round{number}.json").write_text(text, "utf-8")
+    answer: dict[str, Any] = json.loads(text)
+    name, upload = answer["rounds"]["name"], f"upload{number}.csv"
+    assert answer["count"] > 0
+    if name not in site.rounds:
+        done = site.kit("upload.sh", str(site.work), str(site.files / upload), status=(1,))
+        assert re.search(f"Review round .{name}. not found", done.stdout + done.stderr)
+        site.add_round(name)
+        assert name in site.rounds
+    assert {(who, paper) for who, paper, _ in site.uploaded(upload)} == planned(site, upload)
+    assert site.uploaded(upload) == set()
+    return answer
+
+
+def _names_of_rounds(site: Site) -> None:
+    """A label is refused where HotCRP refuses it as the name of a round."""
+    names = "R2 round-2 A_b any ALL none unnamed pc Meta primary secondary external optional sec pri review reviewers "
+    names += "r2draft drafty preview response x-response R_ R--2 2R -R default span undefined anyone"
+    code = 'require "src/init.php"; foreach (explode(" ", $argv[1]) as $n) echo (int) !Conf::round_name_error($n);'
+    taken = [digit == "1" for digit in site.php("-r", code, "--", names)]
+    assert len(taken) == len(names.split()) > sum(taken) > 5
+    for name, fits in zip(names.split(), taken, strict=True):
+        refused = nullcontext() if fits else pytest.raises(InputError, match="as the name of a round")
+        with refused:
+            takers()["hotcrp"].write(Outgoing({"item": [1], "reviewer": ["ann@example.org"]}, label=name))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import random
 import re
 from collections import Counter
@@ -28,6 +29,7 @@ PLANS = [
     ("--max-reviews", "2"),
     ("--for", "precision", "--max-reviews", "3"),
     ("--for", "decision", "--select", "4", "--max-reviews", "3"),
+    ("--for", "decision", "--select", "4", "--max-reviews", "12", "--rounds", "3", "--spare", "1"),
     ("--target", "survives-reviewer", "--time-limit", "5"),
     ("--min-reviews", "3", "--fixed", "fixed.csv"),
     ("--cost", "cost.csv", "--capacity", "capacity.csv", "--spare", "2"),
@@ -262,3 +264,64 @@ def test_who_reviews_nothing_yet_is_a_group_from_the_first_review_on() -> None:
     pairs = [(f"r{2 * g + j}", f"p{2 * g + i}", 1.0) for g in range(2) for j in range(2) for i in range(2)]
     found = plan_extra_reviews(Reviews.from_pairs(pairs), spare=0, capacity={"new": 9})
     assert growth(found)[1] == [2, 3, 2, 2, 1]
+
+
+# Plans for decisions.
+
+
+def facts_of(html: str) -> dict[str, tuple[str, str]]:
+    found = re.findall(r"<dt>([^<]*)</dt><dd><strong>([^<]*)</strong>(?: <span>([^<]*)</span>)?", html)
+    return {name: (value, note) for name, value, note in found}
+
+
+def test_the_report_for_decisions_has_no_level_and_no_proof() -> None:
+    html, _ = plan("--for", "decision", "--select", "4", "--max-reviews", "3", "-o", "plan.csv")
+    facts = facts_of(html)
+    assert "Level" not in facts
+    assert facts["Extra reviews"] == ("3", "")
+    assert facts["Expected with them"][1].startswith("wrong among those selected; ")
+    assert "What the reviews join" not in html
+    assert "gain: by how much a review lowers what is expected (wrong among those selected)" in html
+    data = Page(html).data[-1]
+    cells = {column["name"]: cell for column, cell in zip(data["columns"], data["cells"], strict=True)}
+    # Every row has its own sentence, not the numbers of a template.
+    assert all(re.match(r"is in with probability \d+ %: ", words) for words in cells["benefit"])
+    assert "…" not in "".join(cells["benefit"])
+
+
+def test_the_report_for_a_level_still_proves_it() -> None:
+    facts = facts_of(plan()[0])
+    assert facts["Level"] == ("double", "")
+    assert facts["Extra reviews"][1].startswith("proved: at least ")
+
+
+ROUND = ("--for", "decision", "--select", "4", "--max-reviews", "12", "--rounds", "3", "--spare", "1")
+
+
+def test_the_report_of_a_round_shows_what_is_expected_asked_and_held_back() -> None:
+    html, printed = plan(*ROUND)
+    answer = json.loads(CliRunner().invoke(main, ["plan", "r.csv", *ROUND, "--json"]).stdout)["rounds"]
+    facts, after = facts_of(html), answer["after"]
+    assert facts["Wrong now"] == (f"{answer['before']:.2f}", "expected, of 4 selected")
+    for place in (0, -1):
+        number = answer["number"] + (place % len(after))
+        assert facts[f"Wrong after round {number}"][0] == f"{after[place]['wrong']:.2f}"
+    assert facts["Reviews now"] == (str(answer["now"]), "of 12")
+    assert facts["Held back"] == (str(answer["held_back"]), "")
+    assert answer["held_back"] == min(12, answer["capacity"]) - answer["now"]
+    lead = re.search(r'<p class="lead">([^<]*)</p>', html)
+    assert lead
+    assert f"With these reviews {after[0]['wrong']:.2f} wrong selections are expected" in lead[1]
+    assert f"{answer['before']:.2f} wrong selections become {after[0]['wrong']:.2f}" in " ".join(printed.split())
+
+
+def test_an_anonymous_round_names_nobody_who_is_late(folder: Path) -> None:
+    first = CliRunner().invoke(main, ["plan", "r.csv", *ROUND, "--json"]).stdout
+    (folder / "round1.json").write_text(first, "utf-8")
+    who = json.loads(first)["reviews"][0]["reviewer"]
+    (folder / "gone.csv").write_text(f"reviewer\n{who}\n", "utf-8")
+    for gone in ((), ("--gone", "gone.csv")):
+        html, printed = plan("--for", "decision", "--after", "round1.json", "--anonymous", *gone)
+        assert "counted as still to come" in " ".join(printed.split())
+        assert ("the budget has them back" in " ".join(printed.split())) is bool(gone)
+        assert not re.search("Zq|Xw|Yv", without_hashes(html))

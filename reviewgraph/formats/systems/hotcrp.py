@@ -224,6 +224,7 @@ _ACTIONS = ("action", _PAPER_CELL, "email|user|name|reviewer|reviewer_email")
 #: Papers that the person who downloaded pcassignments may not see have the action none.
 _SEEN = Rule("action", lambda action: action.strip().casefold() != "none", means="unseen")
 _NO_META = Rule("action", lambda action: not re.fullmatch("meta(review)?", action.strip(), re.I), means="meta")
+_NO_META_ROW = Rule("reviewtype", lambda kind: not re.fullmatch("meta(review)?", kind.strip(), re.I), means="meta")
 _CLEARED = Rule("action", lambda action: action.strip().casefold() != "clearreview")
 _ASSIGNED = Rule("action", lambda action: not _NO_REVIEW.fullmatch(action.strip()), "action assigns no review")
 #: The same in JSON and lists of papers.
@@ -244,10 +245,19 @@ _NUMBER = "[0-9]+"
 _ADDRESS = re.compile(r"(?![-#])[-!#$%&'*+./0-9=?A-Z^_`a-z{|}~]+@(?:_\.|(?:[-0-9A-Za-z]+\.)+)[0-9A-Za-z]+")
 #: Anything but a number would be a search, which may find many papers.
 _PAPER_NUMBER = re.compile(r"[1-9][0-9]*")
+#: Names that HotCRP refuses for a round, as its own code does (``Conf::round_name_error``, the same in 3.2 to 3.4).
+_NO_ROUND = re.compile(
+    "none|any|all|span|default|undefined|unnamed|.*(?:draft|response|review)|(?:draft|response).*|"
+    "primary|secondary|optional|pc|external|meta",
+    re.IGNORECASE,
+)
+_ROUND_NAME = re.compile("[A-Za-z](?:[A-Za-z0-9]|[-_][A-Za-z0-9])*")
 _ROUND = Accepted(
-    re.compile(r"[A-Za-z][A-Za-z0-9_-]*").fullmatch,
-    "the name of a round as label, letters and digits that begin with a letter",
-    "choose another --label",
+    lambda label: _ROUND_NAME.fullmatch(label) and not _NO_ROUND.fullmatch(label),
+    "a label that HotCRP takes as the name of a round (letters and digits, single - or _ between them, the first a "
+    "letter; reserved are any, all, none, unnamed, default, span, undefined, pc, primary, secondary, optional, "
+    "external, meta, and what begins with draft or response or ends with draft, response or review)",
+    "choose another --label, such as R2",
 )
 #: The parts of an address in a search: it finds subdomains and, except for these ends, longer domains too.
 _PARTS = re.compile(r"(?P<name>.*)@(?P<domain>.*?)(?P<end>(?:[.](?:com|net|edu|org|us|uk|fr|be|jp|cn))?)", re.I)
@@ -292,7 +302,12 @@ class HotCRP(System):
         _table(
             "HotCRP's bulk assignment",
             (*_ACTIONS, "reviewtype"),
-            Use("assignments", rules=(_NO_META, _CLEARED, _ASSIGNED), reshape=_without_searches, members=_INSIDE_ROW),
+            Use(
+                "assignments",
+                rules=(_NO_META, _CLEARED, _ASSIGNED, _NO_META_ROW),
+                reshape=_without_searches,
+                members=_INSIDE_ROW,
+            ),
             Use("conflicts", rules=(_CONFLICTED,)),
             _PAPERS,
             lists=_NUMBER,
@@ -403,6 +418,10 @@ class HotCRP(System):
         "": "Who declined a review is in no download of HotCRP: list them in a file (paper,email) and give it with "
         "--gone, or for assign among the conflicts.",
     }
+    round_advice = (
+        "HotCRP refuses the whole file unless it has the round {}: add it first in Settings, Reviews, "
+        '"Deadlines and rounds".'
+    )
     results = "tags of qualities and lists that chairs see, as a bulk assignment"
 
     def write(self, outgoing: Outgoing) -> str:

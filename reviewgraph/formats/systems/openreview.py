@@ -9,14 +9,11 @@ from functools import partial
 from typing import Any
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.provenance import LeftOut
-from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import SCORE, normalise
 from reviewgraph.formats.files import quote_all
 from reviewgraph.formats.systems.system import (
     ALIAS,
     MEMBER,
-    META,
     Export,
     Outgoing,
     Rule,
@@ -93,13 +90,13 @@ def _reviews(name: str, content: Any) -> Grid | None:
     """Return the reviews, with those fields of their content that begin with a number or have usual names of scores."""
     notes = _notes(content)
     reviews: dict[str | int, dict[str, Any]] = {}
-    metas: set[str | int] = set()
+    metas: dict[str | int, dict[str, Any]] = {}
     for number, note in enumerate(notes):
         kinds = [kind for kind in _invitations(note) if kind.endswith("review")]
         if any(not any(other in kind for other in _NO_REVIEWS) for kind in kinds):
             reviews[_name(note.get("id")) or number] = note
         if any("meta" in kind for kind in kinds):
-            metas.add(_name(note.get("id")) or number)
+            metas[_name(note.get("id")) or number] = note
     if not reviews:
         return None
     submissions = {_name(note.get("id")): note for note in notes if _is_submission(note)}
@@ -130,11 +127,11 @@ def _reviews(name: str, content: Any) -> Grid | None:
         for forum in submissions
         if forum not in reviewed
     ]
-    grid = from_records(name, [*records, *idle], "review")
-    if metas:
-        grid.notes.append(f"{counted(len(metas), 'meta review')} left out")
-        grid.left_out.append(LeftOut(len(metas), META))
-    return grid
+    above = [
+        {"forum": note.get("forum"), "signature": note.get("signatures"), "of_meta_review": "yes"}
+        for note in metas.values()
+    ]
+    return from_records(name, [*records, *idle, *above], "review")
 
 
 def _papers(name: str, content: Any) -> Grid | None:
@@ -233,6 +230,7 @@ _PAIRED = {"item": ("head",), "reviewer": ("tail",)}
 _USED = Rule("user", bool)
 #: A submission without a signature has no reviews.
 _SIGNED = Rule("signature", bool)
+_NO_META = Rule("of_meta_review", lambda cell: not cell, means="meta")
 _STANDING = Rule("venueid", _stands, "submission is withdrawn or desk-rejected", means="out")
 _CONFLICT = Rule("weight", lambda cell: parse_number(cell) == -1)
 
@@ -253,7 +251,7 @@ class OpenReview(System):
         in_json(
             "OpenReview's reviews",
             _reviews,
-            Use("reviews", {"item": ("forum",), "reviewer": ("signature",)}, rules=(_STANDING, _SIGNED)),
+            Use("reviews", {"item": ("forum",), "reviewer": ("signature",)}, rules=(_NO_META, _STANDING, _SIGNED)),
             lists=".+",
         ),
         in_json("OpenReview's submissions", _papers, Use("papers", {"item": ("forum",)}, rules=(_STANDING,))),
@@ -310,7 +308,7 @@ class OpenReview(System):
     )
     extras = (
         *("title", "number", "confidence", "reviewer_confidence", "signature", "forum", "venueid", "label"),
-        *("invitation", "submitted_at", "asked_at"),
+        *("invitation", "submitted_at", "asked_at", "of_meta_review"),
     )
     words = "OpenReview's edges, as JSON"
     suffix = ".json"

@@ -195,6 +195,7 @@ class System:
     items: ClassVar[Accepted] = ANY
     #: Advice on that file, by the parameter of a command that makes it needless; "" if none does.
     advice: ClassVar[Mapping[str, str]] = {}
+    round_advice: ClassVar[str] = ""  #: Advice on the round that the file names in the braces; empty if it needs none.
     results: ClassVar[str] = ""  #: Description of its import of qualities and lists; empty if it has none.
 
     def __init_subclass__(cls) -> None:

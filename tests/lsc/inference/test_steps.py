@@ -28,6 +28,7 @@ from lsc._inference.model import (
 from lsc._inference.scale_users import (
     MAX_ORDINAL_LOAD,
     MAX_SHIFT,
+    MIN_ORDINAL_LOAD,
     MIN_PRECISION,
     Cavity,
     Message,
@@ -345,6 +346,26 @@ def test_who_only_orders_is_not_asked_where_all_have_too_many_papers(monkeypatch
         score = np.random.default_rng(0).standard_normal(load)[what] + 0.1 * np.cos(np.arange(who.size))
         sweeps.run_stages(prepare(Rows(who, what, score), 2, load).problem, np.random.default_rng(0), lambda _: None)
         assert any(asked) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("load", "expected"), [(MIN_ORDINAL_LOAD - 1, False), (MIN_ORDINAL_LOAD, True)])
+def test_who_only_orders_is_not_asked_where_most_have_two_papers(
+    load: int, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, rng = [], np.random.default_rng(0)
+
+    def counted(problem, state, *given, **options):
+        asked.append(state.extent.orders)
+        return run_sweeps(problem, state, *given, **options)
+
+    run_sweeps = sweeps.run_sweeps
+    monkeypatch.setattr(sweeps, "run_sweeps", counted)
+    who = np.repeat(np.arange(40), load)
+    what = np.concatenate([rng.permutation(20)[:load] for _ in range(40)])
+    score = rng.standard_normal(20)[what] + rng.standard_normal(who.size)
+    sweeps.run_stages(prepare(Rows(who, what, score), 40, 20).problem, rng, lambda _: None)
+    assert any(asked) is expected
 
 
 def test_nodes_that_swing_come_to_rest_once_nothing_is_left_to_learn() -> None:

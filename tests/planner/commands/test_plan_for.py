@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -80,3 +81,23 @@ def test_options_without_what_they_go_with_are_refused() -> None:
         found = run("plan", *words)
         assert (found.exit_code, found.stdout) == (2, "")
         assert message in found.stderr
+
+
+def test_the_next_lines_of_rounds_run_as_printed() -> None:
+    """Of a first round, of the next, which is the last, and of one that holds nothing back."""
+    words = ("--for", "decision", "--select", "20%", "--max-reviews", "6", "--spare", "1")
+    for options in (("--rounds", "2"), ("--rounds", "2", "--min-reviews", "5"), ("--rounds", "1")):
+        found = run("plan", "scores.csv", *words, *options)
+        seen = 0
+        while "Next: " in found.stdout and seen < 4:
+            for line in [line for line in found.stdout.splitlines() if line.startswith("Next: ")]:
+                command, _, output = line.removeprefix("Next: reviewgraph ").partition(" > ")
+                found = run(*shlex.split(command))
+                assert found.exit_code == 0, (line, found.output)
+                seen += 1
+                if output:
+                    Path(output).write_text(found.stdout, "utf-8")
+            if "--after" not in line:
+                break
+        assert seen >= 1
+        assert (seen > 2) is (options == ("--rounds", "2"))

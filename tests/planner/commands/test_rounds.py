@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -90,3 +92,80 @@ def test_what_does_not_go_together_is_refused(words: list[str], message: str, tm
     table.write_text(PANEL)
     found = run(*(str(table) if word == "TABLE" else word for word in words), status=2)
     assert message in " ".join(found.output.split())
+
+
+@pytest.mark.parametrize(("low", "high"), [("0", "1"), ("1", "0")])
+@pytest.mark.parametrize("command", [["simulate", "rounds", "--papers", "10"], ["plan", "TABLE"]])
+def test_the_probability_of_a_lost_review_has_one_range(
+    command: list[str], low: str, high: str, tmp_path: Path
+) -> None:
+    table = tmp_path / "panel.csv"
+    table.write_text(PANEL)
+    words = [str(table) if word == "TABLE" else word for word in command]
+    for value in (low, high):
+        found = CliRunner().invoke(main, [*words, "--missing", value])
+        assert found.exit_code == 2
+        assert "0<x<1" in found.output.replace(" ", "")
+
+
+def test_the_next_lines_of_a_design_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an empty folder, with files of one's own, and where a split is no whole number of reviews per paper."""
+    monkeypatch.chdir(tmp_path)
+    words = ["--papers", "12", "--reviews-total", "36", "--select", "3", "--draws", "2", "--rounds", "1"]
+    for step in ("empty", "files"):
+        page = run(*words).stdout
+        lines = [line for line in page.splitlines() if line.startswith("Next: reviewgraph ")]
+        assert len(lines) == (2 if step == "empty" else 1)
+        for line in lines:
+            found = CliRunner().invoke(main, shlex.split(line)[2:])
+            assert found.exit_code == 0, (line, found.output)
+        assert len((tmp_path / "assigned.csv").read_text().splitlines()) - 1 in (12, 24)
+        if step == "empty":
+            for name in ("papers", "reviewers"):
+                (tmp_path / f"{name}.csv").write_text((tmp_path / "trial" / f"{name}.csv").read_text())
+            (tmp_path / "assigned.csv").unlink()
+
+
+def test_steps_that_cannot_connect_and_lines_look_different(tmp_path: Path) -> None:
+    run(*DESIGN, "--load", "3", "--html", str(tmp_path / "a.html"))
+    html = (tmp_path / "a.html").read_text()
+    told = json.loads(run(*DESIGN, "--load", "3", "--json").stdout)
+    loose = [split for split in told["splits"] if not split["connects"]]
+    assert loose
+    wide = html[html.index("held-back-wide") :]
+    wide = wide[: wide.index("</svg>")]
+    # A cross for each split, and one in the legend.
+    assert wide.count('class="cross"') == len(loose) + 1
+    assert {'class="link"', 'class="curve"', 'class="link loose"', 'class="curve loose"'} <= set(
+        re.findall(r'class="[^"]*"', wide)
+    )
+    assert wide.count(">1 round<") == wide.count(">2 rounds<") == 2
+    lead = re.search(r'<p class="lead">([^<]*)</p>', html)
+    assert lead
+    best, flat = told["best"][-1], told["flat"]
+    assert f"{best['wrong']:.2f} of the 5 selected papers are then expected to be wrong" in lead[1]
+    assert f"instead of {flat['wrong']:.2f} with all 90 reviews at once" in lead[1]
+
+
+def test_neighbours_of_a_split_are_described_in_words() -> None:
+    page = " ".join(run(*DESIGN).stdout.split())
+    told = json.loads(run(*DESIGN, "--json").stdout)
+    for best in told["best"]:
+        assert f"{best['saved']:.2f} +- {best['saved_error']:.2f} fewer than at once" in page
+    assert "Beside it" not in page
+    assert re.search(r"with [\d.]+ first \d\.\d\d \+- \d\.\d\d (?:more|fewer) than that", page)
+
+
+def test_progress_of_a_replay_names_each_way(tmp_path: Path) -> None:
+    import planner
+    from reviewgraph import read_reviews
+
+    seen: list[tuple[str, float | None]] = []
+    path = tmp_path / "panel.csv"
+    path.write_text(PANEL)
+    table = read_reviews(str(path))
+    planner.replay_rounds(table, 3, draws=2, rounds=[1], progress=lambda one: seen.append((one.words, one.done)))
+    assert [words for words, _ in seen[:4]] == [
+        f"draw 1 of 2, {name}" for name in ("flat", "random", "borderline", "1 round")
+    ]
+    assert [done for _, done in seen] == [pytest.approx((place + 1) / 8) for place in range(8)]

@@ -197,3 +197,26 @@ def test_who_is_not_of_the_committee_is_asked_only_by_name_and_for_external_revi
     assert run(*words, "--willing", "willing.csv", "-o", "upload.csv").exit_code == 0
     rows = list(csv.DictReader(Path("upload.csv").read_text("utf-8").splitlines()))
     assert {(row["email"][:3] == "ext", row["reviewtype"]) for row in rows} == {(True, "external"), (False, "primary")}
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        *("any", "ALL", "none", "unnamed", "pc", "meta", "primary", "Secondary", "external", "optional", "default"),
+        *("review", "r2draft", "draft2", "response", "x-response", "R2review", "R_", "R--2", "R 2", "2R", "-R", "ré"),
+    ],
+)
+def test_rounds_that_hotcrp_would_not_take_are_refused_in_one_message(run: Run, label: str) -> None:
+    told = run("plan", "pcassignments.csv", "--to", "hotcrp", "-o", "upload.csv", f"--label={label}")
+    assert told.exit_code == 2
+    assert "label that HotCRP takes as the name of a round (letters and digits" in told.stderr
+    assert f"found 1 other: {label}; choose another --label, such as R2" in told.stderr
+    assert told.stderr.count("Error") == 1
+    assert not Path("upload.csv").exists()
+
+
+@pytest.mark.parametrize("label", ["R2", "round-2", "A_b", "reviewers", "sec", "pri", "ext", "opt", "preview2", "any2"])
+def test_rounds_that_hotcrp_takes(run: Run, label: str) -> None:
+    done = run("plan", "pcassignments.csv", "--to", "hotcrp", "-o", "upload.csv", "--label", label)
+    assert done.exit_code == 0, done.output
+    assert f",{label}\n" in Path("upload.csv").read_text("utf-8")

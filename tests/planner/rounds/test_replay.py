@@ -63,6 +63,25 @@ def test_every_way_shows_the_same_number_of_scores_each_from_the_first_on() -> N
     assert few < many
 
 
+def test_the_borderline_way_shows_two_of_each_paper_nearest_the_cut_first() -> None:
+    reviews = panel()
+    hidden, start = hide(reviews, np.random.default_rng(1)), np.full(40, 2)
+    shown = reviews.subset(hidden.shown(start, reviews.n_reviews))
+    average = [shown.score[shown.item == i].mean() for i in range(40)]
+    cut = np.mean(sorted(average, reverse=True)[4:6])
+    near = sorted(range(40), key=lambda i: abs(average[i] - cut))
+    for total in (90, 120, 121, 190, int(hidden.room.sum())):
+        expected, turn = start.tolist(), 0
+        while sum(expected) < total:
+            paper = near[turn % 40]
+            expected[paper] = min(expected[paper] + 2, int(hidden.room[paper]), expected[paper] + total - sum(expected))
+            turn += 1
+        counts = others(reviews, hidden, start, total, 5, np.random.default_rng(2))
+        assert counts["borderline"].tolist() == expected
+        # Another way than flat, unless all is shown.
+        assert (counts["borderline"] == counts["flat"]).all() == (total == hidden.room.sum())
+
+
 def test_the_order_of_a_papers_scores_is_random_and_that_of_the_rows_is_not_needed() -> None:
     reviews = panel(n_items=3, n_scores=6)
     first = [

@@ -299,7 +299,8 @@ def test_a_submission_of_openreview_beside_reviews_that_nobody_reviews_is_a_pape
     notes.append({**meta, "content": {"recommendation": {"value": 3}}})
     again = read_reviews(write(as_json({"notes": notes}), "reviews.json"), note=said.append)
     assert (again.items, found(again)) == (reviews.items, found(reviews))
-    assert "reviews.json: 1 meta review left out" in said
+    assert "1 meta review left out" in said
+    assert set(again.origin.meta) == {("~C1", "idle")}
 
 
 def test_what_a_file_is_taken_for_is_said_in_one_line(write):

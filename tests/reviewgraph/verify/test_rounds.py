@@ -115,3 +115,111 @@ def test_forged_numbers_are_refuted(files: Path, what: str) -> None:
 def test_what_came_of_earlier_reviews_is_recomputed(files: Path, change: Callable[[dict[str, Any]], object]) -> None:
     code, page = verified(files, "two", change)
     assert code == 1, page
+
+
+# Discussions, and papers treated alike.
+
+FEW = ("--for", "decision", "--select", "6", "--max-reviews", "24", "--rounds", "2", "--spare", "2")
+BESIDE = {
+    "talks": ("--discussion", "2,4", "--missing", "0.1", "--max-per-item", "2"),
+    "alike": ("--same-for", "track", "--items", "tracks.csv"),
+}
+
+
+@pytest.fixture(scope="module")
+def answers(files: Path) -> dict[str, dict[str, Any]]:
+    rows = [f"p{i},t{i // 3}" for i in range(40)]
+    (files / "tracks.csv").write_text("\n".join(["item,track", *rows]), "utf-8")
+    found = {}
+    for name, words in BESIDE.items():
+        code, answer = run("plan", files / "a.csv", *FEW, *_in(files, words), "--json")
+        assert code == 0
+        found[name] = json.loads(answer)
+    assert len(found["talks"]["rounds"]["discuss"]) > 1
+    assert found["alike"]["count"] >= 6
+    return found
+
+
+def _in(folder: Path, words: tuple[str, ...]) -> list[str]:
+    return [str(folder / word) if word.endswith(".csv") else word for word in words]
+
+
+def checked(folder: Path, name: str, answer: dict[str, Any]) -> tuple[int, str]:
+    (folder / "changed.json").write_text(json.dumps(answer), "utf-8")
+    return run("verify", folder / "changed.json", folder / "a.csv", *FEW, *_in(folder, BESIDE[name]))
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_discussions_and_papers_alike_are_chosen_and_played_again(
+    files: Path, answers: dict[str, dict[str, Any]], name: str
+) -> None:
+    code, page = checked(files, name, answers[name])
+    assert code == 0, page
+    words = " ".join(page.split())
+    assert "that each was the best allowed at its turn" in words
+    assert "expected wrong selections after each round, by 48 rollouts" in words
+
+
+def _other_paper(answer: dict[str, Any]) -> None:
+    """Discuss a paper that is decided, with its true gain near 0."""
+    own = answer["rounds"]["beliefs"]
+    paper = own["items"][int(np.argmin(own["mean"]))]
+    answer["rounds"]["discuss"][0].update(item=paper, gain=0.0)
+
+
+def _other_group(answer: dict[str, Any]) -> None:
+    """Exchange the group chosen first for the one of the lowest means, whose reviews gain nothing."""
+    own, alike = answer["rounds"]["beliefs"], answer["rounds"]["alike"]
+    mean = dict(zip(own["items"], own["mean"], strict=True))
+    low = min(alike, key=lambda group: max(mean[item] for item in group))
+    for review, item in zip(answer["reviews"][:3], low, strict=True):
+        review.update(item=item, gain=0.0)
+
+
+def _all_lower(answer: dict[str, Any]) -> None:
+    for one in answer["rounds"]["after"]:
+        one["wrong"] *= 0.7
+
+
+def _no_talk(answer: dict[str, Any]) -> None:
+    """Leave out the last discussion: its price is held back, and the round ends though it was worth it."""
+    rounds = answer["rounds"]
+    del rounds["discuss"][1:]
+    rounds["held_back"] = rounds["budget"] - rounds["now"] - 2
+
+
+def _mixed(answer: dict[str, Any]) -> None:
+    """Exchange the last review of the first group of three with the first of the next one."""
+    reviews, three = answer["reviews"], {item for group in answer["rounds"]["alike"] for item in group}
+    last, first = [place for place, review in enumerate(reviews) if review["item"] in three][2:4]
+    reviews[last], reviews[first] = reviews[first], reviews[last]
+
+
+OTHERS: list[tuple[str, str, Callable[[dict[str, Any]], object]]] = [
+    ("talks", "rounds.discuss", _other_paper),
+    ("talks", "a discussion of paper", _no_talk),
+    ("talks", "rounds.discuss[0].gain", lambda answer: answer["rounds"]["discuss"][0].update(gain=0.5)),
+    ("talks", "rounds.discuss", lambda answer: answer["rounds"]["discuss"].reverse()),
+    ("talks", "rounds.discuss", lambda answer: answer["rounds"]["discuss"][0].update(place=0)),
+    ("talks", "rounds.discussion", lambda answer: answer["rounds"]["discussion"].update(worth=2.5)),
+    ("talks", "rounds.discussed", lambda answer: answer["rounds"].update(discussed=["p1"])),
+    ("talks", "rounds.after", _all_lower),
+    ("alike", "reviews", _other_group),
+    ("alike", "rounds.after", _all_lower),
+    ("alike", "expected one of each", _mixed),
+]
+
+
+@pytest.mark.parametrize(("name", "reason", "change"), OTHERS)
+def test_forged_discussions_and_groups_are_refuted(
+    files: Path,
+    answers: dict[str, dict[str, Any]],
+    name: str,
+    reason: str,
+    change: Callable[[dict[str, Any]], object],
+) -> None:
+    answer = copy.deepcopy(answers[name])
+    change(answer)
+    code, page = checked(files, name, answer)
+    assert code == 1, page
+    assert reason in " ".join(page.split())

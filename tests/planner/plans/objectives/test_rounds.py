@@ -7,13 +7,18 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from planner import plan_extra_reviews
 from planner._plans.choosing import choose
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.objectives import Beliefs, Decision, misplaced
+from planner._plans.process import at_most
+from planner._plans.round_words import acceptance as acceptance_in_words
+from planner._plans.round_words import expectations, where_it_stands
 from planner._plans.rounds import Papers, asked_for, cuts, flat, play, schedule, spend, step_rates
 from planner._plans.task import new_task
+from planner._plans.words import page as page_of
 from reviewgraph import InputError, Reviews
 from reviewgraph._base import cut_of, probability_in_top
 from reviewgraph.graph import random_assignment
@@ -309,7 +314,9 @@ def played_through(seed: int) -> None:
             homes = [home[who] for who in (*new, *there)]
             assert all(homes.count(home[who]) == 1 for who in new)
         assert len(kept) + plan.rounds.held_back <= budget + sum(who in gone for who, _ in asked)
-        assert plan.rounds.now + plan.rounds.held_back == plan.rounds.budget
+        assert plan.rounds.now + plan.rounds.unspent == plan.rounds.budget
+        # What is held back can be asked for, as far as the sum of loads tells.
+        assert plan.rounds.held_back <= sum(spare - sum(who == one for who, _ in kept) for one in names[0])
         # Most of them come, some are late, and now and then somebody gives up.
         fates = rng.random(len(pairs))
         come = [pair for pair, fate in zip(pairs, fates, strict=True) if fate < 0.7]
@@ -325,8 +332,86 @@ def test_processes_keep_what_was_asked(seed: int) -> None:
     played_through(seed)
 
 
+#: Processes played, each for half a second: 100, and with HYPOTHESIS_PROFILE=nightly 1,000.
+PROCESSES = min(settings.default.max_examples, 1_000)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(3, 1000, 100))
+@pytest.mark.parametrize("start", range(3, PROCESSES, 25))
 def test_many_processes_keep_what_was_asked(start: int) -> None:
-    for seed in range(start, start + 100):
+    for seed in range(start, min(start + 25, PROCESSES)):
         played_through(seed)
+
+
+# What is held back, and how the page says it.
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_bound_on_reviews_is_one_and_the_flow_where_nothing_is_barred(seed: int) -> None:
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    rng = np.random.default_rng(seed)
+    n_reviewers, n_items = rng.integers(2, 7, 2).tolist()
+    spare, room = rng.integers(0, 9, n_reviewers), rng.integers(0, 9, n_items)
+    open_ = rng.random((n_reviewers, n_items)) < (1.0 if seed % 2 else 0.6)
+    size = n_reviewers + n_items + 2
+    capacity = np.zeros((size, size), np.int32)
+    capacity[0, 1 : n_reviewers + 1], capacity[n_reviewers + 1 : -1, -1] = spare, room
+    capacity[1 : n_reviewers + 1, n_reviewers + 1 : -1] = open_
+    most = maximum_flow(csr_array(capacity), 0, size - 1).flow_value
+    bound = at_most(spare, room, np.argwhere(~open_))
+    assert most <= bound <= min(int(spare.sum()), int(room.sum()), int(open_.sum()))
+    if (spare >= n_items).all() and open_.all():
+        assert bound == most
+
+
+def test_held_back_is_what_loads_allow_and_the_budget_stays() -> None:
+    reviews = table()
+    plan = plan_extra_reviews(reviews, objective="decision", select=5, max_reviews=100, rounds=3, spare=1)
+    assert (plan.rounds.capacity, plan.rounds.now, plan.rounds.held_back) == (24, 8, 16)
+    said = where_it_stands(plan.rounds)
+    assert said[0] == "Round 1 of 3 (R2 in uploads): 8 of 100 reviews now, 16 held back for later rounds."
+    assert said[1].startswith("Loads, limits and conflicts allow 24 of the 100 at most: the other 76 cannot")
+    # A reviewer who comes later can still be given what is left of the budget.
+    after = plan_extra_reviews(reviews, objective="decision", after=written(plan), spare=2)
+    assert after.rounds.budget == 92
+    assert after.rounds.held_back > 16
+
+
+def test_a_round_that_holds_nothing_back_says_so() -> None:
+    plan = plan_extra_reviews(table(), objective="decision", select=5, max_reviews=10, rounds=2, min_reviews=3)
+    assert where_it_stands(plan.rounds)[0] == (
+        "Round 1 of 2 (R2 in uploads): 10 of 10 reviews now; nothing is held back, so this round is the last."
+    )
+    one = plan_extra_reviews(table(), objective="decision", select=5, max_reviews=10, rounds=1)
+    assert where_it_stands(one.rounds)[0] == "Round 1 of 1 (R2 in uploads): 10 of 10 reviews now."
+    assert " in 1 round" not in expectations(one.rounds)[0]
+    late = plan_extra_reviews(table(), objective="decision", after=written(replayed_first()))
+    assert any(line.endswith(", ...") for line in where_it_stands(late.rounds))
+    assert not any(line.endswith("....") for line in where_it_stands(late.rounds))
+
+
+def replayed_first():
+    return plan_extra_reviews(table(), objective="decision", select=5, max_reviews=20, rounds=2)
+
+
+def test_the_page_of_a_round_has_one_expectation_and_says_what_the_gains_are() -> None:
+    plan = replayed_first()
+    page = " ".join(str(page_of(plan)).split())
+    after = plan.rounds.after[0].wrong
+    assert f"{plan.rounds.before:.2f} wrong selections become {after:.2f} after round 1" in page
+    assert f"they save {plan.purchase.before - plan.purchase.after:.2f} wrong selections" in page
+    assert f"{plan.purchase.after:.2f}" != f"{after:.2f}"
+    assert "Expected with these reviews" not in page
+    assert "buys: wrong selections saved, with the cut where it is." in page
+
+
+def test_shares_of_few_simulated_papers_are_left_out() -> None:
+    plan = replayed_first()
+    for band in plan.rounds.fairness:
+        assert sum(one.papers for one in band.by_reviews) == (band.last - band.first + 1) * plan.rounds.rollouts
+        for one in band.by_reviews:
+            shown = acceptance_in_words(one)
+            assert ("%" in shown) is (one.papers >= 30)
+            assert f"({one.papers:,})" in shown or not one.papers

@@ -1,0 +1,246 @@
+"""The pages: files, one step each, and the choices as commands and as a conference file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cache, partial
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from reviewgraph._base.errors import InputError
+from reviewgraph._version import __version__
+from reviewgraph.cli.app.steps import ROLES, STEPS, TABLE, WANTED, Step, shown
+from reviewgraph.cli.app.workspace import MOST_BYTES, MOST_FILES, Workspace
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from starlette.datastructures import FormData
+    from starlette.requests import Request
+
+#: What a form may have beside its files.
+MOST_FIELDS = 2_000
+#: The saved choices.
+CONFERENCE = "conference.toml"
+
+
+def application(workspace: Workspace) -> Starlette:
+    """Return the pages of a workspace."""
+
+    @asynccontextmanager
+    async def living(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await workspace.close()
+
+    routes = [
+        Route("/", partial(_files, workspace), methods=["GET"]),
+        Route("/files", partial(_add, workspace), methods=["POST"]),
+        Route("/choices", partial(_choose, workspace), methods=["POST"]),
+        Route("/clear", partial(_clear, workspace), methods=["POST"]),
+        *(Route(f"/{name}", partial(_step, workspace, step), methods=["GET"]) for name, step in STEPS.items()),
+        *(Route(f"/{name}", partial(_run, workspace, step), methods=["POST"]) for name, step in STEPS.items()),
+        Route("/progress", partial(_progress, workspace), methods=["GET"]),
+        Route("/stop", partial(_stop, workspace), methods=["POST"]),
+        Route("/save", partial(_save, workspace), methods=["GET"]),
+        Route("/download/{name}", partial(_download, workspace), methods=["GET"]),
+        Route("/style.css", partial(_asset, "text/css", "pictures.css style.css", "app.css"), methods=["GET"]),
+        Route("/script.js", partial(_asset, "text/javascript", "script.js", "app.js"), methods=["GET"]),
+    ]
+    # What the handlers return as a page of its own where a request is refused.
+    return Starlette(routes=routes, lifespan=living, exception_handlers={HTTPException: _refused})  # type: ignore[dict-item]
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("reviewgraph.cli.app", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _page(request: Request, workspace: Workspace, name: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a page."""
+    context = {
+        "base": request.scope["root_path"],
+        "here": name,
+        "workspace": workspace,
+        "steps": STEPS,
+        "step": None,
+        "version": __version__,
+        "error": "",
+        "field": "",
+        **values,
+    }
+    template = "step" if context["step"] is not None else name
+    return HTMLResponse(_templates().get_template(f"{template}.html").render(context), status)
+
+
+def _to(request: Request, place: str) -> RedirectResponse:
+    """Return to a page after a form."""
+    return RedirectResponse(f"{request.scope['root_path']}/{place}", 303)
+
+
+async def _refused(request: Request, error: HTTPException) -> Response:
+    from reviewgraph.cli.app.guard import refusal
+
+    return refusal(error.status_code, f"Refused: {error.detail}.")
+
+
+async def _form(request: Request, **limits: Any) -> FormData:
+    try:
+        return await request.form(max_fields=MOST_FIELDS, **limits)
+    except (MultiPartException, HTTPException) as error:
+        raise InputError(getattr(error, "message", "") or str(getattr(error, "detail", error))) from None
+
+
+# Files.
+
+
+async def _files(workspace: Workspace, request: Request, error: str = "", status: int = 200) -> Response:
+    limits = {"most_bytes": MOST_BYTES, "most_files": MOST_FILES}
+    notes, workspace.notes = workspace.notes, []
+    given = {"roles": ROLES, "wanted": WANTED, "table": TABLE, "notes": notes, "error": error, **limits}
+    given["written"] = any(workspace.values.get(one.key) for one in TABLE)
+    return _page(request, workspace, "files", status, **given)
+
+
+async def _add(workspace: Workspace, request: Request) -> Response:
+    """Keep the files of a form, as far as the limits allow."""
+    length = int(request.headers.get("content-length") or MOST_BYTES + 1)
+    if length > MOST_BYTES - workspace.size:
+        async for _ in request.stream():
+            pass  # A browser shows the answer only once it has sent everything.
+        message = f"expected at most {MOST_BYTES // 1_000_000} MB of files in all, found more; leave some of them out"
+        return await _files(workspace, request, f"The files were not added: {message}.", 413)
+    try:
+        await _keep(workspace, await _form(request, max_files=MOST_FILES))
+    except InputError as error:
+        return await _files(workspace, request, str(error), 422)
+    return _to(request, "#files")
+
+
+async def _keep(workspace: Workspace, form: FormData) -> None:
+    given = [one for one in form.getlist("files") if not isinstance(one, str) and one.filename]
+    if not given:
+        message = "no file was chosen; choose one or more, or drop them in"
+        raise InputError(message)
+    if len({*workspace.uploads, *(one.filename for one in given)}) > MOST_FILES:
+        message = f"expected at most {MOST_FILES} files, found more; remove some, or put them into a zip archive"
+        raise InputError(message)
+    # A conference file names the others.
+    for one in sorted(given, key=lambda one: (one.filename or "").endswith(".toml")):
+        data = await one.read()
+        await asyncio.to_thread(workspace.add, one.filename or "", data)
+
+
+async def _choose(workspace: Workspace, request: Request) -> Response:
+    """Take roles and columns of files, and how the tables are written."""
+    form = await _form(request)
+    if isinstance(gone := form.get("remove"), str):
+        workspace.remove(gone)
+        return _to(request, "#files")
+    for upload in workspace.uploads.values():
+        roles = [form.get(f"{place}:{upload.name}") for place in ("role", "also")]
+        upload.roles = [role for role in dict.fromkeys(roles) if isinstance(role, str) and role in ROLES]
+        columns = {
+            key.split(":", 2)[1]: value
+            for key, value in form.items()
+            if key.endswith(f":{upload.name}") and key.startswith("column:")
+        }
+        upload.columns = {role: value for role, value in columns.items() if isinstance(value, str) and value}
+        upload.error = ""
+    _take(workspace, form, TABLE)
+    workspace.results.clear()
+    return _to(request, "check" if form.get("next") else "#files")
+
+
+def _take(workspace: Workspace, form: FormData, fields: Any) -> None:
+    """Take the values of fields."""
+    for field in fields:
+        value = form.get(field.key)
+        workspace.values[field.key] = value.strip() if isinstance(value, str) else ""
+
+
+async def _clear(workspace: Workspace, request: Request) -> Response:
+    await workspace.close()
+    workspace.clear()
+    return _to(request, "")
+
+
+# Steps.
+
+
+async def _step(workspace: Workspace, step: Step, request: Request, error: str = "", status: int = 200) -> Response:
+    result = workspace.results.get(step.command)
+    error = error or (result.error if result else "")
+    try:
+        command = shown(workspace.words(step)[0])
+    except InputError:
+        command = ""
+    about = result.about if result else ""
+    labels = (
+        [str(one["item"]) for one in result.answer.get("items", [])] if result and step.command == "calibrate" else []
+    )
+    given = {"step": step, "result": result, "command": command, "labels": labels, "error": error, "field": about}
+    return _page(request, workspace, step.command, status, table=TABLE, roles=ROLES, **given)
+
+
+async def _run(workspace: Workspace, step: Step, request: Request) -> Response:
+    form = await _form(request)
+    _take(workspace, form, step.fields)
+    try:
+        await workspace.start(step)
+    except InputError as error:
+        return await _step(workspace, step, request, str(error), 422)
+    return _to(request, f"{step.command}#progress")
+
+
+async def _progress(workspace: Workspace, request: Request) -> Response:
+    job = workspace.job
+    lines = job.lines[-3:] if job else []
+    return JSONResponse({"running": job.step.command if job else "", "lines": lines})
+
+
+async def _stop(workspace: Workspace, request: Request) -> Response:
+    step = workspace.job.step.command if workspace.job else ""
+    await workspace.stop()
+    return _to(request, f"{step}#result" if step else "")
+
+
+# Results.
+
+
+async def _save(workspace: Workspace, request: Request) -> Response:
+    commands = [one.command for one in workspace.results.values() if one.answer]
+    return _page(request, workspace, "save", commands=commands, conference=workspace.conference())
+
+
+async def _download(workspace: Workspace, request: Request) -> Response:
+    """Return a file that a command wrote, or the conference file."""
+    name = request.path_params["name"]
+    if name == CONFERENCE:
+        headers = {"content-disposition": f'attachment; filename="{CONFERENCE}"'}
+        return Response(workspace.conference(), media_type="application/toml", headers=headers)
+    written = {file for result in workspace.results.values() for file in result.files}
+    if name not in written:
+        raise HTTPException(404, "there is no such file")
+    return FileResponse(workspace.folder / name, filename=name, media_type="application/octet-stream")
+
+
+async def _asset(kind: str, shared: str, own: str, request: Request) -> Response:
+    """Return the style or the script of reports, then what the page adds."""
+    texts = [(files("reviewgraph.report") / name).read_text("utf-8") for name in shared.split()]
+    texts.append((files("reviewgraph.cli.app") / own).read_text("utf-8"))
+    return Response("\n".join(texts), media_type=kind)

@@ -1,0 +1,332 @@
+"""The steps of the page: which command each runs, and its fields, all of them options of the command.
+
+Hints, choices and sections are those that the commands declare, so that page, help and conference file agree.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import click
+
+from reviewgraph.cli.command import COLUMNS, main
+
+#: What a file may be, by the option that takes it.
+ROLES = {
+    "reviews": "Reviews, scores or assignments",
+    "items": "List of all papers",
+    "reviewers": "List of all reviewers, with loads",
+    "conflicts": "Conflicts",
+    "affinity": "Affinities",
+    "bids": "Bids or preferences",
+    "capacity": "Maximum extra reviews by reviewer",
+    "willing": "Reviewers who may be invited",
+    "gone": "Reviewers who will not deliver",
+    "fixed": "Extra reviews that are settled",
+    "cost": "Costs of pairs",
+    "authors": "Authors",
+    "references": "Papers of known quality",
+    "after": "Plan of the last round",
+}
+#: The roles of files of a conference system, by what its reader calls them.
+KINDS = {
+    "reviews": "reviews",
+    "assignments": "reviews",
+    "names": "reviews",
+    "papers": "items",
+    "reviewers": "reviewers",
+    "conflicts": "conflicts",
+    "bids": "bids",
+    "affinities": "affinity",
+    "authors": "authors",
+}
+#: The columns that a file of a role may name.
+WANTED = {
+    "reviews": ("reviewer", "item", "score", "title", "confidence"),
+    "items": ("item", "title", "demand"),
+    "reviewers": ("reviewer", "load"),
+    "conflicts": ("item", "reviewer"),
+    "affinity": ("item", "reviewer", "affinity"),
+    "bids": ("item", "reviewer", "bid"),
+    "capacity": ("reviewer", "spare"),
+    "willing": ("reviewer", "willing"),
+    "gone": ("reviewer", "item"),
+    "fixed": ("item", "reviewer"),
+    "cost": ("item", "reviewer", "cost"),
+    "references": ("item", "quality"),
+    "authors": ("item", "author"),
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """An option of a command as a field of a form; it counts only where the field ``needs`` has a value."""
+
+    key: str
+    label: str
+    needs: str = ""
+    slider: tuple[str, str, str, str] | None = None
+
+    def parameter(self, command: str) -> click.Option | None:
+        """Return the option of a command, if it has one."""
+        found = command_of(command)
+        return next(
+            (one for one in found.params if isinstance(one, click.Option) and f"--{self.key}" in one.opts), None
+        )
+
+    def hint(self, command: str) -> str:
+        """Return the help of the option, without the choices that the field lists."""
+        parameter = self.parameter(command)
+        text = parameter.help or "" if parameter else ""
+        return text.split("  [")[0]
+
+    def choices(self, command: str) -> Sequence[str]:
+        """Return the words that the option takes; empty where it takes any."""
+        parameter = self.parameter(command)
+        return [*parameter.type.choices] if parameter and isinstance(parameter.type, click.Choice) else []
+
+    def is_flag(self, command: str) -> bool:
+        """Whether the option takes no value."""
+        parameter = self.parameter(command)
+        return parameter is not None and parameter.is_flag
+
+
+#: A slider: minimum, maximum, step, and what follows its number in the field.
+_PERCENT, _RATE = ("1", "60", "1", "%"), ("0.01", "0.45", "0.01", "")
+#: How the tables are written; for all commands.
+TABLE = (
+    Field("score", "Score that counts, if there are several"),
+    Field("scale", "Grades, best first"),
+    Field("lower-is-better", "1 is the best score"),
+    Field("duplicates", "Two scores of a reviewer for a paper"),
+    Field("merge", "Labels that differ only in letter case or blanks"),
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command as a page: its files by role, and its fields, the first ``everyday`` of them always visible."""
+
+    command: str
+    title: str
+    action: str
+    words: str
+    roles: Sequence[str]
+    fields: Sequence[Field]
+    everyday: int
+    writes: str = ""
+
+    @property
+    def has_reviews(self) -> bool:
+        """Whether the command reads REVIEWS."""
+        return "reviews" in self.roles
+
+    def opens(self, values: Mapping[str, str], field: str) -> bool:
+        """Return whether one of the further fields has a value, or is the one that a message is about."""
+        return any(values.get(one.key) or one.key == field for one in self.fields[self.everyday :])
+
+    def counts(self, field: Field, values: Mapping[str, str]) -> bool:
+        """Return whether a field has a value, and what it needs has one."""
+        return bool(values.get(field.key)) and (not field.needs or bool(values.get(field.needs)))
+
+
+STEPS = {
+    step.command: step
+    for step in (
+        Step(
+            "check",
+            "Check",
+            "Check the reviews",
+            "Can all papers be compared, and what is missing? Scores are not needed.",
+            ("reviews", "items", "conflicts", "reviewers", "gone"),
+            (
+                Field("require", "Level that is required"),
+                Field("select", "Papers to be selected", "", _PERCENT),
+                Field("load", "Maximum reviews per reviewer"),
+                Field("demand", "Minimum reviews per paper"),
+                Field("missing", "Probability that a review fails to arrive"),
+            ),
+            2,
+        ),
+        Step(
+            "plan",
+            "Plan",
+            "Plan extra reviews",
+            "The fewest extra reviews that make all papers comparable, or the most useful ones for the decision.",
+            (
+                "reviews",
+                "items",
+                "conflicts",
+                "reviewers",
+                "affinity",
+                "capacity",
+                "willing",
+                "gone",
+                "fixed",
+                "cost",
+                "after",
+            ),
+            (
+                Field("target", "Level to reach"),
+                Field("for", "Objective instead of a level"),
+                Field("spare", "Maximum extra reviews per reviewer"),
+                Field("min-reviews", "Minimum reviews per paper"),
+                Field("max-reviews", "Maximum extra reviews in total"),
+                Field("to", "File for"),
+                Field("select", "Papers to be selected", "for", _PERCENT),
+                Field("rounds", "Number of rounds", "for"),
+                Field("worth", "Least gain of a review, in wrong selections", "for"),
+                Field("max-per-item", "Maximum extra reviews per paper"),
+                Field("label", "Label of edges (OpenReview), or review round (HotCRP)"),
+                Field("invitation", "Invitation of the edges (OpenReview)"),
+                Field("time-limit", "Time limit in seconds"),
+                Field("best-effort", "The closest plan, if there is none"),
+            ),
+            6,
+            "plan",
+        ),
+        Step(
+            "calibrate",
+            "Calibrate",
+            "Calibrate the scores",
+            "Qualities on one scale, and the lists: in, to discuss, out.",
+            ("reviews", "items", "references"),
+            (
+                Field("select", "Papers to be selected", "", _PERCENT),
+                Field("error-rate", "Error rate of the lists", "select", _RATE),
+                Field("explain", "Paper to explain"),
+                Field("to", "File for"),
+                Field("method", "Method"),
+                Field("by-group-average", "Select across groups that no review connects"),
+                Field("lottery", "Lottery among papers that cannot be distinguished", "select"),
+                Field("seed", "Seed of the lottery", "lottery"),
+            ),
+            4,
+            "calibrated",
+        ),
+        Step(
+            "assign",
+            "Assign",
+            "Assign reviewers",
+            "A first assignment: it needs a list of all papers and a list of all reviewers.",
+            ("items", "reviewers", "conflicts", "affinity", "bids", "authors", "fixed"),
+            (
+                Field("demand", "Reviews per paper"),
+                Field("load", "Maximum reviews per reviewer"),
+                Field("to", "File for"),
+                Field("target", "Level to reach"),
+                Field("label", "Label of edges (OpenReview), or review round (HotCRP)"),
+                Field("invitation", "Invitation of the edges (OpenReview)"),
+                Field("best-effort", "The closest assignment, if there is none"),
+            ),
+            3,
+            "assignment",
+        ),
+    )
+}
+
+
+@cache
+def command_of(name: str) -> click.Command:
+    """Return a command of the command line."""
+    found = main.get_command(click.Context(main), name)
+    if found is None:
+        message = f"there is no command {name}"
+        raise LookupError(message)
+    return found
+
+
+def takers_of(command: str) -> list[str]:
+    """Return the systems that the files of a command may be for."""
+    return list(Field("to", "").choices(command))
+
+
+def suffix_of(system: str) -> str:
+    """Return the end of the name of a file for a system."""
+    from reviewgraph.formats.systems.known import SYSTEMS
+
+    return SYSTEMS[system].suffix if system in SYSTEMS else ".csv"
+
+
+def options_of(step: Step, values: Mapping[str, str]) -> list[str]:
+    """Return the options of a step that have a value, as words of the command line.
+
+    >>> options_of(STEPS["plan"], {"spare": "1", "select": "10%", "score": "Overall"})
+    ['--score', 'Overall', '--spare', '1']
+    """
+    words: list[str] = []
+    for field in (*(TABLE if step.has_reviews else ()), *step.fields):
+        if field.parameter(step.command) is not None and step.counts(field, values):
+            words += [f"--{field.key}"] if field.is_flag(step.command) else [f"--{field.key}", values[field.key]]
+    return words
+
+
+def field_of(message: str, step: Step) -> str:
+    """Return the field that a message of the command is about, or nothing.
+
+    >>> field_of("Invalid value for '--spare': -3 is not in the range x>=0.", STEPS["plan"])
+    'spare'
+    """
+    keys = [field.key for field in (*TABLE, *step.fields)]
+    places = {key: place for key in keys if (place := f"{message} ".replace("'", " ").find(f"--{key} ")) >= 0}
+    return min(places, key=places.__getitem__, default="")
+
+
+def shown(words: Iterable[str]) -> str:
+    """Return a command line as it is typed.
+
+    >>> shown(["check", "my scores.csv"])
+    "reviewgraph check 'my scores.csv'"
+    """
+    return shlex.join(["reviewgraph", *words])
+
+
+def conference_of(roles: Mapping[str, Sequence[str]], columns: Mapping[str, str], values: Mapping[str, str]) -> str:
+    """Return the choices as a conference file: files by role, columns by ``FILE:ROLE``, and fields with a value."""
+    sections: dict[str, dict[str, Any]] = {}
+    if columns:
+        sections[COLUMNS] = dict(columns)
+    for step in STEPS.values():
+        homes = command_of(step.command).sections()  # type: ignore[attr-defined]
+        given: dict[str, Any] = {role: roles[role] for role in step.roles if roles.get(role)}
+        fields = {one.key: one for one in (*(TABLE if step.has_reviews else ()), *step.fields)}
+        given |= {key: values[key] for key, one in fields.items() if step.counts(one, values) and key != "explain"}
+        for key, value in given.items():
+            home = next((name for name, keys in homes.items() if key in keys), None)
+            if home is not None:
+                sections.setdefault(home, {})[key] = _typed(homes[home][key], value)
+    order = ["input", COLUMNS, "rules", "preferences", "level", "selection"]
+    names = sorted(sections, key=lambda name: (order.index(name) if name in order else len(order), name))
+    return "\n".join(
+        f"[{name}]\n" + "".join(f"{_key(key)} = {_toml(value)}\n" for key, value in sections[name].items())
+        for name in names
+    )
+
+
+def _typed(parameter: click.Parameter, value: Any) -> Any:
+    """Return a value as the conference file has it: a number where the option takes one."""
+    if isinstance(parameter, click.Option) and parameter.is_flag:
+        return True
+    if isinstance(value, str):
+        kinds: list[type] = [int] if isinstance(parameter.type, click.IntRange) else []
+        kinds += [int, float] if isinstance(parameter.type, click.FloatRange) else []
+        for kind in kinds:
+            try:
+                return kind(value)
+            except ValueError:
+                continue
+        return value
+    return value[0] if len(value) == 1 else list(value)
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _key(key: str) -> str:
+    return key if key.replace("-", "").replace("_", "").isalnum() and key.isascii() else _toml(key)

@@ -1,0 +1,395 @@
+"""What the page holds: files in a private folder, choices, and one running command."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reviewgraph._base.errors import InputError
+from reviewgraph.cli.app.steps import (
+    KINDS,
+    ROLES,
+    STEPS,
+    TABLE,
+    Step,
+    conference_of,
+    field_of,
+    options_of,
+    shown,
+    suffix_of,
+    takers_of,
+)
+
+#: Limits on what is dropped in: bytes in all, and files.
+MOST_BYTES, MOST_FILES = 200_000_000, 40
+#: Names of results begin so, those of files never.
+OURS = "reviewgraph-"
+#: Seconds that a stopped command has to return the best result so far, and lines of progress that are kept.
+PATIENCE, LINES = 5.0, 200
+
+
+@dataclass
+class Upload:
+    """A file: what its reader took it for, the roles and columns chosen for it, and a message on it."""
+
+    name: str
+    what: str = "a table"
+    roles: list[str] = field(default_factory=list)
+    header: Sequence[str] = ()
+    columns: dict[str, str] = field(default_factory=dict)
+    system: str = ""
+    error: str = ""
+    size: int = 0
+
+
+@dataclass
+class Result:
+    """What a command answered: its words, exit status, messages, and JSON."""
+
+    words: Sequence[str]
+    status: int
+    notes: Sequence[str]
+    error: str = ""
+    about: str = ""
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    report: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    stopped: bool = False
+
+    @property
+    def command(self) -> str:
+        """The command line that does the same."""
+        return shown(self.words)
+
+
+@dataclass
+class Job:
+    """A command that runs."""
+
+    step: Step
+    started: float = field(default_factory=time.monotonic)
+    lines: list[str] = field(default_factory=list)
+    process: asyncio.subprocess.Process | None = None
+    task: asyncio.Task[None] | None = None
+    stopped: bool = False
+
+
+class Workspace:
+    """The files, choices and results of one page; its commands run in ``folder``, one at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything, and delete all files."""
+        self.uploads: dict[str, Upload] = {}
+        self.values: dict[str, str] = {}
+        self.results: dict[str, Result] = {}
+        self.job: Job | None = None
+        self.notes: list[str] = []
+        for path in self.folder.iterdir():
+            path.unlink()
+
+    # Files.
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files that were dropped in."""
+        return sum(one.size for one in self.uploads.values())
+
+    def add(self, given: str, data: bytes) -> None:
+        """Keep a file under its own name, and see what it is; a conference file sets the choices instead."""
+        name = safe_name(given)
+        if name.endswith(".toml"):
+            self.take_conference(name, data)
+            return
+        (self.folder / name).write_bytes(data)
+        upload = recognise(self.folder / name)
+        upload.size = len(data)
+        if name != given:
+            self.notes.append(f"A file was renamed to {name}: its name had characters that options use otherwise.")
+        before = self.uploads.get(name)
+        if before is not None and before.header == upload.header:
+            upload.roles, upload.columns = before.roles, before.columns
+        self.uploads[name] = upload
+        self.results.clear()
+
+    def remove(self, name: str) -> None:
+        """Delete a file."""
+        if self.uploads.pop(name, None) is not None:
+            (self.folder / name).unlink(missing_ok=True)
+            self.results.clear()
+
+    def of_role(self, role: str) -> list[str]:
+        """Return the files of a role."""
+        return [one.name for one in self.uploads.values() if role in one.roles]
+
+    # The conference file.
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns that were chosen, by ``FILE:ROLE``."""
+        chosen = (one for one in self.uploads.values() if one.roles)
+        return {f"{one.name}:{role}": name for one in chosen for role, name in one.columns.items()}
+
+    def conference(self) -> str:
+        """Return the choices as a conference file."""
+        return conference_of({role: self.of_role(role) for role in ROLES}, self.columns, self.values)
+
+    def take_conference(self, name: str, data: bytes) -> None:
+        """Take choices from a conference file; what the page has no field for is listed in a note."""
+        try:
+            sections = tomllib.loads(data.decode("utf-8"))
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            message = f"{name}: expected TOML, such as [rules] and below it load = 6; found otherwise: {error}"
+            raise InputError(message) from None
+        keys = {one.key for step in STEPS.values() for one in (*TABLE, *step.fields)}
+        unused = []
+        for section, content in sections.items():
+            for key, value in content.items() if isinstance(content, dict) else ():
+                if key in ROLES:
+                    for file in value if isinstance(value, list) else [value]:
+                        unused += [] if self._give(os.path.basename(str(file)), key) else [f"{key} ({file})"]
+                elif section == "columns":
+                    file, _, role = key.rpartition(":")
+                    if found := self.uploads.get(os.path.basename(file)):
+                        found.columns[role] = str(value)
+                    else:
+                        unused.append(f"columns {key}")
+                elif key in keys and not isinstance(value, list | dict):
+                    self.values[key] = "yes" if value is True else "" if value is False else str(value)
+                else:
+                    unused.append(key)
+        self.results.clear()
+        also = (
+            f" Not used: {', '.join(unused)}; drop the files in first, and the conference file after them."
+            if unused
+            else ""
+        )
+        self.notes.append(f"The choices of {name} are taken.{also}")
+
+    def _give(self, file: str, role: str) -> bool:
+        found = self.uploads.get(file)
+        if found is not None and role not in found.roles:
+            found.roles.append(role)
+        return found is not None
+
+    # Commands.
+
+    def default_to(self, step: Step) -> str:
+        """Return the system that the file of a step is for, if none was chosen: that of the reviews, else a table."""
+        systems = [one.system for one in self.uploads.values() if set(one.roles) & set(step.roles)]
+        return next((name for name in systems if name in takers_of(step.command)), "")
+
+    def words(self, step: Step) -> tuple[list[str], dict[str, str]]:
+        """Return the command of a step as words, and the names of the files that it writes, with what they are."""
+        words = [step.command, *(self.of_role("reviews") if step.has_reviews else [])]
+        if step.has_reviews and len(words) == 1:
+            message = "There are no reviews yet: drop a file in, and choose what it is."
+            raise InputError(message)
+        used = set(words)
+        for role in step.roles:
+            found = self.of_role(role) if role != "reviews" else []
+            if len(found) > 1 and role not in ("affinity", "bids"):
+                message = f"{ROLES[role]}: expected one file, found {', '.join(found)}; choose one of them"
+                raise InputError(message)
+            words += [word for file in found for word in (f"--{role}", file)]
+            used |= set(found)
+        for place, name in self.columns.items():
+            words += ["--columns", f"{place}={name}"] if place.rpartition(":")[0] in used else []
+        values = dict(self.values)
+        if not values.get("to"):
+            values["to"] = self.default_to(step)
+        words += options_of(step, values)
+        files = {f"{OURS}{step.command}.html": "Report (HTML)", f"{OURS}{step.command}.json": "Result (JSON)"}
+        if step.writes:
+            to = values["to"] if values["to"] in takers_of(step.command) else ""
+            name = f"{OURS}{step.writes}{suffix_of(to)}"
+            words += ["-o", name]
+            files = {name: f"File for {to}" if to and to != "csv" else "Table (CSV, for Excel)", **files}
+        return [*words, "--html", f"{OURS}{step.command}.html", "--json"], files
+
+    async def start(self, step: Step) -> None:
+        """Run the command of a step; its progress and result are kept."""
+        if self.job is not None:
+            message = "A command is running: wait for it, or stop it."
+            raise InputError(message)
+        words, files = self.words(step)
+        for name in files:
+            (self.folder / name).unlink(missing_ok=True)
+        self.results.pop(step.command, None)
+        self.job = job = Job(step)
+        # -P: what was dropped in is never imported.
+        with (self.folder / f"{OURS}{step.command}.json").open("wb") as answer:
+            job.process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-P", "-m", "reviewgraph", *words),
+                cwd=self.folder,
+                env=environment(),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=answer,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+                limit=1 << 20,
+            )
+        job.task = asyncio.create_task(self._follow(job, words, files))
+
+    async def _follow(self, job: Job, words: Sequence[str], files: Mapping[str, str]) -> None:
+        process = job.process
+        if process is None or process.stderr is None:
+            return
+        while line := await process.stderr.readline():
+            job.lines.append(line.decode("utf-8", "replace").rstrip())
+            del job.lines[:-LINES]
+        status = await process.wait()
+        self.results[job.step.command] = await asyncio.to_thread(self._result, job, words, files, status)
+        self.job = None
+
+    def _result(self, job: Job, words: Sequence[str], files: Mapping[str, str], status: int) -> Result:
+        """Return what the command answered, from the files that it wrote."""
+        answer: Mapping[str, Any] = {}
+        with suppress(OSError, ValueError):
+            answer = json.loads((self.folder / f"{OURS}{job.step.command}.json").read_bytes())
+        there = {name: what for name, what in files.items() if (self.folder / name).is_file()} if answer else {}
+        error, about = "", ""
+        if not answer:
+            error = "Stopped, no result." if job.stopped else error_in(job.lines)
+            about = field_of(error, job.step)
+            for one in self.uploads.values():
+                one.error = error if error.startswith((f"{one.name}:", f"{one.name},")) else ""
+        report = ""
+        with suppress(OSError):
+            report = main_of((self.folder / f"{OURS}{job.step.command}.html").read_text("utf-8"))
+        notes = [line for line in job.lines if not line.startswith(("Error:", "Usage:", "Try "))]
+        return Result(words, status, notes, error, about, answer, report if answer else "", there, job.stopped)
+
+    async def stop(self) -> None:
+        """Ask the running command to end, with its best result so far if it has one; end it if it does not."""
+        job = self.job
+        if job is None or job.process is None or job.task is None:
+            return
+        job.stopped = True
+        end: Callable[[], None] = job.process.kill
+        with suppress(ProcessLookupError):
+            # Windows has no Ctrl-C for one process alone.
+            end() if os.name == "nt" else job.process.send_signal(signal.SIGINT)
+        done, _ = await asyncio.wait([job.task], timeout=PATIENCE)
+        if not done:
+            with suppress(ProcessLookupError):
+                end()
+            await job.task
+
+    async def close(self) -> None:
+        """End the running command at once."""
+        job = self.job
+        if job is not None and job.process is not None and job.task is not None:
+            with suppress(ProcessLookupError):
+                job.process.kill()
+            await job.task
+
+
+def safe_name(given: str) -> str:
+    """Return a name for a file in the folder: no path, nothing that options or columns separate by.
+
+    >>> safe_name("../my scores.csv"), safe_name("--output=x#1.csv"), safe_name("reviewgraph-plan.csv")
+    ('my scores.csv', 'output_x_1.csv', 'my-reviewgraph-plan.csv')
+    """
+    name = re.split(r"[/\\]", given)[-1]
+    name = re.sub(r"[\x00-\x1f\x7f=#:,;<>|\"'*?$`]", "_", name).lstrip("-. ").rstrip(". ")[-120:].lstrip("-. ")
+    name = name or "file"
+    reserved = name.lower().startswith(OURS) or re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", name.lower())
+    return f"my-{name}" if reserved else name
+
+
+def recognise(path: Path) -> Upload:
+    """Return what the reader of the commands takes a file for, with its columns."""
+    from reviewgraph.formats.opening import open_table
+
+    upload = Upload(path.name)
+    try:
+        table = open_table(path, (), {}, lambda note: None)
+    except InputError as error:
+        upload.what, upload.error = "not recognised", str(error).replace(f"{path.parent}{os.sep}", "")
+        if path.suffix.casefold() == ".json" and is_answer(path):
+            upload.what, upload.error, upload.roles = "the answer of a command", "", ["after"]
+        return upload
+    upload.header = tuple(table.provenance.header)
+    if table.source is not None:
+        upload.what, upload.system = table.source.what, table.source.system
+        upload.roles = [KINDS.get(table.source.kind, "reviews")]
+    else:
+        upload.roles = [plain_role(path.name, upload.header)]
+    return upload
+
+
+def is_answer(path: Path) -> bool:
+    """Return whether a file is the JSON that ``plan`` prints."""
+    with suppress(OSError, ValueError):
+        content = json.loads(path.read_bytes())
+        return isinstance(content, dict) and {"status", "reviews", "files"} <= set(content)
+    return False
+
+
+def plain_role(name: str, header: Sequence[str]) -> str:
+    """Return the likely role of a table of no known system, by its columns, and its name for conflicts.
+
+    >>> plain_role("r.csv", ["reviewer", "paper", "score"]), plain_role("x.csv", ["paper", "title"])
+    ('reviews', 'items')
+    """
+    from reviewgraph.formats import side
+    from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, recognised
+
+    def has(*roles: Any) -> bool:
+        return recognised(header, roles, {}) == len(roles)
+
+    if has(REVIEWER, ITEM):
+        if "conflict" in name.casefold():
+            return "conflicts"
+        kinds = {"affinity": side.AFFINITY, "cost": side.COST} if not has(SCORE) else {}
+        return next((role for role, column in kinds.items() if has(column)), "reviews")
+    if has(ITEM):
+        return "references" if has(side.QUALITY) else "items"
+    if has(REVIEWER):
+        return next(
+            (role for role, column in {"capacity": side.SPARE, "willing": side.WILLING}.items() if has(column)),
+            "reviewers",
+        )
+    return "reviews"
+
+
+def error_in(lines: Sequence[str]) -> str:
+    """Return the message with which a command ended.
+
+    >>> error_in(["reading", "Error: r.csv: no reviewer column"])
+    'r.csv: no reviewer column'
+    """
+    at = next((place for place, line in reversed([*enumerate(lines)]) if line.startswith("Error: ")), None)
+    if at is None:
+        return lines[-1] if lines else "The command ended without a result."
+    return "\n".join([lines[at].removeprefix("Error: "), *lines[at + 1 :]])
+
+
+def main_of(page: str) -> str:
+    """Return the content of a report, from the verdict to the end of its main part.
+
+    >>> main_of('<body><main id="content" tabindex="-1"><h2>1</h2></main></body>')
+    '<h2>1</h2>'
+    """
+    return page.partition('<main id="content" tabindex="-1">')[2].rpartition("</main>")[0]
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of commands: as here, with the same packages, and text as UTF-8."""
+    paths = os.pathsep.join(os.path.abspath(path) for path in sys.path if path and os.path.exists(path))
+    return {**os.environ, "PYTHONPATH": paths, "PYTHONIOENCODING": "utf-8"}
