@@ -587,7 +587,10 @@ def authored(problem: Problem, assigned: BoolArray, rivals: int, best: float, bo
 # The options of a lottery: caps on probabilities, how much it spreads, and the number of draws.
 
 #: Affinities: by (reviewer, item), a data frame or Series of pairs, or a reviewers x items matrix.
-Affinities: TypeAlias = "Mapping[tuple[Any, Any], float] | Columns | IntoDataFrame | IntoSeries | npt.NDArray[Any] | sp.sparray | sp.spmatrix"
+Affinities: TypeAlias = (
+    "Mapping[tuple[Any, Any], float] | Columns | IntoDataFrame | IntoSeries | npt.NDArray[Any] "
+    "| sp.sparray | sp.spmatrix"
+)
 #: One cap for all pairs, or a cap by (reviewer, item).
 MaxProbability: TypeAlias = float | Numbered
 
