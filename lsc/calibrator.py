@@ -7,6 +7,7 @@ scikit-learn itself is not needed. What its tools ask of an estimator is here: p
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -16,7 +17,7 @@ from lsc._inference.validation import FOLDS, folds_of
 from lsc.estimate import Estimate, or_none, plain_averages
 from lsc.methods import DEFAULT, MethodName, method_named
 from lsc.posteriors import PosteriorEstimate
-from reviewgraph._base import Clock, FloatArray, InputError, IntArray, Label, as_numbers, whole_seed
+from reviewgraph._base import FloatArray, InputError, IntArray, Label, as_numbers, whole_seed
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews, review_of_rows
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class HeldOut(NamedTuple):
     """Predicted reviews, shapes (E',): reviewer, item and score, and from the other reviewers the item's quality.
 
     ``average`` is the item's plain average over the other reviewers, ``log_probability`` that of the score, NaN if the
-    method has none; ``seconds`` (folds,) are those of each calibration.
+    method has none; ``seconds`` (folds,) are the CPU seconds of each calibration.
     """
 
     reviewer: IntArray
@@ -64,9 +65,9 @@ def hold_out(
         test = fold == number
         if not test.any() or test.all():
             continue
-        training, clock = scored.subset(~test), Clock(None)
+        training, started = scored.subset(~test), time.process_time()
         estimate = estimated(training)
-        seconds.append(clock.elapsed())
+        seconds.append(time.process_time() - started)
         average = plain_averages(training)[scored.item]
         rows = np.flatnonzero(test & np.isfinite(average) & np.isfinite(estimate.quality[scored.item]))
         who, what = scored.reviewer[rows], scored.item[rows]

@@ -40,7 +40,7 @@ class Compared:
     log_score, log_score_se
         Mean log probability of a held-out score, and its standard error; None if the method has no distribution.
     seconds
-        Of one calibration, the median over folds.
+        CPU seconds of one calibration, the median over folds.
     """
 
     method: str
@@ -132,7 +132,7 @@ def compare(
     -------
     Comparison
         One row per method: ``error``, ``gain`` over plain averages, ``rank_correlation`` and ``log_score``, each with
-        its standard error, and ``seconds``. :meth:`Comparison.to_frame` returns a data frame.
+        its standard error, and CPU ``seconds``. :meth:`Comparison.to_frame` returns a data frame.
 
     Raises
     ------

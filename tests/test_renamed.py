@@ -97,6 +97,14 @@ def test_hints_name_the_registered_names() -> None:
     assert get_args(MethodName) == tuple(METHODS)
 
 
+def test_experiments_pass_the_size_of_the_selection() -> None:
+    from lsc.experiments.registry import estimate_by
+
+    # Sampled probabilities of being among the best sum to the number selected, but for ties.
+    for n in (1, 5):
+        assert estimate_by("bayesian", TABLE, n, None, 0).quality.sum() == pytest.approx(n, abs=0.1)
+
+
 def test_functions_that_rename_look_like_themselves() -> None:
     @checked(renamed={"old": "new"})
     def function(new: int = 1) -> int:

@@ -41,7 +41,7 @@ def estimate_by(
     [1.0]
     """
     method, fixed = VARIANTS[name]
-    offered: dict[str, Any] = {"n": n, "seed": seed}
+    offered: dict[str, Any] = {"n_selected": n, "seed": seed}
     if kinds is not None:
         # Unless the variant has a class of its own, it gets the true class of each reviewer.
         offered["hypothesis"] = dict(zip(reviews.reviewers, kinds, strict=True))
