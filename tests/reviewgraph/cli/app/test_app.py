@@ -270,11 +270,8 @@ def test_without_reviews_nothing_runs(client: Any, guard: Guard) -> None:
 
 @pytest.mark.slow
 def test_the_saved_choices_do_the_same_in_a_terminal(client: Any, guard: Guard, tmp_path: Path) -> None:
-    files = {
-        "my r.csv": REVIEWS,
-        "papers.csv": "paper,title\n" + "".join(f"p{i},A\n" for i in range(7)),
-        "conflicts.csv": "paper,reviewer\np0,r3\n",
-    }
+    papers = "paper,title\n" + "".join(f"p{i},A\n" for i in range(7))
+    files = {"my r.csv": REVIEWS, "papers.csv": papers, "conflicts.csv": "paper,reviewer\np0,r3\n"}
     posted(client, guard, *files.items())
     client.post(f"/{guard.token}/plan", data={"spare": "2", "target": "double", "to": "csv"})
     ended(client, guard)

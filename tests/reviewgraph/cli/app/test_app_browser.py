@@ -22,7 +22,7 @@ pytest.importorskip("uvicorn")
 
 ROOT = Path(__file__).parents[4]
 #: Downloads of a real HotCRP site, where there are any; else the same kinds of files, written here.
-EXPORTS = Path(os.environ.get("HOTCRP_EXPORTS", ROOT.parent.parent / "shared/hotcrp/exports")) / "3.4/stage2"
+EXPORTS = Path(os.environ.get("HOTCRP_EXPORTS", ROOT.parent / "shared/hotcrp/exports")) / "3.4/stage2"
 NAMES = ("scores", "pcassignments", "data", "pcconflicts")
 
 pytestmark = [
@@ -202,7 +202,7 @@ def test_bad_input_is_said_at_the_field_and_a_run_is_stopped(page: Any, exports:
     page.get_by_role("navigation", name="Steps").get_by_role("link", name="Plan").click()
     page.locator("[name=target]").select_option("survives-reviewer")
     page.locator("button.main").click()
-    page.wait_for_function("document.querySelector('[role=status]').textContent.includes('best so far')")
+    page.get_by_text("best so far").wait_for()
     assert page.locator("[role=status]").get_attribute("aria-live") == "polite"
     page.get_by_role("button", name="Stop").click()
     page.wait_for_selector("#result, .problem")
@@ -257,11 +257,8 @@ def test_by_keyboard_alone(page: Any, exports: list[Path]) -> None:
 @pytest.mark.parametrize("number", [3_000])
 def test_three_thousand_papers(page: Any, tmp_path: Path, number: int) -> None:
     large = tmp_path / "large.csv"
-    rows = (
-        f"r{(i * 7 + j * 131 + i * j % 17) % 2500},p{i},{(i * 31 + j * 17) % 10}"
-        for i in range(number)
-        for j in range(4)
-    )
+    pairs = [(i, j) for i in range(number) for j in range(4)]
+    rows = (f"r{(i * 7 + j * 131 + i * j % 17) % 2500},p{i},{(i * 31 + j * 17) % 10}" for i, j in pairs)
     large.write_text("reviewer,paper,score\n" + "\n".join(rows), "utf-8")
     add(page, [large])
     run(page, "Check")
