@@ -36,9 +36,9 @@ HEAVY = {
 #: A module that models one thing may be long, and a body that tells one story, with a comment for each paragraph;
 #: docstrings do not count.
 MOST_LINES, MOST_BODY_LINES = 750, 80
-MOST_MODULES = 217
+MOST_MODULES = 228
 #: Fronts of reviewgraph that planner and lsc import from, and names that they take.
-MOST_FRONTS, MOST_SHARED = 9, 208
+MOST_FRONTS, MOST_SHARED = 9, 216
 REVIEWS = Path("reviewgraph/table/reviews.py")
 
 every_package = pytest.mark.parametrize("package", MAY_IMPORT)
@@ -351,7 +351,7 @@ def test_importing_the_packages_loads_nothing_heavy() -> None:
 def test_help_lists_every_command_as_its_docstring_begins_without_loading_it() -> None:
     shown = " ".join(CliRunner().invoke(main, ["--help"]).stdout.split())
     points = entry_points(group=GROUP)
-    assert len(points) == 8
+    assert len(points) == 9
     for point in points:
         sentence = first_sentence(point)
         assert sentence

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from lsc._model.hypotheses import simulated
-from reviewgraph.cli import Next, Number, Refusal, Session, examples, first_sentence, option, pass_session, show
+from reviewgraph.cli import Next, Number, Refusal, Session, examples, first_sentence, load, option, pass_session, show
 
 PRESETS = (*(kind.name for kind in simulated()), "mixture", "mixed", "doubly-connected", "realistic")
 #: The preset without reviews.
@@ -42,7 +42,7 @@ class Simulations(click.Command):
         point = further().get(args[0]) if args else None
         if point is None:
             return super().make_context(info_name, args, *rest, **more)
-        command: click.Command = point.load()
+        command: click.Command = load(point)
         return command.make_context(f"{info_name} {args[0]}", args[1:], *rest, **more)
 
 

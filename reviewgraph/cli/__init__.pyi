@@ -3,6 +3,7 @@ from .check import read_assumptions as read_assumptions
 from .command import Command as Command
 from .command import Number as Number
 from .command import first_sentence as first_sentence
+from .command import load as load
 from .command import main as main
 from .command import option as option
 from .options import NamesOption as NamesOption

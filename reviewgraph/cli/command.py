@@ -6,12 +6,14 @@ import hashlib
 import math
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
 from functools import cached_property
+from importlib import import_module
 from importlib.abc import InspectLoader
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
@@ -533,12 +535,30 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load one command."""
         point = self._found.get(cmd_name)
-        return None if point is None else point.load()
+        return None if point is None else load(point)
+
+
+#: Packages of ours whose names other distributions bear, too.
+_SHARED = ("planner",)
+
+
+def load(point: EntryPoint) -> Any:
+    """Return what an entry point names; a package of another distribution in the place of ours is one message."""
+    package = point.module.partition(".")[0]
+    if package in _SHARED and getattr(import_module(package), "__distribution__", None) != "reviewgraph":
+        place = getattr(sys.modules[package], "__file__", None) or "an unknown place"
+        message = f"{point.name}: expected the package {package} of reviewgraph, found that of another project "
+        message += f"({place}); install reviewgraph into an environment of its own, as in pipx install reviewgraph"
+        raise Refusal(message)
+    return point.load()
 
 
 def first_sentence(point: EntryPoint) -> str:
     """Return the first sentence of the docstring of a command from its compiled module, without the slow import."""
-    spec = find_spec(point.module)
+    try:
+        spec = find_spec(point.module)
+    except ImportError:  # The package is that of another project, which the command reports.
+        return ""
     code = spec.loader.get_code(point.module) if spec and isinstance(spec.loader, InspectLoader) else None
     for part in code.co_consts if code else ():
         if isinstance(part, CodeType) and part.co_name == point.attr and part.co_consts:

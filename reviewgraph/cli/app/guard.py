@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.responses import RedirectResponse
 
+from reviewgraph.cli.app.pages import application, refusal
+from reviewgraph.cli.app.workspace import Workspace
 from reviewgraph.cli.output import Refusal
 
 if TYPE_CHECKING:
@@ -103,12 +105,6 @@ def _same(given: str, secret: str) -> bool:
     return secrets.compare_digest(given.encode("utf-8", "surrogateescape"), secret.encode())
 
 
-def refusal(status: int, words: str) -> HTMLResponse:
-    """Return a page of one sentence, which contains nothing that anybody sent."""
-    text = f"<!doctype html><html lang=en><meta charset=utf-8><title>reviewgraph</title><main><p>{words}</p></main>"
-    return HTMLResponse(text, status)
-
-
 def bound(host: str, port: int) -> sockets.socket:
     """Return a socket that listens at a port of an address of this machine."""
     socket = sockets.socket()
@@ -143,9 +139,6 @@ def _ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
 def serve(socket: sockets.socket, *, browse: bool, say: Callable[[str], object]) -> None:
     """Serve the page until the process is asked to end, then delete all files of it."""
     import uvicorn
-
-    from reviewgraph.cli.app.pages import application
-    from reviewgraph.cli.app.workspace import Workspace
 
     folder = Path(tempfile.mkdtemp(prefix="reviewgraph-app-"))
     try:

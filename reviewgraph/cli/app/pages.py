@@ -92,15 +92,19 @@ def _to(request: Request, place: str) -> RedirectResponse:
     return RedirectResponse(f"{request.scope['root_path']}/{place}", 303)
 
 
-async def _refused(request: Request, error: HTTPException) -> Response:
-    from reviewgraph.cli.app.guard import refusal
+def refusal(status: int, words: str) -> HTMLResponse:
+    """Return a page of one sentence, which contains nothing that anybody sent."""
+    text = f"<!doctype html><html lang=en><meta charset=utf-8><title>reviewgraph</title><main><p>{words}</p></main>"
+    return HTMLResponse(text, status)
 
+
+async def _refused(request: Request, error: HTTPException) -> Response:
     return refusal(error.status_code, f"Refused: {error.detail}.")
 
 
-async def _form(request: Request, **limits: Any) -> FormData:
+async def _form(request: Request, most_files: int = 0) -> FormData:
     try:
-        return await request.form(max_fields=MOST_FIELDS, **limits)
+        return await request.form(max_fields=MOST_FIELDS, max_files=most_files)
     except (MultiPartException, HTTPException) as error:
         raise InputError(getattr(error, "message", "") or str(getattr(error, "detail", error))) from None
 
@@ -125,7 +129,11 @@ async def _add(workspace: Workspace, request: Request) -> Response:
         message = f"expected at most {MOST_BYTES // 1_000_000} MB of files in all, found more; leave some of them out"
         return await _files(workspace, request, f"The files were not added: {message}.", 413)
     try:
-        await _keep(workspace, await _form(request, max_files=MOST_FILES))
+        form = await _form(request, MOST_FILES)
+        try:
+            await _keep(workspace, form)
+        finally:
+            await form.close()
     except InputError as error:
         return await _files(workspace, request, str(error), 422)
     return _to(request, "#files")

@@ -357,14 +357,14 @@ def plain_role(name: str, header: Sequence[str]) -> str:
         if "conflict" in name.casefold():
             return "conflicts"
         kinds = {"affinity": side.AFFINITY, "cost": side.COST} if not has(SCORE) else {}
-        return next((role for role, column in kinds.items() if has(column)), "reviews")
+        return next((role for role, column in kinds.items() if has(column.role)), "reviews")
+    if any(re.search("score|grade|rating|mark|overall", cell.casefold()) for cell in header):
+        return "reviews"
     if has(ITEM):
-        return "references" if has(side.QUALITY) else "items"
+        return "references" if has(side.QUALITY.role) else "items"
     if has(REVIEWER):
-        return next(
-            (role for role, column in {"capacity": side.SPARE, "willing": side.WILLING}.items() if has(column)),
-            "reviewers",
-        )
+        people = {"capacity": side.SPARE, "willing": side.WILLING}
+        return next((role for role, column in people.items() if has(column.role)), "reviewers")
     return "reviews"
 
 

@@ -1,0 +1,336 @@
+"""The page without a browser: who may use it, what files are taken for, and the commands that it runs."""
+
+from __future__ import annotations
+
+import shlex
+import socket
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("httpx")
+pytest.importorskip("starlette")
+pytest.importorskip("python_multipart")
+
+with warnings.catch_warnings():
+    # Newer versions of Starlette prefer another client, which older ones do not take.
+    warnings.simplefilter("ignore")
+    from starlette.testclient import TestClient
+
+from reviewgraph._base.errors import InputError
+from reviewgraph.cli.app import pages, workspace
+from reviewgraph.cli.app.guard import Guard, bound
+from reviewgraph.cli.app.steps import STEPS, TABLE
+from reviewgraph.cli.app.workspace import Workspace, recognise, safe_name
+from reviewgraph.cli.output import Refusal
+
+HOST = "127.0.0.1:8000"
+HOME = f"http://{HOST}"
+REVIEWS = "reviewer,paper,score\n" + "".join(f"r{i % 4},p{i // 2},{i % 5}\n" for i in range(12))
+
+
+@pytest.fixture
+def guard(tmp_path: Path) -> Guard:
+    folder = tmp_path / "private"
+    folder.mkdir()
+    return Guard(pages.application(Workspace(folder)), HOST)
+
+
+@pytest.fixture
+def client(guard: Guard) -> Iterator[Any]:
+    with TestClient(guard, base_url=HOME, headers={"origin": HOME}) as found:
+        yield found
+
+
+def posted(client: Any, guard: Guard, *files: tuple[str, str]) -> Any:
+    return client.post(f"/{guard.token}/files", files=[("files", (name, text.encode())) for name, text in files])
+
+
+def ended(client: Any, guard: Guard) -> None:
+    for _ in range(600):
+        if not client.get(f"/{guard.token}/progress").json()["running"]:
+            return
+        time.sleep(0.1)
+    pytest.fail("the command did not end")
+
+
+# Who may use it.
+
+
+def test_only_the_token_opens_it(client: Any, guard: Guard) -> None:
+    assert client.get(f"/{guard.token}/").status_code == 200
+    for path in ("/", "/check", "/x/", f"/{guard.token[:-1]}/", f"/{guard.token}x/", f"//{guard.token}/", "/\u00e9/"):
+        answer = client.get(path)
+        assert answer.status_code == 403, path
+        assert guard.token not in answer.text
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8000", "127.0.0.1", "localhost:8000", "127.0.0.1:8001"])
+def test_a_foreign_host_is_refused(client: Any, guard: Guard, host: str) -> None:
+    assert client.get(f"/{guard.token}/", headers={"host": host}).status_code == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:8000", "http://127.0.0.1:8001"])
+def test_a_foreign_origin_is_refused(client: Any, guard: Guard, origin: str) -> None:
+    for method, path in (("GET", ""), ("POST", "clear"), ("POST", "files"), ("POST", "check")):
+        answer = client.request(method, f"/{guard.token}/{path}", headers={"origin": origin})
+        assert answer.status_code == 403, path
+
+
+def test_a_form_without_an_origin_is_refused(guard: Guard) -> None:
+    with TestClient(guard, base_url=HOME) as client:
+        assert client.post(f"/{guard.token}/clear").status_code == 403
+        assert client.get(f"/{guard.token}/").status_code == 200
+
+
+def test_the_token_that_browsers_start_with_is_good_once(client: Any, guard: Guard) -> None:
+    once = guard.once
+    assert client.get(f"/{once}", headers={"host": "evil.example"}).status_code == 403
+    answer = client.get(f"/{once}", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/{guard.token}/")
+    assert client.get(f"/{once}").status_code == 403
+
+
+def test_pages_load_nothing_from_elsewhere_and_are_not_stored(client: Any, guard: Guard) -> None:
+    for path in ("", "check", "plan", "calibrate", "assign", "save", "style.css", "script.js"):
+        answer = client.get(f"/{guard.token}/{path}")
+        assert answer.status_code == 200
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'; ")
+        assert "unsafe" not in answer.headers["content-security-policy"]
+        assert answer.headers["cache-control"] == "no-store"
+        assert "https://" not in answer.text
+        assert "http://" not in answer.text.replace("http://www.w3.org/2000/svg", "")
+    assert client.get(f"/{guard.token}/nowhere").status_code == 404
+
+
+def test_only_results_are_downloaded(client: Any, guard: Guard) -> None:
+    posted(client, guard, ("r.csv", REVIEWS))
+    for name in ("r.csv", "..%2f..%2fetc%2fpasswd", "reviewgraph-plan.csv"):
+        assert client.get(f"/{guard.token}/download/{name}").status_code == 404
+
+
+def test_files_over_the_limits_are_refused_with_a_message(
+    client: Any, guard: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "MOST_BYTES", 5_000)
+    monkeypatch.setattr(pages, "MOST_FILES", 3)
+    answer = posted(client, guard, ("big.csv", "a,b\n" * 2_000))
+    assert answer.status_code == 413
+    assert "found more; leave some of them out" in answer.text
+    answer = posted(client, guard, *((f"{i}.csv", "a,b\n") for i in range(4)))
+    assert answer.status_code == 422
+    answer = posted(client, guard, *((f"{i}.csv", "a,b\n") for i in range(3)))
+    assert answer.status_code == 200
+    answer = posted(client, guard, ("3.csv", "a,b\n"))
+    assert answer.status_code == 422
+    assert "expected at most 3 files, found more" in answer.text
+
+
+def test_names_hold_no_path_and_nothing_that_options_separate_by(tmp_path: Path) -> None:
+    names = [
+        "../../x.csv",
+        "C:\\a\\x.csv",
+        "--html",
+        "a=1",
+        "a#b",
+        "a:b",
+        ".bashrc",
+        "",
+        "..",
+        "con.csv",
+        "a\nb",
+        "a,b",
+    ]
+    for name in (*names, "reviewgraph-check.json", "\u00fc" * 300):
+        found = safe_name(name)
+        assert (tmp_path / found).parent == tmp_path
+        assert found[0] not in "-."
+        assert not set(found) & set("/\\=#:,\n")
+        assert not found.startswith("reviewgraph-")
+        assert len(found) < 130
+
+
+def test_what_is_dropped_in_is_never_imported(client: Any, guard: Guard) -> None:
+    for name in ("numpy.py", "click.py", "reviewgraph.py", "sitecustomize.py"):
+        posted(client, guard, (name, "raise SystemExit('imported')"))
+    posted(client, guard, ("r.csv", REVIEWS))
+    client.post(f"/{guard.token}/choices", data={"role:r.csv": "reviews"})
+    client.post(f"/{guard.token}/check", data={})
+    ended(client, guard)
+    page = client.get(f"/{guard.token}/check").text
+    assert "imported" not in page
+    assert "What is missing" in page or "comparable" in page
+
+
+def test_a_port_in_use_is_one_message() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        with pytest.raises(Refusal, match=r"another program uses it; name another one"):
+            bound("127.0.0.1", other.getsockname()[1])
+
+
+def test_a_missing_extra_is_one_message() -> None:
+    script = (
+        "import sys\nsys.modules['uvicorn'] = None\n"
+        "from reviewgraph.cli.app.command import app\napp(['--no-browser'], prog_name='app')"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert run.stderr.strip().endswith("install it with pip install 'reviewgraph[app]'")
+    assert "Traceback" not in run.stderr
+
+
+# What files are, and what is run.
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "role"),
+    [
+        ("r.csv", REVIEWS, "reviews"),
+        ("p.csv", "paper,title\np1,A\n", "items"),
+        ("pc.csv", "reviewer,load\nann,3\n", "reviewers"),
+        ("s.csv", "reviewer,spare\nann,3\n", "capacity"),
+        ("a.csv", "paper,reviewer,affinity\np1,ann,0.5\n", "affinity"),
+        ("conflicts.csv", "paper,reviewer\np1,ann\n", "conflicts"),
+        ("q.csv", "item,quality\np1,3\n", "references"),
+        (
+            "labconf-pcconflicts.csv",
+            "paper,title,given_name,family_name,email,conflicttype\n1,A,B,C,b@x.y,z\n",
+            "conflicts",
+        ),
+        ("round.json", '{"status": "optimal", "reviews": [], "files": []}', "after"),
+    ],
+)
+def test_files_are_taken_for_what_they_are(tmp_path: Path, name: str, text: str, role: str) -> None:
+    (tmp_path / name).write_text(text, "utf-8")
+    assert recognise(tmp_path / name).roles == [role]
+
+
+def test_every_field_is_an_option_of_its_command() -> None:
+    for step in STEPS.values():
+        for field in (*step.fields, *(TABLE if step.has_reviews else ())):
+            assert field.parameter(step.command) is not None, (step.command, field.key)
+            assert field.hint(step.command), field.key
+            assert not field.needs or field.needs in {one.key for one in step.fields}
+        names = {option for one in step_options(step.command) for option in one}
+        assert {f"--{role}" for role in step.roles if role != "reviews"} <= names, step.command
+
+
+def step_options(command: str) -> list[list[str]]:
+    from reviewgraph.cli.app.steps import command_of
+
+    return [[*one.opts] for one in command_of(command).params]
+
+
+@pytest.mark.slow
+def test_a_column_that_the_reader_asks_for_is_chosen(client: Any, guard: Guard) -> None:
+    text = REVIEWS.replace("reviewer,paper,score", "Referee,Work,Overall")
+    posted(client, guard, ("r.csv", text))
+    client.post(f"/{guard.token}/check", data={})
+    ended(client, guard)
+    page = client.get(f"/{guard.token}/check").text
+    assert "--columns item=NAME" in page
+    page = client.get(f"/{guard.token}/").text
+    assert '<option value="Referee"' in page
+    assert "<details open>" in page
+    chosen = {"role:r.csv": "reviews", "column:reviewer:r.csv": "Referee", "column:item:r.csv": "Work"}
+    client.post(f"/{guard.token}/choices", data=chosen)
+    client.post(f"/{guard.token}/check", data={})
+    ended(client, guard)
+    assert 'id="result"' in client.get(f"/{guard.token}/check").text
+
+
+@pytest.mark.slow
+def test_a_bad_value_is_one_message_at_its_field(client: Any, guard: Guard) -> None:
+    posted(client, guard, ("r.csv", REVIEWS))
+    client.post(f"/{guard.token}/plan", data={"spare": "-3"})
+    ended(client, guard)
+    page = client.get(f"/{guard.token}/plan").text
+    assert page.count('aria-invalid="true"') == 1
+    assert (
+        'name="spare" value="-3" autocomplete="off" aria-describedby="spare-hint spare-error" aria-invalid="true"'
+        in page
+    )
+    assert "-3 is not in the range" in page
+    assert 'id="result"' not in page
+
+
+def test_without_reviews_nothing_runs(client: Any, guard: Guard) -> None:
+    answer = client.post(f"/{guard.token}/check", data={})
+    assert answer.status_code == 422
+    assert "There are no reviews yet" in answer.text
+
+
+@pytest.mark.slow
+def test_the_saved_choices_do_the_same_in_a_terminal(client: Any, guard: Guard, tmp_path: Path) -> None:
+    papers = "paper,title\n" + "".join(f"p{i},A\n" for i in range(7))
+    files = {"my r.csv": REVIEWS, "papers.csv": papers, "conflicts.csv": "paper,reviewer\np0,r3\n"}
+    posted(client, guard, *files.items())
+    client.post(f"/{guard.token}/plan", data={"spare": "2", "target": "double", "to": "csv"})
+    ended(client, guard)
+    page = client.get(f"/{guard.token}/save").text
+    line = page.partition('<p class="next">reviewgraph ')[2].partition("</p>")[0].replace("&#39;", "'")
+    here = {name: client.get(f"/{guard.token}/download/{name}").content for name in ("reviewgraph-plan.csv",)}
+    here["json"] = client.get(f"/{guard.token}/download/reviewgraph-plan.json").content
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    conference = client.get(f"/{guard.token}/download/conference.toml").text
+    run = subprocess.run(
+        [sys.executable, "-m", "reviewgraph", *shlex.split(line)],
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
+        env=workspace.environment(),
+    )
+    assert run.stdout == here["json"]
+    assert (tmp_path / "reviewgraph-plan.csv").read_bytes() == here["reviewgraph-plan.csv"]
+    (tmp_path / "conference.toml").write_text(conference, "utf-8")
+    short = subprocess.run(
+        [sys.executable, "-m", "reviewgraph", "plan", "-o", "again.csv"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
+        env=workspace.environment(),
+    )
+    assert short.returncode == 0
+    assert (tmp_path / "again.csv").read_bytes() == here["reviewgraph-plan.csv"]
+    # Dropped in again, it brings the choices back.
+    client.post(f"/{guard.token}/clear")
+    posted(client, guard, *files.items(), ("conference.toml", conference))
+    assert client.get(f"/{guard.token}/download/conference.toml").text == conference
+
+
+def test_a_broken_conference_file_is_one_message(client: Any, guard: Guard) -> None:
+    answer = posted(client, guard, ("conference.toml", "[rules\n"))
+    assert answer.status_code == 422
+    assert "expected TOML" in answer.text
+
+
+@pytest.mark.slow
+def test_a_command_that_runs_is_stopped(client: Any, guard: Guard) -> None:
+    rows = "".join(f"r{(i * 7 + j * j) % 150},p{i}\n" for i in range(400) for j in range(3))
+    posted(client, guard, ("r.csv", "reviewer,paper\n" + rows))
+    client.post(f"/{guard.token}/plan", data={"target": "survives-reviewer"})
+    answer = client.post(f"/{guard.token}/check", data={})
+    assert answer.status_code == 422
+    assert "A command is running" in answer.text
+    client.post(f"/{guard.token}/stop")
+    ended(client, guard)
+    page = client.get(f"/{guard.token}/plan").text
+    assert "Stopped, no result." in page or "the command was stopped" in page
+
+
+def test_one_file_per_role(tmp_path: Path) -> None:
+    found = Workspace(tmp_path)
+    found.add("r.csv", REVIEWS.encode())
+    for name in ("conflicts.csv", "conflicts2.csv"):
+        found.add(name, b"paper,reviewer\np1,r1\n")
+    with pytest.raises(InputError, match=r"expected one file, found conflicts\.csv, conflicts2\.csv"):
+        found.words(STEPS["plan"])

@@ -1,0 +1,281 @@
+"""The page in a browser: from exports to an upload equal to the command's, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewgraph.cli.app.workspace import environment
+from tests.reviewgraph.report.browsing import AXE, chromium, violations
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+ROOT = Path(__file__).parents[4]
+#: Downloads of a real HotCRP site, where there are any; else the same kinds of files, written here.
+EXPORTS = Path(os.environ.get("HOTCRP_EXPORTS", ROOT.parent / "shared/hotcrp/exports")) / "3.4/stage2"
+NAMES = ("scores", "pcassignments", "data", "pcconflicts")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Ctrl-C is sent as on Linux and macOS"),
+]
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    found = [EXPORTS / f"labconf-{name}.csv" for name in NAMES]
+    if all(path.is_file() for path in found):
+        return found
+    folder = tmp_path_factory.mktemp("exports")
+    pairs = [(i % 3 + 4 * (i // 12), i // 2 + 1) for i in range(48)]
+    people = [f"r{j}@x.example" for j in range(16)]
+    head = "paper,title,review,reviewername,email,OveMer"
+    scores = [f"{paper},T,{paper}A,R {who},{people[who]},{paper % 5 + 1}" for who, paper in pairs]
+    assigned = [f"{paper},primaryreview,{people[who]},R1,T" for who, paper in pairs]
+    papers = [f"{paper},T,Submitted,,1," for paper in range(1, 26)]
+    tables = (
+        [head, *scores],
+        ["paper,action,email,round,title", *assigned],
+        ["ID,Title,Status,Review,# Reviews,OveMer", *papers],
+        ["paper,title,given_name,family_name,email,conflicttype", f"1,T,A,B,{people[5]},Institutional"],
+    )
+    for name, lines in zip(NAMES, tables, strict=True):
+        (folder / f"labconf-{name}.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    return [folder / f"labconf-{name}.csv" for name in NAMES]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+class Running:
+    """The command, with the folder of its files."""
+
+    def __init__(self, folder: Path) -> None:
+        command = [sys.executable, "-m", "reviewgraph", "app", "--no-browser"]
+        self.folder = folder
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, stderr=subprocess.PIPE, text=True, env={**environment(), "TMPDIR": str(folder)}
+        )
+        assert self.process.stderr is not None
+        line = self.process.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+/[\w-]{43}/$", line)
+        assert found, line
+        self.address = found[0]
+
+    def end(self) -> str:
+        """Press Ctrl-C, and return what else was printed."""
+        assert self.process.stderr is not None
+        self.process.send_signal(signal.SIGINT)
+        rest = self.process.stderr.read()
+        assert self.process.wait(30) == 0, rest
+        self.process.stderr.close()
+        return rest
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Running]:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    found = Running(folder)
+    yield found
+    if found.process.poll() is None:
+        assert len(list(folder.iterdir())) == 1
+        found.end()
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def page(browser: Any, running: Running) -> Iterator[Any]:
+    """A page of which nothing is asked of anyone else, and whose console is silent."""
+    context = browser.new_context(viewport={"width": 1200, "height": 900}, bypass_csp=False)
+    found = context.new_page()
+    found.set_default_timeout(60_000)
+    told: list[str] = []
+    context.on("request", lambda request: None if request.url.startswith(running.address) else told.append(request.url))
+    found.on("console", lambda message: told.append(message.text))
+    found.on("pageerror", lambda error: told.append(str(error)))
+    found.goto(running.address)
+    yield found
+    context.close()
+    assert [words for words in told if words != "data:,"] == []
+
+
+def add(page: Any, paths: list[Path]) -> None:
+    page.set_input_files("#drop", [str(path) for path in paths])
+    page.get_by_role("button", name="Add").click()
+    page.wait_for_selector("#files")
+
+
+def run(page: Any, title: str, **values: str) -> None:
+    page.get_by_role("navigation", name="Steps").get_by_role("link", name=title).click()
+    for name, value in values.items():
+        field = page.locator(f"[name={name}]")
+        field.select_option(value) if field.evaluate("each => each.tagName") == "SELECT" else field.fill(value)
+    page.locator("button.main").click()
+    page.wait_for_selector("#result, .problem")
+
+
+def saved(page: Any, name: str, to: Path) -> bytes:
+    with page.expect_download() as download:
+        page.get_by_role("link", name=name).click()
+    download.value.save_as(to)
+    return to.read_bytes()
+
+
+def test_from_exports_to_an_upload_equal_to_the_commands(
+    page: Any, running: Running, exports: list[Path], tmp_path: Path
+) -> None:
+    add(page, exports)
+    roles = page.locator("select[name^='role:']").evaluate_all("all => all.map(each => each.value)")
+    assert roles == ["reviews", "reviews", "items", "conflicts"]
+    run(page, "Plan", spare="2")
+    here = saved(page, "File for hotcrp", tmp_path / "here.csv")
+    result = saved(page, "Result (JSON)", tmp_path / "here.json")
+    report = saved(page, "Report (HTML)", tmp_path / "here.html")
+    assert here.startswith(b"paper,action,email,reviewtype,round")
+    assert here.count(b"\n") > 3
+    line = page.locator("section[aria-labelledby=command-heading] .next").inner_text()
+    folder = tmp_path / "there"
+    folder.mkdir()
+    for path in exports:
+        (folder / path.name).write_bytes(path.read_bytes())
+    words = [sys.executable, "-m", *shlex.split(line)]
+    done = subprocess.run(words, cwd=folder, env=environment(), capture_output=True, check=True)
+    assert done.stdout == result
+    assert (folder / "reviewgraph-plan.csv").read_bytes() == here
+    assert (folder / "reviewgraph-plan.html").read_bytes() == report
+    # The files were in one private folder, which is deleted at the end.
+    (private,) = running.folder.iterdir()
+    assert private.stat().st_mode & 0o777 == 0o700
+    assert "files of the page are deleted" in running.end()
+    assert list(running.folder.iterdir()) == []
+
+
+def test_lists_with_sliders_and_contributions_on_click(page: Any, exports: list[Path]) -> None:
+    add(page, exports)
+    page.get_by_role("navigation", name="Steps").get_by_role("link", name="Calibrate").click()
+    slider = page.get_by_label("Papers to be selected, slider")
+    slider.focus()
+    slider.press("ArrowRight")
+    assert page.locator("#select").input_value() == "21%"
+    rate = page.get_by_label("Error rate of the lists, slider")
+    rate.focus()
+    rate.press("ArrowRight")
+    assert page.locator("#error-rate").input_value() == "0.11"
+    page.get_by_text("More options").click()
+    page.get_by_label("Select across groups").check()
+    page.locator("#explain").fill("5")
+    page.locator("button.main").click()
+    page.wait_for_selector("#result")
+    assert page.locator("#account-1").inner_text().startswith("Paper 5: quality ")
+    assert "@" in page.locator("table:has(#account-1) tbody").inner_text()
+    assert "--select 21% --error-rate 0.11" in page.locator(".next").last.inner_text()
+    link = page.locator("#papers tbody th a").first
+    link.click()
+    assert page.locator(page.evaluate("location.hash")).is_visible()
+
+
+def test_bad_input_is_said_at_the_field_and_a_run_is_stopped(page: Any, exports: list[Path], tmp_path: Path) -> None:
+    add(page, exports)
+    run(page, "Plan", spare="many")
+    assert page.locator("[aria-invalid=true]").get_attribute("id") == "spare"
+    assert "many" in page.locator("#spare-error").inner_text()
+    large = tmp_path / "large.csv"
+    rows = (f"r{(i * 7 + j * j) % 500},p{i}" for i in range(1500) for j in range(3))
+    large.write_text("reviewer,paper\n" + "\n".join(rows), "utf-8")
+    page.get_by_role("navigation", name="Steps").get_by_role("link", name="Files").click()
+    page.get_by_role("button", name="Remove all").click()
+    add(page, [large])
+    page.get_by_role("navigation", name="Steps").get_by_role("link", name="Plan").click()
+    page.locator("[name=target]").select_option("survives-reviewer")
+    page.locator("button.main").click()
+    page.get_by_text("best so far").wait_for()
+    assert page.locator("[role=status]").get_attribute("aria-live") == "polite"
+    page.get_by_role("button", name="Stop").click()
+    page.wait_for_selector("#result, .problem")
+    assert page.locator("[data-running]").count() == 0
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (400, "light"), (1400, "light"), (1400, "dark")])
+def test_phones_and_screens_in_light_and_dark(
+    browser: Any, running: Running, exports: list[Path], width: int, scheme: str
+) -> None:
+    options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "bypass_csp": True}
+    context = browser.new_context(**options)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(running.address)
+    add(page, exports)
+
+    def expect_good_looks() -> None:
+        page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") == width, page.url
+        if AXE.is_file():
+            assert violations(page) == []
+
+    expect_good_looks()
+    for title in ("Check", "Plan", "Calibrate"):
+        run(page, title, **({"explain": "5"} if title == "Calibrate" else {}))
+        expect_good_looks()
+    run(page, "Plan", spare="many")
+    expect_good_looks()
+    for title in ("Assign", "Save"):
+        page.get_by_role("navigation", name="Steps").get_by_role("link", name=title).click()
+        expect_good_looks()
+    context.close()
+
+
+def test_by_keyboard_alone(page: Any, exports: list[Path]) -> None:
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the page"
+    add(page, exports)
+    page.goto(page.url.partition("#")[0] + "check")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.classList.contains('main')"):
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#result")
+    # The focus goes on from the result.
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('#result') !== null")
+
+
+@pytest.mark.parametrize("number", [3_000])
+def test_three_thousand_papers(page: Any, tmp_path: Path, number: int) -> None:
+    large = tmp_path / "large.csv"
+    pairs = [(i, j) for i in range(number) for j in range(4)]
+    rows = (f"r{(i * 7 + j * 131 + i * j % 17) % 2500},p{i},{(i * 31 + j * 17) % 10}" for i, j in pairs)
+    large.write_text("reviewer,paper,score\n" + "\n".join(rows), "utf-8")
+    add(page, [large])
+    run(page, "Check")
+    assert f"{number:,}" in page.locator("#result").inner_text()
+    run(page, "Calibrate", select="20%")
+    assert page.locator("#papers .count").inner_text().startswith("1 to 25 of 3,000 papers")
+
+
+def test_a_foreign_page_cannot_reach_it(browser: Any, running: Running, tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign.html"
+    foreign.write_text(f'<form method=post action="{running.address}clear"><button>Go</button></form>', "utf-8")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(foreign.as_uri())
+    page.get_by_role("button").click()
+    page.wait_for_load_state()
+    assert "Refused: the request is from another page" in page.content()
+    page.goto(running.address.rpartition("/")[0][:-1] + "x/")
+    assert "Refused: the address lacks the token" in page.content()
+    context.close()
