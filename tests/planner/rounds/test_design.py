@@ -140,7 +140,7 @@ def test_last_years_scores_tell_noise_and_load() -> None:
         ({"rounds": []}, "rounds: expected whole numbers"),
         ({"missing": 1.0}, "missing: expected a probability"),
         ({"load": 0.5}, "load: expected 1 review per reviewer"),
-        ({"draws": 1}, "draws: expected 2 draws"),
+        ({"draws": 1}, "draws: expected a number of draws, 2 or more"),
         ({"n_items": 1}, "n_items: expected two papers"),
     ],
 )

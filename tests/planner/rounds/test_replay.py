@@ -137,7 +137,7 @@ def test_papers_accepted_then_are_compared_too() -> None:
         ({"n_selected": 40}, "n_selected: expected 1 to 39 papers"),
         ({"first": 9}, "reviews: expected papers with more than 9 scores"),
         ({"total": 80}, r"total: expected 81 to 266 scores"),
-        ({"draws": 1}, "draws: expected 2 draws"),
+        ({"draws": 1}, "draws: expected a number of draws, 2 or more"),
     ],
 )
 def test_what_cannot_be_played_is_refused(changed: dict[str, int], message: str) -> None:
