@@ -209,33 +209,30 @@ def test_bad_input_is_said_at_the_field_and_a_run_is_stopped(page: Any, exports:
     assert page.locator("[data-running]").count() == 0
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (400, "light"), (1400, "light"), (1400, "dark")])
-def test_phones_and_screens_in_light_and_dark(
-    browser: Any, running: Running, exports: list[Path], width: int, scheme: str
-) -> None:
-    options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "bypass_csp": True}
-    context = browser.new_context(**options)
-    page = context.new_page()
-    page.set_default_timeout(60_000)
-    page.goto(running.address)
+def test_phones_and_screens_in_light_and_dark(browser: Any, running: Running, page: Any, exports: list[Path]) -> None:
+    """Pages before and after each command; what was run stays there for other windows."""
+
+    def expect_good_looks(*places: str) -> None:
+        for width, scheme in ((400, "dark"), (400, "light"), (1400, "light"), (1400, "dark")):
+            options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "bypass_csp": True}
+            context = browser.new_context(**options)
+            other = context.new_page()
+            for place in places:
+                other.goto(running.address + place)
+                other.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
+                assert other.evaluate("document.documentElement.scrollWidth") == width, place
+                if AXE.is_file():
+                    assert violations(other) == [], place
+            context.close()
+
+    expect_good_looks("", "plan")
     add(page, exports)
-
-    def expect_good_looks() -> None:
-        page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
-        assert page.evaluate("document.documentElement.scrollWidth") == width, page.url
-        if AXE.is_file():
-            assert violations(page) == []
-
-    expect_good_looks()
-    for title in ("Check", "Plan", "Calibrate"):
-        run(page, title, **({"explain": "5"} if title == "Calibrate" else {}))
-        expect_good_looks()
+    run(page, "Check")
+    run(page, "Plan")
+    run(page, "Calibrate", explain="5")
+    expect_good_looks("", "check", "plan", "calibrate", "assign", "save")
     run(page, "Plan", spare="many")
-    expect_good_looks()
-    for title in ("Assign", "Save"):
-        page.get_by_role("navigation", name="Steps").get_by_role("link", name=title).click()
-        expect_good_looks()
-    context.close()
+    expect_good_looks("plan")
 
 
 def test_by_keyboard_alone(page: Any, exports: list[Path]) -> None:
