@@ -23,7 +23,7 @@ every_question = pytest.mark.parametrize("page", QUESTIONS, ids=lambda page: pag
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two pictures, whatever their colours, have the same words, and elements in the same places up to a point."""
+    """Whether two pictures, colours aside, have the same words, and elements in the same places up to a point."""
     plain = [re.sub(r"<style>.*?</style>", "", picture, flags=re.S) for picture in (one, other)]
     parts = [re.split(r"(<[^>]*>)", picture) for picture in plain]
     if [part[::2] for part in parts[:1]] != [part[::2] for part in parts[1:]]:
