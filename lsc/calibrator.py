@@ -17,7 +17,7 @@ from lsc._inference.validation import FOLDS, folds_of
 from lsc.estimate import Estimate, or_none, plain_averages
 from lsc.methods import DEFAULT, MethodName, method_named
 from lsc.posteriors import PosteriorEstimate
-from reviewgraph._base import FloatArray, InputError, IntArray, Label, as_numbers, whole_seed
+from reviewgraph._base import FloatArray, InputError, IntArray, Label, as_numbers, checked, whole_seed
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews, review_of_rows
 
 if TYPE_CHECKING:
@@ -200,6 +200,7 @@ class Calibrator:
 
     # Parameters, as scikit-learn reads and sets them
 
+    @checked
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, as passed.
 
@@ -262,6 +263,7 @@ class Calibrator:
 
     # Fit and prediction
 
+    @checked
     def estimated(self, reviews: ReviewsLike) -> Estimate:
         """Return the estimate of the method for some reviews, without keeping it.
 
@@ -291,6 +293,7 @@ class Calibrator:
             options.setdefault("seed", self.seed)
         return method(reviews, **options)
 
+    @checked
     def fit(self, X: Any, y: Any = None) -> Self:
         """Estimate the qualities of the items from scores.
 
@@ -321,6 +324,7 @@ class Calibrator:
         self._line: Line | None = None
         return self
 
+    @checked
     def predict(self, X: Any, *, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Return the expected score of each pair, in points and direction of the scores.
 
@@ -373,6 +377,7 @@ class Calibrator:
         of_item = np.where(i == reviews.n_items, line.slope**2 * float(np.var(estimate.quality[known])), 0.0)
         return mean, np.asarray(np.sqrt(line.noise + new + of_item))
 
+    @checked
     def predict_distribution(self, X: Any) -> Prediction:
         """Return the distribution of the score of each pair: intervals, cumulative probabilities, draws.
 
@@ -405,6 +410,7 @@ class Calibrator:
             raise InputError(message)
         return self.estimate_.predict(who, what)
 
+    @checked
     def score(self, X: Any, y: Any = None) -> float:
         """Return the share of the variance of scores that :meth:`predict` explains (R squared).
 
@@ -437,7 +443,10 @@ class Calibrator:
             X, truth = scored, scored.printed(scored.score)
         else:
             truth = _scores("y", y)
-        predicted = self.predict(X)
+        predicted = np.asarray(self.predict(X))
+        if predicted.shape != truth.shape:
+            message = f"y: expected one score per row of X, {predicted.size}, found {truth.size}"
+            raise InputError(message)
         known = np.isfinite(truth)
         off, spread = (truth - predicted)[known], truth[known] - truth[known].mean() if known.any() else truth[known]
         total = float(spread @ spread)
@@ -530,7 +539,7 @@ def _pairs_of(X: Any) -> tuple[list[Any], list[Any]]:
     try:
         pairs = [tuple(row) for row in rows if not isinstance(row, str)]
     except TypeError:
-        pairs = []
+        rows, pairs = (), [()]
     if len(pairs) != len(rows if hasattr(rows, "__len__") else pairs) or any(len(pair) != 2 for pair in pairs):
         message = (
             "X: expected Reviews, a data frame with columns of reviewers and items, or rows of a reviewer and an item, "

@@ -423,9 +423,10 @@ class Pictured(Result):
         if ax is not None and not hasattr(ax, "add_patch"):
             message = f"ax: expected axes of matplotlib, found {type(ax).__name__}"
             raise InputError(message)
-        if labels is not None or highlight or size is not None:
+        marked = [str(label) for label in highlight]
+        if labels is not None or marked or size is not None:
             names = labels if labels is None or isinstance(labels, bool) else [str(label) for label in labels]
-            picture = picture.styled(names, [str(label) for label in highlight], size)
+            picture = picture.styled(names, marked, size)
         if ax is not None:
             picture.on(ax, fit=size is None)
         return picture
