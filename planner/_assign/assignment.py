@@ -239,8 +239,8 @@ class Assignment(Pictured):
         """Draw assignments with the published :attr:`probabilities`, without solving the problem again.
 
         Where a level or rules are requested each is one of the listed assignments (``draws`` of
-        :func:`planner.assign`), otherwise pairs are rounded anew, so that all satisfy demands, loads, conflicts and rules. The first draw is the
-        assignment that ``assign`` returns for this seed.
+        :func:`planner.assign`), otherwise pairs are rounded anew, so that all satisfy demands, loads, conflicts and
+        rules. The first draw is the assignment that ``assign`` returns for this seed.
 
         Parameters
         ----------

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
+from narwhals.exceptions import DuplicateError
 
 from reviewgraph._base.arguments import as_numbers
 from reviewgraph._base.arrays import BoolArray, FloatArray
@@ -167,6 +168,13 @@ def _long(frame: Any) -> Any:
         return table.collect() if isinstance(table, nw.LazyFrame) else table
     except TypeError as error:
         message = f"frame: expected a data frame (pandas, polars, pyarrow ...), found {type(frame).__name__}"
+        raise InputError(message) from error
+    except DuplicateError as error:
+        names = list(map(str, frame.columns))
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        message = (
+            f"frame: {names.count(twice)} columns are called {twice!r}; rename or drop all but the one that counts"
+        )
         raise InputError(message) from error
 
 
@@ -593,8 +601,8 @@ def _ask_side(
     shown = " and ".join(f"{{{', '.join(half[:3])}{', ...' if len(half) > 3 else ''}}}" for half in halves)
     message = (
         f"{attribute}: expected 0 for a reviewer or 1 for an item, found None at vertex {labels[first]!r}; nothing "
-        f"says which of {shown} are reviewers: set the attribute, or pass the nodes as reviewers=[...] of from_networkx or "
-        "from_igraph"
+        f"says which of {shown} are reviewers: set the attribute, or pass the nodes as reviewers=[...] of "
+        "from_networkx or from_igraph"
     )
     raise InputError(message)
 

@@ -97,8 +97,8 @@ class Components(Result):
         """Return the component of each node: reviewers by label, and of connected components items, too.
 
         Nodes are ``("reviewer", label)`` and ``("item", label)``, as :func:`reviewgraph.to_networkx` names them,
-        because a reviewer and an item may have the same label. An item of doubly connected components may be in several: it has
-        that of its largest cover.
+        because a reviewer and an item may have the same label. An item of doubly connected
+        components may be in several: it has that of its largest cover.
 
         >>> from reviewgraph import Reviews, connected_components
         >>> connected_components(Reviews.from_pairs([("ann", "p1"), ("bob", "p2")])).to_mapping()

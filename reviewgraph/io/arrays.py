@@ -109,7 +109,7 @@ def are_numbers(given: Any) -> bool:
     """
     if isinstance(given, list | tuple):
         return bool(given) and all(isinstance(one, Real) for one in given)
-    if hasattr(given, "index"):
+    if hasattr(given, "reset_index"):
         index = given.index
         return type(index).__name__ == "RangeIndex" and index.name is None and not hasattr(given, "columns")
     if isinstance(given, str):
@@ -215,7 +215,7 @@ def numbers_in(given: Any, name: str, order: Order, *, of_items: bool) -> dict[A
     >>> numbers_in(np.array([3, 4]), "load", Order(["ann", "bob"], ["p1"]), of_items=False)
     {'ann': 3, 'bob': 4}
     """
-    if hasattr(given, "index"):
+    if hasattr(given, "reset_index"):
         # The default index of a Series may be labels; as positions it would be in an order of its own.
         strange = set(given.index).difference(order.items if of_items else order.reviewers)
         if strange:

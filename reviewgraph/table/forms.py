@@ -132,7 +132,7 @@ def _read_matrix(given: Any, note: Note) -> Columns:
     columns = from_biadjacency(given, scored=kind != "b")
     note(
         f"matrix: read as reviewers x items, {given.shape[0]:,} x {given.shape[1]:,}, as to_biadjacency writes it; "
-        "pass matrix.T if it is items x reviewers, or labels by Reviews.from_biadjacency(matrix, reviewers=..., items=...)"
+        "pass matrix.T if it is items x reviewers, or Reviews.from_biadjacency(matrix, reviewers=..., items=...)"
     )
     return columns
 

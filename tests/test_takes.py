@@ -1,0 +1,182 @@
+"""Every form of a table gives the same answer, and the jobs of the gallery."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lsc import posterior
+from planner import assign, plan_extra_reviews
+from reviewgraph import Reviews, check, connected_components, read_reviews, to_igraph, to_networkx
+from reviewgraph.table import as_reviews
+
+LABELS = st.text("abcdexyz", min_size=1, max_size=3)
+#: Scores by pair: few reviewers and items, so that they share some.
+TABLES = st.dictionaries(
+    st.tuples(st.integers(0, 5).map("r{}".format), st.integers(0, 5).map("p{}".format)),
+    st.integers(1, 5).map(float),
+    min_size=1,
+    max_size=20,
+)
+
+
+def frame_of(table: dict[tuple[str, str], float]) -> pd.DataFrame:
+    return pd.DataFrame([(*pair, score) for pair, score in table.items()], columns=["reviewer", "paper", "score"])
+
+
+FORMS = {
+    "tuples": lambda table: [(*pair, score) for pair, score in table.items()],
+    "mapping": dict,
+    "pandas": frame_of,
+    "polars": lambda table: pl.from_pandas(frame_of(table)),
+    "lazy": lambda table: pl.from_pandas(frame_of(table)).lazy(),
+    "dictionaries": lambda table: frame_of(table).to_dict("records"),
+    "named tuples": lambda table: list(frame_of(table)[["score", "paper", "reviewer"]].itertuples(index=False)),
+    "series": lambda table: frame_of(table).set_index(["paper", "reviewer"]).score,
+    "index": lambda table: frame_of(table).set_index("paper"),
+    "pivot": lambda table: frame_of(table).pivot(index="paper", columns="reviewer", values="score"),
+    "turned pivot": lambda table: frame_of(table).pivot(index="reviewer", columns="paper", values="score"),
+    "networkx": lambda table: to_networkx(Reviews.from_pairs([(*pair, score) for pair, score in table.items()])),
+    "igraph": lambda table: to_igraph(Reviews.from_pairs([(*pair, score) for pair, score in table.items()])),
+    "categories": lambda table: frame_of(table).astype({"reviewer": "category", "paper": "category"}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@settings(max_examples=25, deadline=None)
+@given(table=TABLES)
+def test_every_form_gives_the_same_table(form: str, table: dict[tuple[str, str], float]) -> None:
+    found = as_reviews(FORMS[form](table)).to_dict()
+    assert dict(zip(zip(found["reviewer"], found["item"], strict=True), found["score"], strict=True)) == table
+
+
+def test_a_file_gives_the_same_report(tmp_path: Any) -> None:
+    table = {(f"r{j}", f"p{(j + i) % 6}"): float(1 + (i * j) % 5) for j in range(6) for i in range(3)}
+    frame_of(table).to_csv(tmp_path / "scores.csv", index=False)
+    for given_as in (tmp_path / "scores.csv", str(tmp_path / "scores.csv"), read_reviews(tmp_path / "scores.csv")):
+        assert check(given_as).to_dict()["doubly_connected"] == check(frame_of(table)).to_dict()["doubly_connected"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(2, 5), st.integers(2, 5))
+def test_arrays_are_pairs_in_the_order_passed(random: Any, n_reviewers: int, n_items: int) -> None:
+    """A matrix, sparse or labelled, array and Series give the assignment of pairs and mappings; labels in any order."""
+    people = [f"r{j}" for j in range(n_reviewers)]
+    papers = [f"p{i}" for i in range(n_items)]
+    random.shuffle(people)
+    random.shuffle(papers)
+    affinity = np.array([[random.random() for _ in papers] for _ in people])
+    barred = np.triu(np.array([[random.random() < 0.2 for _ in papers] for _ in people]))
+    if n_reviewers == n_items:
+        barred |= barred.T  # what is symmetric needs no question
+    loads = [random.randint(1, 3) for _ in people]
+    by_pair = {(who, what): affinity[j, i] for j, who in enumerate(people) for i, what in enumerate(papers)}
+    pairs = [(people[j], papers[i]) for j, i in np.argwhere(barred).tolist()]
+    common: dict[str, Any] = {"target": "none", "demand": 1}
+    want = assign(by_pair, conflicts=pairs, load=dict(zip(people, loads, strict=True)), **common)
+    frame = pd.DataFrame(affinity, people, papers).rename_axis(index="reviewer", columns="item")
+    ways = [
+        assign(affinity, reviewers=people, items=papers, conflicts=barred, load=np.array(loads), **common),
+        assign(
+            sp.csr_array(affinity), reviewers=people, items=papers, conflicts=sp.csr_array(barred), load=loads, **common
+        ),
+        assign(frame.T, conflicts=pd.DataFrame(barred, people, papers), load=pd.Series(loads, people), **common),
+        assign(by_pair, reviewers=people, items=papers, conflicts=barred, load=np.array(loads), **common),
+    ]
+    for one in ways:
+        assert one.status == want.status
+        assert one.affinity == pytest.approx(want.affinity)
+
+
+# The jobs of the gallery.
+
+
+def test_criteria_and_confidence_to_a_joined_frame() -> None:
+    rng = np.random.default_rng(0)
+    pairs = [(f"r{j}@x.org", f"p{(j * 3 + 5 * k) % 40}") for j in range(30) for k in range(4)]
+    columns = pd.DataFrame(pairs, columns=["email", "paper"]).drop_duplicates()
+    for name in ("overall", "novelty", "clarity"):
+        columns[name] = rng.integers(1, 6, len(columns))
+    columns["confidence"] = rng.integers(1, 4, len(columns))
+    papers = pd.DataFrame({"paper": sorted(set(columns.paper)), "track": "theory"})
+    reviews = Reviews.from_frame(columns, score="overall")
+    estimate = posterior(reviews)
+    joined = papers.merge(estimate.to_frame(), left_on="paper", right_on="item", validate="one_to_one")
+    assert list(reviews.criteria) == ["clarity", "novelty"] or set(reviews.criteria) == {"clarity", "novelty"}
+    assert reviews.confidence is not None
+    assert len(joined) == len(papers)
+    assert joined.quality.notna().all()
+    assert list(estimate.reviewers.to_frame().reviewer) == list(reviews.reviewers)
+    assert set(estimate.selection(5, across_groups=True).to_frame().columns) == {"item", "list", "probability"}
+    assert "array" not in repr(estimate.reviewers) + repr(estimate.selection(5, across_groups=True))
+
+
+@pytest.mark.parametrize("igraph", [False, True])
+def test_a_graph_to_components_on_its_nodes(igraph: bool) -> None:
+    graph = nx.Graph([("ann", "p1"), ("bob", "p1"), ("cy", "p2"), ("cy", "p3")])
+    nx.set_node_attributes(graph, {"ann": 0, "cy": 0}, "bipartite")  # the others are known by these
+    parts = connected_components(graph)
+    assert {node[1]: part for node, part in parts.to_mapping().items()} == {
+        node: int(node in ("cy", "p2", "p3")) for node in graph
+    }
+    if igraph:
+        other = to_igraph(Reviews.from_networkx(graph))
+        parts.annotate(other, "piece")
+        assert other.vs["piece"] == [int(name in ("cy", "p2", "p3")) for name in other.vs["name"]]
+    else:
+        parts.annotate(graph, "piece")
+        assert {
+            nx.node_connected_component(graph, node).__len__() for node, piece in graph.nodes(data="piece") if piece
+        } == {3}
+
+
+def test_a_label_of_both_sides_is_annotated_by_its_side() -> None:
+    reviews = Reviews.from_pairs([(1, 2), (2, 1)])
+    graph = to_networkx(reviews)
+    connected_components(reviews).annotate(graph)
+    assert [graph.nodes[side, 1]["component"] for side in ("reviewer", "item")] == [0, 1]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_extra_reviews_under_arrays_are_applied_and_checked_again(kind: str) -> None:
+    rows = [(f"r{j}", f"p{i}", float(1 + (3 * i + j) % 5)) for j in range(8) for i in range(12) if (i + j) % 4 == 0]
+    frame = pd.DataFrame(rows, columns=["email", "paper", "rating"])
+    reviews = Reviews.from_frame(frame)
+    conflicts = np.random.default_rng(0).random((reviews.n_reviewers, reviews.n_items)) < 0.2
+    plan = plan_extra_reviews(reviews, conflicts=conflicts, capacity=np.full(reviews.n_reviewers, 2))
+    after = plan.added_to(frame if kind == "pandas" else pl.from_pandas(frame))
+    report = check(after)
+    assert report.reaches("double")
+    assert list(after.columns) == ["email", "paper", "rating"]
+    assert len(after) == len(frame) + plan.count
+    planned = [(reviews.reviewer_code[one.reviewer], reviews.item_code[one.item]) for one in plan.reviews]
+    assert not any(conflicts[pair] for pair in planned)
+    assert check(reviews.add(plan)).to_dict()["doubly_connected"] == report.to_dict()["doubly_connected"]
+    both = pd.concat([reviews.to_frame("pandas"), plan.to_frame("pandas")[["reviewer", "item"]]])
+    assert check(both).reaches("double")
+
+
+@pytest.mark.parametrize("target", ["none", "connected"])
+def test_samples_have_the_published_probabilities(target: str) -> None:
+    similarity = np.random.default_rng(0).random((8, 10))
+    conflicts = similarity < 0.1
+    chosen = assign(similarity, conflicts=conflicts, demand=2, load=4, target=target, max_probability=0.5, seed=3)
+    sample = chosen.sample(2000, seed=3)
+    shares = np.array(chosen.probabilities.to_columns()["probability"])
+    # Five standard errors of a share of 2,000 draws.
+    assert np.abs(sample.shares - shares).max() < 5 * 0.5 / 2000**0.5
+    assert sample[0].to_dict() == chosen.reviews.to_dict()
+    for draw in sample[:100]:
+        assert draw.reviews_per_item.tolist() == [2] * 10
+        assert draw.loads.max() <= 4
+        assert not conflicts[draw.reviewer, draw.item].any()
+        assert target == "none" or check(draw).reaches("connected")
+    assert len(sample.to_frame()) == 2000 * 20

@@ -1,0 +1,356 @@
+"""Plausible mistakes and traps of alignment, each with what comes of it: right, a warning that says so, or one error.
+
+A case is the mistake, a function that makes it, and what is expected: an answer (``RIGHT`` for that of the clean
+table), or an error or a warning with words of its message.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import igraph
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+from lsc import posterior
+from planner import assign, plan_extra_reviews
+from reviewgraph import ColumnWarning, InputError, LabelWarning, Reviews, Rules, check, to_igraph, to_networkx
+from reviewgraph.table import as_reviews
+
+ROWS = [
+    *(("ann", "p1", 3.0), ("ann", "p2", 4.0), ("ann", "p3", 7.0), ("bob", "p1", 5.0), ("bob", "p3", 6.0)),
+    *(("cy", "p2", 1.0), ("cy", "p3", 2.0), ("cy", "p4", 9.0), ("dan", "p4", 8.0), ("dan", "p1", 2.0)),
+]
+PEOPLE, PAPERS = ["ann", "bob", "cy", "dan"], ["p1", "p2", "p3", "p4"]
+FRAME = pd.DataFrame(ROWS, columns=["reviewer", "paper", "score"])
+CLEAN = Reviews.from_pairs(ROWS)
+#: More reviewers than papers, so that a turned matrix has another shape; row k has papers k and k + 1.
+WIDER = Reviews.from_biadjacency(
+    np.where((np.arange(6)[:, None] - np.arange(4)) % 4 < 2, 5.0, np.nan),
+    reviewers=[f"r{j}" for j in range(6)],
+    items=PAPERS,
+)
+RIGHT = CLEAN.to_dict()
+rng = np.random.default_rng(0)
+AFFINITY = rng.random((6, 4))
+CONFLICTS = AFFINITY < 0.2
+BARRED = {(f"r{j}", f"p{i + 1}") for j, i in np.argwhere(CONFLICTS).tolist()}
+
+
+def reads(given: Any) -> Callable[[], Any]:
+    return lambda: as_reviews(given).to_dict()
+
+
+def graph(*, sides: bool = True, kind: type = nx.Graph, turned: bool = False, **attributes: Any) -> Any:
+    made = kind()
+    if sides:
+        made.add_nodes_from(PEOPLE, bipartite=int(turned))
+        made.add_nodes_from(PAPERS, bipartite=1 - int(turned))
+    made.add_edges_from((who, what, {"score": score}) for who, what, score in ROWS)
+    made.add_edges_from(attributes.get("more", ()))
+    return made
+
+
+def with_scores(scores: list[Any]) -> pd.DataFrame:
+    return FRAME.assign(score=[*scores, *FRAME.score[len(scores) :]])
+
+
+def of_pairs(rules: Rules, reviews: Reviews = WIDER) -> set[Any]:
+    """Return the pairs that a check finds in conflict."""
+    return set(check(reviews, rules=rules).violations.conflicts)
+
+
+def in_conflict(matrix: Any) -> Callable[[], Any]:
+    return lambda: of_pairs(Rules(conflicts=matrix))
+
+
+HAVE = {pair for pair in BARRED if pair in set(zip(WIDER.to_dict()["reviewer"], WIDER.to_dict()["item"], strict=True))}
+
+
+def over(load: Any, reviews: Reviews = WIDER) -> Callable[[], Any]:
+    return lambda: [one.label for one in check(reviews, load=load).violations.over_load]
+
+
+def assigned(**rules: Any) -> Callable[[], Any]:
+    return lambda: assign(AFFINITY, target="none", **{"demand": 2, "load": 3, **rules}).reviews.n_reviews
+
+
+def planned(**rules: Any) -> Callable[[], Any]:
+    return lambda: plan_extra_reviews(CLEAN, **rules).status.value
+
+
+LABELLED = pd.DataFrame(CONFLICTS, index=WIDER.reviewers, columns=WIDER.items)
+NUMBERED = Reviews.from_pairs([(j, i, 1.0) for j in range(1, 5) for i in range(1, 5) if j != i])
+
+
+class Trap(NamedTuple):
+    name: str
+    make: Callable[[], Any]
+    answer: Any = None
+    error: str = ""
+    warning: str = ""
+
+
+READ = [
+    Trap("a clean frame", reads(FRAME), RIGHT),
+    Trap("rows in another order", reads(FRAME.sample(frac=1, random_state=0)), RIGHT),
+    Trap("a shuffled index", reads(FRAME.set_axis(rng.permutation(len(FRAME)))), RIGHT),
+    Trap("columns in another order", reads(FRAME[["score", "paper", "reviewer"]]), RIGHT),
+    Trap("scores as text", reads(FRAME.assign(score=FRAME.score.astype(str))), RIGHT),
+    Trap("scores as objects", reads(FRAME.assign(score=FRAME.score.astype(object))), RIGHT),
+    Trap("nullable scores", reads(FRAME.assign(score=FRAME.score.astype("Int64"))), RIGHT),
+    Trap("text that is no number", reads(with_scores(["good"])), error="row 0: the score 'good'"),
+    Trap("a decimal comma", reads(with_scores(["3,5"])), error="row 0: the score '3,5'"),
+    Trap("an infinite score", reads(with_scores([np.inf])), error="inf"),
+    Trap("dates as scores", reads(FRAME.assign(score=pd.Timestamp("2026-01-01"))), error="score"),
+    Trap("a missing score is planned", lambda: int(as_reviews(with_scores([None])).scored.sum()), 9),
+    Trap("NaN in polars", reads(pl.DataFrame(with_scores([np.nan]).to_dict("list"))), error="nan"),
+    Trap("a missing reviewer", reads(FRAME.assign(reviewer=[None, *FRAME.reviewer[1:]])), error="row 0: .*null"),
+    Trap("a missing paper", reads(FRAME.assign(paper=[np.nan, *FRAME.paper[1:]])), error="row 0: .*null"),
+    Trap("no column of reviewers", reads(FRAME.drop(columns="reviewer")), error="no reviewer column"),
+    Trap("no column of papers", reads(FRAME.drop(columns="paper")), error="no item column"),
+    Trap("an odd name of the scores", reads(FRAME.rename(columns={"score": "niveau"})), warning="count as planned"),
+    Trap("two columns of scores", reads(FRAME.assign(rating=1)), error="score may be any of"),
+    Trap("two columns of papers", reads(FRAME.assign(item=FRAME.paper)), warning="paper|item"),
+    Trap("a column twice", reads(pd.concat([FRAME, FRAME[["score"]]], axis=1)), error="2 columns"),
+    Trap("a row twice", reads(pd.concat([FRAME, FRAME.head(1)])), error="twice|two|row 10"),
+    Trap("a pair with two scores", reads([*ROWS, ("ann", "p1", 9.0)]), error="ann.*p1|row 10"),
+    Trap("labels as categories", reads(FRAME.astype({"reviewer": "category", "paper": "category"})), RIGHT),
+    Trap("unused categories", reads(FRAME.assign(paper=pd.Categorical(FRAME.paper, [*PAPERS, "p9"]))), RIGHT),
+    Trap("unordered categories of words", reads(with_scores(["a"]).astype({"score": "category"})), error="'a'"),
+    Trap(
+        "ordered categories of words",
+        lambda: as_reviews(
+            pd.DataFrame(
+                {
+                    "reviewer": ["a", "b"],
+                    "item": [1, 1],
+                    "score": pd.Categorical(["lo", "hi"], ["lo", "hi"], ordered=True),
+                }
+            )
+        ).score.tolist(),
+        [1.0, 2.0],
+        warning="from 'lo', the worst, to 'hi'",
+    ),
+    Trap(
+        "ordered against the numbers",
+        reads(FRAME.assign(score=pd.Categorical(FRAME.score, range(9, 0, -1), ordered=True))),
+        error="against the numbers",
+    ),
+    Trap("ordered numbers", reads(FRAME.assign(score=pd.Categorical(FRAME.score, range(1, 10), ordered=True))), RIGHT),
+    Trap("a polars Enum", reads(pl.DataFrame(FRAME.to_dict("list"))), RIGHT),
+    Trap("a lazy frame", reads(pl.DataFrame(FRAME.to_dict("list")).lazy()), RIGHT),
+    Trap("pyarrow", reads(pa.table(FRAME.to_dict("list"))), RIGHT),
+    Trap("reviewers in the index", reads(FRAME.set_index("reviewer")), RIGHT),
+    Trap("an index of two levels", reads(FRAME.set_index(["paper", "reviewer"])), RIGHT),
+    Trap("columns of two levels", reads(FRAME.pivot(index="paper", columns="reviewer")), error="one level of column"),
+    Trap("a Series by two levels", reads(FRAME.set_index(["paper", "reviewer"]).score), RIGHT),
+    Trap("its levels exchanged", reads(FRAME.set_index(["reviewer", "paper"]).score), RIGHT),
+    Trap(
+        "levels without names",
+        reads(FRAME.set_index(["paper", "reviewer"]).score.rename_axis([None, None])),
+        error="two levels named",
+    ),
+    Trap("a Series of scores alone", reads(FRAME.score), error="two levels named"),
+    Trap("a pivot", reads(FRAME.pivot(index="paper", columns="reviewer", values="score")), RIGHT),
+    Trap("a turned pivot", reads(FRAME.pivot(index="reviewer", columns="paper", values="score")), RIGHT),
+    Trap(
+        "a pivot filled with 0",
+        reads(FRAME.pivot(index="paper", columns="reviewer", values="score").fillna(0)),
+        error="may be scores or no reviews",
+    ),
+    Trap(
+        "a pivot without names",
+        reads(FRAME.pivot(index="paper", columns="reviewer", values="score").rename_axis(index=None, columns=None)),
+        error="wide table",
+    ),
+    Trap(
+        "a pivot with its index reset",
+        reads(FRAME.pivot(index="paper", columns="reviewer", values="score").reset_index()),
+        error="wide table",
+    ),
+    Trap(
+        "a pivot of text",
+        reads(FRAME.astype(str).pivot(index="paper", columns="reviewer", values="score")),
+        error="expected numbers in every column",
+    ),
+    Trap(
+        "a pivot with a reviewer twice",
+        reads(
+            FRAME.pivot(index="paper", columns="reviewer", values="score")
+            .set_axis(["ann", "ann", "cy", "dan"], axis=1)
+            .rename_axis(columns="reviewer")
+        ),
+        error="'ann' twice",
+    ),
+    Trap("tuples", reads(ROWS), RIGHT),
+    Trap("dictionaries", reads(FRAME.to_dict("records")), RIGHT),
+    Trap(
+        "named tuples in another order",
+        reads(list(FRAME[["paper", "score", "reviewer"]].itertuples(index=False))),
+        RIGHT,
+    ),
+    Trap("named tuples with an index", reads(list(FRAME.itertuples())), RIGHT),
+    Trap("a record array", reads(FRAME[["score", "paper", "reviewer"]].to_records(index=False)), RIGHT),
+    Trap("columns by name", reads(FRAME.to_dict("list")), RIGHT),
+    Trap("columns of other lengths", reads({**FRAME.to_dict("list"), "score": [1.0]}), error="as many values"),
+    Trap("a dictionary by pair", reads({(who, what): score for who, what, score in ROWS}), RIGHT),
+    Trap("a dictionary by reviewer", reads({1: 2}), error=r"\(reviewer, item\) as a key"),
+    Trap("tuples the other way round", reads([(f"p{k}", "a@b.org", 1.0) for k in range(3)]), error="exchange the two"),
+    Trap("rows of four", reads([(0, *row) for row in ROWS]), error="row 0"),
+    Trap("rows of mixed kinds", reads([ROWS[0], {"reviewer": "x"}]), error="row 1"),
+    Trap("a generator", reads(row for row in ROWS), error="found generator"),
+    Trap("nothing", reads(None), error="found NoneType"),
+    Trap("an array of rows", reads(np.array([[1, 2, 3.0], [2, 2, 4.0]])), error="may be rows"),
+    Trap("labels 1 and '1'", reads([(1, "p", 2.0), ("1", "q", 3.0)]), error="'1'"),
+    Trap("labels 1 and '1' in columns", reads({"reviewer": [1, "1"], "item": [1, 2]}), error="one type in 'reviewer'"),
+    Trap("labels with blanks", reads([("ann", "p1", 1.0), ("ann ", "p2", 1.0)]), error="ann"),
+    Trap("labels in other letter case", reads([("Ann", "p1", 1.0), ("ann", "p2", 1.0)]), error="ann"),
+    Trap("an empty frame", lambda: as_reviews(FRAME.head(0)).n_reviews, 0),
+    Trap("one row", lambda: check(FRAME.head(1)).level, "double"),
+    Trap("a file that is not there", reads("nowhere.csv"), error="no such file"),
+    Trap("99 for no score", reads(with_scores([99])), warning="score: 99 in 1 of 10"),
+    Trap("-1 for no score", reads(with_scores([-1])), warning="score: -1 in 1 of 10"),
+    Trap("999 in rows", reads([("eve", "p1", 999.0), *ROWS]), warning="score: 999 in 1 of 11"),
+    Trap("0 for no score", reads(with_scores([0, 0, 0])), warning="score: 0 in 3 of 10"),
+    Trap("a percentage of 99", lambda: as_reviews(FRAME.assign(score=range(90, 100))).n_reviews, 10),
+    Trap(
+        "scores from -3 to 3", lambda: as_reviews(FRAME.assign(score=[-3, -2, -1, 0, 1, 2, 3, 1, 2, 0])).n_reviews, 10
+    ),
+]
+GRAPHS = [
+    Trap("a graph with sides", reads(graph()), RIGHT),
+    Trap("a graph without sides", reads(graph(sides=False)), error="nothing says which of"),
+    Trap(
+        "one side known",
+        lambda: as_reviews(
+            (made := graph(sides=False), nx.set_node_attributes(made, {"ann": 0}, "bipartite"))[0]
+        ).to_dict(),
+        RIGHT,
+    ),
+    Trap("sides as an argument", lambda: Reviews.from_networkx(graph(sides=False), reviewers=PEOPLE).to_dict(), RIGHT),
+    Trap("unknown sides", lambda: Reviews.from_networkx(graph(), reviewers=["eve"]), error="found 'eve'"),
+    Trap("sides that do not fit", lambda: Reviews.from_networkx(graph(), reviewers=["ann"]), error="both items"),
+    Trap(
+        "sides turned",
+        reads(nx.relabel_nodes(graph(turned=True), {who: f"{who}@x.org" for who in PEOPLE})),
+        error="exchange the two",
+    ),
+    Trap(
+        "an isolated node", lambda: (made := graph(), made.add_node("p9", bipartite=1), as_reviews(made).n_items)[2], 5
+    ),
+    Trap(
+        "an isolated node without a side",
+        lambda: (made := graph(), made.add_node("p9"), as_reviews(made)),
+        error="'p9'",
+    ),
+    Trap("a directed graph", reads(graph(kind=nx.DiGraph)), RIGHT),
+    Trap(
+        "arrows in both directions", reads(graph(kind=nx.DiGraph, more=[("p1", "ann", {"score": 9.0})])), error="edge"
+    ),
+    Trap("a multigraph", reads(graph(kind=nx.MultiGraph, more=[("ann", "p1", {"score": 9.0})])), error="edge"),
+    Trap("a loop", reads(graph(more=[("ann", "ann")])), error="both reviewers"),
+    Trap("an edge between reviewers", reads(graph(more=[("ann", "bob")])), error="both reviewers"),
+    Trap("an odd cycle", reads(nx.cycle_graph(5)), error="odd length"),
+    Trap(
+        "scores as weights",
+        reads(nx.relabel_nodes(nx.Graph(((("reviewer", a), ("item", b), {"weight": s}) for a, b, s in ROWS)), {})),
+        warning="score='weight'",
+    ),
+    Trap("igraph", reads(to_igraph(CLEAN)), RIGHT),
+    Trap("igraph without types", reads(igraph.Graph([(0, 1)])), error="nothing says which of"),
+    Trap("what to_networkx gives", reads(to_networkx(CLEAN)), RIGHT),
+    Trap(
+        "a bare matrix",
+        lambda: as_reviews(np.array([[1, np.nan, 3, 4], [5, 6, 7, 8]])).n_reviewers,
+        2,
+        warning="read as reviewers x items, 2 x 4",
+    ),
+    Trap("a sparse matrix", lambda: as_reviews(sp.csr_array(CONFLICTS)).n_items, 4, warning="6 x 4"),
+    Trap("a matrix with zeros", reads(np.eye(4) * 5), error="may be scores or no reviews"),
+    Trap(
+        "two lines of one label",
+        lambda: Reviews.from_biadjacency(np.eye(2), reviewers=["a", "a"]),
+        error="'a' twice",
+    ),
+    Trap(
+        "labels of the other side",
+        lambda: Reviews.from_biadjacency(np.ones((2, 3)), items=["a", "b"]),
+        error="found 2 and 2",
+    ),
+]
+BESIDE = [
+    Trap("a matrix of conflicts", in_conflict(CONFLICTS), HAVE),
+    Trap("a sparse one", in_conflict(sp.coo_matrix(CONFLICTS)), HAVE),
+    Trap("of 0 and 1", in_conflict(CONFLICTS.astype(int)), HAVE),
+    Trap("in lists", in_conflict(CONFLICTS.tolist()), HAVE),
+    Trap("turned", in_conflict(CONFLICTS.T), error=r"pass conflicts\.T"),
+    Trap("of another shape", in_conflict(CONFLICTS[:5]), error="6 x 4, found 5 x 4"),
+    Trap("of distances", in_conflict(AFFINITY), error="True and False"),
+    Trap("with labels", in_conflict(LABELLED), HAVE),
+    Trap("with labels, turned", in_conflict(LABELLED.T), HAVE),
+    Trap("with labels in another order", in_conflict(LABELLED.sample(frac=1, random_state=1)), HAVE),
+    Trap("with labels of others", in_conflict(LABELLED.set_axis(range(6))), error="rows are reviewers or items"),
+    Trap(
+        "a square one",
+        lambda: of_pairs(Rules(conflicts=np.eye(4, k=1, dtype=bool)), CLEAN),
+        {("ann", "p2"), ("bob", "p3"), ("cy", "p4")},
+        warning="square matrix, 4 x 4",
+    ),
+    Trap("beside rows", lambda: check(ROWS, conflicts=np.eye(4, dtype=bool)), error="no order"),
+    Trap("two columns of 0 and 1", lambda: Rules(conflicts=np.eye(2, dtype=int)), error="may be pairs of labels"),
+    Trap("an array of loads", over(np.array([1, 2, 2, 2, 2, 2])), ["r0"]),
+    Trap("too short", over(np.array([1, 2])), error="each of the 6 reviewers, found 2"),
+    Trap("of the items", over(np.array([1, 1, 1, 1])), error="as many as there are items"),
+    Trap("a Series in another order", over(pd.Series({"r1": 2, "r0": 1})), ["r0"]),
+    Trap("a Series without labels", over(pd.Series([1, 2, 2, 2, 2, 2])), error="default index 0 to 5"),
+    Trap("labels from 1, index from 0", over(pd.Series([1, 9, 9, 9]), NUMBERED), error="of which 0 is no label"),
+    Trap("a Series with a label twice", over(pd.Series([1, 2], index=["r0", "r0"])), error="twice"),
+    Trap("loads of papers", over({"p1": 1}), error="expected reviewers here|exchanged|reviewers"),
+    Trap("an unknown reviewer", over({"r0": 1, "eve": 2}), ["r0"], warning="'eve'"),
+    Trap("negative loads", assigned(load=-np.ones(6, int)), error="0 or more, found -1"),
+    Trap("fractions of reviews", assigned(load=np.full(6, 2.5)), error="whole number"),
+    Trap("a load of NaN", assigned(load=np.full(6, np.nan)), error="whole number"),
+    Trap("demands as loads", assigned(load=np.full(4, 9)), error="as many as there are items"),
+    Trap("an array of demands", assigned(demand=np.array([2, 2, 2, 1])), 7),
+    Trap("conflicts of an assignment, turned", assigned(conflicts=CONFLICTS.T), error=r"pass conflicts\.T"),
+    Trap("capacities beside rows", lambda: plan_extra_reviews(ROWS, capacity=[1, 1, 1, 1]), error="no order"),
+    Trap("capacities without labels", planned(capacity=pd.Series([1, 1, 1, 1])), error="default index"),
+    Trap("negative capacities", planned(capacity=[1, 1, 1, -1]), error="0 or more, found -1"),
+    Trap("costs turned", lambda: plan_extra_reviews(WIDER, cost=AFFINITY.T), error=r"pass cost\.T"),
+    Trap("costs of another shape", planned(cost=AFFINITY), error="4 x 4, found 6 x 4"),
+    Trap("a wide affinity without names", lambda: assign(LABELLED.astype(float)), error="name the axes"),
+    Trap("an infinite affinity", lambda: assign(np.full((3, 3), np.inf)), error="finite"),
+    Trap("weights beside a file", lambda: posterior(FRAME, weights=np.ones(3)), error="weights"),
+    Trap("a sample of one assignment", lambda: assign(AFFINITY, demand=2, load=3).sample(3), error="randomised"),
+]
+ALL = [*READ, *GRAPHS, *BESIDE]
+
+
+@pytest.mark.parametrize("trap", ALL, ids=[trap.name for trap in ALL])
+def test_what_comes_of_it(trap: Trap) -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        if trap.error:
+            with pytest.raises(InputError, match=trap.error):
+                trap.make()
+            return
+        answer = trap.make()
+    ours = [str(one.message) for one in said if issubclass(one.category, ColumnWarning | LabelWarning)]
+    assert len(ours) == bool(trap.warning), ours
+    if trap.warning:
+        assert re.search(trap.warning, ours[0]), ours[0]
+    if trap.answer is not None:
+        assert answer == trap.answer
+
+
+def test_there_are_many_of_them() -> None:
+    assert len({trap.name for trap in ALL}) == len(ALL) >= 120
