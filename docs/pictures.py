@@ -161,7 +161,7 @@ def one_conference() -> dict[str, Any]:
         estimate = lsc.posterior(read_reviews(str(place / "scored" / "reviews.csv")))
     return {
         "tutorial/one-conference-map.svg": check.plot("groups"),
-        "tutorial/one-conference-line.svg": estimate.plot("line", select=10),
+        "tutorial/one-conference-line.svg": estimate.plot("line", n_selected=10),
         "tutorial/one-conference-reviewers.svg": estimate.plot("wright"),
     }
 

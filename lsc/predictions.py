@@ -157,10 +157,9 @@ class ReviewerTable(Result, Reviewers):
 
     Parameters
     ----------
-    severity, stretch, noise, orders
-        As in :class:`lsc._inference.beliefs.Reviewers`, in the order of ``reviews.reviewers``.
     reviews
-        The reviews.
+        The reviews; the other fields are those of :class:`lsc._inference.beliefs.Reviewers`, in the order of
+        ``reviews.reviewers``.
     """
 
     reviews: Reviews

@@ -35,7 +35,7 @@ from planner.rules import AtLeast, Reward, asked_rules, panel_rules
 from reviewgraph._base import Clock, InputError, Mentions, checked, counted
 from reviewgraph.formats import ITEM, Role
 from reviewgraph.graph import ALL_NAMES, POLICY, level_named
-from reviewgraph.io import by_label, order_of, priced_in
+from reviewgraph.io import Order, by_label
 from reviewgraph.table import as_reviews
 
 if TYPE_CHECKING:
@@ -366,7 +366,7 @@ def plan_extra_reviews(
     ('optimal', 1, 1)
     """
     given_reviews, reviews = reviews, as_reviews(reviews)
-    order = order_of(given_reviews, reviews)
+    order = Order.of(given_reviews, reviews)
     if after is not None and target is None and objective == OnlyLevel.name:
         objective = "decision"
     goal = objective_named(objective)
@@ -385,7 +385,7 @@ def plan_extra_reviews(
     check_rounds(process, in_rounds=in_rounds, min_reviews=stated.min_reviews, max_reviews=max_reviews)
     if missing is not None:
         check_missing(chosen, goal, missing, keep, use_scores=use_scores, asked=asked)
-    prices = priced_in(order, cost, "cost"), priced_in(order, affinity, "affinity"), min_affinity
+    prices = order.numbered(cost, "cost"), order.numbered(affinity, "affinity"), min_affinity
     if in_rounds:
         terms = Terms(
             rounds or 0, max_reviews, n_selected, worth, missing, discussion=discussion and Discussion(*discussion)

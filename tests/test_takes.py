@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import networkx as nx
@@ -18,7 +19,6 @@ from planner import assign, plan_extra_reviews
 from reviewgraph import Reviews, check, connected_components, read_reviews, to_igraph, to_networkx
 from reviewgraph.table import as_reviews
 
-LABELS = st.text("abcdexyz", min_size=1, max_size=3)
 #: Scores by pair: few reviewers and items, so that they share some.
 TABLES = st.dictionaries(
     st.tuples(st.integers(0, 5).map("r{}".format), st.integers(0, 5).map("p{}".format)),
@@ -65,10 +65,11 @@ def test_a_file_gives_the_same_report(tmp_path: Any) -> None:
         assert check(given_as).to_dict()["doubly_connected"] == check(frame_of(table)).to_dict()["doubly_connected"]
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.randoms(use_true_random=False), st.integers(2, 5), st.integers(2, 5))
-def test_arrays_are_pairs_in_the_order_passed(random: Any, n_reviewers: int, n_items: int) -> None:
+@pytest.mark.parametrize("seed", range(4))
+def test_arrays_are_pairs_in_the_order_passed(seed: int) -> None:
     """A matrix, sparse or labelled, array and Series give the assignment of pairs and mappings; labels in any order."""
+    random = Random(seed)
+    n_reviewers, n_items = 4 + seed % 2, 5
     people = [f"r{j}" for j in range(n_reviewers)]
     papers = [f"p{i}" for i in range(n_items)]
     random.shuffle(people)
@@ -169,14 +170,14 @@ def test_samples_have_the_published_probabilities(target: str) -> None:
     similarity = np.random.default_rng(0).random((8, 10))
     conflicts = similarity < 0.1
     chosen = assign(similarity, conflicts=conflicts, demand=2, load=4, target=target, max_probability=0.5, seed=3)
-    sample = chosen.sample(2000, seed=3)
+    sample = chosen.sample(1000, seed=3)
     shares = np.array(chosen.probabilities.to_columns()["probability"])
-    # Five standard errors of a share of 2,000 draws.
-    assert np.abs(sample.shares - shares).max() < 5 * 0.5 / 2000**0.5
+    # Five standard errors of a share of 1,000 draws.
+    assert np.abs(sample.shares - shares).max() < 5 * 0.5 / 1000**0.5
     assert sample[0].to_dict() == chosen.reviews.to_dict()
     for draw in sample[:100]:
         assert draw.reviews_per_item.tolist() == [2] * 10
         assert draw.loads.max() <= 4
         assert not conflicts[draw.reviewer, draw.item].any()
         assert target == "none" or check(draw).reaches("connected")
-    assert len(sample.to_frame()) == 2000 * 20
+    assert len(sample.to_frame()) == 1000 * 20

@@ -27,12 +27,10 @@ from reviewgraph.io import (
     by_label,
     codes_among,
     is_frame,
-    is_wide,
     labels_in,
     match_labels,
     match_pairs,
     numbered_pairs,
-    pairs_in,
     pairs_of,
 )
 from reviewgraph.table import Reviews
@@ -82,8 +80,8 @@ def scored_pairs(
     spellings = Spellings.of(merge)
     people = None if reviewers is None else labels_in(list(reviewers), "reviewers", REVIEWER, spellings)
     papers = None if items is None else labels_in(list(items), "items", ITEM, spellings)
-    if is_wide(affinity):
-        table = pairs_in(affinity, "affinity", Order(people or (), papers or ()), numbered=True)
+    if Order.is_in(affinity):
+        table = Order(people or (), papers or ()).numbered(affinity, "affinity")
         if people is None and papers is None:
             lines = table.reviewers, table.items
             return Scored(table.reviewer, table.item, np.asarray(table.score), *lines, spellings, Order(*lines))

@@ -349,9 +349,7 @@ class Plan(Pictured):
         >>> len(plan_extra_reviews(frame).added_to(frame))
         5
         """
-        from reviewgraph.formats import with_rows
-
-        return with_rows(frame, [one.reviewer for one in self.reviews], [one.item for one in self.reviews])
+        return self.constraints.reviews.below(frame, [(one.reviewer, one.item) for one in self.reviews])
 
     def mail(self) -> dict[Label, str]:
         """Return a letter to each reviewer invited; fixed reviews need no invitation.

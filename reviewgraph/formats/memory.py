@@ -338,6 +338,10 @@ def from_records(rows: Any, *, note: Callable[[str], object] | None = None) -> C
     import pyarrow as pa
 
     if isinstance(rows, Mapping):
+        odd = next((name for name, values in rows.items() if isinstance(values, str) or not _several(values)), None)
+        if odd is not None:
+            message = f"columns: expected a list of values for each name, found {rows[odd]!r} for {odd!r}"
+            raise InputError(message)
         columns = {str(name): list(values) for name, values in rows.items()}
     elif isinstance(rows, np.ndarray):
         columns = {name: rows[name].tolist() for name in rows.dtype.names or ()}
@@ -358,6 +362,10 @@ def from_records(rows: Any, *, note: Callable[[str], object] | None = None) -> C
         message = f"columns: expected as many values in each, found {sizes}"
         raise InputError(message)
     return from_frame(pa.table(arrays), note=note)
+
+
+def _several(values: Any) -> bool:
+    return isinstance(values, Iterable) and getattr(values, "ndim", 1) == 1
 
 
 def _criterion(column: Any, scale: Sequence[str]) -> FloatArray | None:

@@ -1,9 +1,4 @@
 from .arrays import Order as Order
-from .arrays import is_matrix as is_matrix
-from .arrays import is_wide as is_wide
-from .arrays import order_of as order_of
-from .arrays import pairs_in as pairs_in
-from .arrays import priced_in as priced_in
 from .matching import REVIEWS as REVIEWS
 from .matching import Unknown as Unknown
 from .matching import codes_among as codes_among

@@ -33,6 +33,20 @@ class Order(NamedTuple):
     of_reviewers: bool = True
     of_items: bool = True
 
+    @staticmethod
+    def of(given: Any, reviews: Reviews) -> Order:
+        """Return the order that arrays beside reviews follow, as the caller passed these."""
+        return order_of(given, reviews)
+
+    @staticmethod
+    def is_in(given: Any) -> bool:
+        """Whether a table has labels on both of its axes, in an order that arrays beside it follow."""
+        return is_wide(given)
+
+    def numbered(self, given: Any, name: str) -> Any:
+        """Return numbers of pairs as they are, or as pairs where they are a matrix or a wide table."""
+        return priced_in(self, given, name)
+
 
 def order_of(given: Any, reviews: Reviews) -> Order:
     """Return the order that arrays beside reviews follow, as the caller passed these.
