@@ -273,7 +273,7 @@ def rows_of_wide(frame: Any) -> str | None:
 def from_wide(frame: Any, *, rows: str | None = None, lower_is_better: bool = False) -> Columns:
     """Read reviews from a table of pandas with a row per item and a column per reviewer, or the other way round.
 
-    ``rows`` is ``"item"`` or ``"reviewer"``; by default the names of index and columns say it. Missing cells are no
+    ``rows`` is ``"item"`` or ``"reviewer"``; by default the names of index and columns show it. Missing cells are no
     reviews. Of a table of True and False every True is a planned review.
 
     >>> import pandas
