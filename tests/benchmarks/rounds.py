@@ -217,7 +217,7 @@ def played(world: World, state: State, rounds: int) -> Iterator[dict[str, Any]]:
 def continued(world: World, state: State, rounds: int) -> tuple[int, float]:
     """Return the outcome of a process that continues its own answers, with the loads of a flat assignment."""
     further, size = world.cell.further, world.size
-    asked: dict[str, Any] = {"select": world.cell.select, "max_reviews": further, "rounds": rounds}
+    asked: dict[str, Any] = {"n_selected": world.cell.select, "max_reviews": further, "rounds": rounds}
     asked["spare"] = -(-further // size)
     for _ in range(rounds):
         plan = plan_extra_reviews(state.reviews, objective="decision", seed=0, **asked)

@@ -158,7 +158,7 @@ def test_rounds_need_their_reviews(run: Run) -> None:
     assert done.exit_code == 2
     assert "--rounds 3: expected --max-reviews N with it, the number of reviews of all rounds" in done.stderr
     with pytest.raises(InputError, match=r"^rounds: expected max_reviews with it"):
-        plan_extra_reviews(read_reviews("scores.csv"), objective="decision", select=4, rounds=2)
+        plan_extra_reviews(read_reviews("scores.csv"), objective="decision", n_selected=4, rounds=2)
     assert run("plan scores.csv --for decision --select 4 --min-reviews 2").exit_code == 0
 
 

@@ -250,7 +250,7 @@ def test_papers_alike_get_the_same_number() -> None:
 
 def test_a_cheap_discussion_replaces_reviews_and_happens_once() -> None:
     reviews = table()
-    asked = {"objective": "decision", "select": 5, "max_reviews": 12, "rounds": 2}
+    asked = {"objective": "decision", "n_selected": 5, "max_reviews": 12, "rounds": 2}
     plan = plan_extra_reviews(reviews, discussion=(0.5, 1.0), **asked)
     assert plan.rounds.talks
     assert plan.count + len(plan.rounds.talks) * 0.5 <= 6
@@ -274,7 +274,7 @@ def test_a_cheap_discussion_replaces_reviews_and_happens_once() -> None:
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(wrong: dict, words: str) -> None:
-    asked = {"objective": "decision", "max_reviews": 5, **({} if wrong.get("objective") else {"select": 5}), **wrong}
+    asked = {"objective": "decision", "max_reviews": 5, **({} if wrong.get("objective") else {"n_selected": 5}), **wrong}
     with pytest.raises(InputError, match=f"^{words}:"):
         plan_extra_reviews(table(), **asked)
 
@@ -290,7 +290,7 @@ def played_through(seed: int) -> None:
     rounds, budget = int(rng.integers(1, 5)), int(rng.integers(0, 20))
     home = {who: int(rng.integers(5)) for who in names[0]}
     fixed = {"conflicts": conflicts, "institutions": home}
-    given = {"select": 3, "max_reviews": budget, "rounds": rounds, "spare": spare, "max_per_item": most}
+    given = {"n_selected": 3, "max_reviews": budget, "rounds": rounds, "spare": spare, "max_per_item": most}
     given |= {"missing": 0.2} if seed % 3 == 0 else {"worth": 0.01} if seed % 3 == 1 else {}
     asked, plan, mailings, gone = [], None, 0, set()
     while plan is None or plan.rounds.left > 1:
@@ -369,7 +369,7 @@ def test_the_bound_on_reviews_is_one_and_the_flow_where_nothing_is_barred(seed: 
 
 def test_held_back_is_what_loads_allow_and_the_budget_stays() -> None:
     reviews = table()
-    plan = plan_extra_reviews(reviews, objective="decision", select=5, max_reviews=100, rounds=3, spare=1)
+    plan = plan_extra_reviews(reviews, objective="decision", n_selected=5, max_reviews=100, rounds=3, spare=1)
     assert (plan.rounds.capacity, plan.rounds.now, plan.rounds.held_back) == (24, 8, 16)
     said = where_it_stands(plan.rounds)
     assert said[0] == "Round 1 of 3 (R2 in uploads): 8 of 100 reviews now, 16 held back for later rounds."
@@ -381,11 +381,11 @@ def test_held_back_is_what_loads_allow_and_the_budget_stays() -> None:
 
 
 def test_a_round_that_holds_nothing_back_says_so() -> None:
-    plan = plan_extra_reviews(table(), objective="decision", select=5, max_reviews=10, rounds=2, min_reviews=3)
+    plan = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=10, rounds=2, min_reviews=3)
     assert where_it_stands(plan.rounds)[0] == (
         "Round 1 of 2 (R2 in uploads): 10 of 10 reviews now; nothing is held back, so this round is the last."
     )
-    one = plan_extra_reviews(table(), objective="decision", select=5, max_reviews=10, rounds=1)
+    one = plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=10, rounds=1)
     assert where_it_stands(one.rounds)[0] == "Round 1 of 1 (R2 in uploads): 10 of 10 reviews now."
     assert " in 1 round" not in expectations(one.rounds)[0]
     late = plan_extra_reviews(table(), objective="decision", after=written(replayed_first()))
@@ -394,7 +394,7 @@ def test_a_round_that_holds_nothing_back_says_so() -> None:
 
 
 def replayed_first():
-    return plan_extra_reviews(table(), objective="decision", select=5, max_reviews=20, rounds=2)
+    return plan_extra_reviews(table(), objective="decision", n_selected=5, max_reviews=20, rounds=2)
 
 
 def test_the_page_of_a_round_has_one_expectation_and_says_what_the_gains_are() -> None:
