@@ -184,8 +184,11 @@ def test_malformed_arguments_are_named(design: Callable[..., Reviews], arguments
 
 @BOTH
 def test_randomness_is_explicit(design: Callable[..., Reviews]) -> None:
-    with pytest.raises(InputError, match=r"rng: expected a numpy.random.Generator .* found 0"):
-        design(5, 3, 3, 0)
+    for seed in (None, "dice", -1, 1.5):
+        with pytest.raises(InputError, match=r"seed: expected a whole number, 0 or more or a numpy.random.Generator"):
+            design(5, 3, 3, seed)
+    one, other = design(5, 3, 3, 7), design(5, 3, 3, np.random.default_rng(7))
+    assert one.to_dict() == other.to_dict()
 
 
 def test_no_reviewers_and_no_items_give_an_empty_assignment() -> None:

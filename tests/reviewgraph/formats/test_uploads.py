@@ -86,7 +86,7 @@ def test_who_is_no_email_is_refused_with_a_name(who: str, system: str) -> None:
 
 def test_hotcrp_takes_a_label_for_a_round_if_it_can_be_one() -> None:
     assert {row["round"] for row in rows("hotcrp", Outgoing(PAIRS, label="R2"))} == {"R2"}
-    with pytest.raises(InputError, match="the name of a round as label"):
+    with pytest.raises(InputError, match="a label that HotCRP takes as the name of a round"):
         rows("hotcrp", Outgoing(PAIRS, label="R1:R2"))
 
 

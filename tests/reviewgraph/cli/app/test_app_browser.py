@@ -202,7 +202,7 @@ def test_bad_input_is_said_at_the_field_and_a_run_is_stopped(page: Any, exports:
     page.get_by_role("navigation", name="Steps").get_by_role("link", name="Plan").click()
     page.locator("[name=target]").select_option("survives-reviewer")
     page.locator("button.main").click()
-    page.get_by_text("best so far").wait_for()
+    page.get_by_role("button", name="Stop").wait_for()
     assert page.locator("[role=status]").get_attribute("aria-live") == "polite"
     page.get_by_role("button", name="Stop").click()
     page.wait_for_selector("#result, .problem")
