@@ -343,6 +343,8 @@ class Plan(Pictured):
         InputError
             If the frame has no column of reviewers or items.
 
+        Examples
+        --------
         >>> import pandas
         >>> from planner import plan_extra_reviews
         >>> frame = pandas.DataFrame({"email": ["ann", "ann", "bob", "bob"], "paper": [1, 2, 2, 3]})

@@ -100,6 +100,13 @@ class Components(Result):
         because a reviewer and an item may have the same label. An item of doubly connected
         components may be in several: it has that of its largest cover.
 
+        Returns
+        -------
+        dict
+            Component by node; items in no component are left out.
+
+        Examples
+        --------
         >>> from reviewgraph import Reviews, connected_components
         >>> connected_components(Reviews.from_pairs([("ann", "p1"), ("bob", "p2")])).to_mapping()
         {('reviewer', 'ann'): 0, ('reviewer', 'bob'): 1, ('item', 'p1'): 0, ('item', 'p2'): 1}
@@ -135,6 +142,8 @@ class Components(Result):
         InputError
             If no node of the graph is a reviewer or an item, or a label is both and nothing says which node is which.
 
+        Examples
+        --------
         >>> import networkx as nx
         >>> from reviewgraph import Reviews, connected_components
         >>> graph = nx.Graph([("ann", "p1"), ("bob", "p2")])

@@ -346,6 +346,11 @@ class Reviews(Pictured):
         planned
             A result with columns reviewer and item, or (reviewer, item) pairs.
 
+        Returns
+        -------
+        Reviews
+            The table with the reviews added.
+
         Raises
         ------
         InputError
@@ -353,6 +358,8 @@ class Reviews(Pictured):
         DuplicateReview
             If a pair is in the table already or stands twice.
 
+        Examples
+        --------
         >>> Reviews.from_pairs([("ann", 1, 5.0)]).add([("bob", 1)])
         <Reviews: 2 reviewers, 1 item, 2 reviews (1 scored, 1 planned)>
         """
@@ -368,6 +375,25 @@ class Reviews(Pictured):
     def below(frame: Any, pairs: Sequence[tuple[Label, Label]]) -> Any:
         """Return a data frame with a row for each planned (reviewer, item) pair below, under its own column names.
 
+        Parameters
+        ----------
+        frame
+            A data frame of pandas, polars or pyarrow with columns of reviewers and items.
+        pairs
+            Pairs of labels.
+
+        Returns
+        -------
+        DataFrame
+            Of the same kind; other columns of the new rows are missing.
+
+        Raises
+        ------
+        InputError
+            If the frame has no column of reviewers or items.
+
+        Examples
+        --------
         >>> import pandas
         >>> Reviews.below(pandas.DataFrame({"email": ["a"], "paper": [1]}), [("b", 1)]).to_dict("list")
         {'email': ['a', 'b'], 'paper': [1, 1]}
@@ -766,9 +792,29 @@ class Reviews(Pictured):
     ) -> Reviews:
         """Build from a table of pandas with a row per item and a column per reviewer, or the other way round.
 
-        ``rows`` says which, unless the names of index and columns do; ``options`` are those of
-        :func:`reviewgraph.formats.memory.from_wide`.
+        Parameters
+        ----------
+        frame
+            A table of pandas: scores, with missing cells where there is no review.
+        rows
+            What its rows are, ``"item"`` or ``"reviewer"``; by default the names of index and columns show it.
+        merge
+            As for :meth:`from_arrays`.
+        **options
+            Those of :func:`reviewgraph.formats.memory.from_wide`.
 
+        Returns
+        -------
+        Reviews
+            The table of reviews.
+
+        Raises
+        ------
+        InputError
+            If nothing shows what the rows are, or a cell is no score.
+
+        Examples
+        --------
         >>> import pandas
         >>> table = pandas.DataFrame({"ann": [3.0, 4.0], "bob": [5.0, None]}, index=["p1", "p2"])
         >>> Reviews.from_wide(table, rows="item")
