@@ -313,14 +313,16 @@ def test_no_public_function_takes_reviews_alone(module: str) -> None:
                     assert "ReviewsLike" in str(parameter.annotation), f"{name}({parameter})"
 
 
-def test_what_is_neither_reviews_nor_a_data_frame_is_refused() -> None:
-    wrong: Any = [("ann", 1, 2.0)]
-    with pytest.raises(InputError, match=r"reviews: expected Reviews or a data frame .*, found list; .*from_pairs"):
+def test_what_is_no_form_of_reviews_is_refused_and_rows_and_lazy_frames_are_taken() -> None:
+    wrong: Any = object()
+    with pytest.raises(InputError, match=r"reviews: expected Reviews, .* a data frame .*, found object"):
         check(wrong)
-    with pytest.raises(InputError, match=r"like: expected Reviews or a data frame"):
+    with pytest.raises(InputError, match=r"like: expected Reviews, .* found object"):
         check(polars.DataFrame(TABLE), like=wrong)
-    with pytest.raises(InputError, match=r"frame: expected an eager data frame .* found LazyFrame"):
-        lsc.posterior(polars.DataFrame(TABLE).lazy())
+    rows: Any = list(zip(*TABLE.values(), strict=True))
+    expected = check(polars.DataFrame(TABLE)).to_dict()
+    for given in (rows, polars.DataFrame(TABLE).lazy()):
+        assert check(given).to_dict() == expected
 
 
 def test_the_column_taken_of_several_is_said_and_can_be_chosen() -> None:
@@ -335,7 +337,8 @@ def test_the_column_taken_of_several_is_said_and_can_be_chosen() -> None:
 
 def test_columns_are_asked_for_in_terms_of_python() -> None:
     frame = pandas.DataFrame({"who": [1], "paper": [1], "score": [1], "rating": [2]})
-    with pytest.raises(InputError, match=r'with columns=\{"reviewer": "NAME"\} of Reviews\.from_frame$'):
+    said = r'with columns=\{"reviewer": "NAME"\} of Reviews\.from_frame\. If it is a wide table'
+    with pytest.raises(InputError, match=said):
         check(frame)
     with pytest.raises(InputError, match=r'say which one, for example score="score"$'):
         Reviews.from_frame(frame, {"reviewer": "who"})
@@ -353,7 +356,7 @@ def test_columns_are_asked_for_in_terms_of_python() -> None:
 @pytest.mark.slow
 def test_the_page_on_notebooks_runs() -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
-    assert len(blocks) == 9
+    assert len(blocks) == 13
     first = ast.parse(blocks[0]).body
     assert len(first) == 4
     known: dict[str, Any] = {}

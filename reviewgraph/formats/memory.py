@@ -31,6 +31,7 @@ from reviewgraph.formats.columns import (
     naming,
     normalise,
     optional,
+    recognised,
     refuse_row_numbers,
     require_named,
 )
@@ -100,7 +101,7 @@ def from_frame(
         found = locate(header, ROLES, wanted, "frame", say)
         more = optional(header, wanted, "frame", lambda message: None, CONFIDENCE, CRITERION)
     except InputError as error:
-        raise InputError(f"{_in_python(str(error))}{_ask_wide(table, header)}") from error
+        raise InputError(f"{_in_python(str(error))}{_ask_wide(table, header, columns or {})}") from error
     column = {role: table.get_column(table.columns[place]) for role, place in (found | more).items()}
     for role in ("reviewer", "item"):
         # Some frames do not count NaN as null.
@@ -200,8 +201,10 @@ def with_rows(frame: Any, reviewer: Sequence[Label], item: Sequence[Label]) -> A
     return native.reset_index(drop=True) if numbered else native
 
 
-def _ask_wide(table: Any, header: Sequence[str]) -> str:
+def _ask_wide(table: Any, header: Sequence[str], wanted: Mapping[str, str]) -> str:
     """Return advice for a frame that may have a column per reviewer, or per item; nothing for others."""
+    if recognised(header, (REVIEWER, ITEM), wanted) == 2:
+        return ""
     numbers = [name for name in table.columns if table.schema[name].is_numeric() or table.schema[name] == nw.Boolean]
     if len(header) < 2 or len(numbers) < len(header) - 1:
         return ""

@@ -274,7 +274,8 @@ def test_a_cheap_discussion_replaces_reviews_and_happens_once() -> None:
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(wrong: dict, words: str) -> None:
-    asked = {"objective": "decision", "max_reviews": 5, **({} if wrong.get("objective") else {"n_selected": 5}), **wrong}
+    size = {} if wrong.get("objective") else {"n_selected": 5}
+    asked = {"objective": "decision", "max_reviews": 5, **size, **wrong}
     with pytest.raises(InputError, match=f"^{words}:"):
         plan_extra_reviews(table(), **asked)
 
