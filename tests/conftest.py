@@ -13,6 +13,15 @@ settings.register_profile("ci", derandomize=True, deadline=None, suppress_health
 settings.register_profile("nightly", max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what takes longest, unless the run is nightly."""
+    if os.environ.get("HYPOTHESIS_PROFILE") != "nightly":
+        for item in items:
+            if item.get_closest_marker("nightly"):
+                item.add_marker(pytest.mark.skip(reason="runs with HYPOTHESIS_PROFILE=nightly"))
+
+
 # A shell starts what runs in the background with Ctrl-C ignored, which all it starts inherits: tests press it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -83,6 +83,7 @@ def test_a_toy_tree_is_counted_right(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_packages_are_measured() -> None:
     figures = measured({package: modules(ROOT / package) for package in PACKAGES})
     assert int(figures["source files"].replace(",", "")) > 100

@@ -207,6 +207,7 @@ def test_means_over_numbers_of_scores_and_over_tables_have_the_errors_of_draws_a
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_panels_runs_resumes_compares_and_names_what_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

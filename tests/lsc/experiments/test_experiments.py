@@ -275,6 +275,7 @@ def test_the_hamburg_files_are_read_by_question_homework_and_semester(tmp_path: 
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_command_runs_the_hamburg_course(tmp_path: Path) -> None:
     hamburg(tmp_path)
     words = ["peer-grading", "--hamburg", str(tmp_path), "-o", str(tmp_path / "out")]

@@ -140,6 +140,8 @@ def test_few_levels_are_tried_and_others_answered_as_before() -> None:
     assert not may_be_ordinal(np.ones(5))
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_ceilings_are_levels_and_intervals_cover() -> None:
     covered = []
     for seed in range(4):
@@ -216,6 +218,7 @@ def test_an_unknown_likelihood() -> None:
         posterior(reviews, likelihood="probit")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_command_records_levels_and_verify_does_not_refute_them(tmp_path) -> None:
     drawn_table = drawn(replace(CEILING, n_items=100, n_reviewers=30), 0)
     lines = [f"r{j},p{i},{y}" for j, i, y in zip(drawn_table.who, drawn_table.what, drawn_table.level, strict=True)]

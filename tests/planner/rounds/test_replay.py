@@ -112,7 +112,7 @@ def test_with_all_scores_every_way_selects_what_the_full_table_selects() -> None
 
 
 def test_a_replay_is_determined_by_its_seed_and_not_by_the_rows() -> None:
-    reviews = panel()
+    reviews = panel(30, 6)
     first, again = (replay_rounds(reviews, 5, draws=2, rounds=[2]).to_dict() for _ in range(2))
     assert first == again
     other = replay_rounds(reviews, 5, draws=2, rounds=[2], seed=1).to_dict()
@@ -147,6 +147,7 @@ def test_what_cannot_be_played_is_refused(changed: dict[str, int], message: str)
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_rounds_agree_better_than_as_many_scores_spread_evenly() -> None:
     saved = [replay_rounds(panel(80, 9, seed), 12, draws=6, rounds=[2], seed=seed).ways[-1].saved for seed in range(4)]
     assert np.mean(saved) > 2.0 * np.std(saved, ddof=1) / 2.0
