@@ -217,6 +217,12 @@ READ = [
     Trap("an empty frame", lambda: as_reviews(FRAME.head(0)).n_reviews, 0),
     Trap("one row", lambda: check(FRAME.head(1)).level, "double"),
     Trap("a file that is not there", reads("nowhere.csv"), error="no such file"),
+    Trap(
+        "99 for no score of a criterion",
+        lambda: as_reviews(FRAME.assign(novelty=[99, *([1, 2, 3, 4, 5] * 4)[: len(FRAME) - 1]])).n_reviews,
+        len(FRAME),
+        warning="novelty: 99 in 1 of",
+    ),
     Trap("99 for no score", reads(with_scores([99])), warning="score: 99 in 1 of 10"),
     Trap("-1 for no score", reads(with_scores([-1])), warning="score: -1 in 1 of 10"),
     Trap("999 in rows", reads([("eve", "p1", 999.0), *ROWS]), warning="score: 999 in 1 of 11"),

@@ -62,6 +62,10 @@ class Confidence(NamedTuple):
     gain: float
     rejected: Posterior
 
+    def __repr__(self) -> str:
+        """Return whether it is used, and the gain."""
+        return f"<Confidence: {'used' if self.used else 'not used'}, log evidence {self.gain:+.1f}>"
+
 
 def weights_of(confidence: FloatArray) -> FloatArray | None:
     """Return positive weights, 1 on average in logarithms and where missing; None if all are equal.
@@ -106,6 +110,10 @@ class Joined(NamedTuple):
     own: float
     gain: float
     gain_error: float
+
+    def __repr__(self) -> str:
+        """Return the criteria, whether they are used, and the gain."""
+        return f"<Criteria: {', '.join(self.names)}, {'used' if self.used else 'not used'}, gain {self.gain:.1%}>"
 
     @property
     def used(self) -> bool:

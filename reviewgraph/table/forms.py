@@ -199,7 +199,7 @@ LEAST_OTHERS = 3
 HIGH = 7
 
 
-def sentinel_among(score: FloatArray) -> str:
+def sentinel_among(score: FloatArray, column: str = "score") -> str:
     """Return a note on a number that may stand for no score, as 99 and -1 do among 1 to 10; nothing if there is none.
 
     Zeros are noted on scales that go beyond :data:`HIGH`, where they are more than the scores of any of the two next
@@ -212,6 +212,7 @@ def sentinel_among(score: FloatArray) -> str:
     ''
     """
     values, counts = np.unique(score[np.isfinite(score)], return_counts=True)
+    then = "the review counts as planned" if column == "score" else "the review lacks this criterion"
     for value in (*SENTINELS, 0):
         at = np.flatnonzero(values == value)
         others, rest = values[values != value], counts[values != value]
@@ -221,8 +222,8 @@ def sentinel_among(score: FloatArray) -> str:
         apart = value > 2 * high - min(low, 0) if value > 0 else low >= (1 if value >= -1 else 0)
         if apart and (value or (high >= HIGH and counts[at[0]] > rest[:2].max())):
             return (
-                f"score: {value:g} in {counts[at[0]]:,} of {counts.sum():,} reviews lies apart from the others, "
+                f"{column}: {value:g} in {counts[at[0]]:,} of {counts.sum():,} reviews lies apart from the others, "
                 f"{low:g} to {high:g}; if it stands for no score, write None or NaN in its place, as by "
-                f'frame["score"].replace({value:g}, None), and the review counts as planned'
+                f'frame["{column}"].replace({value:g}, None), and {then}'
             )
     return ""

@@ -780,8 +780,7 @@ class Reviews(Pictured):
             note=note,
         )
         reviews = replace(cls.from_columns(read, duplicates=duplicates, merge=merge), backend=backend_of(frame))
-        odd = sentinel_among(reviews.printed(reviews.score))
-        if odd:
+        for odd in _sentinels(reviews):
             (note or partial(warn, category=ColumnWarning))(odd)
         return reviews
 
@@ -979,10 +978,15 @@ def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
     else:
         read = read_form(given, name, chosen.append)
         reviews = replace(Reviews.from_columns(read), backend=backend_of(given))
-    chosen.append(sentinel_among(reviews.printed(reviews.score)))
-    for message in filter(None, chosen):
+    for message in (*filter(None, chosen), *_sentinels(reviews)):
         warn(message, ColumnWarning)
     return reviews
+
+
+def _sentinels(reviews: Reviews) -> list[str]:
+    """Return notes on numbers that may stand for no score, in the score and in each criterion."""
+    columns = {"score": reviews.score, **reviews.criteria}
+    return [odd for name, values in columns.items() if (odd := sentinel_among(reviews.printed(values), name))]
 
 
 def review_of_rows(given: ReviewsLike | Any, reviews: Reviews) -> IntArray:
