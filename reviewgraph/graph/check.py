@@ -458,8 +458,8 @@ class Report(Pictured):
         return self.structure.to_columns()
 
     def headline(self) -> str:
-        """Return the level, and the number of missing links."""
-        return self.structure.headline()
+        """Return the level, the number of missing links, and what violates rules."""
+        return ", ".join([self.structure.headline(), *(self.violations.sentences() if self.violations else [])])
 
     def page(self) -> str:
         """Return the check as a page for people: what is missing today, then the verdict and its details.
