@@ -330,6 +330,8 @@ BESIDE = [
     Trap("conflicts of an assignment, turned", assigned(conflicts=CONFLICTS.T), error=r"pass conflicts\.T"),
     Trap("capacities beside rows", lambda: plan_extra_reviews(ROWS, capacity=[1, 1, 1, 1]), error="no order"),
     Trap("capacities without labels", planned(capacity=pd.Series([1, 1, 1, 1])), error="default index"),
+    Trap("capacities as floats", planned(capacity=[1.0, 1.0, 1.0, 1.0]), planned(capacity=[1, 1, 1, 1])()),
+    Trap("half a capacity", planned(capacity=[1, 1, 1, 0.5]), error="whole number, 0 or more, found 0.5"),
     Trap("negative capacities", planned(capacity=[1, 1, 1, -1]), error="0 or more, found -1"),
     Trap("costs turned", lambda: plan_extra_reviews(WIDER, cost=AFFINITY.T), error=r"pass cost\.T"),
     Trap("costs of another shape", planned(cost=AFFINITY), error="4 x 4, found 6 x 4"),

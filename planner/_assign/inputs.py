@@ -17,6 +17,7 @@ from reviewgraph._base import (
     as_numbers,
     check_magnitude,
     checked,
+    count_of,
     encode,
     listed,
     refuse,
@@ -155,7 +156,7 @@ def per_label(value: int | Valued, scored: Scored, name: str, role: Role, column
     """Return one whole number per label, from one for all or a number by label."""
     labels = scored.items if role is ITEM else scored.reviewers
     if isinstance(value, Real):
-        return np.full(len(labels), _whole(value, name), np.int64)
+        return np.full(len(labels), min(count_of(value, name), UNLIMITED), np.int64)
     numbers = by_label(value, name, role, column, scored.spellings)
     what = "paper" if role is ITEM else "reviewer"
     # The lines of a matrix without labels are complete: any other number is an error.
@@ -165,14 +166,7 @@ def per_label(value: int | Valued, scored: Scored, name: str, role: Role, column
     if missing is not None:
         message = f"{name}: expected a number for every label, found none for {missing!r}"
         raise InputError(message)
-    return np.array([_whole(numbers[label], name) for label in labels], np.int64)
-
-
-def _whole(number: Any, name: str) -> int:
-    if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 0:
-        message = f"{name}: expected a whole number, 0 or more, found {number!r}"
-        raise InputError(message)
-    return min(int(number), UNLIMITED)
+    return np.array([min(count_of(numbers[label], name), UNLIMITED) for label in labels], np.int64)
 
 
 class Constraints(NamedTuple):

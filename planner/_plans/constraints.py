@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.rules import NO_MOST, Ruled, ruled, ruled_by
-from reviewgraph._base import InputError, check_magnitude, distinct, occurs, spread
+from reviewgraph._base import InputError, check_magnitude, count_of, distinct, occurs, spread
 from reviewgraph.formats import AFFINITY, COST, REVIEWER, SPARE, WILLING
 from reviewgraph.graph import connected_components
 from reviewgraph.io import (
@@ -530,7 +530,9 @@ def constrain(
     others = 0 if capacity is not None else UNLIMITED
     least = others if rules.spare is None else min(rules.spare, UNLIMITED)
     stated = by_label({} if capacity is None else capacity, "capacity", REVIEWER, SPARE.role, spellings)
-    capacities = {label: _whole(load, f"capacity of reviewer {label!r}") for label, load in stated.items()}
+    capacities = {
+        label: min(count_of(load, f"capacity of reviewer {label!r}"), UNLIMITED) for label, load in stated.items()
+    }
     asked = None if willing is None else dict.fromkeys(labels_of(willing, "willing", REVIEWER, WILLING.role, spellings))
     # New names are emergency reviewers, unless they are a reviewer's in another spelling.
     for name, labels in (("capacity", capacities), ("willing", asked or {})):
@@ -597,10 +599,3 @@ def _fixed(table: Reviews, pairs: Columns, closed: IntArray, held: IntArray) -> 
             raise InputError(message)
     listed = dict.fromkeys(zip(reviewer.tolist(), item.tolist(), strict=True))
     return as_pairs((j, i) for j, i in listed if i not in table.items_of(j))
-
-
-def _whole(value: int, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        message = f"{name}: expected a whole number, 0 or more, found {value!r}"
-        raise InputError(message)
-    return min(int(value), UNLIMITED)

@@ -2,6 +2,7 @@ from .arguments import as_numbers as as_numbers
 from .arguments import check_draws as check_draws
 from .arguments import check_magnitude as check_magnitude
 from .arguments import checked as checked
+from .arguments import count_of as count_of
 from .arguments import refuse as refuse
 from .arguments import whole_seed as whole_seed
 from .arrays import BoolArray as BoolArray

@@ -204,6 +204,19 @@ def check_magnitude(name: str, values: Any) -> None:
         raise InputError(message)
 
 
+def count_of(value: Any, name: str) -> int:
+    """Return a number of reviews, a whole number of any type: data frames turn them into floats.
+
+    >>> count_of(3.0, "load")
+    3
+    """
+    whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
+    if not whole or isinstance(value, bool) or value < 0:
+        message = f"{name}: expected a whole number, 0 or more, found {value!r}"
+        raise InputError(message)
+    return int(value)
+
+
 def whole_seed(seed: int | np.random.Generator) -> int:
     """Return a seed as a whole number, which a generator draws.
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from reviewgraph._base.arguments import checked
+from reviewgraph._base.arguments import checked, count_of
 from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import ImpossibleDesign, InputError
 from reviewgraph.table.reviews import Reviews
@@ -228,11 +228,11 @@ def _planned(chosen: list[list[int]], loads: list[int], n_items: int) -> Reviews
 
 def _loads(n_items: int, n_reviewers: int, load: int | Sequence[int]) -> list[int]:
     """Return one load per reviewer, each at most N."""
-    n_items, n_reviewers = _whole(n_items, "n_items"), _whole(n_reviewers, "n_reviewers")
+    n_items, n_reviewers = count_of(n_items, "n_items"), count_of(n_reviewers, "n_reviewers")
     if isinstance(load, int | np.integer):
-        loads = [_whole(load, "load")] * n_reviewers
+        loads = [count_of(load, "load")] * n_reviewers
     else:
-        loads = [_whole(k, f"load of reviewer {reviewer}") for reviewer, k in enumerate(load)]
+        loads = [count_of(k, f"load of reviewer {reviewer}") for reviewer, k in enumerate(load)]
     if len(loads) != n_reviewers:
         message = f"load: expected one number, or n_reviewers = {n_reviewers} numbers, found {len(loads)} numbers"
         raise InputError(message)
@@ -244,13 +244,6 @@ def _loads(n_items: int, n_reviewers: int, load: int | Sequence[int]) -> list[in
         )
         raise ImpossibleDesign(message)
     return loads
-
-
-def _whole(value: int, name: str) -> int:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
-        message = f"{name}: expected a whole number, 0 or more, found {value!r}"
-        raise InputError(message)
-    return int(value)
 
 
 def _refuse_unless_connectable(n_items: int, loads: list[int]) -> None:
