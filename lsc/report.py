@@ -468,7 +468,7 @@ def reviewer_table(result: PosteriorEstimate) -> Table:
     caption = (
         "Reviewers, the harshest first; from and to are the ends of 90 % intervals"
         if result.beliefs.signal
-        else "Reviewers"
+        else "All reviewers"
     )
     return Table("reviewers", caption, columns, "reviewers")
 
