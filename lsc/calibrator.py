@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from lsc._inference.validation import FOLDS, folds_of
-from lsc.estimate import Estimate, or_none, plain_averages
+from lsc._inference.validation import FOLDS, best_multiple, centred, folds_of
+from lsc.estimate import Estimate, plain_averages
 from lsc.methods import DEFAULT, MethodName, method_named
 from lsc.posteriors import PosteriorEstimate
 from reviewgraph._base import FloatArray, InputError, IntArray, Label, as_numbers, checked, whole_seed
@@ -114,14 +114,8 @@ def line_of(reviews: Reviews, estimate: Estimate, held: HeldOut) -> Line:
     """
     scored = reviews.only_scored()
     who, code = np.unique(held.reviewer, return_inverse=True)
-    count = np.bincount(code, minlength=1)
-
-    def within(value: FloatArray) -> FloatArray:
-        return np.asarray(value - (np.bincount(code, value) / count)[code]) if value.size else value
-
-    x, y = within(held.quality), within(held.score)
-    square = float(x @ x)
-    slope = max(float(x @ y) / square, 0.0) if square > 0 else 0.0
+    x, y = centred(held.quality, code), centred(held.score, code)
+    slope = best_multiple(y, x)
     known = np.isfinite(estimate.quality)
     quality = np.where(known, estimate.quality, float(estimate.quality[known].mean()) if known.any() else 0.0)
     residual = scored.score - slope * quality[scored.item]
@@ -470,7 +464,8 @@ class Calibrator:
         if not isinstance(estimate, PosteriorEstimate):
             message = f"method: expected {DEFAULT!r}, which has properties of reviewers, found {self.method!r}"
             raise InputError(message)
-        return estimate._framed(_reviewer_columns(estimate))
+        frame: IntoDataFrame = estimate.reviewers.to_frame()
+        return frame
 
     def _fitted(self) -> Estimate:
         estimate = getattr(self, "estimate_", None)
@@ -497,23 +492,6 @@ class Calibrator:
             )
             raise InputError(message)
         return reviewer, item
-
-
-def _reviewer_columns(estimate: PosteriorEstimate) -> dict[str, list[Any]]:
-    """Return a row for each reviewer."""
-    reviews, reviewers = estimate.reviews, estimate.reviewers
-    columns: dict[str, list[Any]] = {
-        "reviewer": list(reviews.reviewers),
-        "scores": reviews.only_scored().loads.tolist(),
-    }
-    for name, quantity in (
-        ("severity", reviewers.severity),
-        ("stretch", reviewers.stretch),
-        ("noise", reviewers.noise),
-    ):
-        columns |= {name: or_none(quantity.mean), f"{name}_low": or_none(quantity.low)}
-        columns[f"{name}_high"] = or_none(quantity.high)
-    return columns
 
 
 def _scores(name: str, y: Any) -> FloatArray:

@@ -12,11 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from lsc._inference.validation import FOLDS, centred_ranks, squared_errors
+from lsc._inference.validation import FOLDS, centred, centred_ranks, squared_errors
 from lsc.calibrator import Calibrator, HeldOut, hold_out
-from lsc.estimate import or_none
 from lsc.methods import DEFAULT, MethodName, method_named
-from reviewgraph._base import Clock, FloatArray, InputError, IntArray, Progress, Result, checked, counted, whole_seed
+from reviewgraph._base import (
+    Clock,
+    FloatArray,
+    InputError,
+    IntArray,
+    Progress,
+    Result,
+    checked,
+    counted,
+    or_none,
+    whole_seed,
+)
 from reviewgraph.table import ReviewsLike, as_reviews
 
 #: What is compared by default: the methods that take less than a second per thousand reviews.
@@ -198,10 +208,7 @@ def _measured(name: str, held: HeldOut) -> tuple[Compared, tuple[int, int]]:
         )
         raise InputError(message)
 
-    def centred(value: FloatArray) -> FloatArray:
-        return np.asarray(value - (np.bincount(code, value) / np.bincount(code))[code])
-
-    score, quality, average = (centred(value[several]) for value in (held.score, held.quality, held.average))
+    score, quality, average = (centred(value[several], code) for value in (held.score, held.quality, held.average))
     ours, theirs = squared_errors(score, quality), squared_errors(score, average)
     error, total = float(np.sqrt(ours.mean())), float(theirs.sum())
     gain = 1.0 - float(ours.sum()) / total if total > 0 else np.nan

@@ -20,6 +20,7 @@ from reviewgraph._base import (
     as_numbers,
     checked,
     counted,
+    or_none,
     record_of,
 )
 from reviewgraph.formats import ITEM, QUALITY, WEIGHT
@@ -425,8 +426,3 @@ def central_interval(quality: FloatArray, standard_error: FloatArray, level: flo
         raise InputError(message)
     reach = float(ndtri((1.0 + level) / 2.0)) * standard_error
     return np.column_stack([quality - reach, quality + reach])
-
-
-def or_none(values: FloatArray) -> list[float | None]:
-    """Return a list with None for numbers that are not finite."""
-    return [value if finite else None for value, finite in zip(values.tolist(), np.isfinite(values), strict=True)]

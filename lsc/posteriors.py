@@ -19,7 +19,7 @@ from lsc._inference.predicting import Fit, fit_of, rank_counts, score_unit
 from lsc._inference.side_information import Covariates, read_covariates, with_covariates
 from lsc._inference.states import Expected
 from lsc._inference.validation import Gain, Misfit, held_out_gain
-from lsc.estimate import Estimate, known_values, or_none, weights_of_reviews
+from lsc.estimate import Estimate, known_values, weights_of_reviews
 from lsc.evidence.support import groups_of
 from lsc.predictions import Prediction, Ranks, Residuals, ReviewerTable, predict, residuals, to_arviz
 from lsc.selection import Selection, Uncertain
@@ -32,6 +32,7 @@ from reviewgraph._base import (
     Progress,
     check_draws,
     checked,
+    or_none,
 )
 from reviewgraph.graph import Assumptions, Learned
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews

@@ -13,7 +13,7 @@ from lsc._inference.averaging import leave_one_out, new_scores, predictive
 from lsc._inference.beliefs import Reviewers
 from lsc._inference.categories import Discrete
 from lsc._inference.predicting import Law, score_unit
-from reviewgraph._base import FloatArray, InputError, IntArray, Label, Result, check_draws, checked, counted
+from reviewgraph._base import FloatArray, InputError, IntArray, Label, Result, check_draws, checked, counted, or_none
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Posterior
@@ -170,8 +170,8 @@ class ReviewerTable(Result, Reviewers):
         for name in ("severity", "stretch", "noise"):
             quantity = getattr(self, name)
             for end in ("mean", "low", "high"):
-                columns[name if end == "mean" else f"{name}_{end}"] = _or_none(getattr(quantity, end))
-        return {**columns, "ordinal": _or_none(self.orders)}
+                columns[name if end == "mean" else f"{name}_{end}"] = or_none(getattr(quantity, end))
+        return {**columns, "ordinal": or_none(self.orders)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return one object per reviewer."""
@@ -181,10 +181,6 @@ class ReviewerTable(Result, Reviewers):
     def headline(self) -> str:
         """Return the number of reviewers."""
         return counted(self.reviews.n_reviewers, "reviewer")
-
-
-def _or_none(values: FloatArray) -> list[float | None]:
-    return [value if np.isfinite(value) else None for value in values.tolist()]
 
 
 class Ranks(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsc.estimate import best_first, central_interval, comparable, expect_number, or_none
+from lsc.estimate import best_first, central_interval, comparable, expect_number
 from reviewgraph._base import (
     BoolArray,
     FloatArray,
@@ -18,6 +18,7 @@ from reviewgraph._base import (
     Label,
     Result,
     checked,
+    or_none,
     probability_in_top,
 )
 

@@ -17,7 +17,7 @@ from lsc._inference.streaming import infer_by_passes
 from lsc._model.hypotheses import Hypothesis, Shape, classes, hypothesis_of
 from lsc._solver.newton import MAX_ITERATIONS, minimise_streamed
 from lsc.calibration import NEARLY, SHARP, CalibrationStatus
-from lsc.estimate import best_first, central_interval, or_none, ranks
+from lsc.estimate import best_first, central_interval, ranks
 from lsc.evidence.support import numbered, reporting_scale
 from lsc.posteriors import LEAST_SCORES, teller
 from lsc.selection import LEVEL, Selection, Uncertain
@@ -30,6 +30,7 @@ from reviewgraph._base import (
     Result,
     checked,
     counted,
+    or_none,
     record_of,
     whole_seed,
 )

@@ -13,7 +13,6 @@ from planner._plans.round_words import (
     acceptance,
     discussed,
     expectations,
-    percent,
     to_authors,
     where_it_stands,
 )
@@ -21,7 +20,7 @@ from planner._plans.targets import target_named
 from planner._plans.words import page, verdict
 from planner.assignment_report import said_once
 from planner.report import Asked
-from reviewgraph._base import counted, noun, ranging
+from reviewgraph._base import counted, noun, percent, ranging
 from reviewgraph.graph import structure_of
 from reviewgraph.report import (
     Bar,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reviewgraph._base import counted, listed, text_table
+from reviewgraph._base import counted, listed, percent, text_table
 from reviewgraph.report import (
     Column,
     Curve,
@@ -26,15 +26,6 @@ if TYPE_CHECKING:
 
 #: Marks of the curves, by the place of the number of rounds.
 KINDS = ("hollow", "dot", "diamond", "apart", "up", "down")
-
-
-def percent(share: float) -> str:
-    """Return a share in percent.
-
-    >>> percent(0.3333)
-    '33 %'
-    """
-    return f"{100 * share:.0f} %"
 
 
 # The design.

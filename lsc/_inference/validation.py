@@ -167,14 +167,27 @@ def centred_ranks(value: FloatArray, code: IntArray) -> FloatArray:
     spread = float(value.std()) or 1.0
     _, place, count = np.unique(np.round(value / spread, DECIMALS), return_inverse=True, return_counts=True)
     rank = ((np.cumsum(count) - 0.5 * count) / value.size)[place]
-    return np.asarray(rank - (np.bincount(code, rank) / np.bincount(code))[code])
+    return centred(rank, code)
+
+
+def centred(value: FloatArray, code: IntArray) -> FloatArray:
+    """Return values minus the mean of their reviewer, given by code 0, 1, ... without gaps.
+
+    >>> centred(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1])).tolist()
+    [-1.0, 1.0, 0.0]
+    """
+    return np.asarray(value - (np.bincount(code, value) / np.bincount(code))[code])
+
+
+def best_multiple(truth: FloatArray, prediction: FloatArray) -> float:
+    """Return the non-negative multiple of the prediction with the least squared error; 0 for a constant 0."""
+    square = float(prediction @ prediction)
+    return max(float(prediction @ truth) / square, 0.0) if square > 0 else 0.0
 
 
 def squared_errors(truth: FloatArray, prediction: FloatArray) -> FloatArray:
     """Squared errors of the best non-negative multiple of the prediction."""
-    square = float(prediction @ prediction)
-    slope = max(float(prediction @ truth) / square, 0.0) if square > 0 else 0.0
-    return np.asarray((truth - slope * prediction) ** 2)
+    return np.asarray((truth - best_multiple(truth, prediction) * prediction) ** 2)
 
 
 # Whether a reviewer's scores contradict those of the others beyond noise.

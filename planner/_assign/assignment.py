@@ -11,7 +11,17 @@ import numpy as np
 
 from planner._assign.findings import Concerned
 from planner.rules import NOTHING_SHORT
-from reviewgraph._base import Backend, InputError, Pictured, Result, Status, backend_of, checked, counted
+from reviewgraph._base import (
+    Backend,
+    InputError,
+    Pictured,
+    Result,
+    Status,
+    backend_of,
+    check_draws,
+    checked,
+    counted,
+)
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
@@ -271,9 +281,7 @@ class Assignment(Pictured):
         if self.randomised is None:
             message = "sample: expected a randomised assignment, found one without; pass max_probability=0.5 to assign"
             raise InputError(message)
-        if n < 0:
-            message = f"n: expected 0 draws or more, found {n}"
-            raise InputError(message)
+        check_draws(n, "n", least=0)
         return Sample(self.randomised, self.randomised.draw(n, np.random.default_rng(seed)), self.backend)
 
     def short_of(self, shortage: Shortage) -> Assignment:

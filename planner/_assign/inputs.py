@@ -32,6 +32,7 @@ from reviewgraph.io import (
     match_labels,
     match_pairs,
     numbered_pairs,
+    pairs_among,
     pairs_of,
 )
 from reviewgraph.table import Reviews
@@ -323,9 +324,8 @@ def _meta_reviews(tables: Iterable[Any], scored: Scored) -> IntArray:
     """Return the meta reviews that tables of reviews leave out, as item * M + reviewer: nobody gets a paper twice."""
     read = (table for table in tables if isinstance(table, Columns | Reviews))
     meta = pairs_of([pair for table in read for pair in table.origin.meta], "meta reviews")
-    reviewer = codes_among(meta.reviewers, scored.reviewers)[meta.reviewer]
-    item = codes_among(meta.items, scored.items)[meta.item]
-    return np.unique((item * len(scored.reviewers) + reviewer)[(reviewer >= 0) & (item >= 0)])
+    reviewer, item = pairs_among(meta, scored.reviewers, scored.items)
+    return np.unique(item * len(scored.reviewers) + reviewer)
 
 
 def _newcomers(codes: IntArray, labels: Sequence[Label], there: Sequence[Label]) -> list[Label]:

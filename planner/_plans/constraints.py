@@ -23,6 +23,7 @@ from reviewgraph.io import (
     match_labels,
     match_pairs,
     numbered_pairs,
+    pairs_among,
     pairs_of,
     without_gone,
 )
@@ -581,9 +582,8 @@ def _of_willing(table: Reviews, loads: IntArray, asked: Mapping[Label, Any], fix
 def _meta_reviews(table: Reviews) -> IntArray:
     """Return the pairs that are meta reviews as ``reviewer * N + item``: nobody gets the same paper twice."""
     meta = pairs_of(list(table.origin.meta), "meta reviews")
-    reviewer = codes_among(meta.reviewers, table.reviewers)[meta.reviewer]
-    item = codes_among(meta.items, table.items)[meta.item]
-    return distinct((reviewer * table.n_items + item)[(reviewer >= 0) & (item >= 0)])
+    reviewer, item = pairs_among(meta, table.reviewers, table.items)
+    return distinct(reviewer * table.n_items + item)
 
 
 def _fixed(table: Reviews, pairs: Columns, closed: IntArray, held: IntArray) -> IntArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reviewgraph._base import counted, listed, noun, ranging, text_table
+from reviewgraph._base import counted, listed, noun, percent, ranging, text_table
 
 if TYPE_CHECKING:
     from planner._plans.plan import Plan
@@ -70,15 +70,6 @@ def acceptance(one: Accepted) -> str:
     if not one.papers or one.accepted is None:
         return "-"
     return f"{'-' if one.papers < FEWEST_SHOWN else percent(one.accepted)} ({one.papers:,})"
-
-
-def percent(share: float) -> str:
-    """Return a share in percent.
-
-    >>> percent(0.3333)
-    '33 %'
-    """
-    return f"{100 * share:.0f} %"
 
 
 def to_authors(rounds: Rounds) -> str:

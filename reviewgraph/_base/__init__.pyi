@@ -13,6 +13,7 @@ from .arrays import cut_of as cut_of
 from .arrays import distinct as distinct
 from .arrays import least_spread as least_spread
 from .arrays import occurs as occurs
+from .arrays import or_none as or_none
 from .arrays import probability_in_top as probability_in_top
 from .arrays import ranks as ranks
 from .arrays import spread as spread
@@ -46,5 +47,6 @@ from .text import counted as counted
 from .text import listed as listed
 from .text import named as named
 from .text import noun as noun
+from .text import percent as percent
 from .text import ranging as ranging
 from .text import text_table as text_table

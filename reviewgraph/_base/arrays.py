@@ -182,6 +182,15 @@ def cut_of(mean: FloatArray, sd: FloatArray, n: float) -> float:
     return cut
 
 
+def or_none(values: FloatArray) -> list[float | None]:
+    """Return a list with None for numbers that are not finite.
+
+    >>> or_none(np.array([1.5, np.nan]))
+    [1.5, None]
+    """
+    return [value if finite else None for value, finite in zip(values.tolist(), np.isfinite(values), strict=True)]
+
+
 def least_spread(mean: FloatArray, sd: FloatArray) -> FloatArray:
     """Return standard errors bounded below by a trifle, so that certainty is a limit."""
     return np.maximum(sd, TRIFLE * max(1.0, float(np.abs(mean[np.isfinite(mean)]).max(initial=0.0))))

@@ -180,6 +180,20 @@ def first_labels(labels: Sequence[Label], codes: Sequence[int] | IntArray, most:
     return sorted((labels[int(code)] for code in few), key=natural_key)[:most]
 
 
+def first_repeated(labels: Iterable[Label]) -> Any:
+    """Return the first label that stands there for the second time; None if there is none.
+
+    >>> first_repeated(["b", "a", "a", "b"])
+    'a'
+    """
+    seen: set[Label] = set()
+    for label in labels:
+        if label in seen:
+            return label
+        seen.add(label)
+    return None
+
+
 def inverse(order: IntArray) -> IntArray:
     """Return the inverse of a permutation: the place of each index."""
     place = np.empty(order.size, np.int64)

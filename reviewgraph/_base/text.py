@@ -44,6 +44,15 @@ def noun(count: int, one: str, many: str = "") -> str:
     return one if count == 1 else many or f"{one}s"
 
 
+def percent(share: float) -> str:
+    """Return a share in percent.
+
+    >>> percent(0.3333)
+    '33 %'
+    """
+    return f"{100 * share:.0f} %"
+
+
 def ranging(least: int, most: int) -> str:
     """Return a range in words.
 

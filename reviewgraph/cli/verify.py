@@ -335,7 +335,7 @@ def _assign(session: Session, answer: Answer) -> Findings:
     conflicts += _pairs_of(session, "conflicts")
     phase_one, kept, previous = (session.read(name) for name in ("phase_one", "fixed", "previous"))
     first = frozenset() if phase_one is None else frozenset(table_of(phase_one).score)
-    # Nobody reviews a paper that they meta-review.
+    # Whoever writes the meta review of a paper is not assigned to review it.
     tables = [table for table in (phase_one, kept, previous) if table is not None]
     conflicts += [(str(who), str(what)) for table in tables for who, what in table.origin.meta]
     fixed = dict.fromkeys(() if kept is None else pairs_in(kept))

@@ -16,7 +16,7 @@ from narwhals.exceptions import DuplicateError
 from reviewgraph._base.arguments import as_numbers
 from reviewgraph._base.arrays import BoolArray, FloatArray
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import Label, encode
+from reviewgraph._base.labels import Label, encode, first_repeated
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
@@ -172,7 +172,7 @@ def _long(frame: Any) -> Any:
         raise InputError(message) from error
     except DuplicateError as error:
         names = list(map(str, frame.columns))
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = first_repeated(names)
         message = (
             f"frame: {names.count(twice)} columns are called {twice!r}; rename or drop all but the one that counts"
         )
@@ -321,7 +321,7 @@ def matrix_of_frame(frame: Any, name: str) -> tuple[npt.NDArray[Any], bool]:
 
 
 def ask_zeros(values: FloatArray, name: str) -> None:
-    """Refuse a full table with zeros: they may be scores, or stand for no review."""
+    """Refuse a table without gaps that has zeros: a zero may be a score, or mean "no review"."""
     zeros = int((values == 0).sum())
     if zeros and not np.isnan(values).any():
         message = (
@@ -720,7 +720,7 @@ def from_biadjacency(
         raise InputError(message)
     for side, given in (("reviewers", reviewers), ("items", items)):
         if given is not None and len(set(given)) < len(given):
-            twice = next(label for place, label in enumerate(given) if label in given[:place])
+            twice = first_repeated(given)
             message = f"{side}: expected a label of its own for each line of the matrix, found {twice!r} twice"
             raise InputError(message)
     # What is stored is a review; of those, NaN may mean that the score is yet to come.

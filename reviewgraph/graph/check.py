@@ -22,7 +22,7 @@ from reviewgraph.graph.components import doubly_connected_components, structure_
 from reviewgraph.graph.fragility import losses, losses_of
 from reviewgraph.graph.levels import LevelName, level_named
 from reviewgraph.graph.precision import Assumptions, assumed, expectations, outlook_of
-from reviewgraph.io.arrays import order_of
+from reviewgraph.io.arrays import Order
 from reviewgraph.io.matching import match_labels, match_pairs
 from reviewgraph.io.rules import stated_rules
 from reviewgraph.io.sides import by_label, pairs_of, without_gone
@@ -548,7 +548,7 @@ def check(
     (True, 'double', 0)
     """
     whole = as_reviews(reviews)
-    stated = stated_rules("check", rules, given, HEEDED).in_order(order_of(reviews, whole))
+    stated = stated_rules("check", rules, given, HEEDED).in_order(Order.of(reviews, whole))
     reviews = without_gone(whole, stated.gone)
     n_scored = int(reviews.scored.sum())
     limits = (stated.conflicts, stated.load, stated.demand)

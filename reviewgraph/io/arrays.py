@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reviewgraph._base.errors import ColumnWarning, InputError, warn
-from reviewgraph._base.labels import plain_label
+from reviewgraph._base.labels import first_repeated, plain_label
 from reviewgraph.formats.columns import Columns
 from reviewgraph.table.forms import has_order
 
@@ -33,10 +33,17 @@ class Order(NamedTuple):
     of_reviewers: bool = True
     of_items: bool = True
 
-    @staticmethod
-    def of(given: Any, reviews: Reviews) -> Order:
-        """Return the order that arrays beside reviews follow, as the caller passed these."""
-        return order_of(given, reviews)
+    @classmethod
+    def of(cls, given: Any, reviews: Reviews) -> Order:
+        """Return the order that arrays beside reviews follow, as the caller passed these.
+
+        >>> from reviewgraph.table import as_reviews
+        >>> rows = [("ann", "p1"), ("bob", "p2")]
+        >>> Order.of(rows, as_reviews(rows)).of_items
+        False
+        """
+        ordered = given is reviews or has_order(given)
+        return cls(reviews.reviewers, reviews.items, ordered, ordered)
 
     @staticmethod
     def is_in(given: Any) -> bool:
@@ -44,20 +51,17 @@ class Order(NamedTuple):
         return is_wide(given)
 
     def numbered(self, given: Any, name: str) -> Any:
-        """Return numbers of pairs as they are, or as pairs where they are a matrix or a wide table."""
-        return priced_in(self, given, name)
+        """Return numbers of pairs as they are, or as pairs where they are a matrix or a wide table.
 
-
-def order_of(given: Any, reviews: Reviews) -> Order:
-    """Return the order that arrays beside reviews follow, as the caller passed these.
-
-    >>> from reviewgraph.table import as_reviews
-    >>> rows = [("ann", "p1"), ("bob", "p2")]
-    >>> order_of(rows, as_reviews(rows)).of_items
-    False
-    """
-    ordered = given is reviews or has_order(given)
-    return Order(reviews.reviewers, reviews.items, ordered, ordered)
+        >>> Order(["ann"], ["p1"]).numbered(np.array([[2.0]]), "cost").score.tolist()
+        [2.0]
+        """
+        dense = isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "biuf"
+        if dense and given.shape[1] == 3 and given.shape != (len(self.reviewers), len(self.items)):
+            dense = False  # rows of (reviewer, item, number)
+        if dense or hasattr(given, "tocoo") or is_wide(given):
+            return pairs_in(given, name, self, numbered=True)
+        return given
 
 
 class Unlabelled(NamedTuple):
@@ -204,7 +208,7 @@ def _turned(frame: Any, name: str, order: Order) -> tuple[Order, npt.NDArray[Any
     rows, columns = ([plain_label(label) for label in axis] for axis in (frame.index, frame.columns))
     for labels in (rows, columns):
         if len(set(labels)) < len(labels):
-            twice = next(label for place, label in enumerate(labels) if label in labels[:place])
+            twice = first_repeated(labels)
             message = f"{name}: {twice!r} stands twice among the labels; remove one of the two"
             raise InputError(message)
     side = rows_of_wide(frame)
@@ -249,15 +253,3 @@ def numbers_in(given: Any, name: str, order: Order, *, of_items: bool) -> dict[A
         message = f"{name}: expected a number for each of the {len(labels)} {side}, found {len(values)}{why}"
         raise InputError(message)
     return dict(zip(labels, values, strict=True))
-
-
-def priced_in(order: Order, given: Any, name: str) -> Any:
-    """Return numbers of pairs as they are, or as pairs where they are a matrix or a wide table.
-
-    >>> priced_in(Order(["ann"], ["p1"]), np.array([[2.0]]), "cost").score.tolist()
-    [2.0]
-    """
-    dense = isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "biuf"
-    if dense and given.shape[1] == 3 and given.shape != (len(order.reviewers), len(order.items)):
-        dense = False  # rows of (reviewer, item, number)
-    return pairs_in(given, name, order, numbered=True) if dense or hasattr(given, "tocoo") or is_wide(given) else given

@@ -77,6 +77,20 @@ def codes_among(labels: Sequence[Label], known: Iterable[Label]) -> IntArray:
     return np.fromiter((code.get(label, -1) for label in labels), np.int64, len(labels))
 
 
+def pairs_among(pairs: Columns, reviewers: Iterable[Label], items: Iterable[Label]) -> tuple[IntArray, IntArray]:
+    """Return the codes of those pairs whose labels are both known.
+
+    >>> from reviewgraph.formats.columns import Columns
+    >>> pairs = Columns(np.array([0, 1]), np.array([0, 0]), ["ann", "bob"], ["p1"])
+    >>> pairs_among(pairs, ["bob"], ["p0", "p1"])
+    (array([0]), array([1]))
+    """
+    reviewer = codes_among(pairs.reviewers, reviewers)[pairs.reviewer]
+    item = codes_among(pairs.items, items)[pairs.item]
+    there = (reviewer >= 0) & (item >= 0)
+    return reviewer[there], item[there]
+
+
 def match_pairs(
     pairs: Columns,
     reviewers: Iterable[Label],

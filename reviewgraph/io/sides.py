@@ -19,7 +19,7 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Label, is_null, plain_label
 from reviewgraph.formats.columns import ITEM, REVIEWER, Columns, Role, locate, normalise
 from reviewgraph.formats.spellings import PAPER, PERSON, Spellings, joined
-from reviewgraph.io.matching import codes_among, match_labels, match_pairs
+from reviewgraph.io.matching import match_labels, match_pairs, pairs_among
 from reviewgraph.table.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -344,9 +344,8 @@ class Gone(NamedTuple):
         """Return the pairs whose labels are in a table, as ``reviewer * N + item``."""
         if self.pairs is None:
             return np.empty(0, np.int64)
-        reviewer = codes_among(self.pairs.reviewers, reviews.reviewers)[self.pairs.reviewer]
-        item = codes_among(self.pairs.items, reviews.items)[self.pairs.item]
-        return (reviewer * reviews.n_items + item)[(reviewer >= 0) & (item >= 0)]
+        reviewer, item = pairs_among(self.pairs, reviews.reviewers, reviews.items)
+        return reviewer * reviews.n_items + item
 
 
 def gone_of(given: Any, spellings: Spellings | None = None) -> Gone:

@@ -200,13 +200,13 @@ HIGH = 7
 
 
 def sentinel_among(score: FloatArray, column: str = "score") -> str:
-    """Return a note on a number that may stand for no score, as 99 and -1 do among 1 to 10; nothing if there is none.
+    """Return a note on a number that may mean "no score", as 99 and -1 among 1 to 10; nothing if there is none.
 
     Zeros are noted on scales that go beyond :data:`HIGH`, where they are more than the scores of any of the two next
     values.
 
     >>> print(sentinel_among(np.array([1.0, 5, 7, 8, 99])))
-    score: 99 in 1 of 5 reviews lies apart from the others, 1 to 8; if it stands for no score, write None or NaN in its
+    score: 99 in 1 of 5 reviews lies apart from the others, 1 to 8; if it means "no score", write None or NaN in its
     place, as by frame["score"].replace(99, None), and the review counts as planned
     >>> sentinel_among(np.array([96.0, 97, 98, 99]))
     ''
@@ -223,7 +223,7 @@ def sentinel_among(score: FloatArray, column: str = "score") -> str:
         if apart and (value or (high >= HIGH and counts[at[0]] > rest[:2].max())):
             return (
                 f"{column}: {value:g} in {counts[at[0]]:,} of {counts.sum():,} reviews lies apart from the others, "
-                f"{low:g} to {high:g}; if it stands for no score, write None or NaN in its place, as by "
+                f'{low:g} to {high:g}; if it means "no score", write None or NaN in its place, as by '
                 f'frame["{column}"].replace({value:g}, None), and {then}'
             )
     return ""

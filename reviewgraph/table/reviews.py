@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reviewgraph._base.arguments import as_numbers, checked, refuse
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray, frozen, starts
+from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray, frozen, or_none, starts
 from reviewgraph._base.errors import ColumnWarning, DuplicateReview, InputError, warn
 from reviewgraph._base.labels import Label, encode, extended, plain_label, typed_codes
 from reviewgraph._base.results import Backend, Pictured, Result, backend_of
@@ -489,12 +489,12 @@ class Reviews(Pictured):
         columns: dict[str, list[Any]] = {
             "reviewer": [self.reviewers[j] for j in self.reviewer.tolist()],
             "item": [self.items[i] for i in self.item.tolist()],
-            "score": _or_none(self.printed(self.score)),
+            "score": or_none(self.printed(self.score)),
         }
         taken = {*columns, "confidence"}
         for name, values in self.criteria.items():
-            columns[f"criterion {name}" if name in taken else name] = _or_none(self.printed(values))
-        return columns if self.confidence is None else {**columns, "confidence": _or_none(self.confidence)}
+            columns[f"criterion {name}" if name in taken else name] = or_none(self.printed(values))
+        return columns if self.confidence is None else {**columns, "confidence": or_none(self.confidence)}
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return what :meth:`to_dict` does: a table is its columns."""
@@ -736,8 +736,8 @@ class Reviews(Pictured):
         Parameters
         ----------
         frame
-            An eager data frame of pandas, polars, pyarrow or the like, one row per review; a null score is a planned
-            review.
+            A data frame of pandas, polars, pyarrow or the like, one row per review; a lazy one is collected. A null
+            score is a planned review.
         columns
             Names of columns that are called unusually, by role, such as ``{"score": "OveMer", "reviewer": "who"}``;
             others are found by the names that files have.
@@ -948,15 +948,10 @@ def _restored(*values: Any) -> Reviews:
     return replace(table, criteria={name: frozen(value) for name, value in table.criteria.items()})
 
 
-def _or_none(values: FloatArray) -> list[float | None]:
-    """Return numbers, None in the place of NaN."""
-    return [None if value != value else value for value in values.tolist()]
-
-
 # Arguments that are reviews.
 
-#: Reviews as an argument: the table, or any form of :data:`reviewgraph.table.forms.FORMS`, or the name of a file. Any
-#: stands for graphs, matrices and Series, which have no type in common.
+#: Reviews as an argument: the table, or any form of :data:`reviewgraph.table.forms.FORMS`, or the name of a file.
+#: Graphs, matrices and Series have no type in common, hence Any.
 ReviewsLike: TypeAlias = "Reviews | IntoDataFrame | str | os.PathLike[str] | Any"
 
 
@@ -978,13 +973,13 @@ def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
     else:
         read = read_form(given, name, chosen.append)
         reviews = replace(Reviews.from_columns(read), backend=backend_of(given))
-    for message in (*filter(None, chosen), *_sentinels(reviews)):
+    for message in (*chosen, *_sentinels(reviews)):
         warn(message, ColumnWarning)
     return reviews
 
 
 def _sentinels(reviews: Reviews) -> list[str]:
-    """Return notes on numbers that may stand for no score, in the score and in each criterion."""
+    """Return notes on numbers that may mean "no score", in the score and in each criterion."""
     columns = {"score": reviews.score, **reviews.criteria}
     return [odd for name, values in columns.items() if (odd := sentinel_among(reviews.printed(values), name))]
 

@@ -222,3 +222,19 @@ def test_confidence_that_cannot_be_used_is_refused(reviews):
     table = confident(7, 0.0)
     with pytest.raises(InputError, match="expected either weights or confidence"):
         posterior(table, np.ones(table.n_reviews), confidence=True)
+
+
+@pytest.mark.parametrize("helpful", [True, False])
+def test_criteria_are_shown_in_a_line_that_says_whether_they_are_used(helpful: bool) -> None:
+    rng = np.random.default_rng(4)
+    who, what = (column.ravel() for column in np.indices((30, 20)))
+    truth = rng.standard_normal(20)
+    score, twin = (truth[what] + 0.8 * rng.standard_normal(what.size) for _ in range(2))
+    kept = rng.random(what.size) < 0.3
+    twin = twin if helpful else rng.standard_normal(what.size)
+    reviews = Reviews.from_codes(
+        who[kept], what[kept], score[kept], reviewers=30, items=20, criteria={"twin": twin[kept]}
+    )
+    shown = repr(posterior(reviews).joined)
+    assert len(shown) < 100
+    assert ("twin, used" in shown, "twin, not used" in shown) == (helpful, not helpful)
