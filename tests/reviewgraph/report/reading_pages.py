@@ -60,4 +60,4 @@ def without_hashes(html: str) -> str:
 
 def numbers(text: str) -> set[str]:
     """Return all numbers of a text, as they are written."""
-    return set(re.findall(r"\d[\d,]*(?:\.\d+)?", text))
+    return set(re.findall(r"\d+(?:,\d{3})*(?:\.\d+)?", text))
