@@ -20,6 +20,7 @@ copyright = "The reviewgraph maintainers"
 version = release = reviewgraph.__version__
 html_title = f"reviewgraph {version}"
 html_theme = "furo"
+html_search_scorer = str(Path(__file__).with_name("search.js"))
 html_math_renderer = "mathml"  # browsers set it themselves; a script from elsewhere would need a network
 
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
@@ -40,7 +41,6 @@ SHORTER = {
     r"\(Role\(name='(\w+)'.*?\), (?:<function \w+>|<class '\w+'>), '[^']*'\)": lambda match: match[1].upper(),
     r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(float|int|bool)\w*\]\]": lambda match: f"{match[1].title()}Array",
     r"<factory>|<function [^<>]*(?:<[^<>]*>[^<>]*)*>|<built-in method[^<>]*>|mappingproxy\(\{\}\)": "...",
-    r"~(?:\w+\.)+(?=\w)": "",
 }
 #: The longest value of a constant that is shown.
 LONGEST_VALUE = 60

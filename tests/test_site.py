@@ -94,7 +94,7 @@ def test_names_of_columns_on_the_page_are_recognised() -> None:
     for role in ("reviewer", "item", "score", "title", "confidence", "criterion"):
         names = re.search(rf"^\| `{role}`[^|]*\| ([^|]+) \|$", page, re.M)[1]  # type: ignore[index]
         known = getattr(columns, role.upper()).names
-        listed = {columns.normalise(name.removeprefix("last of all ").strip()) for name in re.split("[,;]", names)}
+        listed = {columns.normalise(name.strip().removeprefix("last of all ")) for name in re.split("[,;]", names)}
         assert listed <= {*known}, role
 
 
