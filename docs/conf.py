@@ -36,10 +36,13 @@ myst_substitutions = {"version": version}
 #: Names that signatures have in the source, and the section that explains them.
 ALIASES = ("BoolArray", "Duplicates", "FloatArray", "IntArray", "npt.ArrayLike", "npt.NDArray")
 EXPLAINED = dict.fromkeys(("BoolArray", "FloatArray", "IntArray"), ("reference/data", "arrays-in-signatures"))
+_OF = r"(?:~\w+\.)?"
 #: What Python prints in a signature, and what a reader needs.
 SHORTER = {
     r"\(Role\(name='(\w+)'.*?\), (?:<function \w+>|<class '\w+'>), '[^']*'\)": lambda match: match[1].upper(),
-    r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(float|int|bool)\w*\]\]": lambda match: f"{match[1].title()}Array",
+    rf"{_OF}ndarray\[tuple\[{_OF}Any, \.\.\.\], {_OF}dtype\[{_OF}(float|int|bool)\w*\]\]": (
+        lambda match: f"{match[1].title()}Array"
+    ),
     r"<factory>|<function [^<>]*(?:<[^<>]*>[^<>]*)*>|<built-in method[^<>]*>|mappingproxy\(\{\}\)": "...",
 }
 #: The longest value of a constant that is shown.

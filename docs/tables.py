@@ -177,20 +177,21 @@ def roles() -> str:
 
 
 def shortened(message: str) -> str:
-    """Return a message in at most ``LONGEST`` characters, cut before a line, a semicolon or a word.
+    """Return a message in at most ``LONGEST`` characters, cut after a clause or a word.
 
     >>> shortened("score: found 'x'; say which")
     "score: found 'x'; say which"
     >>> len(shortened("word " * 100)) <= LONGEST
     True
     """
-    line = message.split("\n")[0]
-    parts = line.split("; ")
-    kept = parts[0]
-    for part in parts[1:]:
-        if len(kept) + len(part) + 2 > LONGEST:
+    first, *further = message.split("\n")
+    other = [line for line in further if line[:4] != first[:4]]  # not the same about another row
+    kept = ""
+    for part in re.split(r"(?<=[;.] )", "; ".join([first, *other])):
+        if kept and len(kept) + len(part) > LONGEST:
             break
-        kept += f"; {part}"
+        kept += part
+    kept = kept.removesuffix("; ").strip()
     return kept if len(kept) <= LONGEST else kept[: LONGEST - 4].rsplit(" ", 1)[0] + " ..."
 
 
@@ -228,7 +229,7 @@ def sections(traps: Iterable[Any]) -> Iterator[str]:
         if read := [name for name, kind, _ in cases if kind == "read"]:
             yield f"Read as they are: {'; '.join(read)}.\n"
         if other := [(name, kind, f"`{shortened(text)}`") for name, kind, text in cases if kind != "read"]:
-            yield table(("passed", "", "message"), other)
+            yield table(("passed", "result", "message"), other)
 
 
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
