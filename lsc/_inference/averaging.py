@@ -10,10 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from lsc._inference import beliefs, predicting, validation
+from lsc._inference import beliefs, predicting, sampling, validation
 from lsc._inference.beliefs import Difference, Member, Posterior
 from lsc._inference.mixture import is_of_numbers, straightened
 from lsc._inference.predicting import Law, LeftOut, Mixture, joined
+from lsc._inference.sampling import Drawn
 from lsc._inference.validation import Misfit
 from reviewgraph._base import FloatArray, IntArray
 
@@ -52,15 +53,38 @@ def scores_of(member: Member, score: FloatArray) -> FloatArray:
 
 def draws(posterior: Posterior, n: int, rng: np.random.Generator) -> FloatArray:
     """Draw qualities jointly, shape (n, N): of each draw first the model, then the qualities."""
+    parts, order = _draws_by_member(posterior, n, rng)
+    return np.concatenate([quality for _, quality in parts])[order]
+
+
+def joint_draws(
+    posterior: Posterior, score: FloatArray, weight: FloatArray | None, n: int, rng: np.random.Generator
+) -> tuple[FloatArray, Drawn]:
+    """Draw qualities, shape (n, N), and reviewers, shapes (n, M), jointly: first the model, then both.
+
+    The qualities are those of :func:`draws` for an equal generator. ``score`` are the scores of the table.
+    """
+    parts, order = _draws_by_member(posterior, n, rng)
+    people = [
+        sampling.reviewer_draws(member.posterior, scores_of(member, score), weight, quality, rng)
+        for member, quality in parts
+    ]
+    quality = np.concatenate([quality for _, quality in parts])
+    return quality[order], Drawn(*(np.concatenate(values)[order] for values in zip(*people, strict=True)))
+
+
+def _draws_by_member(
+    posterior: Posterior, n: int, rng: np.random.Generator
+) -> tuple[list[tuple[Member, FloatArray]], IntArray]:
+    """Draw qualities, shapes (count, N), of each member of a mixture; then the random order of all draws."""
     members = members_of(posterior)
     if len(members) == 1:
-        return beliefs.draws(posterior, n, rng)
+        return [(members[0], beliefs.draws(posterior, n, rng))], np.arange(n)
     counts = rng.multinomial(n, [member.weight for member in members]).tolist()
-    drawn = [
-        beliefs.draws(member.posterior, count, rng) for member, count in zip(members, counts, strict=True) if count
+    parts = [
+        (member, beliefs.draws(member.posterior, count, rng)) for member, count in zip(members, counts, strict=True)
     ]
-    sample = np.concatenate([*drawn, np.empty((0, posterior.mean.size))])
-    return np.asarray(sample[rng.permutation(n)])
+    return parts, rng.permutation(n)
 
 
 def difference(posterior: Posterior, first: int, second: int) -> Difference:

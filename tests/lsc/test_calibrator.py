@@ -381,13 +381,3 @@ def test_a_comparison_is_one_table_in_every_order_of_rows() -> None:
 def test_what_cannot_be_compared_is_named(table: pd.DataFrame, call: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         call(table)
-
-
-def test_draws_are_a_table_with_labels(table: pd.DataFrame) -> None:
-    estimate = lsc.posterior(table)
-    drawn = estimate.sample(400, seed=1)
-    assert isinstance(drawn, pd.DataFrame)
-    assert list(drawn.columns) == list(estimate.items)
-    assert np.array_equal(drawn.to_numpy(), estimate.draws(400, 1))
-    better = (drawn["p0"] > drawn["p1"]).mean()
-    assert better == pytest.approx(estimate.probability_better("p0", "p1"), abs=0.1)
