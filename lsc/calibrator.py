@@ -10,7 +10,7 @@ import inspect
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -81,24 +81,76 @@ def hold_out(
         average = plain_averages(training)[scored.item]
         rows = np.flatnonzero(test & np.isfinite(average) & np.isfinite(estimate.quality[scored.item]))
         who, what = scored.reviewer[rows], scored.item[rows]
-        predicted = estimate.quality[what], average[rows], log_probabilities(estimate, scored, rows)
+        papers = [scored.items[i] for i in what.tolist()]
+        predicted = estimate.quality[what], average[rows], log_probabilities(estimate, scored, rows, None, papers)
         parts.append((who, what, scored.score[rows], *predicted))
     none = (np.empty(0, np.int64), np.empty(0, np.int64), *np.empty((4, 0)))
     columns = list(map(np.concatenate, zip(none, *parts, strict=True)))
     return HeldOut._make([*columns, np.array(seconds)])
 
 
-def log_probabilities(estimate: Estimate, scored: Reviews, rows: IntArray) -> FloatArray:
-    """Return the log probability of held-out scores for a new reviewer, NaN where a method has no distribution.
+#: What is held out: reviewers as a whole, items as a whole, or single scores.
+Unit: TypeAlias = Literal["reviewer", "item", "score"]
 
-    That of a score is the probability of its cell: what lies closer to it than to any other score of the table.
-    Distributions of numbers and of levels compare by it.
+
+def hold_out_scores(
+    reviews: Reviews, calibrator: Calibrator, by: Unit, *, folds: int = FOLDS, seed: int = 0
+) -> HeldOut:
+    """Hold out items or single scores in turn, and predict each score from all others, as ``quality``.
+
+    Left out are scores of reviewers without another score, and of single scores those of items without another one.
+    ``average`` is the item's plain average, for an item without a score that of all scores.
+
+    >>> rows = [(r, p, float(p)) for r in range(6) for p in range(4)]
+    >>> held = hold_out_scores(Reviews.from_pairs(rows), Calibrator("average"), "score")
+    >>> bool(abs(held.quality - held.score).max() < 1e-9)
+    True
+    """
+    scored, rng = reviews.only_scored(), np.random.default_rng(seed)
+    size = scored.n_items if by == "item" else scored.n_reviews
+    fold = rng.permutation(size) % folds
+    fold = fold[scored.item] if by == "item" else fold
+    parts, seconds = [], []
+    for number in range(folds):
+        test = fold == number
+        if not test.any() or test.all():
+            continue
+        training, started = scored.subset(~test), time.process_time()
+        fitted = Calibrator(**calibrator.get_params()).fit(training)
+        seconds.append(time.process_time() - started)
+        known = np.isfinite(fitted.estimate_.quality) if by == "score" else np.ones(scored.n_items, np.bool_)
+        rows = np.flatnonzero(test & (training.only_scored().loads > 0)[scored.reviewer] & known[scored.item])
+        if not rows.size:
+            continue
+        who, what = scored.reviewer[rows], scored.item[rows]
+        people = [scored.reviewers[j] for j in who.tolist()]
+        papers = [scored.items[i] for i in what.tolist()]
+        mean = np.asarray(fitted.predict(list(zip(people, papers, strict=True))))
+        average = plain_averages(training)[what]
+        average = np.where(np.isfinite(average), average, training.score.mean())
+        log_probability = log_probabilities(fitted.estimate_, scored, rows, people, None if by == "item" else papers)
+        parts.append((who, what, scored.score[rows], scored.printed(mean), average, log_probability))
+    none = (np.empty(0, np.int64), np.empty(0, np.int64), *np.empty((4, 0)))
+    return HeldOut._make([*map(np.concatenate, zip(none, *parts, strict=True)), np.array(seconds)])
+
+
+def log_probabilities(
+    estimate: Estimate,
+    scored: Reviews,
+    rows: IntArray,
+    people: list[Label] | None = None,
+    papers: list[Label] | None = None,
+) -> FloatArray:
+    """Return the log probability of held-out scores, NaN where a method has no distribution.
+
+    Reviewers or items that are not named are new. The probability of a score is that of its cell: what lies closer to
+    it than to any other score of the table. Distributions of numbers and of levels compare by it.
     """
     if not isinstance(estimate, PosteriorEstimate) or not rows.size:
         return np.full(rows.size, np.nan)
     values, cell = np.unique(scored.printed(scored.score), return_inverse=True)
     ends = np.concatenate([[-np.inf], 0.5 * (values[1:] + values[:-1]), [np.inf]])
-    prediction = estimate.predict(None, [scored.items[i] for i in scored.item[rows].tolist()])
+    prediction = estimate.predict(people, papers)
     below, upto = (prediction.cdf(ends[cell[rows] + side].tolist()) for side in (0, 1))
     return np.log(np.maximum(upto - below, LEAST_PROBABILITY))
 

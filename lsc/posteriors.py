@@ -18,10 +18,21 @@ from lsc._inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, NAMES
 from lsc._inference.predicting import Fit, fit_of, rank_counts, score_unit
 from lsc._inference.side_information import Covariates, read_covariates, with_covariates
 from lsc._inference.states import Expected
-from lsc._inference.validation import Gain, Misfit, held_out_gain
+from lsc._inference.validation import Misfit, held_out_gain
 from lsc.estimate import Estimate, known_values, weights_of_reviews
 from lsc.evidence.support import groups_of
-from lsc.predictions import DRAWN, Draws, Prediction, Ranks, Residuals, ReviewerTable, predict, residuals, to_arviz
+from lsc.predictions import (
+    DRAWN,
+    Draws,
+    HeldOutGain,
+    Prediction,
+    Ranks,
+    Residuals,
+    ReviewerTable,
+    predict,
+    residuals,
+    to_arviz,
+)
 from lsc.selection import Selection, Uncertain
 from reviewgraph._base import (
     Clock,
@@ -340,7 +351,7 @@ class PosteriorEstimate(Estimate, Uncertain):
             row |= {"interval": interval if np.isfinite(interval[0]) else None, "probability": chance}
         record["no_quality"] = self.no_quality
         gain = self.gain if self.beliefs.signal else None
-        record["gain"] = None if gain is None or np.isnan(gain.relative) else gain._asdict()
+        record["gain"] = None if gain is None or np.isnan(gain.relative) else gain.to_dict()
         record |= {"status": self.status.value, "reviewers": self._reviewers()}
         record["model"] = self._mixture(weighted=self.weight is not None)
         if self.joined is not None:
@@ -834,9 +845,9 @@ class PosteriorEstimate(Estimate, Uncertain):
         return (explain(account, code) for account in found)
 
     @cached_property
-    def gain(self) -> Gain:
-        """The benefit of the correction: predictive gain over averages on held-out reviews, with its error."""
-        return held_out_gain(self.beliefs, self.score, weight=self.weight, seed=self.seed)
+    def gain(self) -> HeldOutGain:
+        """The benefit of the correction: predictive gain over averages on held-out reviews, with its error; a table."""
+        return HeldOutGain(*held_out_gain(self.beliefs, self.score, weight=self.weight, seed=self.seed))
 
     @cached_property
     def misfit(self) -> Misfit:

@@ -25,7 +25,7 @@ from reviewgraph._base import FloatArray
 
 #: Distances and ends of the grid, in posterior standard deviations: given the qualities a slope is better known than on
 #: the whole, so cells are finer than the nodes of the inference.
-SLOPE_STEP, OWN_STEP, ENDS = 0.3, 0.75, 4.5
+SLOPE_STEP, OWN_STEP, ENDS = 0.35, 0.75, 4.2
 #: Numbers of one batch of draws: points x reviewers x draws.
 BATCH = 2_000_000
 
@@ -101,10 +101,17 @@ def _given(
         x = np.moveaxis(standard[first : first + size][:, item], 0, -1).swapaxes(0, 1)
         by_x, by_square, by_both = precision @ x, precision @ x**2, (precision * y) @ x
         slope, pull = at.slope.T[..., None], weighted[..., None]
-        linear = tight * at.offset.T[..., None] + pull - slope * by_x
-        log_share = slope * by_both - 0.5 * slope**2 * by_square + 0.5 * linear**2 / total[..., None]
+        log_share = tight * at.offset.T[..., None] + pull - slope * by_x
+        log_share *= log_share
+        log_share *= 0.5 / total[..., None]
         log_share += constant[..., None]
-        share = np.cumsum(np.exp(log_share - log_share.max(axis=1, keepdims=True)), axis=1)
+        by_both *= slope
+        log_share += by_both
+        by_square *= 0.5 * slope**2
+        log_share -= by_square
+        log_share -= log_share.max(axis=1, keepdims=True)
+        # Single precision is enough for probabilities of points, and four times as fast.
+        share = np.cumsum(np.exp(log_share.astype(np.float32)), axis=1)
         node = (rng.random((members.size, 1, x.shape[-1])) * share[:, -1:] > share).sum(axis=1)
         # Within the cell of the point, and the offset given the slope there.
         log_slope = at.log_slope.T[each, node] + SLOPE_STEP * width[:, None] * (rng.random(node.shape) - 0.5)

@@ -375,9 +375,54 @@ def test_a_comparison_is_one_table_in_every_order_of_rows() -> None:
         (lambda t: lsc.compare(t, [7]), "methods: expected names"),
         (lambda t: lsc.compare(t, ["averge"]), "averge"),
         (lambda t: lsc.compare(t, ["average"], folds=1), "folds: expected 2 or more"),
+        (lambda t: lsc.compare(t, ["average"], by="paper"), "by: expected one of reviewer, item, score"),
+        (lambda t: lsc.compare(t.head(1), ["average"], by="item"), "two items or more"),
+        (lambda t: lsc.compare(t.head(1), ["average"], by="score"), "two reviewers or more"),
         (lambda t: lsc.compare(t.head(1), ["average"]), "nothing to predict"),
     ],
 )
 def test_what_cannot_be_compared_is_named(table: pd.DataFrame, call: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         call(table)
+
+
+@pytest.mark.parametrize("by", ["item", "score"])
+@pytest.mark.parametrize("method", ["additive", "posterior"])
+def test_items_and_scores_are_held_out_as_a_naive_loop_does(by: Any, method: Any) -> None:
+    table = scores(8, 12, 10)
+    row = lsc.compare(table, [method], by=by, folds=3, seed=2).rows[0]
+    rows = table.sort_values(["reviewer", "item"], key=lambda labels: labels.str[1:].astype(int))
+    names = list(rows["item"].sort_values(key=lambda labels: labels.str[1:].astype(int)).unique())
+    number = np.random.default_rng(2).permutation(len(names) if by == "item" else len(rows)) % 3
+    fold = rows["item"].map(dict(zip(names, number, strict=True))).to_numpy() if by == "item" else number
+    squares, plain, ranks = [], [], []
+    for one in range(3):
+        train, test = rows[fold != one], rows[fold == one]
+        test = test[test["reviewer"].isin(train["reviewer"])]
+        test = test if by == "item" else test[test["item"].isin(train["item"])]
+        fitted = Calibrator(method).fit(train)
+        predicted = fitted.predict(test[["reviewer", "item"]])
+        average = test["item"].map(train.groupby("item")["score"].mean()).fillna(train["score"].mean())
+        squares += ((test["score"] - predicted) ** 2).tolist()
+        plain += ((test["score"] - average) ** 2).tolist()
+        ranks += list(zip(test["item"], test["score"], predicted, strict=True))
+    # Reviewers without a score change the steps of the posterior, and its end within its tolerance.
+    near = 1e-2 if method == "posterior" else 1e-6
+    assert row.error == pytest.approx(np.sqrt(np.mean(squares)), rel=near)
+    assert row.gain == pytest.approx(1 - np.sum(squares) / np.sum(plain), rel=near)
+    pairs = pd.DataFrame(ranks, columns=["item", "score", "predicted"])
+    both = pairs[["score", "predicted"]].round(9).rank()
+    both = both - both.groupby(pairs["item"]).transform("mean") if by == "item" else both - both.mean()
+    correlation = (both["score"] * both["predicted"]).sum() / np.sqrt((both**2).sum().prod())
+    assert row.rank_correlation == pytest.approx(correlation, rel=near)
+    assert (row.log_score is not None) == (method == "posterior")
+
+
+def test_severities_known_and_unknown_show_where_they_are_needed() -> None:
+    """Of new items only severities predict, of new reviewers only qualities, of single scores both."""
+    lenient = scores(9, severity=3.0)
+    found = {by: lsc.compare(lenient, ["additive"], by=by) for by in ("reviewer", "item", "score")}
+    assert {by: found[by].to_dict()["by"] for by in found} == {by: by for by in found}
+    error = {by: found[by].rows[0].error for by in found}
+    assert error["score"] < error["item"] < lenient["score"].std()
+    assert lsc.compare(lenient.iloc[::-1], ["additive"], by="score").rows[0].error == pytest.approx(error["score"])
