@@ -9,13 +9,22 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from lsc._inference.averaging import difference, draws, has_levels, joint_draws, leave_one_out, members_of, misfit_of
+from lsc._inference.averaging import (
+    difference,
+    draws,
+    has_levels,
+    joint_draws,
+    leave_one_out,
+    members_of,
+    misfit_of,
+    rank_counts,
+)
 from lsc._inference.beliefs import Account, Difference, Posterior, accounts_of
 from lsc._inference.categories import levels_of
 from lsc._inference.criteria import EVIDENCE, Confidence, CriterionSeverities, Joined, join, severities, weights_of
 from lsc._inference.inferring import WIDTH, Likelihood, infer
 from lsc._inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, NAMES
-from lsc._inference.predicting import Fit, fit_of, rank_counts, score_unit
+from lsc._inference.predicting import Fit, fit_of, score_unit
 from lsc._inference.side_information import Covariates, read_covariates, with_covariates
 from lsc._inference.states import Expected
 from lsc._inference.validation import Misfit, held_out_gain

@@ -10,11 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from lsc._inference import beliefs, predicting, sampling, validation
+from lsc._inference import beliefs, predicting, validation
 from lsc._inference.beliefs import Difference, Member, Posterior
 from lsc._inference.mixture import is_of_numbers, straightened
-from lsc._inference.predicting import Law, LeftOut, Mixture, joined
-from lsc._inference.sampling import Drawn
+from lsc._inference.predicting import Drawn, Law, LeftOut, Mixture, joined
 from lsc._inference.validation import Misfit
 from reviewgraph._base import FloatArray, IntArray
 
@@ -66,7 +65,7 @@ def joint_draws(
     """
     parts, order = _draws_by_member(posterior, n, rng)
     people = [
-        sampling.reviewer_draws(member.posterior, scores_of(member, score), weight, quality, rng)
+        predicting.reviewer_draws(member.posterior, scores_of(member, score), weight, quality, rng)
         for member, quality in parts
     ]
     quality = np.concatenate([quality for _, quality in parts])
@@ -166,3 +165,31 @@ def predictive(
         if isinstance(law, Mixture)
     ]
     return joined(*parts) if parts else laws[0]
+
+
+# Ranks, from joint draws.
+
+
+def rank_counts(draws: FloatArray, group: IntArray, n_ranks: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return shares of ranks, shape (N, n_ranks), and mean and standard deviation of the rank of each item, (N,).
+
+    ``draws`` (D, N) are joint draws, NaN for items without a score; 1 is the best rank within a ``group``.
+
+    >>> rank_counts(np.array([[1.0, 2.0, 9.0], [3.0, 2.0, 9.0]]), np.array([1, 1, 2]), 2)[0].tolist()
+    [[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]]
+    """
+    size = draws.shape[1]
+    share, total, square = np.zeros((size, n_ranks)), np.zeros(size), np.zeros(size)
+    for number in np.unique(group).tolist():
+        items = np.flatnonzero((group == number) & np.isfinite(draws[:1]).any(axis=0))
+        order = np.argsort(-draws[:, items], axis=1, kind="stable")
+        places = np.arange(items.size)
+        for row in order:
+            ranked, shown = items[row], min(items.size, n_ranks)
+            share[ranked[:shown], places[:shown]] += 1.0
+            total[ranked] += places + 1.0
+            square[ranked] += (places + 1.0) ** 2
+    known, count = np.isfinite(draws[:1]).any(axis=0), max(len(draws), 1)
+    mean = total / count
+    spread = np.sqrt(np.maximum(square / count - mean**2, 0.0))
+    return share / count, np.where(known, mean, np.nan), np.where(known, spread, np.nan)

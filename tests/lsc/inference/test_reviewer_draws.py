@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lsc._inference import averaging, beliefs, sampling
+from lsc._inference import averaging, beliefs, predicting
 from lsc._inference.inferring import infer
 from lsc._inference.model import Extent
 from lsc._inference.states import Rows, prepare
@@ -99,7 +99,7 @@ def test_reviewers_given_exact_qualities_are_exact(seed) -> None:
     posterior, score, exact = tiny(seed)
     standard = exact.qualities(20_000, np.random.default_rng(1))
     quality = posterior.location + posterior.scale * standard
-    drawn = sampling.reviewer_draws(posterior, score, None, quality, np.random.default_rng(2))
+    drawn = predicting.reviewer_draws(posterior, score, None, quality, np.random.default_rng(2))
     mean, sd, correlation = distances(internal(posterior, score, quality, drawn), exact)
     # Draws know means to .007 standard deviations, these and correlations likewise; cells add a hundredth.
     assert mean < 0.035
@@ -149,7 +149,7 @@ def test_marginals_are_those_reported(drawn, n_reviewers, options, near) -> None
     score = np.clip(np.round(score), 3, 7) if "likelihood" in options else score
     posterior = infer(who, what, score, n_reviewers, 200, average_models=False, **options)
     _, people = averaging.joint_draws(posterior, score, options.get("weight"), 2000, np.random.default_rng(0))
-    for name, (off, ratio) in zip(sampling.Drawn._fields, moved(people, posterior.reviewers), strict=True):
+    for name, (off, ratio) in zip(predicting.Drawn._fields, moved(people, posterior.reviewers), strict=True):
         # 2,000 draws know means to .022 standard deviations.
         assert np.sqrt((off**2).mean()) < near, name
         assert abs(ratio.mean() - 1) < 0.06, name
