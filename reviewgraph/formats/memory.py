@@ -25,6 +25,7 @@ from reviewgraph.formats.columns import (
     SCORE,
     TITLE,
     Columns,
+    Role,
     choose_score,
     locate,
     named,
@@ -177,6 +178,28 @@ def _long(frame: Any) -> Any:
             f"frame: {names.count(twice)} columns are called {twice!r}; rename or drop all but the one that counts"
         )
         raise InputError(message) from error
+
+
+def of_roles(
+    frame: Any, roles: Sequence[Role], columns: Mapping[str, str], note: Callable[[str], object]
+) -> tuple[Any, list[str]]:
+    """Return a data frame with the columns of some roles only, and the names of the others.
+
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"email": ["a@x"], "paper": [1], "rating": [3.5]})
+    >>> kept, others = of_roles(frame, (REVIEWER, ITEM), {}, print)
+    >>> list(kept), others
+    (['email', 'paper'], ['rating'])
+    """
+    table = _long(frame)
+    header = list(map(str, table.columns))
+    try:
+        require_named([header], roles, columns)
+        places = sorted(locate(header, roles, columns, "frame", lambda message: note(_in_python(message))).values())
+    except InputError as error:
+        raise InputError(_in_python(str(error))) from error
+    others = [name for place, name in enumerate(header) if place not in places]
+    return table.select(*(table.columns[place] for place in places)).to_native(), others
 
 
 def with_rows(frame: Any, reviewer: Sequence[Label], item: Sequence[Label]) -> Any:

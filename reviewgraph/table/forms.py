@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from reviewgraph._base.arrays import FloatArray
-from reviewgraph._base.errors import InputError
+from reviewgraph._base.errors import ColumnWarning, InputError, warn
 from reviewgraph._base.labels import encode
-from reviewgraph.formats.columns import Columns
+from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, Columns
+from reviewgraph.formats.files import quote_all
 from reviewgraph.table.rows import split_rows
 
 Note: TypeAlias = Callable[[str], object]
@@ -197,6 +199,49 @@ SENTINELS = (-1, -9, -99, -999, 99, 98, 88, 77, 999, 9999)
 LEAST_OTHERS = 3
 #: The best score, at least, where a heap of zeros is no part of the scale.
 HIGH = 7
+
+
+def pairs_in(
+    frame: Any, columns: Mapping[str, str] | None = None, score: FloatArray | None = None, *, only: bool = True
+) -> Columns:
+    """Read a column of reviewers and one of items, in the order of the rows, and scores that are passed beside them.
+
+    Without ``score`` a column of scores is read, unless there are to be pairs ``only``. Other columns are ignored, with
+    a ColumnWarning unless there are to be pairs only.
+
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"who": ["ann"], "paper": [1], "rating": [3.5]})
+    >>> pairs_in(frame, {"reviewer": "who"}), pairs_in(frame, {"reviewer": "who"}, only=False).score
+    (<Columns: 1 reviewer, 1 item, 1 row>, array([3.5]))
+    """
+    from reviewgraph.formats.memory import from_frame, of_roles
+
+    roles = (REVIEWER, ITEM) if only or score is not None else (REVIEWER, ITEM, SCORE)
+    every, notes = {role.name for role in (REVIEWER, ITEM, SCORE)}, list[str]()
+    if unknown := set(columns or {}) - every:
+        message = f"columns: expected names of reviewer, item and score, found {sorted(unknown)[0]!r}"
+        raise InputError(message)
+    names = {role.name: columns[role.name] for role in roles if role.name in columns} if columns else {}
+    try:
+        kept, others = of_roles(frame, roles, names, notes.append)
+        read = from_frame(kept, names)
+    except InputError as error:
+        raise InputError(str(error).replace(" of Reviews.from_frame", "")) from error
+    if score is not None:
+        if score.size != read.reviewer.size:
+            message = f"y: expected one score per row of X, {read.reviewer.size}, found {score.size}"
+            raise InputError(message)
+        read = replace(read, score=score, scored=np.isfinite(score))
+    if others and not only:
+        used = "reviewer, item and score" if SCORE in roles else "reviewer, item and y"
+        notes.append(
+            f"X: ignored {quote_all(others)}: only {used} are used; to use criteria or confidence pass Reviews"
+        )
+    if read.score is not None and (odd := sentinel_among(read.score)):
+        notes.append(odd)
+    for note in notes:
+        warn(note, ColumnWarning)
+    return read
 
 
 def sentinel_among(score: FloatArray, column: str = "score") -> str:
