@@ -253,7 +253,8 @@ class PosteriorEstimate(Estimate, Uncertain):
     weight
         Shape (number of scores,): reliability weights in the order of the reviews, or None.
     joined
-        Scores joined from the criteria of each review, or None without criteria.
+        Scores joined from the criteria of each review, or None without criteria: ``names`` are those used,
+        ``rejected`` those that are not.
     confidence
         Whether the confidence of the reviews is used, and what it gains; None if it was not tried.
     covariates
@@ -272,6 +273,10 @@ class PosteriorEstimate(Estimate, Uncertain):
     joined: Joined | None = field(default=None, repr=False)
     confidence: Confidence | None = field(default=None, repr=False)
     covariates: Covariates | None = field(default=None, repr=False)
+
+    def headline(self) -> str:
+        """Return the method, the number of items, and which criteria are used and which are not."""
+        return "; ".join(filter(None, (super().headline(), "" if self.joined is None else self.joined.words)))
 
     @property
     def score(self) -> FloatArray:
@@ -301,12 +306,12 @@ class PosteriorEstimate(Estimate, Uncertain):
     @cached_property
     def criterion_severities(self) -> CriterionSeverities | None:
         """Severity of each reviewer on the target and on each criterion; None without criteria."""
-        if self.joined is None or not self.joined.names:
+        if self.joined is None or not self.joined.tried:
             return None
         reviews, rows = self.reviews, self.reviews.scored
-        columns = [reviews.score, *(reviews.criteria[name] for name in self.joined.names)]
+        columns = [reviews.score, *(reviews.criteria[name] for name in self.joined.tried)]
         found = severities(reviews.reviewer[rows], reviews.item[rows], np.column_stack(columns)[rows])
-        return CriterionSeverities(reviews.reviewers, (reviews.target or "score", *self.joined.names), found)
+        return CriterionSeverities(reviews.reviewers, (reviews.target or "score", *self.joined.tried), found)
 
     @cached_property
     def standard_error(self) -> FloatArray:

@@ -38,6 +38,16 @@ _OTHERS = frozenset(
     [*NO_CRITERIA, *NO_SCORES]
     + [name for role in (REVIEWER, ITEM, TITLE, CONFIDENCE, CRITERION) for name in role.names]
 )
+#: Words of the usual names of criteria; a column without any of them may be a criterion, or some other number.
+_USUAL = frozenset(
+    "appropriateness argument argumentation budget clarity clear completeness contribution correctness creativity "
+    "credibility depth design difficulty ethics evaluation evidence excellence excitement experiments exposition "
+    "feasibility fit form grammar impact implementation importance influence innovation innovativeness interest "
+    "language methodology methods merit motivation novel novelty organisation organization original originality "
+    "performance potential precision presentation quality readability references relevance replicability "
+    "reproducibility reputation rigor rigour significance soundness structure style substance suitability team technical "
+    "technique theory thoroughness timeliness usefulness utility validity value writing".split()
+)
 #: Systems whose files have any columns, as tables of no system do.
 _INFORMAL = ("forms", "workshop", "gradebook")
 _ABOUT_CONFIDENCE = re.compile(r"\b(?:confiden(?:ce|t)|expertise)\b", re.IGNORECASE)
@@ -63,6 +73,48 @@ def may_be_criterion(name: str) -> bool:
     [True, True, False, False, False, False]
     """
     return bool(name.strip()) and normalise(name) not in _OTHERS and not _NO_SCORE.fullmatch(normalise(name))
+
+
+def is_usual(name: str) -> bool:
+    """Return whether a column of numbers is called as criteria are: a word of its name is one of theirs.
+
+    >>> [is_usual(name) for name in ("Technical quality", "novelty_score", "x", "orcid", "Overall rating")]
+    [True, True, False, False, True]
+    """
+    plain = normalise(name)
+    return plain in SCORE.names or not _USUAL.isdisjoint(plain.split("_"))
+
+
+def say_unusual(name: str, criteria: Collection[str], choice: str) -> list[str]:
+    """Return a note on further scores that no usual name shows to be scores; none without such.
+
+    >>> say_unusual("frame", ["novelty"], ""), say_unusual("frame", ["orcid", "x"], "criteria=[] for none")
+    ([], ["frame: 'orcid', 'x' are read as further scores of the reviews, for their numbers; criteria=[] for none"])
+    """
+    odd = [one for one in criteria if not is_usual(one)]
+    if not odd:
+        return []
+    verb, what, their = ("are", "further scores", "their") if len(odd) > 1 else ("is", "a further score", "its")
+    return [f"{name}: {quote_all(odd)} {verb} read as {what} of the reviews, for {their} numbers; {choice}"]
+
+
+def say_letters(table: str, columns: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a note on columns, by name, that are called as criteria and have letters as cells; none without such.
+
+    >>> print(*say_letters("frame", {"Novelty": ["B", "A", ""], "track": ["A"], "clarity": ["good", "B"]}))
+    frame: 'Novelty' holds letters and is not read as a further score; write numbers in their place (HotCRP's A is the
+    best)
+    """
+    found = [
+        name
+        for name, cells in columns.items()
+        if is_usual(name) and read_criterion(cells) is None and read_criterion(cells, letters=True) is not None
+    ]
+    if not found:
+        return []
+    verb = "hold letters and are not read as further scores"
+    verb = verb if len(found) > 1 else "holds letters and is not read as a further score"
+    return [f"{table}: {quote_all(found)} {verb}; write numbers in their place (HotCRP's A is the best)"]
 
 
 def further_places(table: Table, taken: Collection[int]) -> list[int]:
