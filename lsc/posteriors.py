@@ -32,6 +32,7 @@ from reviewgraph._base import (
     Progress,
     check_draws,
     checked,
+    code_of,
     or_none,
 )
 from reviewgraph.graph import Assumptions, Learned
@@ -898,17 +899,17 @@ class PosteriorEstimate(Estimate, Uncertain):
         return [{"score": value, "above": bound} for value, bound in zip(values[1:], below[1:], strict=True)]
 
     def _code(self, label: Label, argument: str) -> int:
-        code = self.reviews.item_code.get(label)
-        if code is not None and np.isfinite(self.average[code]) and np.isnan(self.quality[code]):
+        code = code_of(label, self.reviews.item_code, f"{argument}: expected an item with a score")
+        if np.isfinite(self.average[code]) and np.isnan(self.quality[code]):
             message = (
                 f"{argument}: expected an item with a quality, found {label!r}, all of whose reviewers give one score "
                 "only; add a review by another one"
             )
             raise InputError(message)
-        if code is None or not np.isfinite(self.quality[code]):
-            message = f"{argument}: expected an item with a score, found {label!r}"
+        if not np.isfinite(self.quality[code]):
+            message = f"{argument}: expected an item with a score, found {label!r}, which has none"
             raise InputError(message)
-        return int(code)
+        return code
 
 
 # The posterior in the arrays of checks and plans.

@@ -268,7 +268,7 @@ READ = [
     Trap("a criterion that is no list", from_frame(x=NUMBERS, criteria="x"), error="criteria: expected a list"),
     Trap(
         "letters of HotCRP",
-        criteria_of(FRAME.assign(Novelty=list("ABCDABCDA") + [None])),
+        criteria_of(FRAME.assign(Novelty=[*list("ABCDABCDA"), None])),
         [],
         warning="'Novelty' holds letters and is not read as a further score",
     ),
@@ -443,6 +443,36 @@ def test_what_comes_of_it(trap: Trap) -> None:
 )
 def test_a_keyword_of_another_function_names_the_one_that_is_meant(call: Callable[[], Any], meant: str) -> None:
     with pytest.raises(TypeError, match=rf"got an unexpected keyword argument '\w+'.*{re.escape(meant)}$"):
+        call()
+
+
+ESTIMATE = posterior(Reviews.from_pairs([(j, f"p{i}", i / 5 + (3 * i + 7 * j) % 5) for j in range(30) for i in range(90)]))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: ESTIMATE.account(7),
+            "item: expected an item with a score, found 7 (int), but labels are str, such as",
+        ),
+        (lambda: ESTIMATE.account("P7"), "item: expected an item with a score, found 'P7'; did you mean 'p7'?"),
+        (
+            lambda: ESTIMATE.probability_better("p1", "q"),
+            "second: expected an item with a score, found 'q'; labels are",
+        ),
+        (lambda: ESTIMATE.predict("7", "p1"), "found '7' (str), but labels are int; did you mean 7?"),
+        (lambda: ESTIMATE.predict([7, "7"], ["p1", "p1"]), "found '7' (str), but labels are int; did you mean 7?"),
+        (lambda: ESTIMATE.predict(7, 1), "None for a new one, found 1 (int), but labels are str, such as 'p0'"),
+        (lambda: ESTIMATE.plot("moved", highlight=["P7"]), "picture 'moved', found 'P7'; did you mean 'p7'?"),
+        (
+            lambda: ESTIMATE.plot("line", n_selected=5, highlight=[ESTIMATE.ranking()[-1]]),
+            f"'line', found {ESTIMATE.ranking()[-1]!r}, which it does not show: it has",
+        ),
+    ],
+)
+def test_a_label_that_is_not_there_is_told_from_one_of_another_type(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
         call()
 
 

@@ -18,7 +18,7 @@ from reviewgraph._base.storing import write_whole
 from reviewgraph._base.text import counted, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pandas
     import polars
@@ -314,8 +314,17 @@ class Plot(ABC):
         """Draw the picture on axes of Matplotlib, whose coordinates become pixels; with ``fit`` at their width."""
 
     @abstractmethod
-    def styled(self, labels: Sequence[str] | bool | None, highlight: Sequence[str], size: int | None) -> Plot:
-        """Return the picture with other labels, rings around some points, and another width in pixels."""
+    def styled(
+        self,
+        labels: Sequence[str] | bool | None,
+        highlight: Sequence[str],
+        size: int | None,
+        known: Collection[str] = (),
+    ) -> Plot:
+        """Return the picture with other labels, rings around some points, and another width in pixels.
+
+        ``known`` are the labels of the result, for the message about a point that the picture does not show.
+        """
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, whole or not at all: SVG, or by Matplotlib PNG or PDF, as the suffix says.
@@ -426,7 +435,9 @@ class Pictured(Result):
         marked = [str(label) for label in highlight]
         if labels is not None or marked or size is not None:
             names = labels if labels is None or isinstance(labels, bool) else [str(label) for label in labels]
-            picture = picture.styled(names, marked, size)
+            table = getattr(self, "reviews", self)
+            known = [str(one) for side in ("items", "reviewers") for one in getattr(table, side, ())]
+            picture = picture.styled(names, marked, size, known)
         if ax is not None:
             picture.on(ax, fit=size is None)
         return picture

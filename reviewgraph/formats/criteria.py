@@ -40,13 +40,17 @@ _OTHERS = frozenset(
 )
 #: Words of the usual names of criteria; a column without any of them may be a criterion, or some other number.
 _USUAL = frozenset(
-    "appropriateness argument argumentation budget clarity clear completeness contribution correctness creativity "
-    "credibility depth design difficulty ethics evaluation evidence excellence excitement experiments exposition "
-    "feasibility fit form grammar impact implementation importance influence innovation innovativeness interest "
-    "language methodology methods merit motivation novel novelty organisation organization original originality "
-    "performance potential precision presentation quality readability references relevance replicability "
-    "reproducibility reputation rigor rigour significance soundness structure style substance suitability team technical "
-    "technique theory thoroughness timeliness usefulness utility validity value writing".split()
+    [
+        *("appropriateness", "argument", "argumentation", "clarity", "clear", "completeness", "contribution"),
+        *("correctness", "creativity", "credibility", "depth", "design", "difficulty", "ethics", "evaluation"),
+        *("evidence", "excellence", "excitement", "exposition", "feasibility", "fit", "grammar", "impact"),
+        *("implementation", "importance", "influence", "innovation", "innovativeness", "interest", "language"),
+        *("merit", "methodology", "methods", "motivation", "novel", "novelty", "organisation", "organization"),
+        *("original", "originality", "performance", "potential", "presentation", "quality", "readability"),
+        *("relevance", "replicability", "reproducibility", "reputation", "rigor", "rigour", "significance"),
+        *("soundness", "structure", "style", "substance", "suitability", "technical", "technique", "theory"),
+        *("thoroughness", "timeliness", "usefulness", "utility", "validity", "writing"),
+    ]
 )
 #: Systems whose files have any columns, as tables of no system do.
 _INFORMAL = ("forms", "workshop", "gradebook")

@@ -991,8 +991,8 @@ def _refuse_empty(read: Columns, name: str) -> None:
     """Refuse a source without items: of nothing every claim would hold."""
     if not len(read.items):
         message = (
-            f"{name}: expected a row per review, found no rows; where no review is assigned yet, say who and what there "
-            "is, as Reviews.from_pairs([], reviewers=..., items=...)"
+            f"{name}: expected a row per review, found no rows; where no review is assigned yet, say who and what "
+            "there is, as Reviews.from_pairs([], reviewers=..., items=...)"
         )
         raise InputError(message)
 
