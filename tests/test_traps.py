@@ -21,8 +21,19 @@ import pytest
 import scipy.sparse as sp
 
 from lsc import calibrate, posterior
-from planner import assign, plan_extra_reviews
-from reviewgraph import ColumnWarning, InputError, LabelWarning, Reviews, Rules, check, to_igraph, to_networkx
+from planner import Assignment, assign, plan_extra_reviews
+from reviewgraph import (
+    ColumnWarning,
+    InputError,
+    LabelWarning,
+    Reviews,
+    Rules,
+    check,
+    connected_components,
+    doubly_connected_components,
+    to_igraph,
+    to_networkx,
+)
 from reviewgraph.table import as_reviews
 
 ROWS = [
@@ -446,7 +457,9 @@ def test_a_keyword_of_another_function_names_the_one_that_is_meant(call: Callabl
         call()
 
 
-ESTIMATE = posterior(Reviews.from_pairs([(j, f"p{i}", i / 5 + (3 * i + 7 * j) % 5) for j in range(30) for i in range(90)]))
+ESTIMATE = posterior(
+    Reviews.from_pairs([(j, f"p{i}", i / 5 + (3 * i + 7 * j) % 5) for j in range(30) for i in range(90)])
+)
 
 
 @pytest.mark.parametrize(
@@ -474,6 +487,44 @@ ESTIMATE = posterior(Reviews.from_pairs([(j, f"p{i}", i / 5 + (3 * i + 7 * j) % 
 def test_a_label_that_is_not_there_is_told_from_one_of_another_type(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         call()
+
+
+REFUSED = assign(np.ones((3, 3)), demand=3, load=1)
+NO_PLAN = plan_extra_reviews(Reviews.from_pairs([("a", 1), ("b", 2)]), spare=0)
+
+
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [(REFUSED, "3 reviewers .* with load 1 can give 3: 9 > 3"), (NO_PLAN, "no reviewer has spare load")],
+)
+def test_a_result_without_an_answer_says_why_wherever_it_is_used(result: Any, why: str) -> None:
+    assert re.search(f"infeasible.*{why}", repr(result))
+    assert re.search(f"<p>.*{why}", result._repr_html_().replace("&gt;", ">"))
+    assert result.to_columns()["item"] == []
+    uses: list[Callable[[], Any]] = [result.to_frame, lambda: CLEAN.add(result)]
+    if isinstance(result, Assignment):
+        uses += [lambda: result.sample(3), lambda: result.probabilities, result.plot]
+    else:
+        uses += [lambda: result.added_to(FRAME)]
+    for use in uses:
+        with pytest.raises(InputError, match=why):
+            use()
+
+
+def test_nodes_of_several_groups_and_of_none_are_annotated_as_documented() -> None:
+    reviews = Reviews.from_pairs(
+        [(who, what) for who in "abc" for what in (1, 2, 3)] + [(who, what) for who in "de" for what in (3, 4)],
+        items=[9],
+    )
+    marked = to_networkx(reviews)
+    groups = doubly_connected_components(reviews)
+    groups.annotate(marked)
+    of_item = {item: marked.nodes["item", item].get("component") for item in (1, 3, 4, 9)}
+    large, small = groups.labels[reviews.reviewer_code["a"]], groups.labels[reviews.reviewer_code["d"]]
+    assert large != small
+    assert of_item == {1: large, 3: large, 4: small, 9: None}
+    connected_components(reviews).annotate(marked)
+    assert marked.nodes["item", 9]["component"] == 1
 
 
 def test_there_are_many_of_them() -> None:

@@ -129,6 +129,33 @@ class Result(ABC):
         """
 
     @property
+    def why_none(self) -> str:
+        """Why there are no rows, in words, where there is no answer; empty otherwise."""
+        return ""
+
+    def refuse_none(self, what: str) -> None:
+        """Raise InputError, with the reasons, if there is no answer of which there could be ``what``.
+
+        Parameters
+        ----------
+        what
+            The argument or method of the message.
+
+        Raises
+        ------
+        InputError
+            If :attr:`why_none` has reasons.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> Reviews.from_pairs([("ann", 1, 3.0)]).refuse_none("to_frame")
+        """
+        if self.why_none:
+            message = f"{what}: expected a result with rows, found none ({self.headline()}): {self.why_none}"
+            raise InputError(message)
+
+    @property
     def backend(self) -> Backend | None:
         """The kind of data frame that the reviews came in; None for other sources."""
         kind: Backend | None = getattr(getattr(self, "reviews", None), "backend", None)
@@ -163,7 +190,7 @@ class Result(ABC):
         Raises
         ------
         InputError
-            If the backend is none of these, or not installed.
+            If the backend is none of these, or not installed; if an assignment or a plan is infeasible.
 
         Examples
         --------
@@ -171,6 +198,7 @@ class Result(ABC):
         >>> float(Reviews.from_pairs([("ann", 1, 3.0), ("bob", 1, 4.0)]).to_frame("pandas")["score"].mean())
         3.5
         """
+        self.refuse_none("to_frame")
         return self._framed(self.to_columns(), backend)
 
     def _framed(self, columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> IntoDataFrame:
@@ -202,13 +230,17 @@ class Result(ABC):
         return {name: column[:most] for name, column in columns.items()}, total
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.headline()}>"
+        return f"<{type(self).__name__}: {self._said()}>"
+
+    def _said(self) -> str:
+        """Return the headline, and why there are no rows where there is no answer."""
+        return ": ".join(filter(None, (self.headline(), self.why_none)))
 
     def _repr_html_(self) -> str:
         """Return the headline and the first rows for notebooks."""
         columns, total = self.first_rows(SHOWN)
         more = f"and {counted(total - SHOWN, 'more row')}; to_frame() has all" if total > SHOWN else ""
-        above = _element("p", f"{type(self).__name__}: {self.headline()}")
+        above = _element("p", f"{type(self).__name__}: {self._said()}")
         return f"<div>{above}{_table(columns)}{_element('p', more) if more else ''}</div>"
 
 
@@ -445,7 +477,7 @@ class Pictured(Result):
     def _picture(self, name: str | None, **options: Any) -> Plot:
         pictures: Sequence[Plot] = resolve_name(self.pictured_by)(self, **options)
         if not pictures:
-            message = f"plot: nothing to draw ({self.headline()})"
+            message = f"plot: nothing to draw ({self._said()})"
             raise InputError(message)
         if name is None:
             # A chart whose sentence says as much is not what anybody wants to see first.

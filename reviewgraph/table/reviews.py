@@ -354,7 +354,7 @@ class Reviews(Pictured):
         Raises
         ------
         InputError
-            If it has no such columns.
+            If it has no such columns, or is an infeasible plan or assignment.
         DuplicateReview
             If a pair is in the table already or stands twice.
 
@@ -365,6 +365,7 @@ class Reviews(Pictured):
         """
         if not isinstance(planned, Result):
             return self.with_pairs(planned)
+        planned.refuse_none("planned")
         columns = planned.to_columns()
         if not {"reviewer", "item"} <= set(columns):
             message = f"planned: expected columns reviewer and item, found {', '.join(columns)}"
