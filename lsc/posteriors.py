@@ -32,7 +32,6 @@ from reviewgraph._base import (
     Progress,
     check_draws,
     checked,
-    code_of,
     or_none,
 )
 from reviewgraph.graph import Assumptions, Learned
@@ -899,7 +898,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         return [{"score": value, "above": bound} for value, bound in zip(values[1:], below[1:], strict=True)]
 
     def _code(self, label: Label, argument: str) -> int:
-        code = code_of(label, self.reviews.item_code, f"{argument}: expected an item with a score")
+        code = self.reviews.item_code.of(label, f"{argument}: expected an item with a score")
         if np.isfinite(self.average[code]) and np.isnan(self.quality[code]):
             message = (
                 f"{argument}: expected an item with a quality, found {label!r}, all of whose reviewers give one score "

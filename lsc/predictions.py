@@ -21,7 +21,6 @@ from reviewgraph._base import (
     Result,
     check_draws,
     checked,
-    code_of,
     counted,
     or_none,
 )
@@ -231,14 +230,14 @@ def _reviewers(reviews: Reviews, beliefs: Posterior, labels: list[Label]) -> Int
     """Return codes; a new reviewer has the code of a column that no review has."""
     expected = "reviewer: expected a reviewer of these reviews, or None for a new one"
     known, new = reviews.reviewer_code, beliefs.slope.size
-    return np.array([new if label is None else code_of(label, known, expected) for label in labels], np.int64)
+    return np.array([new if label is None else known.of(label, expected) for label in labels], np.int64)
 
 
 def _items(reviews: Reviews, beliefs: Posterior, labels: list[Label]) -> IntArray:
     """Return codes; a new item has the code N."""
     expected = "item: expected an item with a quality, or None for a new one"
     known, new = reviews.item_code, beliefs.mean.size
-    codes = np.array([new if label is None else code_of(label, known, expected) for label in labels], np.int64)
+    codes = np.array([new if label is None else known.of(label, expected) for label in labels], np.int64)
     without = [
         label
         for label, code in zip(labels, codes.tolist(), strict=True)

@@ -25,7 +25,6 @@ from .errors import ReviewGraphError as ReviewGraphError
 from .errors import warn as warn
 from .labels import Label as Label
 from .labels import Mentions as Mentions
-from .labels import code_of as code_of
 from .labels import encode as encode
 from .labels import natural_key as natural_key
 from .labels import places as places

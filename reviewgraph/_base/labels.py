@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -276,23 +276,27 @@ def typed_codes(labels: Sequence[Label]) -> dict[tuple[type, Label], int]:
     return {(type(label), label): code for code, label in enumerate(labels)}
 
 
-def code_of(label: Any, codes: Mapping[Label, int], expected: str) -> int:
-    """Return the code of a label, or raise InputError, which says what the labels are and which one is near.
+class LabelCodes(dict[Label, int]):
+    """Codes by label."""
 
-    >>> code_of("p1", {"p1": 0}, "item: expected an item")
-    0
-    >>> code_of(1, {"1": 0}, "item: expected an item")
-    Traceback (most recent call last):
-    reviewgraph._base.errors.InputError: item: expected an item, found 1 (int), but labels are str; did you mean '1'?
-    """
-    try:
-        found = codes.get(plain_label(label))
-    except TypeError:  # a list in a list
-        found = None
-    if found is None:
-        message = f"{expected}, {found_label(label, codes)}"
-        raise InputError(message)
-    return found
+    def of(self, label: Any, expected: str) -> int:
+        """Return the code of a label, or raise InputError, which says what the labels are and which one is near.
+
+        >>> LabelCodes({"p1": 0}).of("p1", "item: expected an item")
+        0
+        >>> LabelCodes({"1": 0}).of(1, "item: expected an item")
+        Traceback (most recent call last):
+        reviewgraph._base.errors.InputError: item: expected an item, found 1 (int), but labels are str; did you mean
+        '1'?
+        """
+        try:
+            found = self.get(plain_label(label))
+        except TypeError:  # a list in a list
+            found = None
+        if found is None:
+            message = f"{expected}, {found_label(label, self)}"
+            raise InputError(message)
+        return found
 
 
 def found_label(label: Any, known: Collection[Label]) -> str:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from reviewgraph._base.arguments import as_numbers, checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray, frozen, or_none, starts
 from reviewgraph._base.errors import ColumnWarning, DuplicateReview, InputError, warn
-from reviewgraph._base.labels import Label, encode, extended, plain_label, typed_codes
+from reviewgraph._base.labels import Label, LabelCodes, encode, extended, plain_label, typed_codes
 from reviewgraph._base.results import Backend, Pictured, Result, backend_of
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import UNKNOWN, Columns, Origin
@@ -208,14 +208,14 @@ class Reviews(Pictured):
         return np.diff(self.item_start)
 
     @cached_property
-    def reviewer_code(self) -> Mapping[Label, int]:
+    def reviewer_code(self) -> LabelCodes:
         """Code of each reviewer's label."""
-        return {label: code for code, label in enumerate(self.reviewers)}
+        return LabelCodes((label, code) for code, label in enumerate(self.reviewers))
 
     @cached_property
-    def item_code(self) -> Mapping[Label, int]:
+    def item_code(self) -> LabelCodes:
         """Code of each item's label."""
-        return {label: code for code, label in enumerate(self.items)}
+        return LabelCodes((label, code) for code, label in enumerate(self.items))
 
     def printed(self, values: npt.ArrayLike) -> FloatArray:
         """Return values on the scale of :attr:`score` in the direction of the original scores.
