@@ -397,6 +397,18 @@ BESIDE = [
     Trap("negative capacities", planned(capacity=[1, 1, 1, -1]), error="0 or more, found -1"),
     Trap("costs turned", lambda: plan_extra_reviews(WIDER, cost=AFFINITY.T), error=r"pass cost\.T"),
     Trap("costs of another shape", planned(cost=AFFINITY), error="4 x 4, found 6 x 4"),
+    Trap(
+        "a square affinity",
+        lambda: assign(AFFINITY[:4] + 0, demand=1, load=2, target="none").reviews.n_reviews,
+        4,
+        warning="affinity: a square matrix, 4 x 4",
+    ),
+    Trap(
+        "a square affinity with labels",
+        lambda: assign(AFFINITY[:4], reviewers=PEOPLE, demand=1, load=2, target="none").reviews.n_reviews,
+        4,
+    ),
+    Trap("a symmetric affinity", lambda: assign(np.eye(4), demand=1, load=2, target="none").affinity, 4.0),
     Trap("a wide affinity without names", lambda: assign(LABELLED.astype(float)), error="name the axes"),
     Trap("an infinite affinity", lambda: assign(np.full((3, 3), np.inf)), error="finite"),
     Trap(
