@@ -283,6 +283,12 @@ READ = [
         [],
         warning="'Novelty' holds letters and is not read as a further score",
     ),
+    Trap(
+        "letters of HotCRP under its short names",
+        criteria_of(FRAME.assign(Nov=list("ABCDABCDAB"), TecQua=NUMBERS)),
+        ["TecQua"],
+        warning="'Nov' holds letters",
+    ),
     Trap("letters that are no criterion", criteria_of(FRAME.assign(track=list("ABCDABCDAB"))), []),
     Trap("-1 for no score", reads(with_scores([-1])), warning="score: -1 in 1 of 10"),
     Trap("999 in rows", reads([("eve", "p1", 999.0), *ROWS]), warning="score: 999 in 1 of 11"),

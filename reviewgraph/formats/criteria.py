@@ -52,6 +52,8 @@ _USUAL = frozenset(
         *("thoroughness", "timeliness", "usefulness", "utility", "validity", "writing"),
     ]
 )
+#: A header of HotCRP, the first letters of one word or of two, and how usual words start.
+_SHORT, _STARTS = re.compile("(?:[A-Z][a-z]{2}){1,2}"), {word[:3] for word in _USUAL}
 #: Systems whose files have any columns, as tables of no system do.
 _INFORMAL = ("forms", "workshop", "gradebook")
 _ABOUT_CONFIDENCE = re.compile(r"\b(?:confiden(?:ce|t)|expertise)\b", re.IGNORECASE)
@@ -80,13 +82,14 @@ def may_be_criterion(name: str) -> bool:
 
 
 def is_usual(name: str) -> bool:
-    """Return whether a column of numbers is called as criteria are: a word of its name is one of theirs.
+    """Return whether a column is called as criteria are: by a word of theirs, or as HotCRP shortens two such words.
 
-    >>> [is_usual(name) for name in ("Technical quality", "novelty_score", "x", "orcid", "Overall rating")]
-    [True, True, False, False, True]
+    >>> [is_usual(name) for name in ("Technical quality", "novelty_score", "TecQua", "x", "orcid", "Overall rating")]
+    [True, True, True, False, False, True]
     """
     plain = normalise(name)
-    return plain in SCORE.names or not _USUAL.isdisjoint(plain.split("_"))
+    starts = {plain[:3], plain[3:] or plain[:3]} if _SHORT.fullmatch(name) else {""}
+    return plain in SCORE.names or not _USUAL.isdisjoint(plain.split("_")) or starts <= _STARTS
 
 
 def say_unusual(name: str, criteria: Collection[str], choice: str) -> list[str]:

@@ -37,6 +37,7 @@ from reviewgraph.formats.columns import (
 )
 from reviewgraph.formats.criteria import (
     is_attribute,
+    is_usual,
     may_be_criterion,
     read_confidence,
     read_criterion,
@@ -142,7 +143,9 @@ def from_frame(
         further |= _find_criteria(table, places, grades, (reviewer_codes, item_codes))
         further = further if read is None else without_copies(read, further)
         unsure = [name for name in places if name in further and read is not None]
-        cells = {name: _texts(table.get_column(table.columns[place])) for name, place in places.items()}
+        cells = {
+            name: _texts(table.get_column(table.columns[place])) for name, place in places.items() if is_usual(name)
+        }
         for said in (*say_unusual("frame", unsure, CHOOSE_CRITERIA), *say_letters("frame", cells)):
             say(said)
     else:
