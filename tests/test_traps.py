@@ -490,7 +490,7 @@ ESTIMATE = posterior(
         (lambda: ESTIMATE.account("P7"), "item: expected an item with a score, found 'P7'; did you mean 'p7'?"),
         (
             lambda: ESTIMATE.probability_better("p1", "q"),
-            "second: expected an item with a score, found 'q'; labels are",
+            "second: expected an item with a score, found 'q'; there are labels such as 'p0', 'p1'",
         ),
         (lambda: ESTIMATE.predict("7", "p1"), "found '7' (str), but labels are int; did you mean 7?"),
         (lambda: ESTIMATE.predict([7, "7"], ["p1", "p1"]), "found '7' (str), but labels are int; did you mean 7?"),

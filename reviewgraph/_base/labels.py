@@ -319,7 +319,7 @@ def found_label(label: Any, known: Collection[Label]) -> str:
     if near:
         return f"{found}; did you mean {texts[near[0]]!r}?"
     first = ", ".join(repr(one) for one in list(texts.values())[:3])
-    return f"{found}{',' if other else '; labels are'} such as {first}" if texts else found
+    return f"{found}{',' if other else '; there are labels'} such as {first}" if texts else found
 
 
 # Sentences that mention reviewers and papers, composed by code, so that they can be printed with any labels.

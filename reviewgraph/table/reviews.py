@@ -776,7 +776,7 @@ class Reviews(Pictured):
         """
         from reviewgraph.formats.memory import from_frame
 
-        say = note or partial(warn, category=ColumnWarning)
+        noted: list[str] = []
         read = from_frame(
             *(frame, columns),
             score=score,
@@ -784,13 +784,13 @@ class Reviews(Pictured):
             items=items,
             scale=scale,
             lower_is_better=lower_is_better,
-            note=say,
+            note=note or noted.append,
             criteria=criteria,
         )
         _refuse_empty(read, "frame")
         reviews = replace(cls.from_columns(read, duplicates=duplicates, merge=merge), backend=backend_of(frame))
-        for odd in _sentinels(reviews):
-            say(odd)
+        for said in (*noted, *_sentinels(reviews)):
+            (note or partial(warn, category=ColumnWarning))(said)
         return reviews
 
     @classmethod
