@@ -271,7 +271,8 @@ class PosteriorEstimate(Estimate, Uncertain):
     weight
         Shape (number of scores,): reliability weights in the order of the reviews, or None.
     joined
-        Scores joined from the criteria of each review, or None without criteria.
+        Scores joined from the criteria of each review, or None without criteria: ``names`` are those used,
+        ``rejected`` those that are not.
     confidence
         Whether the confidence of the reviews is used, and what it gains; None if it was not tried.
     covariates
@@ -290,6 +291,10 @@ class PosteriorEstimate(Estimate, Uncertain):
     joined: Joined | None = field(default=None, repr=False)
     confidence: Confidence | None = field(default=None, repr=False)
     covariates: Covariates | None = field(default=None, repr=False)
+
+    def headline(self) -> str:
+        """Return the method, the number of items, and which criteria are used and which are not."""
+        return "; ".join(filter(None, (super().headline(), "" if self.joined is None else self.joined.words)))
 
     @property
     def score(self) -> FloatArray:
@@ -319,12 +324,12 @@ class PosteriorEstimate(Estimate, Uncertain):
     @cached_property
     def criterion_severities(self) -> CriterionSeverities | None:
         """Severity of each reviewer on the target and on each criterion; None without criteria."""
-        if self.joined is None or not self.joined.names:
+        if self.joined is None or not self.joined.tried:
             return None
         reviews, rows = self.reviews, self.reviews.scored
-        columns = [reviews.score, *(reviews.criteria[name] for name in self.joined.names)]
+        columns = [reviews.score, *(reviews.criteria[name] for name in self.joined.tried)]
         found = severities(reviews.reviewer[rows], reviews.item[rows], np.column_stack(columns)[rows])
-        return CriterionSeverities(reviews.reviewers, (reviews.target or "score", *self.joined.names), found)
+        return CriterionSeverities(reviews.reviewers, (reviews.target or "score", *self.joined.tried), found)
 
     @cached_property
     def standard_error(self) -> FloatArray:
@@ -932,17 +937,17 @@ class PosteriorEstimate(Estimate, Uncertain):
         return [{"score": value, "above": bound} for value, bound in zip(values[1:], below[1:], strict=True)]
 
     def _code(self, label: Label, argument: str) -> int:
-        code = self.reviews.item_code.get(label)
-        if code is not None and np.isfinite(self.average[code]) and np.isnan(self.quality[code]):
+        code = self.reviews.item_code.of(label, f"{argument}: expected an item with a score")
+        if np.isfinite(self.average[code]) and np.isnan(self.quality[code]):
             message = (
                 f"{argument}: expected an item with a quality, found {label!r}, all of whose reviewers give one score "
                 "only; add a review by another one"
             )
             raise InputError(message)
-        if code is None or not np.isfinite(self.quality[code]):
-            message = f"{argument}: expected an item with a score, found {label!r}"
+        if not np.isfinite(self.quality[code]):
+            message = f"{argument}: expected an item with a score, found {label!r}, which has none"
             raise InputError(message)
-        return int(code)
+        return code
 
 
 # The posterior in the arrays of checks and plans.

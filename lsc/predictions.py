@@ -13,7 +13,17 @@ from lsc._inference.averaging import leave_one_out, new_scores, predictive
 from lsc._inference.beliefs import Reviewers
 from lsc._inference.categories import Discrete
 from lsc._inference.predicting import Law, score_unit
-from reviewgraph._base import FloatArray, InputError, IntArray, Label, Result, check_draws, checked, counted, or_none
+from reviewgraph._base import (
+    FloatArray,
+    InputError,
+    IntArray,
+    Label,
+    Result,
+    check_draws,
+    checked,
+    counted,
+    or_none,
+)
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Posterior
@@ -383,33 +393,25 @@ def _listed(labels: Any) -> tuple[list[Label], bool]:
 
 def _reviewers(reviews: Reviews, beliefs: Posterior, labels: list[Label]) -> IntArray:
     """Return codes; a new reviewer has the code of a column that no review has."""
-    codes = []
-    for label in labels:
-        code = beliefs.slope.size if label is None else _code(reviews.reviewer_code, label)
-        if code is None:
-            message = f"reviewer: expected a reviewer of these reviews, or None for a new one, found {label!r}"
-            raise InputError(message)
-        codes.append(code)
-    return np.array(codes, np.int64)
+    expected = "reviewer: expected a reviewer of these reviews, or None for a new one"
+    known, new = reviews.reviewer_code, beliefs.slope.size
+    return np.array([new if label is None else known.of(label, expected) for label in labels], np.int64)
 
 
 def _items(reviews: Reviews, beliefs: Posterior, labels: list[Label]) -> IntArray:
     """Return codes; a new item has the code N."""
-    codes = []
-    for label in labels:
-        code = beliefs.mean.size if label is None else _code(reviews.item_code, label)
-        if code is None or (label is not None and not np.isfinite(beliefs.mean[code])):
-            message = f"item: expected an item with a quality, or None for a new one, found {label!r}"
-            raise InputError(message)
-        codes.append(code)
-    return np.array(codes, np.int64)
-
-
-def _code(codes: Any, label: Label) -> int | None:
-    try:
-        return codes.get(label)  # type: ignore[no-any-return]
-    except TypeError:  # a list in a list
-        return None
+    expected = "item: expected an item with a quality, or None for a new one"
+    known, new = reviews.item_code, beliefs.mean.size
+    codes = np.array([new if label is None else known.of(label, expected) for label in labels], np.int64)
+    without = [
+        label
+        for label, code in zip(labels, codes.tolist(), strict=True)
+        if code < new and not np.isfinite(beliefs.mean[code])
+    ]
+    if without:
+        message = f"{expected}, found {without[0]!r}, which has none"
+        raise InputError(message)
+    return codes
 
 
 #: What ``python -m pip install`` takes to install ArviZ.

@@ -45,6 +45,7 @@ from reviewgraph.formats.criteria import (
     read_confidence,
     read_criterion,
     say_further,
+    say_letters,
     spread,
     without_copies,
 )
@@ -325,6 +326,8 @@ def _read_part(
         score, scored = fields.score, ~np.isnan(fields.score)
     beside = {table.header[place]: column[role] for role, place in more.items() if role.isdecimal()}
     criteria = {**fields.criteria, **_criteria(table, beside, scale, column)}
+    for said in say_letters(table.name, {n: c.values for n, c in beside.items() if n not in criteria}):
+        say(said)
     order = {role: number for number, role in enumerate(places)}
     aside = table.aside(order["reviewer"], order["item"], order.get("title"))
     return _Part(

@@ -244,20 +244,20 @@ def pairs_in(
     return read
 
 
-def sentinel_among(score: FloatArray, column: str = "score") -> str:
+def sentinel_among(score: FloatArray, column: str | None = None, *, of_criterion: bool = False) -> str:
     """Return a note on a number that may mean "no score", as 99 and -1 among 1 to 10; nothing if there is none.
 
     Zeros are noted on scales that go beyond :data:`HIGH`, where they are more than the scores of any of the two next
-    values.
+    values. ``column`` is the name of the scores, None where they have none.
 
-    >>> print(sentinel_among(np.array([1.0, 5, 7, 8, 99])))
-    score: 99 in 1 of 5 reviews lies apart from the others, 1 to 8; if it means "no score", write None or NaN in its
-    place, as by frame["score"].replace(99, None), and the review counts as planned
+    >>> print(sentinel_among(np.array([1.0, 5, 7, 8, 99]), "grade"))
+    grade: 99 in 1 of 5 reviews lies apart from the others, 1 to 8; if it means "no score", write None or NaN in its
+    place, as by frame["grade"].replace(99, None), and the review counts as planned
     >>> sentinel_among(np.array([96.0, 97, 98, 99]))
     ''
     """
     values, counts = np.unique(score[np.isfinite(score)], return_counts=True)
-    then = "the review counts as planned" if column == "score" else "the review lacks this criterion"
+    then = "the review lacks this criterion" if of_criterion else "the review counts as planned"
     for value in (*SENTINELS, 0):
         at = np.flatnonzero(values == value)
         others, rest = values[values != value], counts[values != value]
@@ -266,9 +266,9 @@ def sentinel_among(score: FloatArray, column: str = "score") -> str:
         low, high = float(others[0]), float(others[-1])
         apart = value > 2 * high - min(low, 0) if value > 0 else low >= (1 if value >= -1 else 0)
         if apart and (value or (high >= HIGH and counts[at[0]] > rest[:2].max())):
+            how = "" if column is None else f', as by frame["{column}"].replace({value:g}, None)'
             return (
-                f"{column}: {value:g} in {counts[at[0]]:,} of {counts.sum():,} reviews lies apart from the others, "
-                f'{low:g} to {high:g}; if it means "no score", write None or NaN in its place, as by '
-                f'frame["{column}"].replace({value:g}, None), and {then}'
+                f"{column or 'score'}: {value:g} in {counts[at[0]]:,} of {counts.sum():,} reviews lies apart from the "
+                f'others, {low:g} to {high:g}; if it means "no score", write None or NaN in its place{how}, and {then}'
             )
     return ""
