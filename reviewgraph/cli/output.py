@@ -121,6 +121,21 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def is_workbook(path: str | None) -> bool:
+    """Return whether the name of a table means something other than text."""
+    from reviewgraph.formats.opening import format_to_write
+
+    return bool(path) and format_to_write(str(path)).name != "csv"
+
+
+def expect_text(path: str | None, what: str, remedy: str, suffix: str = ".csv") -> None:
+    """Refuse the name of a workbook of Excel for what is written as text."""
+    if is_workbook(path):
+        name = f"{os.path.splitext(str(path))[0]}{suffix}"
+        message = f"-o {path}: expected the name of {what}, such as {name}; for Excel, {remedy}"
+        raise Refusal(message)
+
+
 def write_table(path: str, columns: Mapping[str, Sequence[Any]]) -> None:
     """Write a table atomically, in the format of the file extension, or else as CSV."""
     from reviewgraph.formats.opening import format_to_write

@@ -15,7 +15,14 @@ from reviewgraph.formats.files import ARCHIVE, Members, cut, open_folder, open_z
 from reviewgraph.formats.systems.known import SYSTEMS, sources
 from reviewgraph.formats.systems.system import PLAIN, Wanted, extract, recognise
 from reviewgraph.formats.tables import is_json, is_xml, plain_tag, read_json, read_xml, to_grid
-from reviewgraph.formats.workbooks import choose_sheet, is_workbook, is_xlsx, read_spreadsheet_xml, read_xlsx
+from reviewgraph.formats.workbooks import (
+    choose_sheet,
+    is_workbook,
+    is_xlsx,
+    read_spreadsheet_xml,
+    read_xlsx,
+    write_xlsx,
+)
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path, Table
@@ -121,7 +128,7 @@ class Zip(Format):
 class Xlsx(Zip):
     """A workbook of Excel, which is a zip archive."""
 
-    name = "xlsx"
+    name, suffix = "xlsx", ".xlsx"
 
     def fits(self, data: bytes) -> bool:
         return data.startswith(ARCHIVE) and is_xlsx(data)
@@ -129,6 +136,9 @@ class Xlsx(Zip):
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         open_zip(name, data)  # refuses one that would unpack to more than the limit
         return choose_sheet(name, read_xlsx(name, data), part, wanted)
+
+    def write(self, columns: Mapping[str, Sequence[Any]]) -> bytes:
+        return write_xlsx(columns)
 
 
 #: All formats by name; if a file fits several, the last counts.
@@ -138,8 +148,8 @@ FORMATS: dict[str, Format] = {one.name: one for one in (Text(), Arrow(), Json(),
 def format_to_write(path: Path) -> Format:
     """Return the format in which a table is written: by the end of its name, otherwise CSV.
 
-    >>> format_to_write("plan.csv").name, format_to_write("plan").name
-    ('csv', 'csv')
+    >>> format_to_write("plan.csv").name, format_to_write("plan").name, format_to_write("plan.xlsx").name
+    ('csv', 'csv', 'xlsx')
     """
     ends = (one for one in FORMATS.values() if one.suffix and os.fspath(path).casefold().endswith(one.suffix))
     return next(ends, FORMATS[Text.name])
