@@ -160,7 +160,7 @@ def _cell(value: Any) -> str:
 class _Undated(zipfile.ZipFile):
     """An archive without dates, and without what depends on the machine."""
 
-    def writestr(self, name: Any, data: Any, *how: Any, **more: Any) -> None:
+    def writestr(self, name: Any, data: Any, *how: Any, **more: Any) -> None:  # type: ignore[override]
         info = zipfile.ZipInfo(name, DATE.timetuple()[:6])
         info.compress_type, info.create_system = zipfile.ZIP_DEFLATED, 0
         super().writestr(info, data)

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from reviewgraph import read_reviews
 from reviewgraph._base import csv_text, write_whole
+from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import is_null
 from reviewgraph._base.storing import guarded, unguarded
-from reviewgraph._base.errors import InputError
 from reviewgraph.formats import Outgoing, delimited
-from reviewgraph.formats.side import read_conflicts
 from reviewgraph.formats.opening import FORMATS
+from reviewgraph.formats.side import read_conflicts
 from reviewgraph.formats.systems.known import SYSTEMS
 from reviewgraph.formats.workbooks import MOST_ROWS, read_xlsx, write_xlsx
 
