@@ -48,6 +48,10 @@ class Format:
         """Return the table in a file."""
         raise NotImplementedError
 
+    def parts(self, name: str, data: bytes) -> list[str]:
+        """Return the names of the parts of a file, each of which may be a table: sheets, or files in it."""
+        return []
+
     def write(self, columns: Mapping[str, Sequence[Any]]) -> str | bytes:
         """Return columns as a file of this format."""
         raise NotImplementedError
@@ -124,6 +128,9 @@ class Zip(Format):
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         return _open_members(open_zip(name, data), part, wanted)
 
+    def parts(self, name: str, data: bytes) -> list[str]:
+        return list(open_zip(name, data))
+
 
 class Xlsx(Zip):
     """A workbook of Excel, which is a zip archive."""
@@ -136,6 +143,10 @@ class Xlsx(Zip):
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         open_zip(name, data)  # refuses one that would unpack to more than the limit
         return choose_sheet(name, read_xlsx(name, data), part, wanted)
+
+    def parts(self, name: str, data: bytes) -> list[str]:
+        open_zip(name, data)
+        return [sheet.title for sheet in read_xlsx(name, data) if sheet.rows]
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> bytes:
         return write_xlsx(columns)
@@ -166,6 +177,12 @@ def written_rows(name: str, data: bytes) -> list[list[str]] | None:
         return None
     grid = to_grid(kind.open(name, data, "", Wanted((), (), {}, None, PLAIN, lambda message: None)))
     return [grid.header, *(line.cells for line in grid.lines)]
+
+
+def parts_of(path: Path) -> list[str]:
+    """Return the names of the sheets of a workbook, or of the files of an archive; empty for other files."""
+    data = read_bytes(os.fspath(path))
+    return _format_of(data).parts(os.fspath(path), data)
 
 
 def open_table(

@@ -44,7 +44,7 @@ LOOKED_AT = 10
 #: What Excel allows a sheet and a cell, and numbers: whole ones above it have no exact value there.
 MOST_ROWS, MOST_CHARACTERS, EXACT = 1_048_576, 32_767, 2**53
 #: The date of all that is written, so that equal tables are equal files.
-DATE = datetime.datetime(1980, 1, 1)  # noqa: DTZ001 (workbooks know no time zones)
+DATE = datetime.datetime(1980, 1, 1)
 #: Characters that XML lacks or changes, and what would be taken for one of them, which is written in the same way.
 _UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 _ESCAPED = re.compile("_x(00[01][0-9A-Fa-f]|005[Ff]|[Ff]{3}[EeFf])_")

@@ -73,7 +73,7 @@ class Csv(ForPeople):
     """A table with all columns of each review, the default if the system of the input imports none."""
 
     name = "csv"
-    title = "a table"
+    title = "Excel"
     words = "a table with all columns, CSV or Excel by the name of the file"
 
     def table(self, outgoing: Outgoing) -> Mapping[str, Sequence[Any]]:
