@@ -340,11 +340,20 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
 
 
 def _grid(name: str, sheet: Sheet, wanted: Wanted) -> Grid:
-    merits = [_merit(cells, wanted) for _, cells in sheet.rows[:LOOKED_AT]]
+    merits = [_as_header(cells, wanted) for _, cells in sheet.rows[:LOOKED_AT]]
     top = merits.index(max(merits))
     place = f"{name}, sheet {sheet.title}"
     lines = (Line(cells, f"{place}, row {number}") for number, cells in sheet.rows[top + 1 :])
     return Grid(place, sheet.rows[top][1], lines)
+
+
+def _as_header(cells: Sequence[str], wanted: Wanted) -> tuple[int, bool, int, bool]:
+    """Return how well a row does as the header: labels such as "Grader 1" below a complete one are no header."""
+    known, count, several = _merit(cells, wanted)
+    required = [role for role in wanted.roles if role.required]
+    complete = bool(required) and recognised(cells, required, wanted.columns) == len(required)
+    present = set(map(normalise, cells))
+    return sum(normalise(name) in present for name in wanted.columns.values()), known or complete, count, several
 
 
 def _merit(cells: Sequence[str], wanted: Wanted) -> tuple[bool, int, bool]:

@@ -382,7 +382,7 @@ def is_answer(path: Path) -> bool:
 
 
 def plain_role(name: str, header: Sequence[str]) -> str:
-    """Return the likely role of a table of no known system, by its columns, and its name for conflicts.
+    """Return the likely role of a table of no known system, by its columns, and its name for conflicts and bids.
 
     >>> plain_role("r.csv", ["reviewer", "paper", "score"]), plain_role("x.csv", ["paper", "title"])
     ('reviews', 'items')
@@ -393,6 +393,8 @@ def plain_role(name: str, header: Sequence[str]) -> str:
     def has(*roles: Any) -> bool:
         return recognised(header, roles, {}) == len(roles)
 
+    if re.search(r"\bbids\b", name.casefold()):
+        return "bids"
     if has(REVIEWER, ITEM):
         if "conflict" in name.casefold():
             return "conflicts"

@@ -417,6 +417,24 @@ def test_a_gradebook_with_a_column_for_each_grader_is_selected(client: Any, guar
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("sheets", [["Panel"], ["Notes", "Panel"]])
+def test_columns_of_a_panel_s_workbook_are_chosen(client: Any, guard: Guard, sheets: list[str]) -> None:
+    rows = [[f"R01-{100 + i // 3}", f"Member {i * 5 % 7}", i % 9 + 1] for i in range(36)]
+    head = ["Application ID", "Panel member", "Impact score (1 = best)"]
+    posted(client, guard, ("panel.xlsx", as_xlsx({name: [head, *rows] for name in sheets})))
+    chosen = {
+        "role:panel.xlsx": "reviews",
+        "part:panel.xlsx": "Panel" if len(sheets) > 1 else "",
+        "lower-is-better": "yes",
+    }
+    chosen |= {f"column:{role}:panel.xlsx": head[place] for place, role in enumerate(("item", "reviewer", "score"))}
+    client.post(f"/{guard.token}/choices", data=chosen)
+    page = ran(client, guard, "calibrate", select="20%")
+    assert errors(page) == []
+    assert "2 of 12 papers are to be selected" in page
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["xlsx", "zip"])
 def test_of_several_tables_in_a_file_one_is_selected(client: Any, guard: Guard, kind: str) -> None:
     rows = [line.split(",") for line in REVIEWS.splitlines()]
