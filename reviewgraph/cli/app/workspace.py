@@ -68,7 +68,7 @@ class Upload:
         """Choose a sheet or a file inside."""
         if part != self.part and (part in self.parts or not part):
             found = recognise(folder / self.name, part)
-            found.size, found.roles = self.size, self.roles or found.roles
+            found.size, found.roles, found.columns = self.size, self.roles or found.roles, self.columns
             vars(self).update(vars(found))
 
 
