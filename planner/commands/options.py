@@ -14,14 +14,12 @@ from reviewgraph.cli import (
     Refusal,
     Session,
     expect_table,
-    expect_text,
-    is_workbook,
     option,
     say,
     with_options,
     write_table,
 )
-from reviewgraph.formats import CSV, ForPeople, Outgoing, takers
+from reviewgraph.formats import CSV, Outgoing, takers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence, Sized
@@ -338,7 +336,7 @@ class Destination:
     def settled(self, session: Session, reviewers: Sequence[Label], items: Sequence[Label]) -> Destination:
         """Return the destination for these labels, before the work begins; by default the system of the input."""
         system = takers().get(session.system or "", CSV)
-        chosen = self if self.asked or is_workbook(self.output) else replace(self, upload=system)
+        chosen = self if self.asked or CSV.is_meant_by(self.output) else replace(self, upload=system)
         try:
             chosen.try_out(reviewers, items)
         except InputError:
@@ -368,10 +366,8 @@ class Destination:
 
     def expect_named_so(self) -> None:
         """Refuse a file whose name says JSON, unless that is the format."""
-        if self.upload.suffix != ".json":
-            expect_table(self.output)
-        if not isinstance(self.upload, ForPeople):
-            expect_text(self.output, f"a file for {self.upload.title}", "say --to csv", self.upload.suffix)
+        text = "" if self.upload.is_table else f"a file for {self.upload.title}"
+        expect_table(self.output, text, "say --to csv", self.upload.suffix)
 
     def try_out(self, reviewers: Sequence[Label], items: Sequence[Label]) -> None:
         """Format one review, to find out whether the system accepts the labels and settings."""
@@ -388,7 +384,7 @@ class Destination:
         if not self.output:
             return True
         taken, left = self.upload.parted(outgoing)
-        if isinstance(self.upload, ForPeople):
+        if self.upload.is_table:
             write_table(self.output, self.upload.table(taken))
         else:
             write_whole(self.output, self._text(taken))

@@ -22,8 +22,6 @@ from .options import table_options as table_options
 from .options import with_options as with_options
 from .output import Refusal as Refusal
 from .output import expect_table as expect_table
-from .output import expect_text as expect_text
-from .output import is_workbook as is_workbook
 from .output import say as say
 from .output import say_progress as say_progress
 from .output import show as show

@@ -22,7 +22,7 @@ from reviewgraph.cli.options import (
     table_options,
     with_options,
 )
-from reviewgraph.cli.output import expect_table, expect_text, refusing, write_table
+from reviewgraph.cli.output import expect_table, refusing, write_table
 from reviewgraph.cli.session import Next, Session, pass_session
 from reviewgraph.graph.levels import ALL_NAMES, Connected, Double, described, level_named
 
@@ -155,8 +155,7 @@ def _check_stream(session: Session, stream: Stream, options: Mapping[str, Any], 
     """Check a table larger than memory."""
     from reviewgraph.streams.connection import check_stream, page
 
-    expect_table(options["output"])
-    expect_text(options["output"], "a CSV file", "leave out --stream")
+    expect_table(options["output"], "a CSV file", "leave out --stream")
     connection, require = check_stream(stream), options["require"]
     reached = not require or connection.reaches(require)
     if options["output"]:

@@ -24,7 +24,6 @@ from .systems.known import rated as rated
 from .systems.known import takers as takers
 from .systems.mail import COMPARE as COMPARE
 from .systems.mail import CSV as CSV
-from .systems.mail import ForPeople as ForPeople
 from .systems.mail import letters as letters
 from .systems.system import Outgoing as Outgoing
 from .systems.system import System as System

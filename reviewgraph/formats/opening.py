@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import csv_text
 from reviewgraph.formats.columns import PART, Role
-from reviewgraph.formats.files import ARCHIVE, Members, cut, open_folder, open_zip, quote, quote_all, read_bytes
+from reviewgraph.formats.files import (
+    ARCHIVE,
+    WORKBOOK,
+    Members,
+    cut,
+    open_folder,
+    open_zip,
+    quote,
+    quote_all,
+    read_bytes,
+)
 from reviewgraph.formats.systems.known import SYSTEMS, sources
 from reviewgraph.formats.systems.system import PLAIN, Wanted, extract, recognise
 from reviewgraph.formats.tables import is_json, is_xml, plain_tag, read_json, read_xml, to_grid
@@ -135,7 +145,7 @@ class Zip(Format):
 class Xlsx(Zip):
     """A workbook of Excel, which is a zip archive."""
 
-    name, suffix = "xlsx", ".xlsx"
+    name, suffix = "xlsx", WORKBOOK
 
     def fits(self, data: bytes) -> bool:
         return data.startswith(ARCHIVE) and is_xlsx(data)

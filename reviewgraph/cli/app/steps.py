@@ -301,9 +301,8 @@ def file_of(step: Step, system: str) -> str:
     ('plan-openreview.json', 'plan.xlsx')
     """
     from reviewgraph.formats.systems.known import SYSTEMS
-    from reviewgraph.formats.systems.mail import ForPeople
 
-    suffix = ".xlsx" if isinstance(SYSTEMS[system], ForPeople) else SYSTEMS[system].suffix
+    suffix = ".xlsx" if SYSTEMS[system].is_table else SYSTEMS[system].suffix
     return f"{step.writes}{suffix}" if system == EXCEL else f"{step.writes}-{system}{suffix}"
 
 

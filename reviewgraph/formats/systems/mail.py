@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from reviewgraph._base.storing import csv_text
 from reviewgraph._base.text import counted
+from reviewgraph.formats.files import WORKBOOK
 from reviewgraph.formats.systems.system import Outgoing, System
 
 if TYPE_CHECKING:
@@ -61,12 +62,10 @@ def _letter(reviewer: Label, papers: Sequence[Label], titles: Mapping[Label, str
 class ForPeople(System):
     """A table that no system imports, so it is written in any format of tables."""
 
+    is_table = True
+
     def write(self, outgoing: Outgoing) -> str:
         return csv_text(self.table(outgoing))
-
-    def table(self, outgoing: Outgoing) -> Mapping[str, Sequence[Any]]:
-        """Return the columns of the table."""
-        raise NotImplementedError
 
 
 class Csv(ForPeople):
@@ -78,6 +77,14 @@ class Csv(ForPeople):
 
     def table(self, outgoing: Outgoing) -> Mapping[str, Sequence[Any]]:
         return outgoing.columns
+
+    def is_meant_by(self, path: str | None) -> bool:
+        """Return whether only a table can have the name of a file: that of a workbook of Excel.
+
+        >>> CSV.is_meant_by("plan.xlsx"), CSV.is_meant_by("plan.csv")
+        (True, False)
+        """
+        return (path or "").casefold().endswith(WORKBOOK)
 
 
 CSV = Csv()
