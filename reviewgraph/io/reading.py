@@ -185,7 +185,9 @@ def read_reviews(
     files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
     tables, names, aliases = read_names(files)
     require_named([table.header for table in tables], (*ROLES, CONFIDENCE, CRITERION), wanted, SIDE_ROLES)
-    given = [columns_of(wanted, table.name) for table in tables]
+    # The name of a table has the sheet in it, or the file inside an archive.
+    own_of = {id(table): columns_of(wanted, path, table.name) for path, table in zip(paths, files, strict=True)}
+    given = [own_of[id(table)] for table in tables]
     # Malformed rows of all files are reported in one message.
     problems = Problems()
     parts: Sequence[_Part] = [
@@ -599,7 +601,8 @@ def read_dates(
     own = {path: columns_of(wanted, path) for path in paths}
     files = [open_table(path, _ROLES, own[path], _say_nothing, kind="reviews", format=format) for path in own]
     tables, names, _ = read_names(files)
-    parts = [_read(table, columns_of(wanted, table.name), names, problems, known) for table in tables]
+    own_of = {id(table): columns_of(wanted, path, table.name) for path, table in zip(own, files, strict=True)}
+    parts = [_read(table, own_of[id(table)], names, problems, known) for table in tables]
     problems.raise_any()
     people, papers, submitted, asked, knows = zip(*parts, strict=True)
     dates = Dates([*chain(*people)], [*chain(*papers)], *map(np.concatenate, (submitted, asked, knows)))
