@@ -192,11 +192,16 @@ def test_pictures_are_saved_whole_as_svg_or_refused(tmp_path: Path, monkeypatch:
 def test_what_is_empty_is_shown_and_not_drawn() -> None:
     empty = Reviews.from_pairs([])
     nothing = Reviews.from_pairs([("ann", "p1")])
-    for result in (empty, check(empty), METHODS["average"](nothing), planner.assign({(0, 0): 1.0}, demand=2)):
+    infeasible = planner.assign({(0, 0): 1.0}, demand=2)
+    with pytest.raises(InputError, match=r"^to_frame: expected a result with rows, found none \(infeasible"):
+        infeasible.to_frame("pandas")
+    for result in (empty, check(empty), METHODS["average"](nothing)):
         assert Tree.fromstring(result._repr_html_()).find("./table/tbody") is not None
         assert len(pandas.DataFrame(result.to_frame("pandas"))) == len(next(iter(result.to_columns().values())))
+    for shown in (empty, check(empty), METHODS["average"](nothing), infeasible):
+        assert "<" in shown._repr_html_()
         with pytest.raises(InputError, match=r"plot: nothing to draw \("):
-            result.plot()
+            shown.plot()
 
 
 def test_one_review_is_drawn() -> None:
@@ -215,9 +220,8 @@ def test_one_review_is_drawn() -> None:
         [("ann", "007", 3.0), ("bob", "7", None)],
         [("ann", 1, None), ("ann", 2, None)],
         [("ann", 1, 2.0)],
-        [],
     ],
-    ids=["numbers", "text", "planned", "one", "none"],
+    ids=["numbers", "text", "planned", "one"],
 )
 def test_a_table_comes_back_as_it_was(kind: Any, rows: list[Any]) -> None:
     reviews = Reviews.from_pairs(rows)
@@ -350,6 +354,7 @@ def test_columns_are_asked_for_in_terms_of_python() -> None:
         Reviews.from_frame(frame, {"foo": "who"})
     assert list(inspect.signature(Reviews.from_frame).parameters) == [
         *("frame", "columns", "reviewers", "items", "scale", "lower_is_better", "duplicates", "note", "merge", "score"),
+        "criteria",
     ]
 
 
