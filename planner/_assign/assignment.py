@@ -273,7 +273,7 @@ class Assignment(Pictured):
         Examples
         --------
         >>> from planner import assign
-        >>> affinity = np.arange(16.0).reshape(4, 4)
+        >>> affinity = {(j, i): 1.0 * (4 * j + i) for j in range(4) for i in range(4)}
         >>> chosen = assign(affinity, demand=2, load=2, target="none", max_probability=0.75)
         >>> sample = chosen.sample(100, seed=1)
         >>> len(sample), sample[0].n_reviews, bool(sample.shares.max() <= 0.9)
