@@ -15,7 +15,7 @@ from functools import partial
 from glob import escape, glob, has_magic
 from itertools import islice
 from shutil import copyfileobj
-from typing import TYPE_CHECKING, Any, BinaryIO, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, overload
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from reviewgraph.formats.tables import Path
     from reviewgraph.streams.engine import Engine
+
+Note: TypeAlias = Callable[[str], object]
 
 ROLES = (REVIEWER, ITEM, SCORE)
 LABELS = (REVIEWER.name, ITEM.name)
@@ -165,7 +167,7 @@ class Parquet:
         self.refused, self.decimal_comma = refused, False
         self.other: str | None = None
 
-    def read(self, engine: Engine, places: Mapping[str, int], number: int) -> None:
+    def read(self, engine: Engine, places: Mapping[str, int], number: int, note: Note) -> None:
         """Look up the columns at the places of the roles."""
         self.places = places
         self.cells = {role: f"c{place}" for role, place in places.items()}
@@ -217,7 +219,7 @@ class Text:
         self.header, self.refused, self.decimal_comma = self.table.header, refused_text, self.table.decimal_comma
         self.other: str | None = None
 
-    def read(self, engine: Engine, places: Mapping[str, int], number: int) -> None:
+    def read(self, engine: Engine, places: Mapping[str, int], number: int, note: Note) -> None:
         """Write the columns as Parquet: labels as text, scores as numbers or else in the column ``other``."""
         self.places = places
         stored = str(engine.folder / f"{number}.parquet")
@@ -235,6 +237,12 @@ class Text:
             meaning = read_scores(texts, decimal_comma=self.table.decimal_comma)
             meant = pa.array(meaning.number, mask=~meaning.scored)
             self.other = f"other_{os.path.basename(stored).partition('.')[0]}"
+            if meaning.spelled.any():
+                words = [text for text, is_word in zip(texts, meaning.spelled, strict=True) if is_word]
+                among = ", ".join(map(_quoted, words))
+                [total] = engine.first(f"SELECT count(*) FROM {self.rows} WHERE other IN ({among})")
+                named = quote_all(sorted(words))
+                note(f"{self.name}: {total:,} scores read as missing ({named}): these reviews count as planned")
             engine.connection.register(self.other, pa.table({"text": texts, "number": meant, "bad": meaning.bad}))
 
     def _write(self, engine: Engine, places: Mapping[str, int], target: str) -> None:
@@ -331,9 +339,7 @@ class Source:
     A key is a number; keys are in the natural order of the labels. Of a planned review the score is null.
     """
 
-    def __init__(
-        self, engine: Engine, paths: Sequence[Path], columns: Mapping[str, str], note: Callable[[str], object]
-    ) -> None:
+    def __init__(self, engine: Engine, paths: Sequence[Path], columns: Mapping[str, str], note: Note) -> None:
         self.engine, self.names = engine, expanded(paths)
         self.paths = [local(name, engine.folder, number) for number, name in enumerate(self.names)]
         self.files = [_opened(name, path, columns) for name, path in zip(self.names, self.paths, strict=True)]
@@ -355,7 +361,7 @@ class Source:
         """Find the rows of all files, count them, and create the view."""
         for number, (file, places) in enumerate(zip(self.files, self.places, strict=True)):
             with self._reading():
-                file.read(self.engine, places, number)
+                file.read(self.engine, places, number, self.note)
             if SCORE.name in places and (said := _say_left_out(file.name, file.further_scores(places))):
                 self.note(said)
         self.kinds = {role: self._kind(role) for role in LABELS}
