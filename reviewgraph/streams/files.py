@@ -356,6 +356,7 @@ class Source:
             for name, header in zip(self.names, headers, strict=True)
         ]
         self.note, self.starts, self.scored, self._odd = note, [0], list[int](), 0
+        self.largest = 0  # key of an item
 
     def read(self) -> None:
         """Find the rows of all files, count them, and create the view."""
@@ -453,11 +454,13 @@ class Source:
         """Count the rows of the next file, those with a score, and malformed ones."""
         number = len(self.starts) - 1
         counts = "count(*), count(score), coalesce(count_if(reviewer IS NULL OR item IS NULL OR bad), 0)"
+        counts += ", 0" if self.is_text(ITEM.name) else ", coalesce(max(item), 0)"
         with self._reading(), file.refused(file.name):
-            rows, scored, odd = self.engine.first(f"SELECT {counts} FROM ({self._select(number)})")
+            rows, scored, odd, most = self.engine.first(f"SELECT {counts} FROM ({self._select(number)})")
         self.starts.append(self.starts[-1] + rows)
         self.scored.append(scored)
         self._odd += odd
+        self.largest = max(self.largest, most)
 
     def _select(self, number: int) -> str:
         """Return the SQL for the rows of a file."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,8 +39,8 @@ class Sorted(NamedTuple):
 
 #: Rows in memory at once; DuckDB takes a gigabyte of memory for them.
 BATCH = 1 << 22
-#: SQL that looks up the codes of a role.
-JOIN = " JOIN {0}_codes ON rows.{0} = {0}_codes.label"
+#: Keys of items are looked up in a table of at most ``ROOM`` places per row of the files, larger ones by a join.
+ROOM, LEAST_ROOM = 2, 1 << 20
 #: Bits of the number that an item and a row become.
 KEY_BITS = 64
 #: Reviewers and items are vertices of one graph, whose numbers take 32 bits.
@@ -255,9 +255,10 @@ def stream_reviews(
                 message = f"{', '.join(source.names)}: a header but no reviews below it; expected one row per review"
                 raise InputError(message)
             tell(f"reading the labels of {source.n_rows:,} rows")
-            reviewers, items = _labels(source, known, note)
+            sides = _sides(source, known, note)
             tell(f"sorting {source.n_rows:,} rows")
-            start, reviewers = _sort(source, reviewers, items, duplicates, (item, score), lower_is_better)
+            sign = -1.0 if lower_is_better else 1.0
+            start, reviewers, items = _sort(source, *sides, duplicates, (item, score), sign)
             if len(reviewers) + len(items) > MOST_VERTICES:
                 message = f"{source.names[0]}: expected at most {MOST_VERTICES:,} reviewers and items, found more"
                 raise InputError(message)
@@ -270,28 +271,52 @@ def stream_reviews(
         yield stream
 
 
-def _labels(source: Source, known: Spellings, note: Callable[[str], object] | None) -> tuple[Labels | None, Labels]:
-    """Collect the labels of both roles; returns them, None for reviewers that are numbers, which sorting collects.
+class Side(NamedTuple):
+    """Labels of a role, and how rows sort by them: the SQL of a number, and of the tables that it takes.
 
-    The engine has the codes of the others in tables by role.
+    ``code`` has the code of each number; None if the number is the code, or labels are those that sorting finds.
     """
-    found = {role: source.labels(role) for role in LABELS if role != REVIEWER.name or source.is_text(role)}
-    texts = {role: labels.to_pylist() for role, labels in found.items() if source.is_text(role)}
+
+    labels: Labels | None
+    number: str
+    tables: str = ""
+    code: CodeArray | None = None
+
+
+def _sides(source: Source, known: Spellings, note: Callable[[str], object] | None) -> tuple[Side, Side]:
+    """Collect the labels of reviewers and items."""
+    found = {role: source.labels(role) for role in LABELS if source.is_text(role)}
+    texts = {role: labels.to_pylist() for role, labels in found.items()}
     source.expect_whole(texts)
-    labels = dict[str, Labels]()
-    for role, side in ((REVIEWER.name, PERSON), (ITEM.name, PAPER)):
+    sides = dict[str, Side]()
+    for role, kind in zip(LABELS, (PERSON, PAPER), strict=True):
         if role in texts:
-            order = natural_order(texts[role])
-            values = found[role].take(pa.array(order))
-            gate = partial(known.respelled, role=side, name=", ".join(source.names), note=note)
-            codes, labels[role] = _joined(values, gate)
-        elif role in found:
-            values = np.sort(found[role].to_numpy())
-            codes, labels[role] = np.arange(values.size, dtype=np.uint32), source.labels_of(role, values)
+            values = found[role].take(pa.array(natural_order(texts[role])))
+            gate = partial(known.respelled, role=kind, name=", ".join(source.names), note=note)
+            sides[role] = _coded(source, role, values, *_joined(values, gate))
+        elif role == REVIEWER.name:
+            sides[role] = Side(None, f"rows.{role}")
+        elif source.largest < max(LEAST_ROOM, ROOM * source.n_rows):
+            sides[role] = _dense(source, role)
         else:
-            continue
-        source.engine.connection.register(f"{role}_codes", pa.table({"label": values, "code": codes}))
-    return labels.get(REVIEWER.name), labels[ITEM.name]
+            keys = np.sort(source.labels(role).to_numpy())
+            sides[role] = _coded(source, role, keys, np.arange(keys.size), source.labels_of(role, keys))
+    return sides[REVIEWER.name], sides[ITEM.name]
+
+
+def _dense(source: Source, role: str) -> Side:
+    """Return the side of keys that are dense: a table of codes takes a fifth of the time of a join."""
+    seen = np.zeros(source.largest + 1, np.bool_)
+    for batch in source.batches(f"SELECT {role} FROM rows"):
+        seen[batch.column(0).to_numpy()] = True
+    code = np.cumsum(seen, dtype=np.uint32) - np.uint32(1)
+    return Side(source.labels_of(role, np.flatnonzero(seen).astype(np.uint64)), f"rows.{role}", code=code)
+
+
+def _coded(source: Source, role: str, values: Any, codes: IntArray | CodeArray, labels: Labels) -> Side:
+    """Return the side of values with codes, in a table of the engine."""
+    source.engine.connection.register(f"{role}_codes", pa.table({"label": values, "code": codes.astype(np.uint32)}))
+    return Side(labels, f"{role}_codes.code", f" JOIN {role}_codes ON rows.{role} = {role}_codes.label")
 
 
 def _joined(values: Any, spelled: Callable[[list[str]], list[str]]) -> tuple[CodeArray, Labels]:
@@ -309,39 +334,8 @@ def _joined(values: Any, spelled: Callable[[list[str]], list[str]]) -> tuple[Cod
     return codes.astype(np.uint32), Labels(pa.array(distinct, pa.large_string()))
 
 
-def _sort(
-    source: Source,
-    reviewers: Labels | None,
-    items: Labels,
-    duplicates: Duplicates,
-    into: tuple[Spill, Spill],
-    lower_is_better: bool,
-) -> tuple[IntArray, Labels]:
-    """Write items and scores by reviewer and item, those of one pair merged; returns starts and labels of reviewers."""
-    (item, score), starts, keys, previous = into, [np.empty(0, np.int64)], [np.empty(0, np.uint64)], None
-    for part in _pairs(source, len(items), by_key=reviewers is None):
-        who, what, value, row = part
-
-        def say(one: int, other: int, part: Pairs = part) -> str:
-            at = np.flatnonzero(part.row == one)[0]
-            who, what = part.reviewer[at : at + 1], items[int(part.item[at])]
-            reviewer = source.labels_of(REVIEWER.name, who)[0] if reviewers is None else reviewers[int(who[0])]
-            return say_twice(reviewer, what, source.place(one), source.place(other))
-
-        value = -value if lower_is_better else value
-        who, what, value, _ = merge_duplicates(who, what, value, ~np.isnan(value), duplicates, say, row)
-        first = np.flatnonzero(np.concatenate([[who[0] != previous], who[1:] != who[:-1]]))
-        starts.append(len(item) + first)
-        keys.append(who[first])
-        item.append(what)
-        score.append(value)
-        previous = who[-1]
-    start = np.concatenate([*starts, [len(item)]])
-    return start, source.labels_of(REVIEWER.name, np.concatenate(keys)) if reviewers is None else reviewers
-
-
 class Pairs(NamedTuple):
-    """Rows sorted by reviewer, a code or a key, item and row; score is NaN where planned."""
+    """Rows sorted by reviewer (a code or a key), item (a code) and row; score is NaN where planned."""
 
     reviewer: Any
     item: CodeArray
@@ -349,32 +343,57 @@ class Pairs(NamedTuple):
     row: IntArray
 
 
-def _pairs(source: Source, n_items: int, *, by_key: bool) -> Iterator[Pairs]:
+def _sort(
+    source: Source, reviewers: Side, items: Side, duplicates: Duplicates, into: tuple[Spill, Spill], sign: float
+) -> tuple[IntArray, Labels, Labels]:
+    """Write items and scores by reviewer and item, those of one pair merged; returns starts, and labels of both."""
+    (item, score), starts, keys, previous = into, [np.empty(0, np.int64)], [np.empty(0, np.uint64)], None
+    labels: Any = items.labels
+    for part in _pairs(source, reviewers, items):
+
+        def say(one: int, other: int, part: Pairs = part) -> str:
+            at = np.flatnonzero(part.row == one)[0]
+            who, what = part.reviewer[at : at + 1], labels[int(part.item[at])]
+            reviewer = reviewers.labels[int(who[0])] if reviewers.labels else source.labels_of(REVIEWER.name, who)[0]
+            return say_twice(reviewer, what, source.place(one), source.place(other))
+
+        scored = ~np.isnan(part.score)
+        who, what, value, _ = merge_duplicates(*part[:2], sign * part.score, scored, duplicates, say, part.row)
+        first = np.flatnonzero(np.concatenate([[who[0] != previous], who[1:] != who[:-1]]))
+        starts.append(len(item) + first)
+        keys.append(who[first])
+        item.append(what)
+        score.append(value)
+        previous = who[-1]
+    start = np.concatenate([*starts, [len(item)]])
+    return start, reviewers.labels or source.labels_of(REVIEWER.name, np.concatenate(keys)), labels
+
+
+def _pairs(source: Source, reviewers: Side, items: Side) -> Iterator[Pairs]:
     """Read all rows sorted, in parts that divide no pair."""
     # Item and row are one number of 64 bits, so that less is moved and spilled.
-    bits = source.n_rows.bit_length()
-    if bits + n_items.bit_length() > KEY_BITS:
+    bits, most = source.n_rows.bit_length(), len(items.labels or ()) if items.code is None else items.code.size
+    if bits + most.bit_length() > KEY_BITS:
         message = f"{source.names[0]}: expected fewer than 2^{KEY_BITS} pairs of a row and an item, found more"
         raise InputError(message)
-    reviewer, join = ("rows.reviewer", "") if by_key else ("reviewer_codes.code", JOIN.format(REVIEWER.name))
-    query = f"SELECT {reviewer} AS reviewer, score, (item_codes.code::UBIGINT << {bits}) | row::UBIGINT AS place"
-    query += f" FROM rows{JOIN.format(ITEM.name)}{join} ORDER BY reviewer, place"
+    query = f"SELECT {reviewers.number} AS reviewer, score, ({items.number}::UBIGINT << {bits}) | row::UBIGINT AS place"
+    query += f" FROM rows{reviewers.tables}{items.tables} ORDER BY reviewer, place"
     kept: list[Any] = []
     for batch in source.batches(query):
         part = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
         if kept:
             part = [np.concatenate(both) for both in zip(kept, part, strict=True)]
-        reviewer, item = part[0], part[2] >> np.uint64(bits)
-        others = np.flatnonzero((reviewer != reviewer[-1]) | (item != item[-1]))
-        size = int(others[-1]) + 1 if others.size else 0
+        # The last pair may go on in the next batch.
+        last = (part[0] == part[0][-1]) & (part[2] >> np.uint64(bits) == part[2][-1] >> np.uint64(bits))
+        size = last.size - int(np.count_nonzero(last))
         if size:
-            yield _unpacked(part, slice(size), bits)
+            yield _unpacked([values[:size] for values in part], bits, items.code)
         kept = [values[size:] for values in part]
     if kept:
-        yield _unpacked(kept, slice(None), bits)
+        yield _unpacked(kept, bits, items.code)
 
 
-def _unpacked(part: list[Any], rows: slice, bits: int) -> Pairs:
-    reviewer, score, place = (values[rows] for values in part)
-    row = place & np.uint64((1 << bits) - 1)
-    return Pairs(reviewer, (place >> np.uint64(bits)).astype(np.uint32), score, row.astype(np.int64))
+def _unpacked(part: Sequence[Any], bits: int, code: CodeArray | None) -> Pairs:
+    reviewer, score, place = part
+    number, row = place >> np.uint64(bits), place & np.uint64((1 << bits) - 1)
+    return Pairs(reviewer, number.astype(np.uint32) if code is None else code[number], score, row.astype(np.int64))
