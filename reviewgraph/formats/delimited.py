@@ -327,7 +327,7 @@ def refused(name: str) -> Iterator[None]:
     """Refuse a damaged file, whatever the library raises."""
     try:
         yield
-    except InputError:
+    except (InputError, MemoryError):
         raise
     except Exception as error:
         message = f"{name}: the Parquet file cannot be read ({cut(error)}); write it anew, or use CSV"

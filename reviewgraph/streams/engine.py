@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from reviewgraph._base.arrays import FloatArray
 from reviewgraph._base.errors import InputError
+from reviewgraph.formats.files import cut
 from reviewgraph.streams.spill import Spill, no_room
 
 Result = TypeVar("Result")
@@ -21,8 +22,8 @@ Result = TypeVar("Result")
 EXTRA = "'reviewgraph[stream]'"
 #: Memory of DuckDB: bytes per row of a batch, and the least that it needs, in MB.
 ROW_BYTES, LEAST_MEMORY = 256, 64
-#: Words of errors of DuckDB, or of the system in them, that stand for a lack of memory or disk.
-NO_ROOM = ("Out of Memory Error", "No space left", "max_temp_directory_size", "quota")
+#: Words of errors of DuckDB, or of the system in them, that stand for a full disk, and for a lack of memory.
+NO_ROOM, NO_MEMORY = ("No space left", "max_temp_directory_size", "quota"), "Out of Memory Error"
 
 
 class Engine:
@@ -55,6 +56,8 @@ class Engine:
         except Exception as error:
             if any(word in str(error) for word in NO_ROOM):
                 raise no_room(error) from error
+            if NO_MEMORY in str(error):
+                raise MemoryError(cut(error)) from error
             raise
         except BaseException:
             self.connection.interrupt()
@@ -88,6 +91,7 @@ def opened(batch: int) -> Iterator[Engine]:
             "autoload_known_extensions": "false",
         }
         with duckdb.connect(":memory:", config=settings) as connection, ThreadPoolExecutor(1) as pool:
+            connection.execute("SET enable_progress_bar = false")  # which would be among the output
             yield Engine(connection, Path(folder), pool)
 
 

@@ -319,7 +319,7 @@ def refused_text(name: str) -> Iterator[None]:
     """Refuse a text file that cannot be read, whatever the library raises."""
     try:
         yield
-    except InputError:
+    except (InputError, MemoryError):
         raise
     except FileNotFoundError as error:
         message = f"{name}: no such file; expected a table with a header"
@@ -414,8 +414,7 @@ class Source:
         for number, file in enumerate(self.files):
             for role in LABELS:
                 empty = "".join(f" OR {role} = {_quoted(text)}" for text in blank.get(role, ()))
-                said = f"the {role} is empty"
-                if self._note(problems, number, f"{role} IS NULL{empty}", lambda _, said=said: said):
+                if self._note(problems, number, f"{role} IS NULL{empty}", f"the {role} is empty".format):
                     problems.hint(f"If the {role} stands in another column, name it with --columns {role}=NAME")
             self._note(problems, number, "bad", partial(say_bad_score, scale=(), decimal_comma=file.decimal_comma))
         problems.raise_any()

@@ -338,7 +338,7 @@ class Pairs(NamedTuple):
     """Rows sorted by reviewer (a code or a key), item (a code) and row; score is NaN where planned."""
 
     reviewer: Any
-    item: CodeArray
+    item: Any
     score: FloatArray
     row: IntArray
 
@@ -347,14 +347,16 @@ def _sort(
     source: Source, reviewers: Side, items: Side, duplicates: Duplicates, into: tuple[Spill, Spill], sign: float
 ) -> tuple[IntArray, Labels, Labels]:
     """Write items and scores by reviewer and item, those of one pair merged; returns starts, and labels of both."""
-    (item, score), starts, keys, previous = into, [np.empty(0, np.int64)], [np.empty(0, np.uint64)], None
+    (item, score), starts, previous = into, [np.empty(0, np.int64)], None
+    keys: list[Any] = []
     labels: Any = items.labels
     for part in _pairs(source, reviewers, items):
 
         def say(one: int, other: int, part: Pairs = part) -> str:
             at = np.flatnonzero(part.row == one)[0]
             who, what = part.reviewer[at : at + 1], labels[int(part.item[at])]
-            reviewer = reviewers.labels[int(who[0])] if reviewers.labels else source.labels_of(REVIEWER.name, who)[0]
+            known = reviewers.labels
+            reviewer = source.labels_of(REVIEWER.name, who)[0] if known is None else known[int(who[0])]
             return say_twice(reviewer, what, source.place(one), source.place(other))
 
         scored = ~np.isnan(part.score)

@@ -22,7 +22,7 @@ from lsc._inference import inferring, states, streaming
 from reviewgraph import InputError, read_reviews, stream_reviews
 from reviewgraph.cli import main
 from tests.lsc.inference.simulated_tables import ordering, table
-from tests.lsc.test_streams import conference, read_table, written
+from tests.lsc.test_streams import ONE_THREAD, conference, read_table, written
 
 
 def rows(drawn: tuple[Any, ...]) -> dict[str, Any]:
@@ -203,14 +203,14 @@ def test_groups_apart_are_not_selected_among(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 def test_sweeps_within_a_limit_on_memory_that_the_messages_alone_would_break(tmp_path: Path) -> None:
-    """Beyond what is loaded there is room for a batch and a few vectors, but not for 100,000 messages."""
-    who, slot = np.divmod(np.arange(100_000), 10)
+    """Beyond what is loaded there is room for DuckDB, a batch and a few vectors, but not for all messages."""
+    who, slot = np.divmod(np.arange(3_000_000), 10)
     what = (7_919 * who + slot * (1 + who % 97)) % 1_000
     drawn = {"reviewer": who, "item": what, "score": ((who + 3 * what) % 7).astype(float)}
     path, small = str(tmp_path / "large.parquet"), written(tmp_path, conference(1))
     pa.parquet.write_table(pa.table(drawn), path, row_group_size=10_000)
     code = (
-        "import resource, sys\n"
+        f"import resource, sys\n{ONE_THREAD}"
         "from lsc import posterior_stream\n"
         "from lsc._inference import model, states, streaming, sweeps\n"
         "from reviewgraph import stream_reviews\n"
@@ -221,10 +221,10 @@ def test_sweeps_within_a_limit_on_memory_that_the_messages_alone_would_break(tmp
         "from reviewgraph.graph.kernels.compiling import POLICY\n"
         "with stream_reviews(sys.argv[2], batch=10_000) as s, POLICY.at_once():\n    posterior_stream(s)\n"
         "now = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
-        "limit = now + (12 << 20)\nresource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
+        "limit = now + (170 << 20)\nresource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
         "with stream_reviews(sys.argv[1], batch=10_000) as s:\n"
         "    print(posterior_stream(s).beliefs.sweeps, s.n_reviews)\n"
     )
     env = {**os.environ, "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
     done = subprocess.run([sys.executable, "-c", code, path, small], capture_output=True, text=True, env=env)
-    assert done.stdout.split() == ["2", "100000"], done.stderr
+    assert done.stdout.split() == ["2", "3000000"], done.stderr
