@@ -46,7 +46,7 @@ from lsc._inference.states import (
 )
 from lsc._inference.sweeps import run_stages
 from reviewgraph._base import BoolArray, FloatArray, IntArray
-from reviewgraph.streams import Spill, ranges, sort_numbers
+from reviewgraph.streams import Spill, ranges
 
 if TYPE_CHECKING:
     from reviewgraph.streams import Stream
@@ -170,7 +170,7 @@ def sorted_scores(scores: Passes, batch: int) -> Iterator[Spill]:
     ([-7.0, -1.0, 3.0, 3.0], 0.16666666666666666)
     """
     with Spill("<f8") as ordered:
-        sort_numbers(scores, batch, ordered)
+        ordered.write_sorted(scores, batch)
         yield ordered
 
 

@@ -1,4 +1,4 @@
-"""Files of reviews as rows of DuckDB: reviewer, item, score and the number of the row, counted through all files."""
+"""Files of tables larger than memory: temporary ones, and those of reviews, which DuckDB reads as one table."""
 
 from __future__ import annotations
 
@@ -7,20 +7,26 @@ import gzip
 import hashlib
 import io
 import os
+import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import partial
 from glob import escape, glob, has_magic
 from itertools import islice
+from pathlib import Path as Folder
 from shutil import copyfileobj
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, overload
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar, overload
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet
 
+from reviewgraph._base.arrays import FloatArray, IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.provenance import FileRead
 from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, SCORE, columns_of, locate, recognised, require_named
@@ -29,10 +35,9 @@ from reviewgraph.formats.files import LISTED, Problems, cut, quote, quote_all
 from reviewgraph.formats.values import are_scores, missing_labels, read_scores, say_bad_score
 
 if TYPE_CHECKING:
-    from pathlib import Path as Folder
-
     from reviewgraph.formats.tables import Path
-    from reviewgraph.streams.engine import Engine
+
+Result = TypeVar("Result")
 
 Note: TypeAlias = Callable[[str], object]
 
@@ -49,6 +54,198 @@ KEY = "CASE WHEN {0} < 0 THEN (-({0} + 1))::UBIGINT + 9223372036854775808 ELSE {
 CELL = "CASE WHEN starts_with({0}, '''') THEN regexp_replace({0}, '^''([=+@\\t\\r-])', '\\1') ELSE {0} END"
 #: SQL: a cell with a decimal comma, as one with a point.
 POINT = "CASE WHEN contains({0}, ',') THEN regexp_replace({0}, '([0-9]),([0-9])', '\\1.\\2') ELSE {0} END"
+
+
+# Arrays in temporary files.
+
+
+class Spill:
+    """An array in a temporary file.
+
+    Where the system allows, the file has no name, so that nothing is left of it even where the process is killed.
+
+    >>> with Spill(np.dtype("f8")) as spill:
+    ...     spill.append(np.array([1.0, 2.0]))
+    ...     spill.write(1, np.array([3.0, 4.0]))
+    ...     len(spill), spill.read(0, 3).tolist()
+    (3, [1.0, 3.0, 4.0])
+    """
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self.dtype, self.size = np.dtype(dtype), 0
+        try:
+            self.file = tempfile.TemporaryFile(prefix="reviewgraph-")  # noqa: SIM115 (closed by close)
+        except OSError as error:
+            raise no_room(error) from error
+
+    def __enter__(self) -> Spill:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        try:
+            self.file.close()
+        except OSError:  # unwritten data has no room and is no longer needed
+            self.file.close()
+
+    def __len__(self) -> int:
+        return self.size
+
+    def append(self, entries: npt.NDArray[Any]) -> None:
+        """Write entries at the end."""
+        self.write(self.size, entries)
+
+    def write(self, at: int, entries: npt.NDArray[Any]) -> None:
+        try:
+            self.file.seek(at * self.dtype.itemsize)
+            self.file.write(np.ascontiguousarray(entries, self.dtype).view(np.uint8).data)
+        except OSError as error:
+            raise no_room(error) from error
+        self.size = max(self.size, at + len(entries))
+
+    def read(self, first: int, last: int, into: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        size = max(0, last - first)
+        entries = np.empty(size, self.dtype) if into is None else into[:size]
+        if size:
+            try:
+                self.file.seek(first * self.dtype.itemsize)
+                self.file.readinto(entries.view(np.uint8).data)
+            except OSError as error:
+                raise no_room(error) from error
+        return entries
+
+    def write_sorted(self, numbers: Callable[[], Iterable[FloatArray]], batch: int) -> None:
+        """Write numbers, which may be larger than memory, in ascending order.
+
+        >>> with Spill("<f8") as spill:
+        ...     spill.write_sorted(lambda: [np.array([3.0, -1.0]), np.array([2.0])], 1000)
+        ...     spill.read(0, 3).tolist()
+        [-1.0, 2.0, 3.0]
+        """
+        for part in sorted_numbers(numbers, batch):
+            self.append(part)
+
+    def parts(self, rows: int) -> Iterator[npt.NDArray[Any]]:
+        """Read all entries in parts of ``rows``."""
+        for first in range(0, self.size, rows):
+            yield self.read(first, min(first + rows, self.size))
+
+
+def no_room(error: object) -> InputError:
+    """Return the error of a temporary file that cannot be written."""
+    said = getattr(error, "strerror", None) or cut(error)
+    return InputError(
+        f"{tempfile.gettempdir()}: the temporary file cannot be written ({said}); a table larger than memory "
+        "needs about 70 bytes per row on disk, its posterior 300: set TMPDIR to a folder with room"
+    )
+
+
+def ranges(start: IntArray, rows: int) -> Iterator[tuple[int, int]]:
+    """Split sorted rows into ranges of whole reviewers with at most ``rows`` rows, more only for a single reviewer.
+
+    >>> list(ranges(np.array([0, 2, 3, 9, 9]), 3))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    first, size = 0, start.size - 1
+    while first < size:
+        last = int(np.searchsorted(start, start[first] + rows, "right")) - 1
+        last = min(max(last, first + 1), size)
+        yield first, last
+        first = last
+
+
+# DuckDB, which reads, codes and sorts; what it spills is in a folder that is deleted.
+
+#: What ``python -m pip install`` takes to install DuckDB.
+EXTRA = "'reviewgraph[stream]'"
+#: Memory of DuckDB: bytes per row of a batch, and the least that it needs, in MB.
+ROW_BYTES, LEAST_MEMORY = 256, 64
+#: Words of errors of DuckDB, or of the system in them, that stand for a full disk, and for a lack of memory.
+NO_ROOM, NO_MEMORY = ("No space left", "max_temp_directory_size", "quota"), "Out of Memory Error"
+
+
+class Engine:
+    """A database in memory, and its temporary folder.
+
+    Queries run in a thread of their own, so that Ctrl-C ends them at once.
+    """
+
+    def __init__(self, connection: Any, folder: Folder, pool: Executor) -> None:
+        self.connection, self.folder, self._pool = connection, folder, pool
+
+    def run(self, query: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        return self._wait(lambda: self.connection.execute(query).fetchall())
+
+    def first(self, query: str) -> tuple[Any, ...]:
+        """Return the one row that a query returns."""
+        return self.run(query)[0]
+
+    def batches(self, query: str) -> Iterator[Any]:
+        """Return the rows of a query in batches of Arrow, as they are computed."""
+        reader = self._wait(lambda: pa.RecordBatchReader.from_stream(self.connection.sql(query)))
+        while (batch := self._wait(lambda: next(reader, None))) is not None:
+            yield batch
+
+    def _wait(self, task: Callable[[], Result]) -> Result:
+        future = self._pool.submit(task)
+        try:
+            return future.result()
+        except Exception as error:
+            if any(word in str(error) for word in NO_ROOM):
+                raise no_room(error) from error
+            if NO_MEMORY in str(error):
+                raise MemoryError(cut(error)) from error
+            raise
+        except BaseException:
+            self.connection.interrupt()
+            raise
+
+
+@contextmanager
+def opened(batch: int) -> Iterator[Engine]:
+    """Open an engine that takes memory in proportion to the rows of a batch.
+
+    >>> with opened(1000) as engine:
+    ...     engine.first("SELECT 1 + 1")
+    (2,)
+    """
+    try:
+        import duckdb
+    except ImportError as error:
+        message = f"tables larger than memory: expected the package duckdb, found none; to install: pip install {EXTRA}"
+        raise InputError(message) from error
+    try:
+        temporary = TemporaryDirectory(prefix="reviewgraph-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise no_room(error) from error
+    with temporary as folder:
+        settings = {
+            "memory_limit": f"{max(LEAST_MEMORY, batch * ROW_BYTES >> 20)}MB",
+            "temp_directory": folder,
+            "arrow_large_buffer_size": "true",
+            # Nothing is fetched from elsewhere.
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        }
+        with duckdb.connect(":memory:", config=settings) as connection, ThreadPoolExecutor(1) as pool:
+            connection.execute("SET enable_progress_bar = false")  # which would be among the output
+            yield Engine(connection, Folder(folder), pool)
+
+
+def sorted_numbers(parts: Callable[[], Iterable[FloatArray]], batch: int) -> Iterator[FloatArray]:
+    """Return numbers in ascending order, in parts."""
+    schema = pa.schema({"number": pa.float64()})
+    batches = (pa.record_batch([pa.array(part)], schema=schema) for part in parts())
+    with opened(batch) as engine:
+        engine.connection.register("numbers", pa.RecordBatchReader.from_batches(schema, batches))
+        for part in engine.batches("SELECT number FROM numbers ORDER BY number"):
+            yield part.column(0).to_numpy()
+
+
+# The files of reviews.
 
 
 class Labels(Sequence[str]):

@@ -20,9 +20,7 @@ from reviewgraph._base.results import Progress
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings
-from reviewgraph.streams.engine import opened
-from reviewgraph.streams.files import LABELS, Labels, Source
-from reviewgraph.streams.spill import Spill, ranges
+from reviewgraph.streams.files import LABELS, Labels, Source, Spill, opened, ranges
 from reviewgraph.table.rows import Duplicates, merge_duplicates, say_fulfilled, say_twice
 
 if TYPE_CHECKING:

@@ -303,7 +303,7 @@ def test_without_duckdb_the_message_names_the_extra(monkeypatch: pytest.MonkeyPa
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
 def test_an_interrupt_ends_a_query_and_leaves_nothing(tmp_path: Path) -> None:
     code = (
-        "from reviewgraph.streams.engine import opened\n"
+        "from reviewgraph.streams.files import opened\n"
         "with opened(1) as engine:\n"
         "    (engine.folder / 'file').write_text('x')\n"
         "    print('open', flush=True)\n"
