@@ -279,10 +279,12 @@ def expanded(paths: Iterable[Path]) -> list[str]:
     """
     names = []
     for name in map(str, paths):
-        if not has_magic(name) or os.path.exists(name):
+        # In an address a question mark begins options of the store, and nothing can be listed on the web.
+        remote = "://" in name
+        if not has_magic(name.partition("?")[0] if remote else name) or _is_web(name) or os.path.exists(name):
             names.append(name)
             continue
-        found = sorted(_in_store(name) if "://" in name else glob(name, recursive=True))
+        found = sorted(_in_store(name) if remote else glob(name, recursive=True))
         if not found:
             message = f"{name}: expected a file or a pattern that matches files, found none"
             raise InputError(message)
@@ -290,18 +292,18 @@ def expanded(paths: Iterable[Path]) -> list[str]:
     return names
 
 
-def _in_store(pattern: str) -> list[str]:
+def _in_store(name: str) -> list[str]:
     """Return the objects that match a pattern."""
-    if _is_web(pattern):
-        return [pattern]
     from pyarrow.fs import FileSelector, FileType
 
-    plain = pattern[: min(pattern.index(sign) for sign in "*?[" if sign in pattern)].rpartition("/")[0]
-    with _reached(pattern):
-        system, folder = _system_of(plain)
+    pattern, mark, options = name.partition("?")
+    plain = pattern[: min(pattern.index(sign) for sign in "*[" if sign in pattern)].rpartition("/")[0]
+    with _reached(name):
+        system, folder = _system_of(plain + mark + options)
         inside = system.get_file_info(FileSelector(folder, recursive=True))
     wanted = folder + pattern[len(plain) :]
-    return [f"{plain}{one.path[len(folder) :]}" for one in inside if _matches(one, wanted, FileType.File)]
+    found = [one.path[len(folder) :] for one in inside if _matches(one, wanted, FileType.File)]
+    return [plain + path + mark + options for path in found]
 
 
 def _matches(one: Any, pattern: str, file: Any) -> bool:
