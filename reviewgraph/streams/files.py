@@ -160,7 +160,7 @@ def ranges(start: IntArray, rows: int) -> Iterator[tuple[int, int]]:
 
 #: What ``python -m pip install`` takes to install DuckDB.
 EXTRA = "'reviewgraph[stream]'"
-#: Memory of DuckDB: bytes per row of a batch, and the least that it needs, in MB.
+#: Memory of DuckDB: bytes per row of a batch, and the least that it needs per thread, in MB.
 ROW_BYTES, LEAST_MEMORY = 256, 64
 #: Words of errors of DuckDB, or of the system in them, that stand for a full disk, and for a lack of memory.
 NO_ROOM, NO_MEMORY = ("No space left", "max_temp_directory_size", "quota"), "Out of Memory Error"
@@ -222,8 +222,11 @@ def opened(batch: int) -> Iterator[Engine]:
     except OSError as error:
         raise no_room(error) from error
     with temporary as folder:
+        memory = max(LEAST_MEMORY, batch * ROW_BYTES >> 20)
         settings = {
-            "memory_limit": f"{max(LEAST_MEMORY, batch * ROW_BYTES >> 20)}MB",
+            "memory_limit": f"{memory}MB",
+            # Each thread takes memory that cannot be spilled.
+            "threads": str(max(1, min(os.cpu_count() or 1, memory // LEAST_MEMORY))),
             "temp_directory": folder,
             "arrow_large_buffer_size": "true",
             # Nothing is fetched from elsewhere.

@@ -22,7 +22,7 @@ from lsc._inference import inferring, states, streaming
 from reviewgraph import InputError, read_reviews, stream_reviews
 from reviewgraph.cli import main
 from tests.lsc.inference.simulated_tables import ordering, table
-from tests.lsc.test_streams import ONE_THREAD, conference, read_table, written
+from tests.lsc.test_streams import conference, read_table, written
 
 
 def rows(drawn: tuple[Any, ...]) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def test_sweeps_within_a_limit_on_memory_that_the_messages_alone_would_break(tmp
     path, small = str(tmp_path / "large.parquet"), written(tmp_path, conference(1))
     pa.parquet.write_table(pa.table(drawn), path, row_group_size=10_000)
     code = (
-        f"import resource, sys\n{ONE_THREAD}"
+        "import resource, sys\n"
         "from lsc import posterior_stream\n"
         "from lsc._inference import model, states, streaming, sweeps\n"
         "from reviewgraph import stream_reviews\n"

@@ -155,13 +155,6 @@ def test_the_check_says_of_a_level_what_is_known(tmp_path: Path, monkeypatch: py
     assert len((tmp_path / "pieces.csv").read_text("utf-8").splitlines()) == 1 + 28 + 24
 
 
-#: Each thread of DuckDB takes memory, and their number depends on the machine.
-ONE_THREAD = (
-    "import duckdb\nconnect = duckdb.connect\n"
-    "duckdb.connect = lambda name, config: connect(name, config={**config, 'threads': '1'})\n"
-)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 def test_a_limit_on_memory_that_the_reviews_alone_would_break(tmp_path: Path) -> None:
@@ -171,7 +164,7 @@ def test_a_limit_on_memory_that_the_reviews_alone_would_break(tmp_path: Path) ->
     path = str(tmp_path / "large.parquet")
     pa.parquet.write_table(pa.table(rows), path, row_group_size=10_000)
     code = (
-        f"import resource, sys\n{ONE_THREAD}"
+        "import resource, sys\n"
         "from reviewgraph import stream_reviews, check_stream\n"
         "from reviewgraph.graph.kernels.compiling import POLICY\n"
         "with stream_reviews(sys.argv[2]) as s, POLICY.at_once():\n    check_stream(s)\n"

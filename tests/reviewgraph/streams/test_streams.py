@@ -265,7 +265,14 @@ def configured(monkeypatch: pytest.MonkeyPatch, **settings: str) -> None:
     """Let every engine have these settings of DuckDB."""
     duckdb = pytest.importorskip("duckdb")
     connect = duckdb.connect
-    monkeypatch.setattr(duckdb, "connect", lambda name, config: connect(name, config={**config, **settings}))
+
+    def with_settings(name: str, config: dict[str, str]) -> Any:
+        connection = connect(name, config=config)
+        for key, value in settings.items():
+            connection.execute(f"SET {key} = '{value}'")
+        return connection
+
+    monkeypatch.setattr(duckdb, "connect", with_settings)
 
 
 @pytest.mark.parametrize("threads", ["1", "7"])
@@ -283,11 +290,11 @@ def test_results_do_not_depend_on_threads_or_memory(
 
 
 def test_a_full_disk_while_sorting_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng, n, room = np.random.default_rng(0), 1_500_000, tmp_path / "room"
+    rng, n, room = np.random.default_rng(0), 2_500_000, tmp_path / "room"
     room.mkdir()
     path = str(tmp_path / "t.parquet")
     pa.parquet.write_table(pa.table({"reviewer": rng.integers(0, 2**60, n), "item": rng.integers(0, 9, n)}), path)
-    configured(monkeypatch, threads="2", memory_limit="24MB", max_temp_directory_size="1MB")
+    configured(monkeypatch, threads="1", memory_limit="40MB", max_temp_directory_size="1MB")
     monkeypatch.setattr(tempfile, "tempdir", str(room))
     with pytest.raises(InputError, match="set TMPDIR to a folder with room"), stream_reviews(path, batch=1000):
         pass
