@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 from weakref import finalize
 
 import numpy as np
-import numpy.typing as npt
 
 from lsc._inference.beliefs import MAX_REVIEWS, Beliefs, loop_factors
 from lsc._inference.categories import Averages
@@ -55,14 +54,6 @@ if TYPE_CHECKING:
 
 #: Reviews per piece: more would take memory and save no time.
 PIECE = 1 << 19
-#: Maximum number of distinct scores in memory while equal ones are counted.
-MAX_DISTINCT = 1 << 20
-#: Maximum number of temporary files, below the limit on open files of a process.
-MAX_FILES = 256
-#: Bits counted per pass, and bits of a number.
-DIGIT, BITS = 16, 64
-
-KeyArray: TypeAlias = npt.NDArray[np.uint64]
 
 
 class SpilledParts:
@@ -170,98 +161,53 @@ def ranges_of(pieces: Pieces, n_reviewers: int) -> tuple[IntArray, FloatArray, F
     return load, low, high
 
 
-def check_no_outlier_by_passes(scores: Passes, size: int) -> None:
-    """Do as :func:`lsc._inference.states.check_no_outlier`."""
+@contextmanager
+def sorted_scores(scores: Passes, batch: int) -> Iterator[Spill]:
+    """Sort all scores on disk.
+
+    >>> with sorted_scores(lambda: [np.array([3.0, -1.0]), np.array([-7.0, 3.0])], 1) as ordered:
+    ...     ordered.read(0, 4).tolist(), equal_scores_of(ordered)
+    ([-7.0, -1.0, 3.0, 3.0], 0.16666666666666666)
+    """
+    with Spill("<f8") as ordered:
+        ordered.write_sorted(scores, batch)
+        yield ordered
+
+
+def check_no_outlier_by_passes(scores: Passes, ordered: Spill) -> None:
+    """Do as :func:`lsc._inference.states.check_no_outlier`; ``ordered`` are the same scores, sorted."""
+    size = len(ordered)
     if size < MIN_SCORES:
         return
-    median = 0.5 * (order_statistic(scores, (size - 1) // 2) + order_statistic(scores, size // 2))
-
-    def distances() -> Iterator[FloatArray]:
-        return (np.abs(score - median) for score in scores())
-
+    median = float(ordered.read((size - 1) // 2, size // 2 + 1).mean())
+    # The scores farthest from the median are at both ends.
+    few = n_extreme(size) + 1
+    ends = np.concatenate([ordered.read(0, few), ordered.read(max(few, size - few), size)])
+    usual = float(np.partition(np.abs(ends - median), -few)[-few])
     largest, worst, place, first = -1.0, 0.0, 0, 0
     for score in scores():
         if (distance := np.abs(score - median)).max() > largest:
             largest, place = float(distance.max()), first + int(distance.argmax())
             worst = float(score[place - first])
         first += score.size
-    require_no_outlier(worst, place, median, order_statistic(distances, size - n_extreme(size) - 1), size)
+    require_no_outlier(worst, place, median, usual, size)
 
 
-def order_statistic(scores: Passes, rank: int) -> float:
-    """Return the number of this rank, from 0, in ascending order, by four passes (radix selection).
-
-    >>> order_statistic(lambda: [np.array([3.0, -1.0]), np.array([-7.0, 3.0])], 2)
-    3.0
-    """
-    prefix = np.uint64(0)
-    for shift in range(BITS - DIGIT, -1, -DIGIT):
-        count = np.zeros(1 << DIGIT, np.int64)
-        for score in scores():
-            key = _keys(score) >> np.uint64(shift)
-            key = key[(key >> np.uint64(DIGIT)) == prefix]
-            count += np.bincount((key & np.uint64((1 << DIGIT) - 1)).astype(np.int64), minlength=1 << DIGIT)
-        below = np.cumsum(count)
-        digit = int(np.searchsorted(below, rank, "right"))
-        rank -= int(below[digit] - count[digit])
-        prefix = (prefix << np.uint64(DIGIT)) | np.uint64(digit)
-    sign = np.uint64(1 << (BITS - 1))
-    bits = np.array(prefix ^ sign if prefix & sign else ~prefix)
-    return float(bits.view(np.float64))
-
-
-def _keys(score: FloatArray) -> KeyArray:
-    """Integers in the order of the numbers; -0.0 becomes 0.0."""
-    bits = np.ascontiguousarray(score + 0.0).view(np.uint64)
-    sign = np.uint64(1 << (BITS - 1))
-    return np.where(bits & sign, ~bits, bits | sign)
-
-
-def equal_scores_by_passes(scores: Passes, size: int) -> float:
-    """Return the probability that two scores are equal, as :func:`lsc._inference.states.equal_scores`."""
+def equal_scores_of(ordered: Spill) -> float:
+    """Return the probability that two of these scores, which are sorted, are equal."""
+    size, pairs, run, last = len(ordered), 0.0, 0.0, np.nan
     if size < 2:
         return 0.0
-    pairs = _pairs(scores())
-    if pairs is None:
-        pairs = _pairs_by_remainder(scores, min(-(-2 * size // MAX_DISTINCT), MAX_FILES))
-    return pairs / (size * (size - 1.0))
-
-
-def _pairs(pieces: Iterable[FloatArray]) -> float | None:
-    """Count ordered pairs of equal scores; None if there are too many distinct ones for memory."""
-    value, count = np.empty(0, np.uint64), np.empty(0)
-    for score in pieces:
-        fresh, times = np.unique(_keys(score), return_counts=True)
-        value, place = np.unique(np.concatenate([value, fresh]), return_inverse=True)
-        count = np.asarray(np.bincount(place, np.concatenate([count, times]), value.size), np.float64)
-        if value.size > MAX_DISTINCT:
-            return None
-    return _ordered(count)
-
-
-def _pairs_by_remainder(scores: Passes, parts: int) -> float:
-    """Count them with one file per remainder of the key, each sorted by itself."""
-    with ExitStack() as stack:
-        spills = [stack.enter_context(Spill("<u8")) for _ in range(parts)]
-        for score in scores():
-            key = _keys(score)
-            home = (_mixed(key) % np.uint64(parts)).astype(np.int64)
-            key, cuts = key[np.argsort(home, kind="stable")], np.cumsum(np.bincount(home, minlength=parts))
-            for spill, mine in zip(spills, np.split(key, cuts[:-1]), strict=True):
-                spill.append(mine)
-        return sum(_ordered(np.unique(spill.read(0, len(spill)), return_counts=True)[1]) for spill in spills)
-
-
-def _ordered(count: FloatArray | IntArray) -> float:
-    """Return the number of ordered pairs within groups of these sizes."""
-    each = count.astype(np.float64)
-    return float((each * (each - 1.0)).sum())
-
-
-def _mixed(key: KeyArray) -> KeyArray:
-    """Hash: scores with few digits share their last bits."""
-    key = (key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-    return key ^ (key >> np.uint64(29))
+    for part in ordered.parts(PIECE):
+        begin = np.flatnonzero(np.concatenate([[True], part[1:] != part[:-1]]))
+        count = np.diff(begin, append=part.size).astype(np.float64)
+        if part[0] == last:  # a run goes on from the part before
+            count[0] += run
+        else:
+            pairs += run * (run - 1.0)
+        pairs += float((count[:-1] * (count[:-1] - 1.0)).sum())
+        run, last = float(count[-1]), part[-1]
+    return (pairs + run * (run - 1.0)) / (size * (size - 1.0))
 
 
 def infer_by_passes(stream: Stream, *, seed: int = 0, progress: Callable[[str], None] | None = None) -> Beliefs:
@@ -317,16 +263,18 @@ def infer_by_passes(stream: Stream, *, seed: int = 0, progress: Callable[[str], 
 
 def _used_scores(stream: Stream) -> tuple[Pieces, float]:
     """Check the scores; return those of reviewers who are not ignored, and the probability of equal scores."""
-    pieces, size = Pieces(stream), stream.n_scored
-    check_no_outlier_by_passes(pieces.scores, size)
-    load, low, high = ranges_of(pieces, stream.n_reviewers)
-    require_one_unit(low, high)
-    equal = equal_scores_by_passes(pieces.scores, size)
+    pieces = Pieces(stream)
+    with sorted_scores(pieces.scores, stream.batch) as ordered:
+        check_no_outlier_by_passes(pieces.scores, ordered)
+        load, low, high = ranges_of(pieces, stream.n_reviewers)
+        require_one_unit(low, high)
+        equal = equal_scores_of(ordered)
     ignored = uninformative(load, low == high, equal)
     if not ignored.any():
         return pieces, equal
     pieces = Pieces(stream, ~ignored)
-    return pieces, equal_scores_by_passes(pieces.scores, int(load[~ignored].sum()))
+    with sorted_scores(pieces.scores, stream.batch) as ordered:
+        return pieces, equal_scores_of(ordered)
 
 
 def _write_problem(stream: Stream, pieces: Pieces, unit: Unit, tell: Callable[[], None]) -> Problem:

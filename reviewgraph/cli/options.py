@@ -348,7 +348,7 @@ def json_option(group: str) -> Callable[[Decorated], Decorated]:
     return option(group, "--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-# ``--stream``: commands on Parquet larger than memory, with the options that do not need all reviews at once.
+# ``--stream``: commands on tables larger than memory, with the options that do not need all reviews at once.
 
 Runner: TypeAlias = "Callable[[Session, Stream, Mapping[str, Any], Callable[[Progress], None]], object]"
 
@@ -367,7 +367,7 @@ def stream_option(run: Runner, supported: Collection[str], text: str) -> Callabl
         def streamed(*args: Any, stream: bool, **options: Any) -> Any:
             return _stream(options) if stream else command(*args, **options)
 
-        flag = option("Input", "--stream", is_flag=True, help=f"REVIEWS are Parquet larger than memory: {text}.")
+        flag = option("Input", "--stream", is_flag=True, help=f"REVIEWS are larger than memory: {text}.")
         return flag(refusing(streamed))  # type: ignore[return-value]
 
     def _stream(options: dict[str, Any]) -> Any:

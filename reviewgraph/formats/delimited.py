@@ -115,7 +115,7 @@ class Delimited(Table):
                     yield last + 1, row
                 last = reader.line_num
         except csv.Error as error:
-            problems.add(file, last + 1, f"{self.place(last + 1)}: {_say_quoting(error)}")
+            problems.add(file, last + 1, f"{self.place(last + 1)}: {say_quoting(error)}")
 
     def _find_header(self, roles: Sequence[Role], columns: Mapping[str, str]) -> tuple[str, list[str], int]:
         # The delimiter that gives most recognised columns wins; among equals, the one with most columns.
@@ -126,7 +126,7 @@ class Delimited(Table):
             try:
                 header = next(row for row in reader if row)
             except (csv.Error, StopIteration) as error:
-                failure = failure or _say_quoting(error)
+                failure = failure or say_quoting(error)
                 continue
             merit = (recognised(header, roles, columns), len(header))
             if best is None or merit > best[0]:
@@ -148,7 +148,7 @@ class Delimited(Table):
         return io.TextIOWrapper(io.BytesIO(self.data), encoding=self.encoding, newline="")
 
 
-def _say_quoting(error: Exception) -> str:
+def say_quoting(error: Exception) -> str:
     text = str(error)
     if "field larger" in text:
         return "a cell that begins in this row is very long; is a closing quote missing?"
@@ -327,7 +327,7 @@ def refused(name: str) -> Iterator[None]:
     """Refuse a damaged file, whatever the library raises."""
     try:
         yield
-    except InputError:
+    except (InputError, MemoryError):
         raise
     except Exception as error:
         message = f"{name}: the Parquet file cannot be read ({cut(error)}); write it anew, or use CSV"

@@ -1,7 +1,7 @@
-from .coding import Labels as Labels
-from .coding import Spill as Spill
-from .coding import ranges as ranges
 from .connection import ROWS as ROWS
 from .connection import pieces_of as pieces_of
+from .files import Labels as Labels
+from .files import Spill as Spill
+from .files import ranges as ranges
 from .table import Chunk as Chunk
 from .table import Stream as Stream

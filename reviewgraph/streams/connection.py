@@ -18,7 +18,7 @@ from reviewgraph._base.text import counted, listed
 from reviewgraph.graph.check import PRECISE, facts
 from reviewgraph.graph.kernels.union_find import grow_cover, point_at_roots, union_chunk
 from reviewgraph.graph.levels import LEVELS, NAMES, Connected, Double, LevelName, Recoverable, level_named
-from reviewgraph.streams.coding import Labels
+from reviewgraph.streams.files import Labels
 from reviewgraph.streams.table import Stream
 
 #: Maximum passes in which the cover of the busiest reviewer grows.

@@ -6,6 +6,8 @@ import gc
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -124,19 +126,27 @@ def test_a_large_table_is_begun_with_the_same_part(tmp_path: Path, monkeypatch: 
     assert words[-1].startswith("all reviews, pass ")
 
 
-def test_what_is_known_of_scores_by_passes_is_what_sorting_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+def refusal(check: Callable[[], None]) -> str:
+    try:
+        check()
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def test_what_is_known_of_sorted_scores_is_what_is_known_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    for score in (rng.standard_normal(501), np.array([-2.0, -0.0, 0.0, 3.5, 3.5]), rng.integers(-3, 3, 400) * 0.1):
-        pieces = np.array_split(score, 4)
-        ordered = np.sort(score)
-        for rank in (0, 1, score.size // 2, score.size - 1):
-            assert streaming.order_statistic(lambda pieces=pieces: pieces, rank) == ordered[rank]
-        count = np.unique(score, return_counts=True)[1]
-        equal = (count * (count - 1)).sum() / (score.size * (score.size - 1))
-        for room in (1 << 20, 3):
-            monkeypatch.setattr(streaming, "MAX_DISTINCT", room)
-            found = streaming.equal_scores_by_passes(lambda pieces=pieces: pieces, score.size)
-            assert found == pytest.approx(equal, rel=1e-12)
+    far = np.append(rng.standard_normal(500), 1e3)
+    some = np.array([-2.0, -0.0, 0.0, 3.5, 3.5])
+    for score in (rng.standard_normal(501), far, some, rng.integers(-3, 3, 400) * 0.1, np.full(9, 2.0), np.empty(0)):
+        pieces = np.array_split(score, 4) if score.size else []
+        for piece in (1 << 19, 3):
+            monkeypatch.setattr(streaming, "PIECE", piece)
+            with streaming.sorted_scores(lambda pieces=pieces: pieces, 1) as ordered:
+                assert ordered.read(0, score.size).tolist() == np.sort(score).tolist()
+                assert streaming.equal_scores_of(ordered) == pytest.approx(states.equal_scores(score), rel=1e-12)
+                by_passes = partial(streaming.check_no_outlier_by_passes, lambda pieces=pieces: pieces, ordered)
+                assert refusal(by_passes) == refusal(partial(states.check_no_outlier, score))
 
 
 def test_what_is_refused_in_memory_is_refused_in_the_same_words(tmp_path: Path) -> None:
@@ -193,8 +203,8 @@ def test_groups_apart_are_not_selected_among(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 def test_sweeps_within_a_limit_on_memory_that_the_messages_alone_would_break(tmp_path: Path) -> None:
-    """Beyond what is loaded there is room for a batch and a few vectors, but not for 100,000 messages."""
-    who, slot = np.divmod(np.arange(100_000), 10)
+    """Beyond what is loaded there is room for DuckDB, a batch and a few vectors, but not for all messages."""
+    who, slot = np.divmod(np.arange(3_000_000), 10)
     what = (7_919 * who + slot * (1 + who % 97)) % 1_000
     drawn = {"reviewer": who, "item": what, "score": ((who + 3 * what) % 7).astype(float)}
     path, small = str(tmp_path / "large.parquet"), written(tmp_path, conference(1))
@@ -211,10 +221,10 @@ def test_sweeps_within_a_limit_on_memory_that_the_messages_alone_would_break(tmp
         "from reviewgraph.graph.kernels.compiling import POLICY\n"
         "with stream_reviews(sys.argv[2], batch=10_000) as s, POLICY.at_once():\n    posterior_stream(s)\n"
         "now = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
-        "limit = now + (12 << 20)\nresource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
+        "limit = now + (170 << 20)\nresource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
         "with stream_reviews(sys.argv[1], batch=10_000) as s:\n"
         "    print(posterior_stream(s).beliefs.sweeps, s.n_reviews)\n"
     )
     env = {**os.environ, "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
     done = subprocess.run([sys.executable, "-c", code, path, small], capture_output=True, text=True, env=env)
-    assert done.stdout.split() == ["2", "100000"], done.stderr
+    assert done.stdout.split() == ["2", "3000000"], done.stderr

@@ -158,8 +158,8 @@ def test_the_check_says_of_a_level_what_is_known(tmp_path: Path, monkeypatch: py
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 def test_a_limit_on_memory_that_the_reviews_alone_would_break(tmp_path: Path) -> None:
-    """Beyond what is loaded there is room for a batch and for what there is one of a reviewer or item, but no more."""
-    pair = np.unique(np.random.default_rng(0).integers(0, 2_000_000, 400_000))
+    """Beyond what is loaded there is room for DuckDB, a batch, and one number per reviewer or item, but no more."""
+    pair = np.unique(np.random.default_rng(0).integers(0, 8_000_000, 1_600_000))
     rows = {"reviewer": pair // 2_000, "item": pair % 2_000, "score": (pair % 7).astype(float)}
     path = str(tmp_path / "large.parquet")
     pa.parquet.write_table(pa.table(rows), path, row_group_size=10_000)
@@ -170,8 +170,8 @@ def test_a_limit_on_memory_that_the_reviews_alone_would_break(tmp_path: Path) ->
         "with stream_reviews(sys.argv[2]) as s, POLICY.at_once():\n    check_stream(s)\n"
         "import reviewgraph.io.reading, reviewgraph.formats.delimited\n"
         "now = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
-        "limit = now + (12 << 20)\nresource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
-        "with stream_reviews(sys.argv[1], batch=10_000) as s:\n    print(check_stream(s).pieces, s.n_reviews)\n"
+        "limit = now + (160 << 20)\nresource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
+        "with stream_reviews(sys.argv[1], batch=100_000) as s:\n    print(check_stream(s).pieces, s.n_reviews)\n"
         "try:\n    reviewgraph.io.reading.read_reviews(sys.argv[1])\n"
         "except (MemoryError, reviewgraph.InputError):\n    print('none')"
     )

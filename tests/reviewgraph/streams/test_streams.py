@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -17,8 +23,7 @@ import pytest
 
 from reviewgraph import InputError, check, check_stream, connected_components, read_reviews, stream_reviews
 from reviewgraph.graph.levels import LEVELS
-from reviewgraph.streams import Spill
-from reviewgraph.streams.table import Source
+from reviewgraph.streams import Spill, Stream
 
 
 def written(folder: Path, *, name: str = "scores.parquet", **columns: Any) -> str:
@@ -138,13 +143,188 @@ def test_labels_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_not_read_by_batches_is_said(tmp_path: Path) -> None:
-    text = tmp_path / "a.csv"
-    text.write_text("reviewer,item\n1,2\n")
     grades = written(tmp_path, name="g.parquet", reviewer=[1], item=[1], score=["A"])
     floats = written(tmp_path, name="f.parquet", reviewer=[1.5], item=[1])
-    for path, expected in ((str(text), "a Parquet file"), (grades, "numbers as scores"), (floats, "whole numbers")):
+    for path, expected in ((grades, "numbers as scores"), (floats, "whole numbers")):
         with pytest.raises(InputError, match=f"expected .*{expected}.* --stream"), stream_reviews(path):
             pass
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes("reviewer,item\nJos\xe9,1\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"latin\.csv: expected text in UTF-8"), stream_reviews(latin):
+        pass
+
+
+HEADER = "reviewer,item,score\n"
+TEXTS = {
+    "numbers": HEADER + "1,2,3\n1,3,4.5\n2,2,\n10,2,1e0\n",
+    "zeros before": HEADER + "007,2,3\n7,3,4.5\n-1,2,\n-10,2,1\n-2,2,3\n",
+    "negative": HEADER + "-1,2,\n-10,2,1\n-2,2,3\n5,2,1\n",
+    "long numbers": HEADER + "12345678901234567890,2,1\n1,3,4\n",
+    "scores with words": HEADER + "ann,p1,8: accept\nbob,p1,3 good\nbob,p10,NA\nann,p9,none\n",
+    "blanks in scores": HEADER + "1,2,3\n4,2,+4\n5,2,4.\n6,2, .5 \n",
+    "decimal comma": "reviewer;item;score\na;b;4,5\na;c;5\n",
+    "guarded": "reviewer\titem\tscore\r\n'=a\tb\t4\r\n'a\tb\t5\r\n'-3\tb\t5",
+    "mark": '\ufeffpaper,email,rating,comment\n3,a@x,7,"a, b ""c"""\n4,a@x,1,\n',
+    "blank lines": "\n\npaper,email,rating\n\n3,a@x,7\n\n\n4,a@x,1\n",
+    "no scores": "reviewer,item\na,b\n",
+    "a name that may be missing": HEADER + "ann,2,3\nnan,2,4\n",
+}
+BAD_TEXTS = {
+    "words": HEADER + "ann,p1,8\nbob,p1,8 or 9\nbob,,3\n ,p9,1\ncid,p1,inf\ndan,p1,1_0\n",
+    "commas": "reviewer;item;score\na;b;5,\nc;d;,5\ne;b;1,2,3\nf;b;1.234,5\n",
+    "point": HEADER + 'ann,p1,"4,5"\n',
+    "ragged": HEADER + "ann,p1,8\nbob,p1\nbob,p2,3,4\n",
+    "open quote": HEADER + 'ann,p1,8\nbob,"p1,4\n',
+    "broken quote": HEADER + 'ann,p1,8\nbob,"p1"x,4\n',
+    "twice": HEADER + '"an\nn",p1,8\n\n\n"an\nn",p1,4\n',
+    "no rows": HEADER,
+    "nothing": "",
+    "alike": HEADER + "Ann,2,3\nann,2,3\n",
+    "no such column": "reviewer,score\n1,2\n",
+}
+
+
+def content(source: Any) -> tuple[Any, ...]:
+    """Return labels and rows of reviews, or of a stream."""
+    if isinstance(source, Stream):
+        chunks = list(source.chunks())
+        item, score = (np.concatenate([getattr(one, name) for one in chunks]) for name in ("item", "score"))
+    else:
+        item, score = source.item, source.score
+    labels = (list(map(str, side[:])) for side in (source.reviewers, source.items))
+    return *labels, source.loads.tolist(), item.tolist(), np.nan_to_num(score, nan=-1e9).tolist()
+
+
+@pytest.mark.parametrize("case", TEXTS)
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_text_is_read_as_in_memory(tmp_path: Path, case: str, suffix: str) -> None:
+    plain, path = tmp_path / "t.csv", tmp_path / f"t.csv{suffix}"
+    plain.write_bytes(TEXTS[case].encode())
+    if suffix:
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+    told, heard = list[str](), list[str]()
+    whole = read_reviews(plain, note=told.append)
+    with stream_reviews(path, note=heard.append) as stream:
+        assert content(stream) == content(whole)
+        assert stream.files[0].sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+        assert stream.files[0].rows == whole.origin.files[0].rows
+    assert [note.replace(".gz", "") for note in heard] == told
+
+
+@pytest.mark.parametrize("case", BAD_TEXTS)
+def test_text_is_refused_as_in_memory(tmp_path: Path, case: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(BAD_TEXTS[case], "utf-8")
+    with pytest.raises(InputError) as whole:
+        read_reviews(path)
+    with pytest.raises(InputError) as found, stream_reviews(path):
+        pass
+    assert str(found.value) == str(whole.value)
+
+
+def test_text_and_parquet_are_one_table_and_patterns_name_many_files(tmp_path: Path) -> None:
+    one = written(tmp_path, name="part[1].parquet", reviewer=[7, 8], item=["p", "q"], score=[1, 2])
+    (tmp_path / "part-2.csv").write_text(HEADER + "07,q,3.5\n9,q,4\n", "utf-8")
+    (tmp_path / "part-3.csv").write_text(HEADER + "9,p,3\n", "utf-8")
+    whole = read_reviews(one, tmp_path / "part-2.csv", tmp_path / "part-3.csv")
+    for paths in ((one, str(tmp_path / "part-*.csv")), (str(tmp_path / "part*"),)):
+        with stream_reviews(*paths) as stream:
+            assert content(stream) == content(whole)
+            assert {Path(file.file).name for file in stream.files} == {"part[1].parquet", "part-2.csv", "part-3.csv"}
+    with pytest.raises(InputError, match=r"none-\*: expected a file or a pattern"), stream_reviews("none-*"):
+        pass
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None: ...
+
+
+def test_objects_in_stores_are_copied_once(tmp_path: Path) -> None:
+    store, names = tmp_path / "store", ("part-1.parquet", "part-2.parquet")
+    store.mkdir()
+    for name, who in zip(names, ("ann", "bob"), strict=True):
+        written(store, name=name, reviewer=[who, who], item=["p", "q"], score=[1, 2])
+    whole = content(read_reviews(*(store / name for name in names)))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(store)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        web = f"http://127.0.0.1:{server.server_port}/"
+        for paths in ([web + name for name in names], [store.as_uri() + "/part-*.parquet"]):
+            with stream_reviews(*paths) as stream:
+                assert content(stream) == whole
+                assert stream.files[0].sha256 == hashlib.sha256((store / names[0]).read_bytes()).hexdigest()
+        for name in (web + "none.parquet", store.as_uri() + "/none.parquet"):
+            with pytest.raises(InputError, match=r"none\.parquet: cannot be read"), stream_reviews(name):
+                pass
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def configured(monkeypatch: pytest.MonkeyPatch, **settings: str) -> None:
+    """Let every engine have these settings of DuckDB."""
+    duckdb = pytest.importorskip("duckdb")
+    connect = duckdb.connect
+
+    def with_settings(name: str, config: dict[str, str]) -> Any:
+        connection = connect(name, config=config)
+        for key, value in settings.items():
+            connection.execute(f"SET {key} = '{value}'")
+        return connection
+
+    monkeypatch.setattr(duckdb, "connect", with_settings)
+
+
+@pytest.mark.parametrize("threads", ["1", "7"])
+@pytest.mark.parametrize("policy", ["last", "mean"])
+def test_results_do_not_depend_on_threads_or_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: str, policy: Any
+) -> None:
+    rng, n = np.random.default_rng(0), 30_000
+    rows = {"reviewer": rng.integers(0, 300, n), "item": rng.integers(0, 90, n), "score": rng.normal(size=n)}
+    path = str(tmp_path / "t.parquet")
+    pa.parquet.write_table(pa.table(rows), path, row_group_size=2048)
+    configured(monkeypatch, threads=threads, memory_limit="64MB")
+    with stream_reviews(path, duplicates=policy, batch=1000) as stream:
+        assert content(stream) == content(read_reviews(path, duplicates=policy))
+
+
+def test_a_full_disk_while_sorting_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, n, room = np.random.default_rng(0), 2_500_000, tmp_path / "room"
+    room.mkdir()
+    path = str(tmp_path / "t.parquet")
+    pa.parquet.write_table(pa.table({"reviewer": rng.integers(0, 2**60, n), "item": rng.integers(0, 9, n)}), path)
+    configured(monkeypatch, threads="1", memory_limit="40MB", max_temp_directory_size="1MB")
+    monkeypatch.setattr(tempfile, "tempdir", str(room))
+    with pytest.raises(InputError, match="set TMPDIR to a folder with room"), stream_reviews(path, batch=1000):
+        pass
+    assert list(room.iterdir()) == []
+
+
+def test_without_duckdb_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(InputError, match=r"pip install 'reviewgraph\[stream\]'"), stream_reviews("any.parquet"):
+        pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
+def test_an_interrupt_ends_a_query_and_leaves_nothing(tmp_path: Path) -> None:
+    code = (
+        "from reviewgraph.streams.files import opened\n"
+        "with opened(1) as engine:\n"
+        "    (engine.folder / 'file').write_text('x')\n"
+        "    print('open', flush=True)\n"
+        "    list(engine.batches('SELECT sum(a.range * b.range) FROM range(9999999) a, range(9999999) b'))\n"
+    )
+    words = [sys.executable, "-c", code]
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"open\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    assert b"KeyboardInterrupt" in process.communicate(timeout=20)[1]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_two_files_are_one_table_and_rows_are_named_by_file(tmp_path: Path) -> None:
@@ -158,19 +338,6 @@ def test_two_files_are_one_table_and_rows_are_named_by_file(tmp_path: Path) -> N
     expected = r"scores\.parquet: row 2 and .*again\.parquet: row 1"
     with pytest.raises(InputError, match=expected), stream_reviews(one, again):
         pass
-
-
-def test_reading_holds_a_batch_and_not_what_was_read_before(tmp_path: Path) -> None:
-    rng, rows, path = np.random.default_rng(0), 200_000, str(tmp_path / "random.parquet")
-    columns = {
-        "reviewer": rng.integers(0, 2**60, rows),
-        "item": rng.integers(0, 2**60, rows),
-        "score": rng.random(rows),
-    }
-    pa.parquet.write_table(pa.table(columns), path, row_group_size=5_000)
-    source, before = Source([path], {}, print), pa.total_allocated_bytes()
-    held = [pa.total_allocated_bytes() - before for _ in source.batches(5_000)]
-    assert max(held) < 24 * rows / 4
 
 
 def test_a_full_disk_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
