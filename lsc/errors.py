@@ -7,13 +7,14 @@
     └── CalibrationError
         ├── Incomparable          a selection across groups that no review connects
         └── SolverFailed          a solver that ended without any solution
+    ConvergenceWarning            a posterior that did not converge (a UserWarning)
 
 Every message names the argument, the expected and the actual value, and a remedy.
 """
 
 from __future__ import annotations
 
-from reviewgraph._base import ReviewGraphError
+from reviewgraph._base import Notice, ReviewGraphError
 
 
 class CalibrationError(ReviewGraphError):
@@ -30,3 +31,7 @@ class SolverFailed(CalibrationError):
 
 class UndeterminedWarning(UserWarning):
     """A selection among items whose qualities the reviews do not determine."""
+
+
+class ConvergenceWarning(Notice):
+    """A posterior that did not converge; the message estimates how far off qualities may be."""

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc._inference.beliefs import Fitted
+from lsc._inference.convergence import Track
 from lsc._inference.model import (
     GAMMA,
     LOG_OMEGA,
@@ -286,7 +287,7 @@ def optimise_levels(
 ) -> OrdinalFit:
     """Alternate updates of pseudo-observations, sweeps and steps of the ``free`` hyperparameters until convergence."""
     step, previous, n_converged, converged = initial_step(state.theta), None, 0, False
-    count = 0
+    count, track = 0, Track(max_sweeps)
     while count < max_sweeps and not converged:
         count += 1
         learn = bool(free.any()) and count > warm_up
@@ -301,10 +302,12 @@ def optimise_levels(
         if n_converged and previous is not None:
             converged = bool((np.abs(last.mean - previous) <= TOLERANCE * np.sqrt(last.variance)).all())
         previous = last.mean
+        track.add(count, previous)
     # Evidence of the final pseudo-observations, with the intervals in their place.
     final = sweep(problem, state, learn=False)
     evidence = final.evidence + observe(problem, state, low, high, 0.0).evidence
-    return OrdinalFit(Fit(state, evidence, final.mean, count, converged, step.information), problem)
+    off = 0.0 if converged else track.distance(final.variance)
+    return OrdinalFit(Fit(state, evidence, final.mean, count, converged, step.information, off), problem)
 
 
 # Which tables have ordinal scores.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsc._inference.convergence import Track
 from lsc._inference.halves import Threads, add_messages, step_halves, subtract_means_by_halves
 from lsc._inference.model import (
     GAMMA,
@@ -470,7 +471,8 @@ class Fit:
 
     ``state``: from which the last sweep started; ``evidence``, ``mean`` (N + 1,): its log evidence and posterior means;
     ``sweeps``: their number; ``converged``: whether messages and hyperparameters have converged; ``information`` (P,
-    P): curvature of the log posterior of the hyperparameters.
+    P): curvature of the log posterior of the hyperparameters; ``off``: estimated largest distance of a mean from its
+    converged value, in standard errors, 0 where converged.
     """
 
     state: State
@@ -479,6 +481,7 @@ class Fit:
     sweeps: int
     converged: bool
     information: FloatArray
+    off: float = 0.0
 
     @property
     def objective(self) -> float:
@@ -496,12 +499,13 @@ def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = F
     )
     step, previous, best_state, best = initial_step(state.theta), None, None, -np.inf
     objectives: list[float] = []
-    n_converged = 0
+    n_converged, track = 0, Track(max_sweeps)
     partial = problem.compiled and not state.extent.kappa
     max_loss = MAX_LOSS + LOSS_PER_REVIEW * problem.n_reviews
     for count in range(1, max_sweeps + 1):
         learn = bool(free.any()) and count > warm_up
         last = sweep(problem, state, learn=learn, n_converged=n_converged)
+        track.add(count, last.mean)
         objective = last.evidence + log_prior(state.theta).value
         if best_state is not None and objective < best - max_loss:
             # Revert to the best state and continue with shorter steps; tolerate a deeper dip the next time.
@@ -532,7 +536,8 @@ def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = F
                 n_converged, partial = n_converged + sweeps, sweeps < MAX_PARTIAL_SWEEPS
             else:
                 state = standardised(problem, with_hyperparameters(state, step.theta))
-    return Fit(state, last.evidence, last.mean, count, converged, step.information)
+    off = 0.0 if converged else track.distance(last.variance)
+    return Fit(state, last.evidence, last.mean, count, converged, step.information, off)
 
 
 def _partial_sweeps(
@@ -685,7 +690,8 @@ def with_references(problem: Problem, plain: Fit, references: References) -> Fit
     settled = optimise(references.applied_to(problem), plain.state, np.zeros(SIZE, bool))
     # Evidence and information are those without references; both fits have to have converged.
     converged = plain.converged and settled.converged
-    return replace(settled, evidence=plain.evidence, information=plain.information, converged=converged)
+    off = max(plain.off, settled.off)
+    return replace(settled, evidence=plain.evidence, information=plain.information, converged=converged, off=off)
 
 
 def _with_likeness(problem: Problem, plain: Fit, free: BoolArray, rng: np.random.Generator) -> Fit:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 import click
 
 from reviewgraph._base.clock import Clock
-from reviewgraph._base.errors import InputError, LabelWarning, ReviewGraphError
+from reviewgraph._base.errors import InputError, Notice, ReviewGraphError
 from reviewgraph._base.results import Progress
 from reviewgraph._base.storing import plain, stream_of, write_whole
 from reviewgraph._base.text import HIDDEN, folded, terminal_width, visible
@@ -131,14 +131,14 @@ def write_table(path: str, columns: Mapping[str, Sequence[Any]]) -> None:
 def refusing(callback: Callable[P, R]) -> Callable[P, R]:
     """Make a callback end with one message and exit status 2 for bad input.
 
-    A message on an argument becomes one on its option, with the file or value. Warnings on labels go to stderr.
+    A message on an argument becomes one on its option, with the file or value. Warnings on labels and on convergence go to stderr.
     """
 
     @functools.wraps(callback)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             expect_apart(click.get_current_context(silent=True))
-            with _label_warnings_on_stderr():
+            with _notices_on_stderr():
                 return callback(*args, **kwargs)
         except ReviewGraphError as error:
             raise Refusal(_by_option(str(error))) from error
@@ -147,13 +147,13 @@ def refusing(callback: Callable[P, R]) -> Callable[P, R]:
 
 
 @contextmanager
-def _label_warnings_on_stderr() -> Iterator[None]:
+def _notices_on_stderr() -> Iterator[None]:
     with warnings.catch_warnings():
-        warnings.simplefilter("always", LabelWarning)
+        warnings.simplefilter("always", Notice)
         otherwise = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(category, LabelWarning):
+            if issubclass(category, Notice):
                 say(_by_option(str(message)))
             else:
                 otherwise(message, category, *where, **more)
