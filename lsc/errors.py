@@ -14,7 +14,7 @@ Every message names the argument, the expected and the actual value, and a remed
 
 from __future__ import annotations
 
-from reviewgraph._base import Notice, ReviewGraphError
+from reviewgraph._base import ReviewGraphError
 
 
 class CalibrationError(ReviewGraphError):
@@ -33,5 +33,8 @@ class UndeterminedWarning(UserWarning):
     """A selection among items whose qualities the reviews do not determine."""
 
 
-class ConvergenceWarning(Notice):
+class ConvergenceWarning(UserWarning):
     """A posterior that did not converge; the message estimates how far off qualities may be."""
+
+    #: Commands print the message on stderr.
+    on_stderr = True

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from lsc._inference.averaging import difference, draws, has_levels, leave_one_out, members_of, misfit_of
-from lsc._inference.beliefs import Account, Beliefs, Difference, InferenceStatus, Posterior, accounts_of
+from lsc._inference.beliefs import Account, Difference, Posterior, accounts_of
 from lsc._inference.categories import levels_of
 from lsc._inference.criteria import EVIDENCE, Confidence, CriterionSeverities, Joined, join, severities, weights_of
 from lsc._inference.inferring import WIDTH, Likelihood, infer
@@ -19,8 +19,7 @@ from lsc._inference.predicting import Fit, fit_of, rank_counts, score_unit
 from lsc._inference.side_information import Covariates, read_covariates, with_covariates
 from lsc._inference.states import Expected
 from lsc._inference.validation import Gain, Misfit, held_out_gain
-from lsc.errors import ConvergenceWarning
-from lsc.estimate import Estimate, known_values, weights_of_reviews
+from lsc.estimate import Estimate, known_values, warn_unconverged, weights_of_reviews
 from lsc.evidence.support import groups_of
 from lsc.predictions import Prediction, Ranks, Residuals, ReviewerTable, predict, residuals, to_arviz
 from lsc.selection import Selection, Uncertain
@@ -34,7 +33,6 @@ from reviewgraph._base import (
     check_draws,
     checked,
     or_none,
-    warn,
 )
 from reviewgraph.graph import Assumptions, Learned
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
@@ -206,7 +204,7 @@ def posterior(
         beliefs = with_effects if covariates.gain > 0 else beliefs
     if joined is not None and joined.own:
         beliefs = replace(beliefs, loops=beliefs.loops + joined.own / (beliefs.scale**2 * beliefs.variance))
-    warn_unconverged(beliefs)
+    warn_unconverged(beliefs.off)
     return PosteriorEstimate(reviews, beliefs.quality, "posterior", beliefs, seed, weight, joined, used, covariates)
 
 
@@ -235,17 +233,6 @@ def _sureness(reviews: Reviews, rows: IntArray, weights: object, confidence: boo
     if confidence is False or weights is not None or reviews.confidence is None:
         return None
     return weights_of(reviews.confidence[rows])
-
-
-def warn_unconverged(beliefs: Beliefs) -> None:
-    """Warn, with an estimate of how far off qualities are, unless the inference converged."""
-    if beliefs.status is InferenceStatus.SWEEPS_EXHAUSTED:
-        off = f"{beliefs.off:.2g} standard errors" if np.isfinite(beliefs.off) else "an unknown distance"
-        message = (
-            f"posterior: the inference has not converged; qualities may be off by up to {off}, beside what their "
-            f"intervals say. Compare with another method before you rely on small differences"
-        )
-        warn(message, ConvergenceWarning)
 
 
 def teller(progress: Callable[[Progress], object] | None) -> Callable[[str], None]:

@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc._inference.beliefs import Fitted
-from lsc._inference.convergence import Track
 from lsc._inference.model import (
     GAMMA,
     LOG_OMEGA,
@@ -29,6 +28,7 @@ from lsc._inference.model import (
     SIZE,
     START,
     Block,
+    Track,
     ascend,
     initial_step,
 )

@@ -313,7 +313,7 @@ def _gradient(
     weighted_deviation = share * deviation
     gradient = np.empty((SIZE, share.shape[1]))
     gradient[MU] = (weighted_deviation / np.where(below, left, right) ** 2 - 2 * theta[RHO] * by_noise).sum(axis=0)
-    # The kink of that derivative at the mode, by the Euler-Maclaurin formula for the sums over the nodes on either side.
+    # The kink of that derivative at the mode, by the Euler-Maclaurin formula for sums over the nodes on either side.
     gradient[MU] += (share * at.kink).sum(axis=0) * (right**-2 - left**-2) / 12
     gradient[LOG_TAU_LEFT] = (share * below * square).sum(axis=0) - left / (left + right)
     gradient[LOG_TAU_RIGHT] = (share * ~below * square).sum(axis=0) - right / (left + right)

@@ -21,7 +21,6 @@ from .arrays import starts as starts
 from .clock import Clock as Clock
 from .errors import CertificateError as CertificateError
 from .errors import InputError as InputError
-from .errors import Notice as Notice
 from .errors import ReviewGraphError as ReviewGraphError
 from .errors import warn as warn
 from .labels import Label as Label

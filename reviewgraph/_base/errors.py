@@ -47,11 +47,7 @@ class ColumnWarning(UserWarning):
     """Several columns of a data frame matched; the message names the one chosen, and how to choose another."""
 
 
-class Notice(UserWarning):
-    """A warning that commands print on stderr, in one line."""
-
-
-class LabelWarning(Notice):
+class LabelWarning(UserWarning):
     """Similar labels were joined, or labels of a side table are not in the reviews; the message counts them."""
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 import click
 
 from reviewgraph._base.clock import Clock
-from reviewgraph._base.errors import InputError, Notice, ReviewGraphError
+from reviewgraph._base.errors import InputError, LabelWarning, ReviewGraphError
 from reviewgraph._base.results import Progress
 from reviewgraph._base.storing import plain, stream_of, write_whole
 from reviewgraph._base.text import HIDDEN, folded, terminal_width, visible
@@ -131,7 +131,8 @@ def write_table(path: str, columns: Mapping[str, Sequence[Any]]) -> None:
 def refusing(callback: Callable[P, R]) -> Callable[P, R]:
     """Make a callback end with one message and exit status 2 for bad input.
 
-    A message on an argument becomes one on its option, with the file or value. Warnings on labels and on convergence go to stderr.
+    A message on an argument becomes one on its option, with the file or value. Warnings on labels go to stderr, as do
+    those of a category with a true ``on_stderr``.
     """
 
     @functools.wraps(callback)
@@ -149,11 +150,11 @@ def refusing(callback: Callable[P, R]) -> Callable[P, R]:
 @contextmanager
 def _notices_on_stderr() -> Iterator[None]:
     with warnings.catch_warnings():
-        warnings.simplefilter("always", Notice)
+        warnings.simplefilter("always", LabelWarning)
         otherwise = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(category, Notice):
+            if issubclass(category, LabelWarning) or getattr(category, "on_stderr", False):
                 say(_by_option(str(message)))
             else:
                 otherwise(message, category, *where, **more)

@@ -10,8 +10,7 @@ from click.testing import CliRunner
 
 import lsc
 from lsc._inference import sweeps
-from lsc._inference.convergence import OBSERVED, Track
-from lsc._inference.model import START, Extent
+from lsc._inference.model import OBSERVED, START, Extent, Track
 from lsc._inference.states import Rows, initial_state, item_posterior, prepare
 from lsc.commands.calibrate import calibrate
 from reviewgraph import Reviews, stream_reviews
@@ -94,6 +93,7 @@ def test_a_stream_that_did_not_converge_warns(tmp_path, few_sweeps: None) -> Non
         lsc.posterior_stream(stream)
 
 
+@pytest.mark.filterwarnings("always::lsc.errors.ConvergenceWarning")
 @pytest.mark.parametrize("words", [[], ["--json"], ["--stream"]])
 def test_the_command_says_so_once_on_stderr(tmp_path, words: list[str], few_sweeps: None) -> None:
     who, what, score, _ = table(1, 60, 40, 6)

@@ -373,8 +373,8 @@ def test_who_only_orders_is_not_asked_where_most_have_two_papers(
 
 
 def test_nodes_converge_where_one_side_of_the_prior_is_far_narrower() -> None:
-    # Nearly equal scores, a long side of small slopes and a narrow side of large ones: on evenly spaced nodes, where they
-    # lie decides the posterior, and that where they lie next, for ever.
+    # Nearly equal scores, a long side of small slopes and a narrow side of large ones: on evenly spaced nodes, where
+    # they lie decides the posterior, and that where they lie next, for ever.
     score = np.array([0.954, 0.838, 0.843, 0.855, 0.869])
     mean, variance = np.array([-0.47, -1.17, -1.14, -1.53, -2.09]), np.array([0.026, 0.119, 0.031, 0.034, 0.09])
     theta = START.copy()
