@@ -273,9 +273,10 @@ def sweep(
                 if not is_zeros_view(total):
                     np.add.at(total, part.layout.item, value)
     # In place: at 100 million reviews each copy takes gigabytes.
-    new.nodes -= state.nodes
-    new.nodes /= 1 + n_converged
-    new.nodes += state.nodes
+    nodes = new.nodes
+    nodes -= state.nodes
+    nodes /= 1 + n_converged
+    nodes += state.nodes
     # log Z = sum of factors, of Psi(cavity) - Psi(q) over messages, and of Psi(q) over items with a score; the
     # determinant of the prior is that of these items alone.
     messages = 2.0 if state.extent.kappa else 1.0
