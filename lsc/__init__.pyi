@@ -14,6 +14,7 @@ from .calibrator import Calibrator as Calibrator
 from .comparing import Comparison as Comparison
 from .comparing import compare as compare
 from .errors import CalibrationError as CalibrationError
+from .errors import ConvergenceWarning as ConvergenceWarning
 from .errors import Incomparable as Incomparable
 from .errors import SolverFailed as SolverFailed
 from .errors import UndeterminedWarning as UndeterminedWarning

@@ -7,6 +7,7 @@
     └── CalibrationError
         ├── Incomparable          a selection across groups that no review connects
         └── SolverFailed          a solver that ended without any solution
+    ConvergenceWarning            a posterior that did not converge (a UserWarning)
 
 Every message names the argument, the expected and the actual value, and a remedy.
 """
@@ -30,3 +31,10 @@ class SolverFailed(CalibrationError):
 
 class UndeterminedWarning(UserWarning):
     """A selection among items whose qualities the reviews do not determine."""
+
+
+class ConvergenceWarning(UserWarning):
+    """A posterior that did not converge; the message estimates how far off qualities may be."""
+
+    #: Commands print the message on stderr.
+    on_stderr = True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from lsc.errors import Incomparable
+from lsc.errors import ConvergenceWarning, Incomparable
 from reviewgraph._base import (
     BoolArray,
     FloatArray,
@@ -22,6 +22,7 @@ from reviewgraph._base import (
     counted,
     or_none,
     record_of,
+    warn,
 )
 from reviewgraph.formats import ITEM, QUALITY, WEIGHT
 from reviewgraph.graph import LARGEST_SHARE
@@ -426,3 +427,14 @@ def central_interval(quality: FloatArray, standard_error: FloatArray, level: flo
         raise InputError(message)
     reach = float(ndtri((1.0 + level) / 2.0)) * standard_error
     return np.column_stack([quality - reach, quality + reach])
+
+
+def warn_unconverged(off: float) -> None:
+    """Warn unless ``off``, the estimated distance of qualities from convergence in standard errors, is 0."""
+    if off > 0:
+        distance = f"{off:.2g} standard errors" if np.isfinite(off) else "an unknown distance"
+        message = (
+            f"posterior: the inference has not converged; qualities may be off by up to {distance}, beside what their "
+            f"intervals say. Compare with another method before you rely on small differences"
+        )
+        warn(message, ConvergenceWarning)

@@ -28,7 +28,7 @@ from lsc._inference.predicting import Fit, fit_of, score_unit
 from lsc._inference.side_information import Covariates, read_covariates, with_covariates
 from lsc._inference.states import Expected
 from lsc._inference.validation import Misfit, held_out_gain
-from lsc.estimate import Estimate, known_values, weights_of_reviews
+from lsc.estimate import Estimate, known_values, warn_unconverged, weights_of_reviews
 from lsc.evidence.support import groups_of
 from lsc.predictions import (
     DRAWN,
@@ -147,6 +147,11 @@ def posterior(
         far from all others that it must be a data-entry error; or if ``confidence`` is set and the reviews have none,
         or ``weights`` are passed, too; or ``likelihood`` is not one of its values.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If the inference has not converged; the message estimates how far off qualities are.
+
     Examples
     --------
     >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
@@ -217,6 +222,7 @@ def posterior(
         beliefs = with_effects if covariates.gain > 0 else beliefs
     if joined is not None and joined.own:
         beliefs = replace(beliefs, loops=beliefs.loops + joined.own / (beliefs.scale**2 * beliefs.variance))
+    warn_unconverged(beliefs.off)
     return PosteriorEstimate(reviews, beliefs.quality, "posterior", beliefs, seed, weight, joined, used, covariates)
 
 

@@ -17,7 +17,7 @@ from lsc._inference.streaming import infer_by_passes
 from lsc._model.hypotheses import Hypothesis, Shape, classes, hypothesis_of
 from lsc._solver.newton import MAX_ITERATIONS, minimise_streamed
 from lsc.calibration import NEARLY, SHARP, CalibrationStatus
-from lsc.estimate import best_first, central_interval, ranks
+from lsc.estimate import best_first, central_interval, ranks, warn_unconverged
 from lsc.evidence.support import numbered, reporting_scale
 from lsc.posteriors import LEAST_SCORES, teller
 from lsc.selection import LEVEL, Selection, Uncertain
@@ -449,6 +449,11 @@ def posterior_stream(
         If no review has a score, a score is so far from all others that it must be a data-entry error, or the disk is
         full.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If the inference has not converged; the message estimates how far off qualities are.
+
     Notes
     -----
     A sweep is a pass; some tens of sweeps are needed for any size. Temporary files take up to 300 bytes per review.
@@ -468,6 +473,7 @@ def posterior_stream(
     """
     expect_scores(stream)
     beliefs = infer_by_passes(stream, seed=whole_seed(seed), progress=teller(progress))
+    warn_unconverged(beliefs.off)
     count, total = totals_of(stream)
     average = np.divide(total, count, out=np.full(stream.n_items, np.nan), where=count > 0)
     return StreamedPosterior(stream, beliefs.quality, average, scored_groups(stream)[0], beliefs)

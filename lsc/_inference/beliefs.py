@@ -34,7 +34,7 @@ class InferenceStatus(Status):
     )
     SWEEPS_EXHAUSTED = (
         "sweeps_exhausted",
-        "qualities still changed in the last sweep; some may be off by more than their standard errors",
+        "qualities still changed in the last sweep; a warning estimates how far off they are",
     )
 
 
@@ -125,6 +125,8 @@ class Beliefs:
         Log evidence of the standardised scores under the model and under that without reviewer effects.
     status, sweeps
         Outcome, and number of passes over the reviews.
+    off
+        Estimated largest distance of a quality from its converged value, in its standard errors; 0 if converged.
     """
 
     mean: FloatArray
@@ -147,6 +149,7 @@ class Beliefs:
     null_evidence: float
     status: InferenceStatus
     sweeps: int
+    off: float
 
     @property
     def quality(self) -> FloatArray:

@@ -28,6 +28,7 @@ from lsc._inference.model import (
     SIZE,
     START,
     Block,
+    Track,
     ascend,
     initial_step,
 )
@@ -43,7 +44,7 @@ from lsc._inference.states import (
     parts_with_messages,
     prepare,
 )
-from lsc._inference.sweeps import Fit, block_inputs, standardised, sweep, with_hyperparameters
+from lsc._inference.sweeps import Fit, block_inputs, slowed, standardised, sweep, with_hyperparameters
 from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 #: Bounds of the variance of a pseudo-observation, and of the share of variance that an interval leaves.
@@ -286,25 +287,29 @@ def optimise_levels(
 ) -> OrdinalFit:
     """Alternate updates of pseudo-observations, sweeps and steps of the ``free`` hyperparameters until convergence."""
     step, previous, n_converged, converged = initial_step(state.theta), None, 0, False
-    count = 0
+    count, track = 0, Track(max_sweeps)
     while count < max_sweeps and not converged:
         count += 1
         learn = bool(free.any()) and count > warm_up
-        problem = observe(problem, state, low, high, DAMPING / (1 + DECAY * n_converged)).problem
-        last = sweep(problem, state, learn=learn, n_converged=n_converged)
+        slower = max(n_converged, slowed(count))
+        problem = observe(problem, state, low, high, DAMPING / (1 + DECAY * slower)).problem
+        last = sweep(problem, state, learn=learn, n_converged=slower)
         state = last.state
         # Without a step of the hyperparameters nothing rescales qualities.
         if learn:
+            step = step.damped(1 / (1 + slowed(count)))
             step = ascend(state.theta, last.gradient, problem.n_reviewers, problem.n_reviews, free, step)
             state = standardised(problem, with_hyperparameters(state, step.theta))
         n_converged = n_converged + 1 if count > warm_up and (not learn or step.gain < GAIN_TOLERANCE) else 0
         if n_converged and previous is not None:
             converged = bool((np.abs(last.mean - previous) <= TOLERANCE * np.sqrt(last.variance)).all())
         previous = last.mean
+        track.add(count, previous)
     # Evidence of the final pseudo-observations, with the intervals in their place.
     final = sweep(problem, state, learn=False)
     evidence = final.evidence + observe(problem, state, low, high, 0.0).evidence
-    return OrdinalFit(Fit(state, evidence, final.mean, count, converged, step.information), problem)
+    off = 0.0 if converged else track.distance(final.variance)
+    return OrdinalFit(Fit(state, evidence, final.mean, count, converged, step.information, off), problem)
 
 
 # Which tables have ordinal scores.

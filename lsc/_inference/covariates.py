@@ -329,7 +329,8 @@ def infer_with(
     if gain < MIN_GAIN:
         return base, none
     if not converged and posterior.signal:
-        posterior = replace(posterior, status=InferenceStatus.SWEEPS_EXHAUSTED)
+        off = max(posterior.off, change / float(np.sqrt(np.nanmin(posterior.variance))))
+        posterior = replace(posterior, status=InferenceStatus.SWEEPS_EXHAUSTED, off=off)
     extra = ((quadratic.sensitivity @ learned.covariance) * quadratic.sensitivity).sum(axis=1)
     posterior = replace(posterior, loops=posterior.loops + extra / posterior.variance)
     if len(active) == 1:

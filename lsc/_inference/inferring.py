@@ -340,6 +340,7 @@ def full_beliefs(problem: Problem, unit: Unit, averages: Averages, fit: Fit, sum
         null_evidence=averages.evidence,
         status=InferenceStatus.CONVERGED if fit.converged else InferenceStatus.SWEEPS_EXHAUSTED,
         sweeps=fit.sweeps,
+        off=fit.off,
     )
 
 
@@ -374,6 +375,7 @@ def null_beliefs(problem: Problem, unit: Unit, averages: Averages, fit: Fit, sum
         null_evidence=averages.evidence,
         status=InferenceStatus.NO_SIGNAL,
         sweeps=fit.sweeps,
+        off=0.0,
     )
 
 

@@ -117,6 +117,7 @@ def combine(members: Sequence[Member]) -> Posterior:
         reviewers=_reviewers([one.reviewers for one in each], weight),
         status=InferenceStatus.CONVERGED if converged else InferenceStatus.SWEEPS_EXHAUSTED,
         sweeps=sum(one.sweeps for one in each),
+        off=max(one.off for one in each),
         members=tuple(members),
         **sites,
         **anchors,

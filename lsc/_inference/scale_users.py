@@ -29,11 +29,12 @@ from lsc._inference.model import (
 )
 from reviewgraph._base import FloatArray
 
-#: Spacing and range of the quadrature nodes of the log slope, in standard deviations. A normal density would allow a
-#: spacing of 1, but the two-piece prior has a kink at its mode: at 0.8 a narrow side can fall between nodes, and the
-#: optimisation of the hyperparameters does not converge.
-SPACING, REACH = 0.6, 4.2
-SLOPE_GRID = np.arange(-REACH, REACH + SPACING / 2, SPACING)[:, None]
+#: Number of quadrature nodes of the log slope, and their range in standard deviations.
+SLOPE_NODES, REACH = 13, 4.6
+#: Where the spacing of nodes changes between the sides of the mode, and over which width, in nodes: see :func:`graded`.
+BEFORE_MODE, TRANSITION = 1.5, 1.0
+LEAST_WEIGHT = 1e-9
+FAR_ROOT = float(np.sqrt(BEFORE_MODE**2 + TRANSITION**2))
 #: Gauss-Hermite nodes of own noise at each node of the slope, exact to degree 5.
 HERMITE, HERMITE_WEIGHT = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)]), np.array([1 / 6, 2 / 3, 1 / 6])
 #: Minimum site precision: every cavity stays proper.
@@ -67,17 +68,61 @@ class Nodes(NamedTuple):
     own: FloatArray
     own_spread: FloatArray | None
 
-    def grid(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Log slopes and logs of own noise at the nodes, and the quadrature weights, shapes (G, m)."""
-        line = self.centre + SLOPE_GRID * self.spread
+    def grid(self, theta: FloatArray) -> tuple[FloatArray, ...]:
+        """Log slopes and logs of own noise at the nodes, the quadrature weights, and those of slopes, shapes (G, m)."""
+        line, area = graded(self.centre, self.spread, theta)
         if self.own_spread is None:
-            return line, np.zeros((1, 1)), (self.spread * SPACING)[None]
+            return line, np.zeros((1, 1)), area, area
         own = (self.own + HERMITE[:, None] * self.own_spread)[:, None] + 0 * line
         # Gauss-Hermite weights include the normal density; the integrand has its own, so divide by it.
         part = HERMITE_WEIGHT * np.sqrt(2 * np.pi) * np.exp(0.5 * HERMITE**2)
-        area = part[:, None, None] * self.own_spread * self.spread * SPACING + 0 * line
-        columns = own.shape[2]
-        return (line + 0 * own).reshape(-1, columns), own.reshape(-1, columns), area.reshape(-1, columns)
+        both = part[:, None, None] * self.own_spread * area
+        return tuple(x.reshape(-1, own.shape[2]) for x in (line + 0 * own, own, both, area + 0 * own))
+
+
+def graded(centre: FloatArray, spread: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return nodes of the log slope and their weights, shapes (G, m), for a posterior of this mean and spread, (m,).
+
+    The prior has a kink at its mode, and its narrow side can be far narrower than the posterior. On evenly spaced nodes
+    the evidence would then depend on where nodes happen to lie, by more than a few percent, and the optimisation of
+    hyperparameters would chase that. So the mode is a node, and nodes on the narrow side are as dense as its own
+    standard deviation demands. With x the distance from the mode in the direction of the narrow side, t whole numbers,
+    w and n the spacings far from the mode::
+
+        x = (w + n) / 2 t - (w - n) / 2 (root(t + t0) - root(t0)),  root(t) = sqrt(t^2 + width^2)
+
+    Where the mode is out of range nodes are evenly spaced. Nodes and weights are continuous functions of the arguments:
+    otherwise the messages of a reviewer could alternate between two values for ever.
+
+    >>> theta = np.zeros(12)
+    >>> nodes, weights = graded(np.zeros(1), np.ones(1), theta)
+    >>> nodes[[0, 6, -1], 0].round(9).tolist(), weights[[0, 6], 0].round(4).tolist()
+    ([4.6, 0.0, -4.6], [0.3833, 0.7667])
+    """
+    left, right = np.exp(theta[LOG_TAU_LEFT]), np.exp(theta[LOG_TAU_RIGHT])
+    narrow, wide, direction = min(left, right), max(left, right), 1.0 if right < left else -1.0
+    # The mean of x in spreads; the mode matters less the farther out it is, and not beyond the range.
+    mean = direction * (centre - theta[MU]) / spread
+    matters = np.clip(np.minimum(mean + REACH, 1.0 - mean / REACH), 0.0, 1.0)
+    even = matters == 0
+    # Standard deviation on the narrow side, with the same likelihood; the range, in standard deviations of each side.
+    fine = (spread**-2 + matters * (narrow**-2 - wide**-2)) ** -0.5
+    ratio = spread / fine
+    low, high = REACH - mean, np.minimum((mean + REACH) * ratio, np.maximum(mean, 0.0) * ratio + REACH)
+    # Spacing in standard deviations, and the number of the node at the mode; bending the line takes some nodes.
+    extra = 0.5 * (BEFORE_MODE + FAR_ROOT) * (1.0 - 1.0 / ratio)
+    spacing = np.where(even, 2 * REACH, low + high) / (SLOPE_NODES - 1 - extra)
+    exact = np.where(even, 0.5 * (SLOPE_NODES - 1), extra + low / spacing)
+    at_mode = np.floor(exact + 0.5)
+    t = np.arange(SLOPE_NODES)[:, None] - at_mode
+    half_sum, half_difference = 0.5 * spacing * (spread + fine), 0.5 * spacing * (spread - fine)
+    root = np.sqrt((t + BEFORE_MODE) ** 2 + TRANSITION**2)
+    x = half_sum * t - half_difference * (root - FAR_ROOT)
+    weight = half_sum - half_difference * (t + BEFORE_MODE) / root
+    # The first and the last node have half a weight, or the shares that leave no jump where the rounding changes.
+    weight[0] *= np.maximum(0.5 + exact - at_mode, LEAST_WEIGHT)
+    weight[-1] *= np.maximum(0.5 - exact + at_mode, LEAST_WEIGHT)
+    return np.where(even, centre, theta[MU]) + direction * x, weight
 
 
 class Step(NamedTuple):
@@ -99,7 +144,10 @@ class Step(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """Values at the nodes: log slope, log own noise, slope, noise variance, expected offset, log density."""
+    """Values at the nodes: log slope, log own noise, slope, noise variance, expected offset, log density.
+
+    ``kink`` is the spacing of the slope's nodes at the mode of its prior, and 0 elsewhere.
+    """
 
     log_slope: FloatArray
     log_own: FloatArray
@@ -107,6 +155,7 @@ class Slopes(NamedTuple):
     noise: FloatArray
     offset: FloatArray
     log_density: FloatArray
+    kink: FloatArray
 
 
 class Offsets(NamedTuple):
@@ -125,12 +174,23 @@ class Offsets(NamedTuple):
 
 def slopes_at(nodes: Nodes, theta: FloatArray) -> Slopes:
     """Evaluate what depends on the reviewer alone, shapes (G, m); the density includes the quadrature weights."""
-    z, own, area = nodes.grid()
-    return points_at(z, own, area, theta, own=nodes.own_spread is not None)
+    z, own, area, spacing = nodes.grid(theta)
+    return points_at(z, own, area, theta, own=nodes.own_spread is not None, spacing=spacing)
 
 
-def points_at(z: FloatArray, log_own: FloatArray, area: FloatArray, theta: FloatArray, *, own: bool) -> Slopes:
-    """Evaluate it at log slopes and logs of own noise, shapes (G, m), whose cells have an area."""
+def points_at(
+    z: FloatArray,
+    log_own: FloatArray,
+    area: FloatArray,
+    theta: FloatArray,
+    *,
+    own: bool,
+    spacing: FloatArray | float = 0.0,
+) -> Slopes:
+    """Evaluate it at log slopes and logs of own noise, shapes (G, m), whose cells have an area.
+
+    ``spacing`` is that of the nodes beside the mode of the slope, where one of them is the mode.
+    """
     deviation = z - theta[MU]
     left, right = np.exp(theta[LOG_TAU_LEFT]), np.exp(theta[LOG_TAU_RIGHT])
     density = -0.5 * (deviation / np.where(deviation < 0, left, right)) ** 2
@@ -139,7 +199,8 @@ def points_at(z: FloatArray, log_own: FloatArray, area: FloatArray, theta: Float
         density -= 0.5 * (log_own * np.exp(-theta[LOG_OWN])) ** 2 + theta[LOG_OWN] + 0.5 * np.log(2 * np.pi)
     slope = np.exp(z)
     noise = np.exp(2 * (theta[NU] + theta[RHO] * deviation) + log_own)
-    return Slopes(z, log_own, slope, noise, theta[G0] + theta[G1] * slope, density)
+    kink = np.where(deviation == 0, spacing, 0.0)
+    return Slopes(z, log_own, slope, noise, theta[G0] + theta[G1] * slope, density, kink)
 
 
 def offsets_given(block: Block, cavity: Cavity, at: Slopes, variance: FloatArray, omega_square: float) -> Offsets:
@@ -269,6 +330,8 @@ def _gradient(
     weighted_deviation = share * deviation
     gradient = np.empty((SIZE, share.shape[1]))
     gradient[MU] = (weighted_deviation / np.where(below, left, right) ** 2 - 2 * theta[RHO] * by_noise).sum(axis=0)
+    # The kink of that derivative at the mode, by the Euler-Maclaurin formula for sums over the nodes on either side.
+    gradient[MU] += (share * at.kink).sum(axis=0) * (right**-2 - left**-2) / 12
     gradient[LOG_TAU_LEFT] = (share * below * square).sum(axis=0) - left / (left + right)
     gradient[LOG_TAU_RIGHT] = (share * ~below * square).sum(axis=0) - right / (left + right)
     gradient[G0] = drift.sum(axis=0)

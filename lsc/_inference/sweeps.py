@@ -28,6 +28,7 @@ from lsc._inference.model import (
     Extent,
     Gradient,
     Layout,
+    Track,
     ascend,
     initial_step,
     log_prior,
@@ -230,13 +231,14 @@ class Sweep(NamedTuple):
 
 
 def sweep(
-    problem: Problem, state: State, *, learn: bool = True, changed: BoolArray | None = None, n_converged: int = 0
+    problem: Problem, state: State, *, learn: bool = True, changed: BoolArray | None = None, n_converged: float = 0
 ) -> Sweep:
     """Update the messages of every reviewer, all from the old state; the gradient only with ``learn``.
 
     Compiled steps may be restricted to reviewers of ``changed`` items, (N + 1,); there is no evidence then.
-    ``n_converged`` counts the sweeps since the hyperparameters converged: nodes are damped by ``1 / (1 +
-    n_converged)``, and beyond :data:`DAMP_AFTER` messages by 1/2. Fixed points are unchanged, and oscillations decay.
+    ``n_converged`` counts the sweeps since the hyperparameters converged, or since they should have: nodes are damped
+    by ``1 / (1 + n_converged)``, and beyond :data:`DAMP_AFTER` messages by 1/2. Fixed points are unchanged, and
+    oscillations decay.
     """
     posterior, changed = item_posterior(problem, state), np.empty(0, np.bool_) if changed is None else changed
     mean, variance = posterior.shift / posterior.precision, 1 / posterior.precision
@@ -270,7 +272,11 @@ def sweep(
             for value, total in zip(fresh, new.sums, strict=True):
                 if not is_zeros_view(total):
                     np.add.at(total, part.layout.item, value)
-    new.nodes[:] = state.nodes + (new.nodes - state.nodes) / (1 + n_converged)
+    # In place: at 100 million reviews each copy takes gigabytes.
+    nodes = new.nodes
+    nodes -= state.nodes
+    nodes /= 1 + n_converged
+    nodes += state.nodes
     # log Z = sum of factors, of Psi(cavity) - Psi(q) over messages, and of Psi(q) over items with a score; the
     # determinant of the prior is that of these items alone.
     messages = 2.0 if state.extent.kappa else 1.0
@@ -457,6 +463,9 @@ ROUGH_TOLERANCE, ROUGH_GAIN_TOLERANCE = 1e-2, 5e-2
 PLATEAU = 12
 #: Sweeps before the first step: messages have to propagate first.
 WARM_UP = 2
+#: Sweeps after which steps and nodes are damped, and the number of further ones after which they are by 1/2, 1/3, ...:
+#: whatever alternates, such as steps to which messages respond late, comes to an end.
+PATIENT, SLOWER = 30, 10
 MAX_SWEEPS, MAX_ROUGH_SWEEPS, MAX_PARTIAL_SWEEPS = 150, 60, 30
 #: A loss of the objective of more than this, plus this per review, reverts to the best state, with shorter steps.
 MAX_LOSS, LOSS_PER_REVIEW, SHRINK, MIN_DAMPING = 3.0, 0.005, 0.5, 0.1
@@ -470,7 +479,8 @@ class Fit:
 
     ``state``: from which the last sweep started; ``evidence``, ``mean`` (N + 1,): its log evidence and posterior means;
     ``sweeps``: their number; ``converged``: whether messages and hyperparameters have converged; ``information`` (P,
-    P): curvature of the log posterior of the hyperparameters.
+    P): curvature of the log posterior of the hyperparameters; ``off``: estimated largest distance of a mean from its
+    converged value, in standard errors, 0 where converged.
     """
 
     state: State
@@ -479,11 +489,21 @@ class Fit:
     sweeps: int
     converged: bool
     information: FloatArray
+    off: float = 0.0
 
     @property
     def objective(self) -> float:
         """Log evidence plus log prior of the hyperparameters."""
         return self.evidence + log_prior(self.state.theta).value
+
+
+def slowed(count: int) -> float:
+    """Return by how much the sweep of this number is damped: n is a factor ``1 / (1 + n)``.
+
+    >>> slowed(12), slowed(60)
+    (0.0, 3.0)
+    """
+    return max(count - PATIENT, 0) / SLOWER
 
 
 def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = False, warm_up: int = WARM_UP) -> Fit:
@@ -496,12 +516,13 @@ def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = F
     )
     step, previous, best_state, best = initial_step(state.theta), None, None, -np.inf
     objectives: list[float] = []
-    n_converged = 0
+    n_converged, track = 0, Track(max_sweeps)
     partial = problem.compiled and not state.extent.kappa
     max_loss = MAX_LOSS + LOSS_PER_REVIEW * problem.n_reviews
     for count in range(1, max_sweeps + 1):
         learn = bool(free.any()) and count > warm_up
-        last = sweep(problem, state, learn=learn, n_converged=n_converged)
+        last = sweep(problem, state, learn=learn, n_converged=max(n_converged, slowed(count)))
+        track.add(count, last.mean)
         objective = last.evidence + log_prior(state.theta).value
         if best_state is not None and objective < best - max_loss:
             # Revert to the best state and continue with shorter steps; tolerate a deeper dip the next time.
@@ -510,6 +531,7 @@ def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = F
             state, previous = best_state, None
             continue
         if learn:
+            step = step.damped(1 / (1 + slowed(count)))
             step = ascend(state.theta, last.gradient, problem.n_reviewers, problem.n_reviews, free, step)
         # Convergence: first of the hyperparameters, then of the means.
         objectives.append(objective)
@@ -532,7 +554,8 @@ def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = F
                 n_converged, partial = n_converged + sweeps, sweeps < MAX_PARTIAL_SWEEPS
             else:
                 state = standardised(problem, with_hyperparameters(state, step.theta))
-    return Fit(state, last.evidence, last.mean, count, converged, step.information)
+    off = 0.0 if converged else track.distance(last.variance)
+    return Fit(state, last.evidence, last.mean, count, converged, step.information, off)
 
 
 def _partial_sweeps(
@@ -685,7 +708,8 @@ def with_references(problem: Problem, plain: Fit, references: References) -> Fit
     settled = optimise(references.applied_to(problem), plain.state, np.zeros(SIZE, bool))
     # Evidence and information are those without references; both fits have to have converged.
     converged = plain.converged and settled.converged
-    return replace(settled, evidence=plain.evidence, information=plain.information, converged=converged)
+    off = max(plain.off, settled.off)
+    return replace(settled, evidence=plain.evidence, information=plain.information, converged=converged, off=off)
 
 
 def _with_likeness(problem: Problem, plain: Fit, free: BoolArray, rng: np.random.Generator) -> Fit:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsc._inference.averaging import has_levels
-from lsc._inference.beliefs import InferenceStatus as Ending
 from lsc._inference.covariates import MIN_GAIN
 from lsc._inference.inferring import WIDTH, interquartile_range
 from lsc.calibration import Calibration, CalibrationStatus
@@ -489,8 +488,6 @@ def posterior_lines(result: StreamedPosterior, selection: Selection | None = Non
     lines = _opening(result, "Quality of {}, from")
     if not result.beliefs.signal:
         lines.append(NO_DIFFERENCES)
-    elif result.status is Ending.SWEEPS_EXHAUSTED:
-        lines.append(f"{result.status.text[0].upper()}{result.status.text[1:]}.")
     lines += [
         "The benefit of the correction is not computed by batches.",
         "",

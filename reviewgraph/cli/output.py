@@ -137,14 +137,15 @@ def write_table(path: str, columns: Mapping[str, Sequence[Any]]) -> None:
 def refusing(callback: Callable[P, R]) -> Callable[P, R]:
     """Make a callback end with one message and exit status 2 for bad input.
 
-    A message on an argument becomes one on its option, with the file or value. Warnings on labels go to stderr.
+    A message on an argument becomes one on its option, with the file or value. Warnings on labels go to stderr, as do
+    those of a category with a true ``on_stderr``.
     """
 
     @functools.wraps(callback)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             expect_apart(click.get_current_context(silent=True))
-            with _label_warnings_on_stderr():
+            with _notices_on_stderr():
                 return callback(*args, **kwargs)
         except ReviewGraphError as error:
             raise Refusal(_by_option(str(error))) from error
@@ -153,13 +154,13 @@ def refusing(callback: Callable[P, R]) -> Callable[P, R]:
 
 
 @contextmanager
-def _label_warnings_on_stderr() -> Iterator[None]:
+def _notices_on_stderr() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always", LabelWarning)
         otherwise = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(category, LabelWarning):
+            if issubclass(category, LabelWarning) or getattr(category, "on_stderr", False):
                 say(_by_option(str(message)))
             else:
                 otherwise(message, category, *where, **more)

@@ -55,6 +55,16 @@ def table(n_items: int, n_reviewers: int, load: Any, kind: str, seed: int = 0) -
     return who, what, score, n_reviewers, n_items
 
 
+def integers(seed: int, n_items: int = 22_000, n_reviewers: int = 18_000, load: int = 5) -> tuple[Any, ...]:
+    """Offsets, slopes and noise; scores are whole numbers from 1 to 10, with a floor and a ceiling."""
+    rng = np.random.default_rng(seed)
+    design = random_assignment(n_items, n_reviewers, load, rng)
+    who, what = design.reviewer, design.item
+    truth, slope = rng.standard_normal(n_items), rng.lognormal(0, 0.3, n_reviewers)
+    latent = rng.normal(0, 0.8, n_reviewers)[who] + slope[who] * truth[what] + 0.6 * rng.standard_normal(who.size)
+    return who, what, np.clip(np.round(5.5 + 1.8 * latent), 1, 10), n_reviewers, n_items
+
+
 def measured(benchmark: Any, arguments: tuple[Any, ...], rounds: int, name: str) -> None:
     found = benchmark.pedantic(infer, arguments, rounds=rounds, warmup_rounds=1 if rounds > 1 else 0)
     least = benchmark.stats.stats.min
@@ -78,6 +88,12 @@ def test_a_thousand_papers(benchmark: Any, kind: str) -> None:
 def test_twenty_thousand_papers(benchmark: Any, kind: str) -> None:
     loads = [4 + j % 2 for j in range(20_000)]
     measured(benchmark, table(22_000, 20_000, loads, kind), 1, f"22,000 papers, {kind}")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_integer_scores_converge(benchmark: Any, seed: int) -> None:
+    measured(benchmark, integers(seed), 1, f"integers, seed {seed}")
+    assert benchmark.extra_info["status"] == "converged"
 
 
 def test_a_cold_start(benchmark: Any) -> None:
