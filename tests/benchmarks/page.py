@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.benchmarks.rows import MISSED, ROWS, Measured, Row
+from tests.benchmarks.rows import MISSED, ROWS, RUNS, Measured, Row
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "benchmarks.md"
 
@@ -84,8 +84,10 @@ Goals of speed and size, and what `python -m tests.benchmarks.page` measured on 
 page; do not edit it.
 
 Each row runs in its own process. *Cold* is the first call in it, *warm* the fastest of the next ones; compiled kernels
-are cached on disk. *Speed-up* = one run of the rival / our fastest warm run (same process, same data, each to its own
-tolerance). Below 1, we are slower. *Peak* is the memory of the largest process of the row, including the
+are cached on disk. *Speed-up* = time of the rival / our warm time (same process, same data, each to its own
+tolerance); below 1, we are slower. Rows with CVXPY give CPU time on one thread, the least of {RUNS} runs each, taken in
+turn; the other rows give elapsed time, and one run of networkx.
+*Peak* is the memory of the largest process of the row, including the
 rival. A row is marked as not run if it was not requested, failed, or took longer than {limit:g} s.
 
 | work | goal | cold | warm | rival | speed-up | peak | verdict | result |

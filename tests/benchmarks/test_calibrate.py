@@ -51,12 +51,12 @@ def kinds(reviews: Reviews, name: str) -> Any:
 
 
 def general(reviews: Reviews, hypothesis: Any, solver: str = "CLARABEL") -> tuple[float, float]:
-    """Seconds and objective of CVXPY, building included, at the solver's own accuracy."""
+    """CPU seconds and objective of CVXPY, building included, at the solver's own accuracy."""
     programme, _ = formulate(reviews, hypothesis)
     scaled, units = in_units(programme)
-    begin = time.perf_counter()
+    begin = time.process_time()
     value = state(scaled).problem.solve(solver=solver)
-    return time.perf_counter() - begin, float(value) * units.unit**2
+    return time.process_time() - begin, float(value) * units.unit**2
 
 
 def record(benchmark: Any, result: lsc.Calibration) -> None:
