@@ -1,0 +1,848 @@
+"""A table of reviews on a Dask cluster, and its check: reviewers in partitions, items in shards.
+
+A partition holds the reviews of consecutive reviewers, a shard the values of consecutive items, both by code. Work on
+reviewers needs the values of their items and adds to them: shards send each partition the entries it uses, partitions
+send each shard the sums it owns. Pieces are added in the order of the partitions, so results do not depend on which
+worker is faster. The client holds labels of nobody: only a few numbers per partition, shard and connected component.
+
+Every task is a function of its arguments, so that Dask repeats those of a worker that died; what is needed for longer
+is in files that all workers see (:meth:`ClusterTable.store`), so that little is repeated.
+"""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+import tempfile
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, count
+from operator import getitem
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from reviewgraph._base.arguments import checked
+from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from reviewgraph._base.errors import DuplicateReview, InputError
+from reviewgraph._base.labels import Label, Whole, encode, natural_key, natural_order
+from reviewgraph._base.results import Result
+from reviewgraph._base.text import counted, listed
+from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, locate
+from reviewgraph.graph.kernels.union_find import point_at_roots, union_chunk
+from reviewgraph.graph.levels import LEVELS, NAMES
+from reviewgraph.table.rows import merge_duplicates
+
+#: A result on the cluster, or one yet to come.
+Future: TypeAlias = Any
+
+#: Seconds to wait for a scheduler.
+PATIENCE = 10.0
+#: Labels per partition of the input from which the borders of partitions and shards are chosen.
+SAMPLE = 500
+ROLES = (REVIEWER, ITEM, SCORE)
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Turn the errors of a cluster that is not there, or no longer, into one message."""
+    try:
+        from distributed import CancelledError
+        from distributed.comm import CommClosedError
+        from distributed.scheduler import KilledWorker
+    except ImportError as error:
+        message = f"cluster: needs dask and distributed ({error}): pip install 'reviewgraph[cluster]'"
+        raise InputError(message) from error
+    try:
+        yield
+    except (CancelledError, CommClosedError, TimeoutError, ConnectionError) as error:
+        message = (
+            f"cluster: expected a Dask scheduler that answers, found none ({str(error) or type(error).__name__}); start "
+            "it with 'dask scheduler', or check its address"
+        )
+        raise InputError(message) from error
+    except KilledWorker as error:
+        message = f"cluster: workers died again and again at the same task ({error}); they need more memory"
+        raise InputError(f"{message}, or more partitions") from error
+
+
+def connected(address: Any) -> Any:
+    """Return a client of the scheduler at an address; a client is returned as it is."""
+    if not isinstance(address, str):
+        return address
+    with reporting():
+        from distributed import Client
+
+        try:
+            return Client(address, timeout=PATIENCE, set_as_default=False)
+        except (OSError, ValueError) as error:
+            message = f"cluster: expected a Dask scheduler at {address}, found none; start it with 'dask scheduler', "
+            raise InputError(f"{message}or check the address") from error
+
+
+# Reading: labels become codes by rank, reviews go to the partitions of their reviewers.
+#
+# Labels are split at a few of them, chosen from samples, into ranges of the natural order; each range is sorted by
+# itself, and the code of a label is its place there plus the sizes of the ranges before.
+
+
+class Coded(NamedTuple):
+    """A part of the input: codes by row within the part and distinct labels, of reviewers and items; scores."""
+
+    codes: tuple[IntArray, IntArray]
+    labels: tuple[Sequence[Label], Sequence[Label]]
+    score: FloatArray
+
+
+def code_frame(frame: Any, names: Sequence[str], number: int, sign: float) -> Coded:
+    """Code the labels of a data frame and check its cells; ``names`` of columns, the score's missing without one."""
+    codes, labels = [], []
+    for role, name in zip((REVIEWER, ITEM), names, strict=False):
+        column = frame[name]
+        _expect_none(column.isna().to_numpy(), number, f"the {role.name} is empty")
+        whole = column.dtype.kind in "iu"
+        code, distinct = encode(column.to_numpy() if whole else column.to_numpy(object))
+        if not whole:
+            blank = np.array([isinstance(label, str) and not label.strip() for label in distinct], np.bool_)
+            _expect_none(blank[code], number, f"the {role.name} is empty")
+        codes.append(code)
+        labels.append(np.asarray(distinct) if isinstance(distinct, Whole) else distinct)
+    score = np.full(len(frame), np.nan)
+    if len(names) > 2:
+        score = sign * frame[names[2]].to_numpy(np.float64, na_value=np.nan)
+        _expect_none(np.isinf(score), number, "the score is not finite")
+    return Coded((codes[0], codes[1]), (labels[0], labels[1]), score)
+
+
+def _expect_none(bad: BoolArray, number: int, what: str) -> None:
+    if bad.any():
+        message = f"partition {number}: row {int(np.flatnonzero(bad)[0]) + 1}: {what} (partitions count from 0)"
+        raise InputError(message)
+
+
+def sample_labels(coded: Coded) -> tuple[list[Label], list[Label]]:
+    """Return the labels of a few rows, evenly spaced in their order."""
+    few = []
+    for code, labels in zip(coded.codes, coded.labels, strict=True):
+        order = np.sort(code)[:: max(1, code.size // SAMPLE)]
+        few.append([_plain(labels[place]) for place in order.tolist()])
+    return few[0], few[1]
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def borders(samples: Sequence[Sequence[Label]], ranges: int) -> list[Label]:
+    """Return at most ``ranges - 1`` labels that split the sampled ones evenly."""
+    code, distinct = encode(list(chain.from_iterable(samples)))
+    code = np.sort(code)
+    places = np.unique(code[[code.size * n // ranges for n in range(1, ranges)]]) if ranges > 1 else np.empty(0, int)
+    return [distinct[place] for place in places.tolist() if place > 0]
+
+
+def split_labels(coded: Coded, side: int, at: Sequence[Label]) -> list[Sequence[Label]]:
+    """Return the labels of a part by range."""
+    cuts = _cuts(coded.labels[side], at)
+    return [coded.labels[side][low:high] for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+def _cuts(labels: Sequence[Label], at: Sequence[Label]) -> list[int]:
+    inner = [bisect_left(labels, natural_key(label), key=lambda each: natural_key(_plain(each))) for label in at]
+    return [0, *inner, len(labels)]
+
+
+class Ranked(NamedTuple):
+    """The labels of a range in natural order, and the places in it of those that each part of the input sent."""
+
+    labels: Sequence[Label]
+    places: list[IntArray]
+
+
+def rank_labels(parts: Sequence[Sequence[Label]]) -> Ranked:
+    """Merge the labels of a range from all parts."""
+    if all(isinstance(part, np.ndarray) for part in parts):
+        code, labels = encode(np.concatenate([np.asarray(part) for part in parts]))
+    else:
+        code, labels = encode(chain.from_iterable(map(_listed, parts)))
+    return Ranked(labels, np.split(code, np.cumsum([len(part) for part in parts])[:-1]))
+
+
+def _listed(labels: Any) -> list[Label]:
+    return labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+
+
+def route(
+    coded: Coded, reviewers: Sequence[IntArray], items: Sequence[IntArray], offset: IntArray
+) -> list[tuple[IntArray, IntArray, FloatArray]]:
+    """Return the rows of each partition: reviewers by place in it, items by code, and scores.
+
+    ``reviewers``, ``items``: places of the labels in their ranges; ``offset`` (S,): first code of each range of items.
+    """
+    of = np.repeat(np.arange(len(reviewers)), [each.size for each in reviewers])[coded.codes[0]]
+    who = np.concatenate(reviewers)[coded.codes[0]]
+    what = np.concatenate([first + each for first, each in zip(offset.tolist(), items, strict=True)])[coded.codes[1]]
+    order = np.argsort(of, kind="stable")
+    cuts = np.cumsum(np.bincount(of, minlength=len(reviewers)))[:-1]
+    split = (np.split(values[order], cuts) for values in (who, what, coded.score))
+    return list(zip(*split, strict=True))
+
+
+class Share(NamedTuple):
+    """The reviews of a partition, by reviewer and item: those of its reviewer j are ``start[j]:start[j + 1]``.
+
+    ``item`` and ``score`` by review, NaN if planned: places in ``items``, the ascending codes of items used here, of
+    which those of shard s are ``cut[s]:cut[s + 1]``.
+    """
+
+    start: IntArray
+    item: CodeArray
+    score: FloatArray
+    items: IntArray
+    cut: IntArray
+
+    @property
+    def reviewer(self) -> IntArray:
+        """Shape (E,): place of the reviewer of each review."""
+        return np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
+
+    def only(self, kept: BoolArray) -> Share:
+        """Return some of the reviews, by a mask, with the same reviewers and items."""
+        start = np.concatenate([[0], np.cumsum(kept)])[self.start]
+        return self._replace(start=start, item=self.item[kept], score=self.score[kept])
+
+    def split(self, values: Any) -> list[Any]:
+        """Return values by item (axis 0), by shard."""
+        return [values[low:high] for low, high in zip(self.cut[:-1], self.cut[1:], strict=True)]
+
+
+def assemble(
+    pieces: Sequence[tuple[IntArray, IntArray, FloatArray]], n_reviewers: int, offset: IntArray
+) -> Share | tuple[int, int]:
+    """Sort the rows of a partition; returns a pair with two scores instead if there is one, by place and code.
+
+    ``offset`` (S + 1,): first code of each shard, and the number of items.
+    """
+    who, what, score = (np.concatenate(part) for part in zip(*pieces, strict=True))
+    order = np.lexsort((what, who))
+    who, what, score = who[order], what[order], score[order]
+    try:
+        who, what, score, _ = merge_duplicates(
+            who, what, score, ~np.isnan(score), "error", lambda one, other: str(one), np.arange(who.size)
+        )
+    except DuplicateReview as error:
+        row = int(str(error))
+        return int(who[row]), int(what[row])
+    items, item = np.unique(what, return_inverse=True)
+    start = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=n_reviewers))])
+    return Share(start, item.astype(np.uint32), score, items, np.searchsorted(items, offset))
+
+
+def index_of(share: Share, offset: IntArray) -> list[CodeArray]:
+    """Return the items that a partition uses, as places in each shard."""
+    return [(part - first).astype(np.uint32) for part, first in zip(share.split(share.items), offset, strict=False)]
+
+
+def serve(index: Sequence[CodeArray], values: Any) -> list[Any]:
+    """Return the values of a shard (axis 0) that each partition uses."""
+    return [values[places] for places in index]
+
+
+def add_up(index: Sequence[CodeArray], pieces: Sequence[Any], size: int) -> Any:
+    """Return the sums by item (axis 0) of a shard, from pieces of the partitions, in their order."""
+    shape = pieces[0].shape[1:]
+    total = np.zeros((size, *shape), np.result_type(*pieces))
+    for places, piece in zip(index, pieces, strict=True):
+        total[places] += piece  # a partition names an item once
+    return total
+
+
+def rows_kept(share: Share) -> tuple[int, int]:
+    """Count the reviews, and those with a score."""
+    return share.item.size, int(np.count_nonzero(~np.isnan(share.score)))
+
+
+def store_part(value: Any, path: str) -> str:
+    """Write a value to a file, whole or not at all."""
+    with tempfile.NamedTemporaryFile(dir=Path(path).parent, delete=False) as file:
+        pickle.dump(value, file, protocol=5)
+    Path(file.name).replace(path)
+    return path
+
+
+def load_part(path: str) -> Any:
+    """Read a value from a file of :func:`store_part`."""
+    with open(path, "rb") as file:
+        return pickle.load(file)  # noqa: S301 - written by the workers of this table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClusterTable:
+    """Reviews on a Dask cluster, from :func:`cluster_reviews` and open within its ``with`` only.
+
+    Parameters
+    ----------
+    client
+        Client of the scheduler.
+    folder
+        Folder that the client and all workers see.
+    shares
+        Reviews of each partition, on the cluster.
+    labels
+        Labels of the reviewers of each partition and of the items of each shard, on the cluster.
+    first_reviewer, first_item
+        Shapes (P + 1,) and (S + 1,): first code of each partition and shard, and the total.
+    index
+        Items of each shard that each partition uses, on the cluster.
+    n_reviews, n_scored
+        Numbers of reviews, and of those with a score.
+    lower_is_better
+        1 is the best score; scores were negated on the way in.
+
+    Examples
+    --------
+    See :func:`cluster_reviews`, which opens it.
+    """
+
+    client: Any
+    folder: Path
+    shares: list[Future]
+    labels: tuple[list[Future], list[Future]]
+    first_reviewer: IntArray
+    first_item: IntArray
+    index: list[Future]
+    n_reviews: int
+    n_scored: int
+    lower_is_better: bool = False
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def __repr__(self) -> str:
+        sizes = (self.n_reviewers, "reviewer"), (self.n_items, "item"), (self.n_reviews, "review")
+        words = ", ".join(counted(size, noun) for size, noun in sizes)
+        return f"<ClusterTable: {words} in {counted(len(self.shares), 'partition')}>"
+
+    @property
+    def n_reviewers(self) -> int:
+        """Number of reviewers."""
+        return int(self.first_reviewer[-1])
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return int(self.first_item[-1])
+
+    def each(self, function: Callable[..., Any], *values: Sequence[Any], **same: Any) -> list[Future]:
+        """Apply a function to every partition, or shard, of some values; ``same`` goes to all of them."""
+        return [self.client.submit(function, *each, **same, pure=False) for each in zip(*values, strict=True)]
+
+    def fetch(self, futures: Sequence[Future]) -> list[Any]:
+        """Return values from the cluster to the client."""
+        with reporting():
+            return list(self.client.gather(list(futures)))
+
+    def sent(self, outgoing: Sequence[Future], size: int) -> list[list[Future]]:
+        """Transpose lists of ``size`` entries: the result has a list for each entry, of one piece from each sender."""
+        return [[self.client.submit(getitem, each, n, pure=False) for each in outgoing] for n in range(size)]
+
+    def parts_of(self, tuples: Sequence[Future], size: int) -> list[list[Future]]:
+        """Return the entries of tuples, a list over partitions, or shards, for each of ``size`` entries."""
+        return self.sent(tuples, size)
+
+    def to_partitions(self, values: Sequence[Future]) -> list[list[Future]]:
+        """Send values of shards to the partitions that use them: a list of pieces for each partition, by shard."""
+        return self.sent(self.each(serve, self.index, values), len(self.shares))
+
+    def to_shards(self, pieces: Sequence[Future]) -> list[Future]:
+        """Add up what partitions have by item, as lists of :meth:`Share.split`."""
+        return self.each(add_up, self.index, self.sent(pieces, len(self.index)), self.sizes)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of items of each shard."""
+        return [int(size) for size in np.diff(self.first_item)]
+
+    def store(self, values: Sequence[Future]) -> list[Future]:
+        """Write values to files; the result is read from there if its worker dies.
+
+        What led to the values can be forgotten by the scheduler.
+        """
+        number = next(self._numbers)
+        paths = [str(self.folder / f"{number}-{place}") for place in range(len(values))]
+        self.fetch(self.each(store_part, values, paths))
+        return [self.client.submit(load_part, path, pure=False) for path in paths]
+
+    def drop(self, numbers: int) -> None:
+        """Remove the files of all but the last ``numbers`` stores after the table itself."""
+
+
+@contextmanager
+@checked
+def cluster_reviews(
+    source: Any,
+    client: Any,
+    folder: str | Path,
+    *,
+    partitions: int | None = None,
+    columns: dict[str, str] | None = None,
+    lower_is_better: bool = False,
+) -> Iterator[ClusterTable]:
+    """Read reviews into the memory of a Dask cluster: reviewers in partitions, items in shards.
+
+    Parameters
+    ----------
+    source
+        A Dask data frame, or the path of a Parquet file, a folder or pattern of Parquet files, or a list of paths. One
+        row per review; columns are found by name as by :func:`reviewgraph.read_reviews`. Labels are text or whole
+        numbers, scores numbers.
+    client
+        A ``distributed.Client``, or the address of a scheduler, ``tcp://host:8786``.
+    folder
+        A folder that the client and all workers see, for the table and for checkpoints: about 25 bytes per review, and
+        70 more for a posterior. What is written there is removed at the end.
+    partitions
+        Number of partitions of the reviewers, and of shards of the items; by default one per thread of the workers.
+        Results do not depend on it, up to rounding.
+    columns
+        Names of columns by role.
+    lower_is_better
+        1 is the best score; false by default.
+
+    Yields
+    ------
+    ClusterTable
+        The table.
+
+    Raises
+    ------
+    InputError
+        If no scheduler answers, the table has no rows, a label is missing, or a score is not finite.
+    DuplicateReview
+        If a pair has two scores.
+
+    Notes
+    -----
+    A worker holds some parts of the input, partitions and shards at a time: its memory grows with the size of these,
+    not with that of the table.
+
+    Examples
+    --------
+    ``with cluster_reviews("scores/*.parquet", "tcp://head:8786", "/shared/scratch") as table: check_cluster(table)``
+    """
+    import_client = connected(client)
+    with reporting():
+        frames, names = _frames(source, columns or {}, import_client)
+    parts = partitions or max(1, sum(import_client.nthreads().values()))
+    home = Path(tempfile.mkdtemp(prefix="reviewgraph-", dir=folder))
+    try:
+        yield _read(frames, names, import_client, home, parts, lower_is_better=lower_is_better)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+        if import_client is not client:
+            import_client.close()
+
+
+def _frames(source: Any, columns: dict[str, str], client: Any) -> tuple[list[Future], list[str]]:
+    """Return the parts of the input on the cluster, and the names of its columns of reviewer, item and score."""
+    import dask.dataframe
+
+    if isinstance(source, (str, Path)) or not hasattr(source, "to_delayed"):
+        paths = str(source) if isinstance(source, (str, Path)) else [str(path) for path in source]
+        try:
+            source = dask.dataframe.read_parquet(paths)
+        except (OSError, ValueError) as error:
+            message = f"{paths}: expected Parquet files, found none that can be read ({error})"
+            raise InputError(message) from error
+    header = [str(name) for name in source.columns]
+    places = locate(header, ROLES, columns, "table", lambda message: None)
+    names = [header[places[role.name]] for role in ROLES if role.name in places]
+    return client.compute(source[names].to_delayed()), names
+
+
+def _read(
+    frames: list[Future], names: list[str], client: Any, folder: Path, parts: int, *, lower_is_better: bool
+) -> ClusterTable:
+    """Code the labels, and route the reviews to their partitions."""
+    empty = np.zeros(1, np.int64)
+    table = ClusterTable(client, folder, [], ([], []), empty, empty, [], 0, 0, lower_is_better)
+    sign = -1.0 if lower_is_better else 1.0
+    coded = table.each(code_frame, frames, [names] * len(frames), range(len(frames)), sign=sign)
+    samples = table.fetch(table.each(sample_labels, coded))
+    if not any(few[0] for few in samples):
+        message = "cluster: expected one row per review, found a table without rows"
+        raise InputError(message)
+    labels, places, firsts = [], [], []
+    for side in (0, 1):
+        at = borders([few[side] for few in samples], parts)
+        pieces = table.sent(table.each(split_labels, coded, side=side, at=at), len(at) + 1)
+        ranked = [client.submit(rank_labels, each, pure=False) for each in pieces]
+        own, place = table.parts_of(ranked, 2)
+        labels.append(own)
+        places.append(table.sent(place, len(frames)))
+        firsts.append(np.concatenate([[0], np.cumsum(table.fetch(table.each(len, own)))]))
+    P, S = len(labels[0]), len(labels[1])
+    routed = table.sent(table.each(route, coded, *places, offset=firsts[1][:-1]), P)
+    shares = table.each(assemble, routed, np.diff(firsts[0]).tolist(), offset=firsts[1])
+    again = table.fetch(table.each(_twice, shares))
+    for p, pair in enumerate(again):
+        if pair is not None:
+            s = int(np.searchsorted(firsts[1], pair[1], "right")) - 1
+            who, what = table.fetch([labels[0][p], labels[1][s]])
+            reviewer, item = who[pair[0]], what[pair[1] - int(firsts[1][s])]
+            message = f"reviewer {reviewer} and item {item}: expected one score, found two; leave one of them out"
+            raise DuplicateReview(message)
+    shares = table.store(shares)
+    kept = np.array(table.fetch(table.each(rows_kept, shares)))
+    index = table.sent(table.each(index_of, shares, offset=firsts[1][:-1]), S)
+    index = [client.submit(list, each, pure=False) for each in index]
+    stored = table.store(labels[0]), table.store(labels[1])
+    sizes = kept.sum(axis=0).tolist()
+    return ClusterTable(client, folder, shares, stored, *firsts, index, *sizes, lower_is_better, table._numbers)
+
+
+def _twice(share: Any) -> tuple[int, int] | None:
+    return None if isinstance(share, Share) else share
+
+
+# Connected components: the items of a partition that its reviewers join are one group; each item points at a smaller
+# one of its component, the root of a group is put under the smallest of its roots, and paths are halved, until all items
+# point at the smallest of their component. Source: Shiloach and Vishkin (1982), as :func:`union_pairs`.
+
+
+class Groups(NamedTuple):
+    """The groups of items that the reviewers of a partition join: by item, and by reviewer (-1: no review)."""
+
+    item: IntArray
+    reviewer: IntArray
+
+
+def local_groups(share: Share, scored: bool) -> Groups:
+    """Join the reviewers of a partition with their items; with ``scored`` by reviews with a score only."""
+    if scored:
+        share = share.only(~np.isnan(share.score))
+    m, n = share.start.size - 1, share.items.size
+    parent = np.arange(m + n, dtype=np.uint32)
+    union_chunk(parent, 0, share.start, m, share.item)
+    point_at_roots(parent)
+    _, group = np.unique(parent[m:], return_inverse=True)
+    of = np.full(m, -1, np.int64)
+    busy = np.flatnonzero(np.diff(share.start) > 0)
+    of[busy] = group[share.item[share.start[busy]]]
+    return Groups(group, of)
+
+
+def group_roots(groups: Groups, roots: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """Return the roots of the items of a partition, and the smallest of each group."""
+    root = np.concatenate(roots)
+    least = np.full(int(groups.item.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, groups.item, root)
+    return root, least
+
+
+def propose(groups: Groups, roots: Sequence[IntArray], first: IntArray) -> list[IntArray]:
+    """Return pairs (root, smaller root of the same group), shape (n, 2), by shard of the larger one."""
+    root, least = group_roots(groups, roots)
+    lower = least[groups.item]
+    pairs = np.unique(np.column_stack([root, lower])[root > lower], axis=0)
+    return np.split(pairs, np.searchsorted(pairs[:, 0], first[1:-1]))
+
+
+def hook(root: IntArray, pairs: Sequence[IntArray], first: int) -> tuple[IntArray, int]:
+    """Put roots of a shard under the smallest proposed; returns the new parents, and the number of proposals."""
+    every = np.concatenate(pairs)
+    root = root.copy()
+    np.minimum.at(root, every[:, 0] - first, every[:, 1])
+    return root, len(every)
+
+
+def ask(root: IntArray, first: IntArray) -> list[IntArray]:
+    """Return the distinct parents of the items of a shard, by shard."""
+    parents = np.unique(root)
+    return np.split(parents, np.searchsorted(parents, first[1:-1]))
+
+
+def answer(root: IntArray, asked: Sequence[IntArray], first: int) -> list[IntArray]:
+    """Return the parents of the items that each shard asked for."""
+    return [root[each - first] for each in asked]
+
+
+def jump(root: IntArray, answers: Sequence[IntArray]) -> tuple[IntArray, int]:
+    """Point items at the parents of their parents; returns how many changed, too."""
+    parents, place = np.unique(root, return_inverse=True)
+    new = np.concatenate(answers)[place]
+    return new, int(np.count_nonzero(new != root))
+
+
+def roots_of(table: ClusterTable, groups: Sequence[Future]) -> list[Future]:
+    """Return the smallest item of the component of each item, by shard."""
+    first, starts = table.first_item, table.first_item[:-1].tolist()
+    S = len(starts)
+    root = table.each(np.arange, starts, first[1:].tolist())
+    while True:
+        proposed = table.sent(table.each(propose, groups, table.to_partitions(root), first=first), S)
+        hooked = table.parts_of(table.each(hook, root, proposed, starts), 2)
+        if not sum(table.fetch(hooked[1])):
+            return root
+        root = hooked[0]
+        while True:
+            asked = table.sent(table.each(ask, root, first=first), S)
+            answers = table.sent(table.each(answer, root, asked, starts), S)
+            root, changed = table.parts_of(table.each(jump, root, answers), 2)
+            if not sum(table.fetch(changed)):
+                break
+        root = table.store(root)
+
+
+class Pieces(NamedTuple):
+    """Connected components, a row each, in the order of their first items: shapes (C,).
+
+    ``root``: first item; ``items``, ``reviewers``: their numbers; ``first``: first reviewer, or -1; ``linking``:
+    reviewers of two reviews or more, and ``reviews`` of these.
+    """
+
+    root: IntArray
+    items: IntArray
+    reviewers: IntArray
+    first: IntArray
+    linking: IntArray
+    reviews: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Connected components of a table: their sizes, and the root of each item and reviewer, on the cluster."""
+
+    pieces: Pieces
+    items: list[Future]
+    reviewers: list[Future]
+
+    def numbered(self, table: ClusterTable, number: IntArray) -> tuple[list[Future], list[Future]]:
+        """Return numbers of components (C,) by reviewer and by item, on the cluster; a component's rows only travel."""
+        numbers = []
+        for roots in (self.reviewers, self.items):
+            own = table.fetch(table.each(np.unique, roots))
+            known = [np.searchsorted(self.pieces.root, each[each >= 0]) for each in own]
+            keys = [self.pieces.root[places] for places in known]
+            numbers.append(table.each(_renumber, roots, keys, [number[places] for places in known]))
+        return numbers[0], numbers[1]
+
+
+def _renumber(root: IntArray, keys: IntArray, number: IntArray) -> IntArray:
+    found = np.zeros(root.size, np.int64)
+    found[root >= 0] = number[np.searchsorted(keys, root[root >= 0])]
+    return found
+
+
+def _items_by_root(root: IntArray) -> IntArray:
+    """Return roots and their numbers of items, shape (2, n)."""
+    return np.array(np.unique(root, return_counts=True))
+
+
+def _reviewers_by_root(root: IntArray, share: Share, first: int, scored: bool) -> IntArray:
+    """Return root, number, first reviewer, reviewers of two reviews or more and their reviews, shape (5, n)."""
+    load = np.diff(share.only(~np.isnan(share.score)).start if scored else share.start)
+    busy = np.flatnonzero(root >= 0)
+    roots, place, number = np.unique(root[busy], return_inverse=True, return_counts=True)
+    earliest = np.full(roots.size, np.iinfo(np.int64).max)
+    np.minimum.at(earliest, place, first + busy)
+    linking = load[busy] >= 2
+    links, reviews = np.zeros((2, roots.size), np.int64)
+    np.add.at(links, place, linking)
+    np.add.at(reviews, place, np.where(linking, load[busy], 0))
+    return np.array([roots, number, earliest, links, reviews])
+
+
+def _root_of_reviewers(groups: Groups, roots: Sequence[IntArray]) -> IntArray:
+    _, least = group_roots(groups, roots)
+    return np.where(groups.reviewer >= 0, np.append(least, -1)[groups.reviewer], -1)
+
+
+def components_of(table: ClusterTable, *, scored: bool = False) -> Components:
+    """Return the connected components of a table; with ``scored`` only reviews with a score connect."""
+    groups = table.each(local_groups, table.shares, scored=scored)
+    items = roots_of(table, groups)
+    reviewers = table.each(_root_of_reviewers, groups, table.to_partitions(items))
+    firsts = table.first_reviewer[:-1].tolist()
+    by_item = np.concatenate(table.fetch(table.each(_items_by_root, items)), axis=1)
+    by_reviewer = table.fetch(table.each(_reviewers_by_root, reviewers, table.shares, firsts, scored=scored))
+    root, place = np.unique(by_item[0], return_inverse=True)
+    sizes, more, first = np.zeros(root.size, np.int64), np.zeros((3, root.size), np.int64), np.full(root.size, -1)
+    np.add.at(sizes, place, by_item[1])
+    for each in reversed(by_reviewer):  # the last assignment is the first reviewer
+        place = np.searchsorted(root, each[0])
+        first[place] = each[2]
+        more[:, place] += each[[1, 3, 4]]
+    return Components(Pieces(root, sizes, more[0], first, more[1], more[2]), items, reviewers)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClusterCheck(Result):
+    """The check of a table on a cluster, see :func:`check_cluster`.
+
+    Parameters
+    ----------
+    table
+        The table.
+    labels, item_labels
+        The component of the reviewers of each partition and of the items of each shard, from 1, on the cluster.
+    sizes
+        Shape (C, 2): items and reviewers of each component, the largest first.
+    least_degrees_of_freedom
+        Missing links by counting; there may be more.
+
+    Examples
+    --------
+    See :func:`check_cluster`, which returns it.
+    """
+
+    table: ClusterTable = field(repr=False)
+    labels: list[Future] = field(repr=False)
+    item_labels: list[Future] = field(repr=False)
+    sizes: IntArray
+    least_degrees_of_freedom: int
+
+    @property
+    def pieces(self) -> int:
+        """Number of connected components."""
+        return len(self.sizes)
+
+    @property
+    def known(self) -> dict[str, bool | None]:
+        """Whether each level holds, by name, the strongest first; None if it is not decided."""
+        bounds = {"pieces": self.pieces, "missing": self.least_degrees_of_freedom, "covered": self.table.n_items == 1}
+        decided = [level.decided(**bounds) for level in LEVELS]
+        # Each level implies those after it.
+        return {
+            name: True if any(decided[: place + 1]) else False if False in decided[place:] else None
+            for place, name in enumerate(NAMES)
+        }
+
+    @property
+    def undecided(self) -> list[str]:
+        """The levels that are not decided."""
+        return [name for name, holds in self.known.items() if holds is None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return sizes, the components and the levels.
+
+        Returns
+        -------
+        dict
+            Numbers, and the levels by name: true, false, or None where it is not decided.
+
+        Examples
+        --------
+        ``check_cluster(table).to_dict()["pieces"]`` is the number of connected components.
+        """
+        table = self.table
+        sizes = {"reviewers": table.n_reviewers, "items": table.n_items, "reviews": table.n_reviews}
+        least = {"degrees_of_freedom": self.least_degrees_of_freedom}
+        return {**sizes, "pieces": self.pieces, "levels": self.known, "undecided": self.undecided, "at_least": least}
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the sizes of the components; those of reviewers and items are :meth:`frames`.
+
+        Returns
+        -------
+        dict
+            Lists group, items and reviewers.
+
+        Examples
+        --------
+        ``check_cluster(table).to_columns()["items"]`` are the numbers of items, largest first.
+        """
+        items, reviewers = self.sizes.T.tolist()
+        return {"group": list(range(1, self.pieces + 1)), "items": items, "reviewers": reviewers}
+
+    def frames(self) -> tuple[Any, Any]:
+        """Return Dask data frames of reviewers and of items, with the columns label and group.
+
+        Returns
+        -------
+        tuple of dask.dataframe.DataFrame
+            One row per reviewer, and one per item, in the order of the codes.
+
+        Examples
+        --------
+        ``check_cluster(table).frames()[1].to_parquet("pieces")`` writes the component of each item.
+        """
+        sides = zip(self.table.labels, (self.labels, self.item_labels), strict=True)
+        return tuple(  # type: ignore[return-value]
+            frame_of(self.table, labels, {"group": groups}) for labels, groups in sides
+        )
+
+    def headline(self) -> str:
+        """Return the numbers of items and components.
+
+        Returns
+        -------
+        str
+            A phrase without a full stop.
+
+        Examples
+        --------
+        ``check_cluster(table).headline()`` is, for example, ``4 items, 2 pieces, undecided: recoverable``.
+        """
+        words = f"{counted(self.table.n_items, 'item')}, {counted(self.pieces, 'piece')}"
+        return f"{words}, undecided: {listed(self.undecided)}" if self.undecided else words
+
+
+def frame_of(table: ClusterTable, labels: Sequence[Future], columns: dict[str, Sequence[Future]]) -> Any:
+    """Return a Dask data frame of labels and columns, a partition for each of them."""
+    import dask
+    import dask.dataframe
+
+    names = ["label", *columns]
+    parts = table.each(_frame, labels, *columns.values(), names=names)
+    meta = table.fetch([table.client.submit(_frame_head, parts[0], pure=False)])[0]
+    return dask.dataframe.from_delayed([dask.delayed(part) for part in parts], meta=meta, verify_meta=False)
+
+
+def _frame(*values: Any, names: Sequence[str]) -> Any:
+    import pandas
+
+    return pandas.DataFrame(dict(zip(names, [list(values[0]), *values[1:]], strict=True)))
+
+
+def _frame_head(frame: Any) -> Any:
+    return frame.iloc[:0]
+
+
+@checked
+def check_cluster(table: ClusterTable) -> ClusterCheck:
+    """Check a table on a cluster: its connected components exactly, and a bound on the missing links.
+
+    Doubly connected components need the whole graph in one memory, so the levels above ``connected`` are denied where
+    links are missing by counting, and undecided otherwise.
+
+    Parameters
+    ----------
+    table
+        The table, open.
+
+    Returns
+    -------
+    ClusterCheck
+        Components of reviewers and items, and the levels that these decide.
+
+    Notes
+    -----
+    O(log N) rounds, in each of which every partition and shard exchange 8 bytes per item that they share. The client
+    holds 48 bytes per component.
+
+    Examples
+    --------
+    ``with cluster_reviews("scores.parquet", client, "/shared") as table: print(check_cluster(table).pieces)``
+    """
+    found = components_of(table)
+    root, items, reviewers, first, linking, reviews = found.pieces
+    order = np.lexsort((first, -reviewers, -items))
+    number = np.empty(root.size, np.int64)
+    number[order] = np.arange(1, root.size + 1)
+    labels, item_labels = found.numbered(table, number)
+    # A piece of n items and m reviewers of two or more reviews has n + 2m unknowns; each review determines at most one.
+    unknown = items + 2 * linking
+    missing = int((unknown - np.minimum(reviews, np.maximum(unknown - 2, 0))).sum()) - min(table.n_items, 2)
+    return ClusterCheck(table, labels, item_labels, np.column_stack([items, reviewers])[order], missing)
