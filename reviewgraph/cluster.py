@@ -14,6 +14,7 @@ from __future__ import annotations
 import pickle
 import shutil
 import tempfile
+import weakref
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ import numpy as np
 from reviewgraph._base.arguments import checked
 from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from reviewgraph._base.errors import DuplicateReview, InputError
-from reviewgraph._base.labels import Label, Whole, encode, natural_key, natural_order
+from reviewgraph._base.labels import Label, Whole, encode, natural_key
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted, listed
 from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, locate
@@ -43,6 +44,8 @@ Future: TypeAlias = Any
 PATIENCE = 10.0
 #: Labels per partition of the input from which the borders of partitions and shards are chosen.
 SAMPLE = 500
+#: Values that one task adds.
+FAN_IN = 8
 ROLES = (REVIEWER, ITEM, SCORE)
 
 
@@ -214,9 +217,14 @@ class Share(NamedTuple):
         start = np.concatenate([[0], np.cumsum(kept)])[self.start]
         return self._replace(start=start, item=self.item[kept], score=self.score[kept])
 
-    def split(self, values: Any) -> list[Any]:
-        """Return values by item (axis 0), by shard."""
-        return [values[low:high] for low, high in zip(self.cut[:-1], self.cut[1:], strict=True)]
+    def scored(self) -> Share:
+        """Return the reviews that have a score, with the same reviewers and items."""
+        return self.only(~np.isnan(self.score))
+
+
+def split(values: Any, cut: IntArray) -> list[Any]:
+    """Return values by item (axis 0) of a partition, by shard."""
+    return [values[low:high] for low, high in zip(cut[:-1], cut[1:], strict=True)]
 
 
 def assemble(
@@ -243,7 +251,9 @@ def assemble(
 
 def index_of(share: Share, offset: IntArray) -> list[CodeArray]:
     """Return the items that a partition uses, as places in each shard."""
-    return [(part - first).astype(np.uint32) for part, first in zip(share.split(share.items), offset, strict=False)]
+    return [
+        (part - first).astype(np.uint32) for part, first in zip(split(share.items, share.cut), offset, strict=False)
+    ]
 
 
 def serve(index: Sequence[CodeArray], values: Any) -> list[Any]:
@@ -260,9 +270,17 @@ def add_up(index: Sequence[CodeArray], pieces: Sequence[Any], size: int) -> Any:
     return total
 
 
-def rows_kept(share: Share) -> tuple[int, int]:
-    """Count the reviews, and those with a score."""
-    return share.item.size, int(np.count_nonzero(~np.isnan(share.score)))
+def sizes_of(share: Share) -> tuple[int, int, IntArray]:
+    """Count the reviews, and those with a score; and return where the items of each shard begin."""
+    return share.item.size, int(np.count_nonzero(~np.isnan(share.score))), share.cut
+
+
+def add(values: Sequence[Any]) -> Any:
+    """Add values in their order."""
+    total = values[0]
+    for value in values[1:]:
+        total = total + value
+    return total
 
 
 def store_part(value: Any, path: str) -> str:
@@ -277,6 +295,19 @@ def load_part(path: str) -> Any:
     """Read a value from a file of :func:`store_part`."""
     with open(path, "rb") as file:
         return pickle.load(file)  # noqa: S301 - written by the workers of this table
+
+
+class Stored(list[Future]):
+    """Values read from files, which are removed with the last reference to this list."""
+
+    def __init__(self, futures: Sequence[Future], paths: Sequence[str]) -> None:
+        super().__init__(futures)
+        weakref.finalize(self, _remove, list(paths))
+
+
+def _remove(paths: Sequence[str]) -> None:
+    for path in paths:
+        Path(path).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -297,6 +328,8 @@ class ClusterTable:
         Shapes (P + 1,) and (S + 1,): first code of each partition and shard, and the total.
     index
         Items of each shard that each partition uses, on the cluster.
+    cuts
+        Where the items of each shard begin among those of each partition, shapes (S + 1,).
     n_reviews, n_scored
         Numbers of reviews, and of those with a score.
     lower_is_better
@@ -314,6 +347,7 @@ class ClusterTable:
     first_reviewer: IntArray
     first_item: IntArray
     index: list[Future]
+    cuts: list[IntArray]
     n_reviews: int
     n_scored: int
     lower_is_better: bool = False
@@ -347,16 +381,20 @@ class ClusterTable:
         """Transpose lists of ``size`` entries: the result has a list for each entry, of one piece from each sender."""
         return [[self.client.submit(getitem, each, n, pure=False) for each in outgoing] for n in range(size)]
 
-    def parts_of(self, tuples: Sequence[Future], size: int) -> list[list[Future]]:
-        """Return the entries of tuples, a list over partitions, or shards, for each of ``size`` entries."""
-        return self.sent(tuples, size)
+    def total(self, futures: Sequence[Future]) -> Any:
+        """Add values of the cluster in their order, by a tree, and return the sum to the client."""
+        futures = list(futures)
+        while len(futures) > 1:
+            groups = [futures[at : at + FAN_IN] for at in range(0, len(futures), FAN_IN)]
+            futures = [self.client.submit(add, group, pure=False) for group in groups]
+        return self.fetch(futures)[0]
 
     def to_partitions(self, values: Sequence[Future]) -> list[list[Future]]:
         """Send values of shards to the partitions that use them: a list of pieces for each partition, by shard."""
         return self.sent(self.each(serve, self.index, values), len(self.shares))
 
     def to_shards(self, pieces: Sequence[Future]) -> list[Future]:
-        """Add up what partitions have by item, as lists of :meth:`Share.split`."""
+        """Add up what partitions have by item, as lists of :func:`split`."""
         return self.each(add_up, self.index, self.sent(pieces, len(self.index)), self.sizes)
 
     @property
@@ -364,7 +402,7 @@ class ClusterTable:
         """Number of items of each shard."""
         return [int(size) for size in np.diff(self.first_item)]
 
-    def store(self, values: Sequence[Future]) -> list[Future]:
+    def store(self, values: Sequence[Future]) -> Stored:
         """Write values to files; the result is read from there if its worker dies.
 
         What led to the values can be forgotten by the scheduler.
@@ -372,10 +410,56 @@ class ClusterTable:
         number = next(self._numbers)
         paths = [str(self.folder / f"{number}-{place}") for place in range(len(values))]
         self.fetch(self.each(store_part, values, paths))
-        return [self.client.submit(load_part, path, pure=False) for path in paths]
+        return Stored([self.client.submit(load_part, path, pure=False) for path in paths], paths)
 
-    def drop(self, numbers: int) -> None:
-        """Remove the files of all but the last ``numbers`` stores after the table itself."""
+
+class Vector(np.lib.mixins.NDArrayOperatorsMixin):
+    """Values by item in shards, for functions of NumPy that work entry by entry; see NEP 13 and 18.
+
+    Axis 0 is that of the items; arrays beside a vector are the same for all of them.
+
+    >>> np.sqrt(Vector(_Here(), [np.array([1.0, 4.0]), np.array([9.0])])).max()
+    3.0
+    """
+
+    def __init__(self, table: Any, parts: Sequence[Any], empty: int = 0) -> None:
+        self.table, self.parts, self.empty = table, list(parts), empty
+
+    @property
+    def size(self) -> int:
+        """Number of entries, with ``empty`` that are zero."""
+        return int(self.table.n_items) + self.empty
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Vector:
+        return self._apply(ufunc, *inputs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        # Sums over the items end at the client, the rest stays in shards.
+        if function in (np.count_nonzero, np.einsum):
+            return self.table.total(self._apply(function, *args).parts)
+        return self._apply(function, *args)
+
+    def _apply(self, function: Any, *inputs: Any) -> Vector:
+        spread = [each.parts if isinstance(each, Vector) else [each] * len(self.parts) for each in inputs]
+        return Vector(self.table, self.table.each(function, *spread), self.empty)
+
+    def any(self) -> bool:
+        """Whether any entry is not 0."""
+        return bool(np.count_nonzero(self))
+
+    def max(self) -> float:
+        """Return the largest entry."""
+        return float(max(self.table.fetch(self._apply(np.max, self).parts)))
+
+
+class _Here:
+    """A table without a cluster."""
+
+    def each(self, function: Callable[..., Any], *values: Sequence[Any]) -> list[Any]:
+        return [function(*each) for each in zip(*values, strict=True)]
+
+    def fetch(self, values: Sequence[Any]) -> list[Any]:
+        return list(values)
 
 
 @contextmanager
@@ -466,7 +550,7 @@ def _read(
 ) -> ClusterTable:
     """Code the labels, and route the reviews to their partitions."""
     empty = np.zeros(1, np.int64)
-    table = ClusterTable(client, folder, [], ([], []), empty, empty, [], 0, 0, lower_is_better)
+    table = ClusterTable(client, folder, [], ([], []), empty, empty, [], [], 0, 0, lower_is_better)
     sign = -1.0 if lower_is_better else 1.0
     coded = table.each(code_frame, frames, [names] * len(frames), range(len(frames)), sign=sign)
     samples = table.fetch(table.each(sample_labels, coded))
@@ -478,7 +562,7 @@ def _read(
         at = borders([few[side] for few in samples], parts)
         pieces = table.sent(table.each(split_labels, coded, side=side, at=at), len(at) + 1)
         ranked = [client.submit(rank_labels, each, pure=False) for each in pieces]
-        own, place = table.parts_of(ranked, 2)
+        own, place = table.sent(ranked, 2)
         labels.append(own)
         places.append(table.sent(place, len(frames)))
         firsts.append(np.concatenate([[0], np.cumsum(table.fetch(table.each(len, own)))]))
@@ -494,12 +578,14 @@ def _read(
             message = f"reviewer {reviewer} and item {item}: expected one score, found two; leave one of them out"
             raise DuplicateReview(message)
     shares = table.store(shares)
-    kept = np.array(table.fetch(table.each(rows_kept, shares)))
+    n_reviews, n_scored, cuts = zip(*table.fetch(table.each(sizes_of, shares)), strict=True)
     index = table.sent(table.each(index_of, shares, offset=firsts[1][:-1]), S)
     index = [client.submit(list, each, pure=False) for each in index]
     stored = table.store(labels[0]), table.store(labels[1])
-    sizes = kept.sum(axis=0).tolist()
-    return ClusterTable(client, folder, shares, stored, *firsts, index, *sizes, lower_is_better, table._numbers)
+    sizes = sum(n_reviews), sum(n_scored)
+    return ClusterTable(
+        client, folder, shares, stored, *firsts, index, list(cuts), *sizes, lower_is_better, table._numbers
+    )
 
 
 def _twice(share: Any) -> tuple[int, int] | None:
@@ -520,8 +606,7 @@ class Groups(NamedTuple):
 
 def local_groups(share: Share, scored: bool) -> Groups:
     """Join the reviewers of a partition with their items; with ``scored`` by reviews with a score only."""
-    if scored:
-        share = share.only(~np.isnan(share.score))
+    share = share.scored() if scored else share
     m, n = share.start.size - 1, share.items.size
     parent = np.arange(m + n, dtype=np.uint32)
     union_chunk(parent, 0, share.start, m, share.item)
@@ -582,14 +667,14 @@ def roots_of(table: ClusterTable, groups: Sequence[Future]) -> list[Future]:
     root = table.each(np.arange, starts, first[1:].tolist())
     while True:
         proposed = table.sent(table.each(propose, groups, table.to_partitions(root), first=first), S)
-        hooked = table.parts_of(table.each(hook, root, proposed, starts), 2)
+        hooked = table.sent(table.each(hook, root, proposed, starts), 2)
         if not sum(table.fetch(hooked[1])):
             return root
         root = hooked[0]
         while True:
             asked = table.sent(table.each(ask, root, first=first), S)
             answers = table.sent(table.each(answer, root, asked, starts), S)
-            root, changed = table.parts_of(table.each(jump, root, answers), 2)
+            root, changed = table.sent(table.each(jump, root, answers), 2)
             if not sum(table.fetch(changed)):
                 break
         root = table.store(root)
@@ -642,7 +727,7 @@ def _items_by_root(root: IntArray) -> IntArray:
 
 def _reviewers_by_root(root: IntArray, share: Share, first: int, scored: bool) -> IntArray:
     """Return root, number, first reviewer, reviewers of two reviews or more and their reviews, shape (5, n)."""
-    load = np.diff(share.only(~np.isnan(share.score)).start if scored else share.start)
+    load = np.diff(share.scored().start if scored else share.start)
     busy = np.flatnonzero(root >= 0)
     roots, place, number = np.unique(root[busy], return_inverse=True, return_counts=True)
     earliest = np.full(roots.size, np.iinfo(np.int64).max)
