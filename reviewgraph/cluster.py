@@ -370,7 +370,7 @@ class ClusterTable:
 
     def each(self, function: Callable[..., Any], *values: Sequence[Any], **same: Any) -> list[Future]:
         """Apply a function to every partition, or shard, of some values; ``same`` goes to all of them."""
-        return [self.client.submit(function, *each, **same, pure=False) for each in zip(*values, strict=True)]
+        return list(self.client.map(function, *map(list, values), pure=False, **same))
 
     def fetch(self, futures: Sequence[Future]) -> list[Any]:
         """Return values from the cluster to the client."""
@@ -379,14 +379,17 @@ class ClusterTable:
 
     def sent(self, outgoing: Sequence[Future], size: int) -> list[list[Future]]:
         """Transpose lists of ``size`` entries: the result has a list for each entry, of one piece from each sender."""
-        return [[self.client.submit(getitem, each, n, pure=False) for each in outgoing] for n in range(size)]
+        entries = range(size)
+        ends = [each for _ in entries for each in outgoing], [n for n in entries for _ in outgoing]
+        pieces = self.each(getitem, *ends)
+        return [pieces[n * len(outgoing) : (n + 1) * len(outgoing)] for n in entries]
 
     def total(self, futures: Sequence[Future]) -> Any:
         """Add values of the cluster in their order, by a tree, and return the sum to the client."""
         futures = list(futures)
         while len(futures) > 1:
             groups = [futures[at : at + FAN_IN] for at in range(0, len(futures), FAN_IN)]
-            futures = [self.client.submit(add, group, pure=False) for group in groups]
+            futures = self.each(add, groups)
         return self.fetch(futures)[0]
 
     def to_partitions(self, values: Sequence[Future]) -> list[list[Future]]:
@@ -410,7 +413,7 @@ class ClusterTable:
         number = next(self._numbers)
         paths = [str(self.folder / f"{number}-{place}") for place in range(len(values))]
         self.fetch(self.each(store_part, values, paths))
-        return Stored([self.client.submit(load_part, path, pure=False) for path in paths], paths)
+        return Stored(self.each(load_part, paths), paths)
 
 
 class Vector(np.lib.mixins.NDArrayOperatorsMixin):
@@ -561,7 +564,7 @@ def _read(
     for side in (0, 1):
         at = borders([few[side] for few in samples], parts)
         pieces = table.sent(table.each(split_labels, coded, side=side, at=at), len(at) + 1)
-        ranked = [client.submit(rank_labels, each, pure=False) for each in pieces]
+        ranked = table.each(rank_labels, pieces)
         own, place = table.sent(ranked, 2)
         labels.append(own)
         places.append(table.sent(place, len(frames)))
@@ -580,7 +583,7 @@ def _read(
     shares = table.store(shares)
     n_reviews, n_scored, cuts = zip(*table.fetch(table.each(sizes_of, shares)), strict=True)
     index = table.sent(table.each(index_of, shares, offset=firsts[1][:-1]), S)
-    index = [client.submit(list, each, pure=False) for each in index]
+    index = table.each(list, index)
     stored = table.store(labels[0]), table.store(labels[1])
     sizes = sum(n_reviews), sum(n_scored)
     return ClusterTable(

@@ -932,7 +932,7 @@ def _inferred(problem: ClusterProblem, unit: Unit, averages: Averages, fit: Fit,
         kinds = hyperparameters_of(fit), state.extent
         status = InferenceStatus.CONVERGED if fit.converged else InferenceStatus.SWEEPS_EXHAUSTED
         if problem.n_reviews <= MAX_REVIEWS:
-            loops = loops_of(problem, unit, fit, moments, described)
+            loops = loops_of(problem, unit, fit, moments, described, table.each(_orders, parts))
     bends = bends_of(table, moments)
     items = table.each(_reported, moments, bends, loops, totals, scale=scale, unit=unit)
     return Inferred(items, reviewers, scale, *kinds, status=status, **evidence)
@@ -952,12 +952,16 @@ def _reviews_of(problem: Problem, part: PartState, items: IntArray, first: int, 
     return first + each.layout.reviewer[used], what, kept, np.concatenate([state.nodes, state.fresh])
 
 
+def _orders(part: PartState) -> FloatArray:
+    return part.orders
+
+
 def _items_of(share: Share) -> IntArray:
     return share.items
 
 
 def loops_of(
-    problem: ClusterProblem, unit: Unit, fit: Fit, moments: list[Future], described: list[Future]
+    problem: ClusterProblem, unit: Unit, fit: Fit, moments: list[Future], described: list[Future], orders: list[Future]
 ) -> list[FloatArray]:
     """Return the loop factors of the items of each shard."""
     table, state = problem.table, fit.state
@@ -981,8 +985,8 @@ def loops_of(
         offset=reviewers.offset,
         noise_variance=np.exp(reviewers.log_noise),
         slope_variance=reviewers.slope_variance,
-        reviewers=reviewers_given(reviewers, 0.0, 1.0, unit.spread, 0 * reviewers.offset),
-        hyperparameters={},
+        reviewers=reviewers_given(reviewers, 0.0, 1.0, unit.spread, np.concatenate(table.fetch(orders))),
+        hyperparameters=hyperparameters_of(fit),
         theta=state.theta,
         extent=state.extent,
         evidence=fit.evidence,
