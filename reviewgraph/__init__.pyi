@@ -6,6 +6,10 @@ from ._base.errors import InputError as InputError
 from ._base.errors import LabelWarning as LabelWarning
 from ._base.errors import ReviewGraphError as ReviewGraphError
 from ._version import __version__ as __version__
+from .cluster import ClusterCheck as ClusterCheck
+from .cluster import ClusterTable as ClusterTable
+from .cluster import check_cluster as check_cluster
+from .cluster import cluster_reviews as cluster_reviews
 from .graph.check import Report as Report
 from .graph.check import check as check
 from .graph.components import Components as Components

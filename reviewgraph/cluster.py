@@ -291,6 +291,10 @@ def store_part(value: Any, path: str) -> str:
     return path
 
 
+def _exists(value: Any) -> bool:
+    return value is not None
+
+
 def load_part(path: str) -> Any:
     """Read a value from a file of :func:`store_part`."""
     with open(path, "rb") as file:
@@ -384,13 +388,23 @@ class ClusterTable:
         pieces = self.each(getitem, *ends)
         return [pieces[n * len(outgoing) : (n + 1) * len(outgoing)] for n in entries]
 
-    def total(self, futures: Sequence[Future]) -> Any:
-        """Add values of the cluster in their order, by a tree, and return the sum to the client."""
-        futures = list(futures)
-        while len(futures) > 1:
-            groups = [futures[at : at + FAN_IN] for at in range(0, len(futures), FAN_IN)]
-            futures = self.each(add, groups)
-        return self.fetch(futures)[0]
+    def total(self, *series: Sequence[Future]) -> Any:
+        """Add values of the cluster in their order, by a tree, and return the sum, or one of each, to the client."""
+        ends = []
+        for futures in series:
+            futures = list(futures)
+            while len(futures) > 1:
+                futures = self.each(add, [futures[at : at + FAN_IN] for at in range(0, len(futures), FAN_IN)])
+            ends += futures
+        sums = self.fetch(ends)
+        return sums if len(series) > 1 else sums[0]
+
+    def sent(self, outgoing: Sequence[Future], size: int) -> list[list[Future]]:
+        """Transpose lists of ``size`` entries: the result has a list for each entry, of one piece from each sender."""
+        entries = range(size)
+        ends = [each for _ in entries for each in outgoing], [n for n in entries for _ in outgoing]
+        pieces = self.each(getitem, *ends)
+        return [pieces[n * len(outgoing) : (n + 1) * len(outgoing)] for n in entries]
 
     def to_partitions(self, values: Sequence[Future]) -> list[list[Future]]:
         """Send values of shards to the partitions that use them: a list of pieces for each partition, by shard."""
@@ -413,7 +427,9 @@ class ClusterTable:
         number = next(self._numbers)
         paths = [str(self.folder / f"{number}-{place}") for place in range(len(values))]
         self.fetch(self.each(store_part, values, paths))
-        return Stored(self.each(load_part, paths), paths)
+        loaded = self.each(load_part, paths)
+        self.fetch(self.each(_exists, loaded))  # files may be removed once they are read
+        return Stored(loaded, paths)
 
 
 class Vector(np.lib.mixins.NDArrayOperatorsMixin):
@@ -425,13 +441,21 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
     3.0
     """
 
-    def __init__(self, table: Any, parts: Sequence[Any], empty: int = 0) -> None:
-        self.table, self.parts, self.empty = table, list(parts), empty
+    def __init__(self, table: Any, parts: Sequence[Any], empty: int = 0, columns: tuple[int, ...] = ()) -> None:
+        self.table, self.parts, self.empty, self.columns = table, list(parts), empty, columns
+
+    def __len__(self) -> int:
+        return self.size
 
     @property
     def size(self) -> int:
         """Number of entries, with ``empty`` that are zero."""
         return int(self.table.n_items) + self.empty
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of entries and, of several vectors side by side, of these."""
+        return (self.size, *self.columns)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Vector:
         return self._apply(ufunc, *inputs)
@@ -444,7 +468,7 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _apply(self, function: Any, *inputs: Any) -> Vector:
         spread = [each.parts if isinstance(each, Vector) else [each] * len(self.parts) for each in inputs]
-        return Vector(self.table, self.table.each(function, *spread), self.empty)
+        return Vector(self.table, self.table.each(function, *spread), self.empty, self.columns)
 
     def any(self) -> bool:
         """Whether any entry is not 0."""
@@ -706,7 +730,7 @@ class Components:
     items: list[Future]
     reviewers: list[Future]
 
-    def numbered(self, table: ClusterTable, number: IntArray) -> tuple[list[Future], list[Future]]:
+    def numbered(self, table: ClusterTable, number: Any) -> tuple[list[Future], list[Future]]:
         """Return numbers of components (C,) by reviewer and by item, on the cluster; a component's rows only travel."""
         numbers = []
         for roots in (self.reviewers, self.items):
@@ -717,8 +741,8 @@ class Components:
         return numbers[0], numbers[1]
 
 
-def _renumber(root: IntArray, keys: IntArray, number: IntArray) -> IntArray:
-    found = np.zeros(root.size, np.int64)
+def _renumber(root: IntArray, keys: IntArray, number: Any) -> Any:
+    found = np.zeros(root.size, number.dtype)
     found[root >= 0] = number[np.searchsorted(keys, root[root >= 0])]
     return found
 
@@ -763,6 +787,26 @@ def components_of(table: ClusterTable, *, scored: bool = False) -> Components:
         first[place] = each[2]
         more[:, place] += each[[1, 3, 4]]
     return Components(Pieces(root, sizes, more[0], first, more[1], more[2]), items, reviewers)
+
+
+def sums_by_root(root: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return distinct roots, without -1, and the sums of the rows of values, shape (n, k), of each."""
+    kept = root >= 0
+    roots, place = np.unique(root[kept], return_inverse=True)
+    sums = np.zeros((roots.size, values.shape[1]))
+    np.add.at(sums, place, values[kept])
+    return roots, sums
+
+
+def sums_by_piece(
+    table: ClusterTable, found: Components, roots: Sequence[Future], values: Sequence[Future]
+) -> FloatArray:
+    """Add the rows of values, shapes (n, k), by connected component, shape (C, k), at the client."""
+    total: FloatArray | None = None
+    for root, sums in table.fetch(table.each(sums_by_root, roots, values)):
+        total = np.zeros((found.pieces.root.size, sums.shape[1])) if total is None else total
+        total[np.searchsorted(found.pieces.root, root)] += sums
+    return np.zeros((0, 0)) if total is None else total
 
 
 @dataclass(frozen=True, eq=False, repr=False)

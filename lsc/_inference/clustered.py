@@ -286,14 +286,14 @@ def _(
     options = {"moves": state.moves, "extent": extent, "learn": learn, "n_converged": n_converged}
     parts, outgoing, values = table.sent(table.each(sweep_of_partition, *inputs, **options), 3)
     sums = table.to_shards(outgoing)
-    total, potentials = table.total(values), float(table.total(potential)[0])
+    total, potentials = table.total(values, potential)
     gradient = Gradient(total[1 : 1 + SIZE], total[1 + SIZE :].reshape(SIZE, SIZE))
     kept, age = state.kept, state.age + 1
     if age >= STORE_AFTER:
         parts, sums = kept = table.store(parts), table.store(sums)
         age = 0
     new = ClusterState(parts, sums, (), Gauge(), state.theta, extent, kept, age)
-    evidence = extent.half_log_determinant + float(total[0]) + potentials
+    evidence = extent.half_log_determinant + float(total[0]) + float(potentials[0])
     vectors = Vector(table, mean, empty=1), Vector(table, variance, empty=1)
     return Sweep(new, evidence, gradient, *vectors)  # type: ignore[arg-type]
 
@@ -354,13 +354,13 @@ def _(problem: ClusterProblem, rng: np.random.Generator, steps: int = STEPS) -> 
         starts.append(rng.bit_generator.state)
         rng.choice([-1.0, 1.0], (each, probes))
     options = {"kind": type(rng.bit_generator), "probes": probes, "size": size}
-    probe = Vector(table, table.each(probes_of_shard, problem.counts, starts, **options))
+    probe = Vector(table, table.each(probes_of_shard, problem.counts, starts, **options), columns=(probes,))
     degree = table.each(_as_column, problem.counts)
 
     def product(vectors: Vector) -> Vector:
         pieces = table.to_partitions(vectors.parts)
         sums = table.to_shards(table.each(means_of_partition, problem.problems, pieces, table.cuts))
-        return Vector(table, degree) * vectors - Vector(table, sums)
+        return vectors * Vector(table, degree) - Vector(table, sums)
 
     value, weight = lanczos(product, probe, steps)  # type: ignore[arg-type]
     return Spectrum(np.maximum(value, 0.0) / mean, weight * size, mean)
@@ -972,6 +972,8 @@ def loops_of(
     rows = table.fetch(table.each(_reviews_of, problem.problems, parts, items, firsts, **changes))
     who, what = (np.concatenate([each[n] for each in rows]) for n in (0, 1))
     values, nodes = (np.concatenate([each[n] for each in rows], axis=1) for n in (2, 3))
+    order = np.lexsort((what, who))  # probes are drawn review by review
+    who, what, values = who[order], what[order], values[:, order]
     mean, variance = np.concatenate(table.fetch(moments), axis=1)
     reviewers = ReviewerMoments(*np.concatenate([np.array(each) for each in table.fetch(described)], axis=1))
     ones = np.ones(mean.size)
