@@ -360,8 +360,7 @@ def calibrate_cluster(
     def exact(noise: float, spread: float) -> bool:
         return bool(np.sqrt(noise) <= NEARLY * (max(spread, lower * deviation) or lower))
 
-    options = {"sharp": SHARP, "max_iterations": max_iterations, "progress": progress}
-    best = minimise_clustered(table, given, exact, **options)
+    best = minimise_clustered(table, given, exact, sharp=SHARP, max_iterations=max_iterations, progress=progress)
     values = _reported(table, best.quality, 1.0 / lower, fixes_unit=given.fixes_unit)
     status = CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE
     return ClusterCalibration(table, values, given.name, best.objective, status, best.message, best.iterations)
@@ -397,7 +396,7 @@ def _by_reviewer(share: Share, mean: FloatArray | float) -> FloatArray:
 
 
 def _rows(quality: FloatArray, totals: FloatArray, centre: Any) -> FloatArray:
-    """Return 1, quality and average of each item less centres (2, n), and their squares, shape (n, 5); 0 if unscored."""
+    """Return 1, quality and average of each item less centres, and their squares, shape (n, 5); 0 without a score."""
     size, total = totals.T
     average = np.divide(total, size, out=np.zeros(size.size), where=size > 0)
     both = np.array([quality, average]) - centre

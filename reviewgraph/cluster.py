@@ -19,7 +19,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain, count
+from itertools import chain, count, pairwise
 from operator import getitem
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -63,13 +63,14 @@ def reporting() -> Iterator[None]:
         yield
     except (CancelledError, CommClosedError, TimeoutError, ConnectionError) as error:
         message = (
-            f"cluster: expected a Dask scheduler that answers, found none ({str(error) or type(error).__name__}); start "
-            "it with 'dask scheduler', or check its address"
+            f"cluster: expected a Dask scheduler that answers, found none ({str(error) or type(error).__name__}); "
+            "start it with 'dask scheduler', or check its address"
         )
         raise InputError(message) from error
     except KilledWorker as error:
-        message = f"cluster: workers died again and again at the same task ({error}); they need more memory"
-        raise InputError(f"{message}, or more partitions") from error
+        message = f"cluster: workers died again and again at the same task ({error}); they need more memory, or the "
+        message += "table more partitions"
+        raise InputError(message) from error
 
 
 def connected(address: Any) -> Any:
@@ -83,7 +84,8 @@ def connected(address: Any) -> Any:
             return Client(address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
             message = f"cluster: expected a Dask scheduler at {address}, found none; start it with 'dask scheduler', "
-            raise InputError(f"{message}or check the address") from error
+            message += "or check the address"
+            raise InputError(message) from error
 
 
 # Reading: labels become codes by rank, reviews go to the partitions of their reviewers.
@@ -102,7 +104,8 @@ class Coded(NamedTuple):
 
 def code_frame(frame: Any, names: Sequence[str], number: int, sign: float) -> Coded:
     """Code the labels of a data frame and check its cells; ``names`` of columns, the score's missing without one."""
-    codes, labels = [], []
+    codes: list[IntArray] = []
+    labels: list[Any] = []
     for role, name in zip((REVIEWER, ITEM), names, strict=False):
         column = frame[name]
         _expect_none(column.isna().to_numpy(), number, f"the {role.name} is empty")
@@ -150,7 +153,7 @@ def borders(samples: Sequence[Sequence[Label]], ranges: int) -> list[Label]:
 def split_labels(coded: Coded, side: int, at: Sequence[Label]) -> list[Sequence[Label]]:
     """Return the labels of a part by range."""
     cuts = _cuts(coded.labels[side], at)
-    return [coded.labels[side][low:high] for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [coded.labels[side][low:high] for low, high in pairwise(cuts)]
 
 
 def _cuts(labels: Sequence[Label], at: Sequence[Label]) -> list[int]:
@@ -224,7 +227,7 @@ class Share(NamedTuple):
 
 def split(values: Any, cut: IntArray) -> list[Any]:
     """Return values by item (axis 0) of a partition, by shard."""
-    return [values[low:high] for low, high in zip(cut[:-1], cut[1:], strict=True)]
+    return [values[low:high] for low, high in pairwise(cut)]
 
 
 def assemble(
@@ -399,13 +402,6 @@ class ClusterTable:
         sums = self.fetch(ends)
         return sums if len(series) > 1 else sums[0]
 
-    def sent(self, outgoing: Sequence[Future], size: int) -> list[list[Future]]:
-        """Transpose lists of ``size`` entries: the result has a list for each entry, of one piece from each sender."""
-        entries = range(size)
-        ends = [each for _ in entries for each in outgoing], [n for n in entries for _ in outgoing]
-        pieces = self.each(getitem, *ends)
-        return [pieces[n * len(outgoing) : (n + 1) * len(outgoing)] for n in entries]
-
     def to_partitions(self, values: Sequence[Future]) -> list[list[Future]]:
         """Send values of shards to the partitions that use them: a list of pieces for each partition, by shard."""
         return self.sent(self.each(serve, self.index, values), len(self.shares))
@@ -472,7 +468,7 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
 
     def any(self) -> bool:
         """Whether any entry is not 0."""
-        return bool(np.count_nonzero(self))
+        return bool(self.table.total(self._apply(np.count_nonzero, self).parts))
 
     def max(self) -> float:
         """Return the largest entry."""
@@ -611,7 +607,7 @@ def _read(
     stored = table.store(labels[0]), table.store(labels[1])
     sizes = sum(n_reviews), sum(n_scored)
     return ClusterTable(
-        client, folder, shares, stored, *firsts, index, list(cuts), *sizes, lower_is_better, table._numbers
+        client, folder, shares, stored, firsts[0], firsts[1], index, list(cuts), *sizes, lower_is_better, table._numbers
     )
 
 
@@ -620,7 +616,7 @@ def _twice(share: Any) -> tuple[int, int] | None:
 
 
 # Connected components: the items of a partition that its reviewers join are one group; each item points at a smaller
-# one of its component, the root of a group is put under the smallest of its roots, and paths are halved, until all items
+# one of its component, the roots of a group are put under the smallest of them, and paths are halved, until all items
 # point at the smallest of their component. Source: Shiloach and Vishkin (1982), as :func:`union_pairs`.
 
 
@@ -682,7 +678,7 @@ def answer(root: IntArray, asked: Sequence[IntArray], first: int) -> list[IntArr
 
 def jump(root: IntArray, answers: Sequence[IntArray]) -> tuple[IntArray, int]:
     """Point items at the parents of their parents; returns how many changed, too."""
-    parents, place = np.unique(root, return_inverse=True)
+    _, place = np.unique(root, return_inverse=True)
     new = np.concatenate(answers)[place]
     return new, int(np.count_nonzero(new != root))
 
@@ -843,8 +839,8 @@ class ClusterCheck(Result):
     @property
     def known(self) -> dict[str, bool | None]:
         """Whether each level holds, by name, the strongest first; None if it is not decided."""
-        bounds = {"pieces": self.pieces, "missing": self.least_degrees_of_freedom, "covered": self.table.n_items == 1}
-        decided = [level.decided(**bounds) for level in LEVELS]
+        pieces, missing, covered = self.pieces, self.least_degrees_of_freedom, self.table.n_items == 1
+        decided = [level.decided(pieces=pieces, missing=missing, covered=covered) for level in LEVELS]
         # Each level implies those after it.
         return {
             name: True if any(decided[: place + 1]) else False if False in decided[place:] else None
@@ -900,10 +896,9 @@ class ClusterCheck(Result):
         --------
         ``check_cluster(table).frames()[1].to_parquet("pieces")`` writes the component of each item.
         """
-        sides = zip(self.table.labels, (self.labels, self.item_labels), strict=True)
-        return tuple(  # type: ignore[return-value]
-            frame_of(self.table, labels, {"group": groups}) for labels, groups in sides
-        )
+        reviewers, items = self.table.labels
+        by_reviewer = frame_of(self.table, reviewers, {"group": self.labels})
+        return by_reviewer, frame_of(self.table, items, {"group": self.item_labels})
 
     def headline(self) -> str:
         """Return the numbers of items and components.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -149,9 +149,9 @@ class PartState(NamedTuple):
 
     def state(self, moves: Sequence[Callable[[State], State]], extent: Extent) -> State:
         """Return the state after changes that the client asked for since."""
-        messages, *own = self
-        zeros = [zeros_view(len(messages))] * (4 - messages.shape[1])
-        state = State([Messages(*messages.T, *zeros)], Messages.none(1), own[3], *own[:3], *own[4:])
+        values, nodes, fresh, orders, gauge, theta, own = self
+        messages = Messages(*values.T, *[zeros_view(len(values))] * (4 - values.shape[1]))
+        state = State([messages], Messages.none(1), gauge, nodes, fresh, orders, theta, own)
         for move in moves:
             state = move(state)
         return replace(state, extent=extent._replace(half_log_determinant=0.0))
@@ -176,7 +176,8 @@ class ClusterState:
 
     def moved(self, move: Callable[[State], State]) -> ClusterState:
         """Apply a change to all partitions when they are next used, and to gauge and hyperparameters here."""
-        nobody = State([], Messages.none(1), self.gauge, *np.zeros((2, 4, 0)), np.zeros(0), self.theta, self.extent)
+        nodes, none = np.zeros((4, 0)), Messages.none(1)
+        nobody = State([], none, self.gauge, nodes, nodes, np.zeros(0), self.theta, self.extent)
         new = move(nobody)
         return replace(self, moves=(*self.moves, move), gauge=new.gauge, theta=new.theta, extent=new.extent)
 
@@ -184,11 +185,20 @@ class ClusterState:
 # The steps of the optimisation, for partitions and shards.
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _for(function: Any, kind: type) -> Callable[[F], F]:
+    """Register a form of a function for a kind of problem or state; its types differ from those in memory."""
+    register: Callable[[F], F] = function.register(kind)
+    return register
+
+
 def _first_part(problem: Problem, theta: FloatArray, extent: Extent) -> PartState:
     return PartState.of(initial_state(problem, theta, extent._replace(kappa=0.0)))._replace(extent=extent)
 
 
-@initial_state.register
+@_for(initial_state, ClusterProblem)
 def _(problem: ClusterProblem, theta: FloatArray, extent: Extent) -> ClusterState:
     table = problem.table
     parts = table.each(_first_part, problem.problems, theta=theta, extent=extent)
@@ -207,7 +217,7 @@ def posterior_of_shard(sums: FloatArray, gauge: Gauge, kappa: float) -> FloatArr
     return np.column_stack([precision, total.shift + total.likeness_shift])
 
 
-@item_posterior.register
+@_for(item_posterior, ClusterProblem)
 def _(problem: ClusterProblem, state: ClusterState) -> tuple[Vector, Vector]:
     table = problem.table
     shards = table.each(posterior_of_shard, state.sums, gauge=state.gauge, kappa=state.extent.kappa)
@@ -268,7 +278,7 @@ def joined_posterior(pieces: Sequence[FloatArray], kappa: float) -> ItemPosterio
     return ItemPosterior(*np.concatenate([*pieces, [[1.0 - kappa, 0.0]]]).T)
 
 
-@sweep.register
+@_for(sweep, ClusterProblem)
 def _(
     problem: ClusterProblem,
     state: ClusterState,
@@ -305,7 +315,7 @@ def squares_of_shard(sums: FloatArray, count: IntArray, gauge: Gauge, kappa: flo
     return np.array([mean.size, mean.sum(), (mean**2 + 1 / precision).sum()])
 
 
-@standardised.register
+@_for(standardised, ClusterProblem)
 def _(problem: ClusterProblem, state: ClusterState) -> ClusterState:
     table, extent = problem.table, state.extent
     shards = table.each(squares_of_shard, state.sums, problem.counts, gauge=state.gauge, kappa=extent.kappa)
@@ -315,17 +325,17 @@ def _(problem: ClusterProblem, state: ClusterState) -> ClusterState:
     return state.moved(partial(regauged, change=Gauge(centre, spread)))
 
 
-@with_hyperparameters.register
+@_for(with_hyperparameters, ClusterState)
 def _(state: ClusterState, theta: FloatArray) -> ClusterState:
     return state.moved(partial(with_hyperparameters, theta=theta))
 
 
-@with_own_noise.register
+@_for(with_own_noise, ClusterState)
 def _(state: ClusterState) -> ClusterState:
     return state.moved(with_own_noise)
 
 
-@with_ordinal_reviewers.register
+@_for(with_ordinal_reviewers, ClusterState)
 def _(state: ClusterState) -> ClusterState:
     return state.moved(with_ordinal_reviewers)
 
@@ -333,7 +343,7 @@ def _(state: ClusterState) -> ClusterState:
 # The spectrum of the assortment prior: products with L by partitions, the vectors in shards.
 
 
-@spectrum.register
+@_for(spectrum, ClusterProblem)
 def _(problem: ClusterProblem, rng: np.random.Generator, steps: int = STEPS) -> Spectrum:
     table = problem.table
     known = [int(size) for size in table.fetch(table.each(np.count_nonzero, problem.counts))]
@@ -360,7 +370,8 @@ def _(problem: ClusterProblem, rng: np.random.Generator, steps: int = STEPS) -> 
     def product(vectors: Vector) -> Vector:
         pieces = table.to_partitions(vectors.parts)
         sums = table.to_shards(table.each(means_of_partition, problem.problems, pieces, table.cuts))
-        return vectors * Vector(table, degree) - Vector(table, sums)
+        image: Vector = vectors * Vector(table, degree) - Vector(table, sums)
+        return image
 
     value, weight = lanczos(product, probe, steps)  # type: ignore[arg-type]
     return Spectrum(np.maximum(value, 0.0) / mean, weight * size, mean)
@@ -550,7 +561,7 @@ def problem_of_partition(share: Share, unit: Unit, compiled: bool) -> Problem:
     """Standardise the scores of a partition and lay them out."""
     n, zeros = share.items.size, np.zeros(share.items.size)
     standard = unit.standardised(share.score)
-    layout, _ = lay_out(share.reviewer, share.item, standard, share.start.size - 1, n)
+    layout, _ = lay_out(share.reviewer, share.item.astype(np.int64), standard, share.start.size - 1, n)
     none = np.zeros(n, np.int64)
     return Problem((Part(layout),), layout.load, none, unit.rounding, False, zeros, zeros, compiled)
 
@@ -585,7 +596,7 @@ def averages_of(table: ClusterTable, shares: list[Future], totals: list[Future],
     within = table.total(table.each(_within, shares, pieces, unit=unit))
     sums = [np.concatenate(values) for values in zip(*table.fetch(table.each(_by_count, totals)), strict=True)]
     size, kind = np.unique(sums[0], return_inverse=True)
-    number, total, square = (np.bincount(kind, values) for values in sums[1:])
+    number, total, square = (np.asarray(np.bincount(kind, values), np.float64) for values in sums[1:])
     return best_of_sums(SumsByCount(size, number.astype(np.int64), total, square), float(within), unit.rounding)
 
 
@@ -762,7 +773,7 @@ def _sums_of_means(moments: FloatArray, centre: float) -> FloatArray:
 
 def _rounded(moments: FloatArray, deviation: float) -> FloatArray:
     mean = moments[0]
-    return np.round(mean[~np.isnan(mean)] / deviation, DECIMALS)
+    return np.asarray(np.round(mean[~np.isnan(mean)] / deviation, DECIMALS))
 
 
 def _some(values: FloatArray, most: int) -> FloatArray:
@@ -778,10 +789,8 @@ def _by_value(values: FloatArray, borders: FloatArray) -> list[FloatArray]:
 def _ranks_in_range(pieces: Sequence[FloatArray], first: int) -> list[FloatArray]:
     """Return the average ranks of the values of a range, by shard; ``first`` values lie below it."""
     every = np.sort(np.concatenate(pieces))
-    return [
-        first + 0.5 * (np.searchsorted(every, each, "left") + np.searchsorted(every, each, "right") + 1)
-        for each in pieces
-    ]
+    ends = (np.searchsorted(every, each, "left") + np.searchsorted(every, each, "right") for each in pieces)
+    return [np.asarray(first + 0.5 * (each + 1), np.float64) for each in ends]
 
 
 def _length(pieces: Sequence[FloatArray]) -> int:
@@ -797,7 +806,7 @@ def _in_order(values: FloatArray, ranks: Sequence[FloatArray], borders: FloatArr
 
 
 def ranks_of(table: ClusterTable, values: list[Future]) -> list[Future]:
-    """Return the average rank of each value among those of all shards, from 1, in shards: values are sorted by range."""
+    """Return the average rank of each value among those of all shards, from 1; values are sorted by range."""
     S = len(values)
     few = np.sort(np.concatenate(table.fetch(table.each(_some, values, most=100))))
     borders = np.unique(few[[few.size * n // S for n in range(1, S)]]) if few.size else np.empty(0)
@@ -905,7 +914,6 @@ def _inferred(problem: ClusterProblem, unit: Unit, averages: Averages, fit: Fit,
     """Assemble the results under the full model, or the null model where there is no signal."""
     table = problem.table
     loops: list[Any] = [1.0] * len(totals)
-    evidence = {"evidence": fit.evidence, "null_evidence": averages.evidence, "sweeps": fit.sweeps}
     if not has_signal(fit, averages):
         posterior = table.each(_null_posterior, totals, averages=averages)
         moments = table.each(_moments, posterior, problem.counts)
@@ -925,8 +933,9 @@ def _inferred(problem: ClusterProblem, unit: Unit, averages: Averages, fit: Fit,
         offset, slope, number = table.total(table.each(_typical, described, problem.problems)).tolist()
         offset, slope = offset / number, slope / number
         scale = Scale(unit.location + unit.spread * offset, unit.spread * slope)
+        swept: Any = partial(sweep, problem, state)
         # Probabilities of the last sweep belong to the messages before it.
-        parts = sweep(problem, state, learn=False).state.parts if state.extent.orders else state.parts
+        parts = swept(learn=False).state.parts if state.extent.orders else state.parts
         typical = {"offset": offset, "slope": slope, "spread": unit.spread}
         reviewers = table.each(_reviewers, described, parts, **typical)
         kinds = hyperparameters_of(fit), state.extent
@@ -935,7 +944,8 @@ def _inferred(problem: ClusterProblem, unit: Unit, averages: Averages, fit: Fit,
             loops = loops_of(problem, unit, fit, moments, described, table.each(_orders, parts))
     bends = bends_of(table, moments)
     items = table.each(_reported, moments, bends, loops, totals, scale=scale, unit=unit)
-    return Inferred(items, reviewers, scale, *kinds, status=status, **evidence)
+    values, extent = kinds
+    return Inferred(items, reviewers, scale, values, extent, fit.evidence, averages.evidence, status, fit.sweeps)
 
 
 # Loop factors of a small table, from reviewers, items and messages of all its reviews, at the client.

@@ -137,7 +137,8 @@ class SumsByCount(NamedTuple):
 def sums_by_count(count: IntArray, average: FloatArray) -> SumsByCount:
     """Return them from the number and average of each item's scores."""
     size, kind = np.unique(count, return_inverse=True)
-    return SumsByCount(size, np.bincount(kind), np.bincount(kind, average), np.bincount(kind, average**2))
+    total, square = (np.asarray(np.bincount(kind, value), np.float64) for value in (average, average**2))
+    return SumsByCount(size, np.bincount(kind), total, square)
 
 
 def best_of_sums(sums: SumsByCount, within: float, least_noise: float) -> Averages:

@@ -242,7 +242,8 @@ class ClusterPasses(Objective):
         self.squares, self.norm, self.stationarity = 0.0, 0.0, 0.0
         self.anchor = self._tilt = table.each(np.zeros, table.sizes)
         self.free: list[Future] = []
-        self._slope_free, self._diagonal, self._diagonal_free = False, [], table.each(_all_free, lines)
+        self._slope_free, self._diagonal_free = False, table.each(_all_free, lines)
+        self._diagonal: list[Future] = []
 
     def __call__(self, x: Any) -> tuple[float, Any]:
         table, common = self.table, self.common
