@@ -887,8 +887,23 @@ def _reported(
     return np.array([scale.location + scale.scale * mean, error, unit.location + unit.spread * average])
 
 
-def infer_on_cluster(table: ClusterTable, seed: int, tell: Callable[[str], None]) -> Inferred:
-    """Infer qualities of items as :func:`lsc._inference.streaming.infer_by_passes` does, equal up to rounding."""
+class Prepared(NamedTuple):
+    """Scores on a cluster that were checked and laid out: the problem, their unit, and the null model.
+
+    ``shares``: the reviews used; ``totals``: number and sum of the standardised scores of each item, by shard;
+    ``loads``: sums of the loads of reviewers and of their squares.
+    """
+
+    problem: ClusterProblem
+    unit: Unit
+    averages: Averages
+    shares: list[Future]
+    totals: list[Future]
+    loads: tuple[int, int]
+
+
+def prepare_on_cluster(table: ClusterTable, tell: Callable[[str], None]) -> Prepared:
+    """Check the scores, standardise them and lay them out."""
     tell("checking the scores")
     shares, size, equal = used_scores(table)
     unit = unit_of(table, shares, size, equal)
@@ -900,18 +915,25 @@ def infer_on_cluster(table: ClusterTable, seed: int, tell: Callable[[str], None]
     load = np.concatenate(table.fetch(table.each(_loads, shares))) if size <= LARGE else np.empty(0, np.int64)
     compiled = compiled_for(*loads)
     problems = table.each(problem_of_partition, shares, unit=unit, compiled=compiled)
-    problem: Any = ClusterProblem(table, problems, counted, load, size, unit.rounding, compiled)
-    averages = averages_of(table, shares, totals, unit)
+    problem = ClusterProblem(table, problems, counted, load, size, unit.rounding, compiled)
+    return Prepared(problem, unit, averages_of(table, shares, totals, unit), shares, totals, loads)
+
+
+def infer_on_cluster(table: ClusterTable, seed: int, tell: Callable[[str], None]) -> Inferred:
+    """Infer qualities of items as :func:`lsc._inference.streaming.infer_by_passes` does, equal up to rounding."""
+    given = prepare_on_cluster(table, tell)
+    problem: Any = given.problem
     rng = np.random.default_rng(seed)
-    rows = subset_on_cluster(table, shares, counted, loads, rng)
-    subset = None if rows is None else prepare(rows, *counts(rows), unit, compiled).problem
+    rows = subset_on_cluster(table, given.shares, given.problem.counts, given.loads, rng)
+    subset = None if rows is None else prepare(rows, *counts(rows), given.unit, problem.compiled).problem
     fit = run_stages(problem, rng, tell, subset)
     tell("results")
-    return _inferred(problem, unit, averages, fit, totals)
+    return _inferred(given, fit)
 
 
-def _inferred(problem: ClusterProblem, unit: Unit, averages: Averages, fit: Fit, totals: list[Future]) -> Inferred:
+def _inferred(given: Prepared, fit: Fit) -> Inferred:
     """Assemble the results under the full model, or the null model where there is no signal."""
+    problem, unit, averages, _, totals, _ = given
     table = problem.table
     loops: list[Any] = [1.0] * len(totals)
     if not has_signal(fit, averages):
