@@ -22,7 +22,7 @@ from lsc.evidence.support import ReportingScale, scale_given
 from lsc.posteriors import LEAST_SCORES, teller
 from lsc.selection import LEVEL
 from reviewgraph._base import FloatArray, InputError, IntArray, Progress, Result, checked, counted, or_none, whole_seed
-from reviewgraph.cluster import ClusterTable, Components, Share, components_of, frame_of, split, sums_by_piece
+from reviewgraph.streams import ClusterTable, Components, Grid, Share, components_of, frame_of, split, sums_by_piece
 
 #: A result on the cluster, or one yet to come.
 Future: TypeAlias = Any
@@ -62,9 +62,9 @@ class ClusterEstimate(Result):
         --------
         ``result.items().to_parquet("qualities")`` writes them without collecting them.
         """
-        sign = -1.0 if self.table.lower_is_better else 1.0
-        columns = self.table.sent(self.table.each(_columns, self.values, sign=sign), len(COLUMNS))
-        return frame_of(self.table, self.table.labels[1], dict(zip(COLUMNS, columns, strict=True)))
+        sign = -1.0 if self.table.grid.lower_is_better else 1.0
+        columns = self.table.grid.sent(self.table.grid.each(_columns, self.values, sign=sign), len(COLUMNS))
+        return frame_of(self.table.grid, self.table.grid.labels[1], dict(zip(COLUMNS, columns, strict=True)))
 
     def collect(self) -> dict[str, FloatArray]:
         """Return quality, standard error, average and group of all items to the client.
@@ -78,7 +78,7 @@ class ClusterEstimate(Result):
         --------
         ``result.collect()["quality"]`` are the qualities of a table whose items fit into the client's memory.
         """
-        whole = np.concatenate(self.table.fetch(self.values), axis=1)
+        whole = np.concatenate(self.table.grid.fetch(self.values), axis=1)
         return dict(zip(NAMES, whole, strict=True))
 
     def to_columns(self) -> Mapping[str, Sequence[Any]]:
@@ -93,9 +93,9 @@ class ClusterEstimate(Result):
         --------
         ``result.to_columns()["quality"]`` is a list.
         """
-        labels = [label for part in self.table.fetch(self.table.labels[1]) for label in part]
-        whole = np.concatenate(self.table.fetch(self.values), axis=1)
-        columns = _columns(whole, -1.0 if self.table.lower_is_better else 1.0)
+        labels = [label for part in self.table.grid.fetch(self.table.grid.labels[1]) for label in part]
+        whole = np.concatenate(self.table.grid.fetch(self.values), axis=1)
+        columns = _columns(whole, -1.0 if self.table.grid.lower_is_better else 1.0)
         return {"item": labels} | {
             name: values.tolist() if name == "group" else or_none(values)
             for name, values in zip(COLUMNS, columns, strict=True)
@@ -130,7 +130,7 @@ def _with_group(values: FloatArray, group: IntArray) -> FloatArray:
     return np.concatenate([values, [group]])
 
 
-def _groups(table: ClusterTable, found: Components) -> list[Future]:
+def _groups(table: Grid, found: Components) -> list[Future]:
     """Return the connected component of each item, from 1 for the largest, ties by first item."""
     root, items, *_ = found.pieces
     number = np.empty(root.size, np.int64)
@@ -183,8 +183,10 @@ class ClusterPosterior(ClusterEstimate):
         --------
         ``result.reviewers().nlargest(10, "severity").compute()`` are the ten most severe.
         """
-        columns = self.table.sent(self.table.each(_reviewer_columns, self.inferred.reviewers), len(REVIEWER_COLUMNS))
-        return frame_of(self.table, self.table.labels[0], dict(zip(REVIEWER_COLUMNS, columns, strict=True)))
+        columns = self.table.grid.sent(
+            self.table.grid.each(_reviewer_columns, self.inferred.reviewers), len(REVIEWER_COLUMNS)
+        )
+        return frame_of(self.table.grid, self.table.grid.labels[0], dict(zip(REVIEWER_COLUMNS, columns, strict=True)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return status, hyperparameters and log evidences.
@@ -251,15 +253,27 @@ def posterior_cluster(
 
     Examples
     --------
-    ``with cluster_reviews("scores.parquet", client, "/shared") as table: posterior_cluster(table).items().head()``
+    >>> import pandas, dask.dataframe
+    >>> from distributed import Client
+    >>> from reviewgraph import cluster_reviews
+    >>> from tempfile import TemporaryDirectory
+    >>> rows = pandas.DataFrame({"reviewer": [1, 1, 1, 2, 2], "item": [1, 2, 3, 1, 2], "score": [2, 4, 6, 5, 6]})
+    >>> rows = dask.dataframe.from_pandas(rows, npartitions=1)
+    >>> local = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    >>> with Client(**local) as client, TemporaryDirectory() as folder:
+    ...     with cluster_reviews(rows, client, folder, partitions=1) as table:
+    ...         found = posterior_cluster(table)
+    ...         found.status.value, found.collect()["quality"].argsort().tolist()
+    ('no_signal', [0, 1, 2])
     """
     _expect_scores(table)
-    found = infer_on_cluster(table, whole_seed(seed), teller(progress))
-    groups = _groups(table, components_of(table, scored=True))
+    grid = table.grid
+    found = infer_on_cluster(grid, whole_seed(seed), teller(progress))
+    groups = _groups(grid, components_of(grid, scored=True))
     items = found.items
     if table.n_scored < LEAST_SCORES:
-        items = table.each(_without_error, items)
-    return ClusterPosterior(table, table.store(table.each(_with_group, items, groups)), found)
+        items = grid.each(_without_error, items)
+    return ClusterPosterior(table, grid.store(grid.each(_with_group, items, groups)), found)
 
 
 def _without_error(values: FloatArray) -> FloatArray:
@@ -347,7 +361,18 @@ def calibrate_cluster(
 
     Examples
     --------
-    ``with cluster_reviews("scores.parquet", client, "/shared") as table: calibrate_cluster(table).items().head()``
+    >>> import pandas, dask.dataframe
+    >>> from distributed import Client
+    >>> from reviewgraph import cluster_reviews
+    >>> from tempfile import TemporaryDirectory
+    >>> rows = pandas.DataFrame({"reviewer": [1, 1, 1, 2, 2], "item": [1, 2, 3, 1, 2], "score": [2, 4, 6, 5, 6]})
+    >>> rows = dask.dataframe.from_pandas(rows, npartitions=1)
+    >>> local = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    >>> with Client(**local) as client, TemporaryDirectory() as folder:
+    ...     with cluster_reviews(rows, client, folder, partitions=1) as table:
+    ...         found = calibrate_cluster(table)
+    ...         found.status.value, found.collect()["quality"].argsort().tolist()
+    ('optimal', [0, 1, 2])
     """
     given = hypothesis_of(hypothesis, max_slope=max_slope)
     if given.shape is not Shape.LINEAR:
@@ -355,13 +380,13 @@ def calibrate_cluster(
         message = f"hypothesis: expected {lines} for a table on a cluster, found {given.name!r}"
         raise InputError(message)
     _expect_scores(table)
-    lower, deviation = given.bounds[0], _deviation(table)
+    lower, deviation = given.bounds[0], _deviation(table.grid)
 
     def exact(noise: float, spread: float) -> bool:
         return bool(np.sqrt(noise) <= NEARLY * (max(spread, lower * deviation) or lower))
 
-    best = minimise_clustered(table, given, exact, sharp=SHARP, max_iterations=max_iterations, progress=progress)
-    values = _reported(table, best.quality, 1.0 / lower, fixes_unit=given.fixes_unit)
+    best = minimise_clustered(table.grid, given, exact, sharp=SHARP, max_iterations=max_iterations, progress=progress)
+    values = _reported(table.grid, best.quality, 1.0 / lower, fixes_unit=given.fixes_unit)
     status = CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE
     return ClusterCalibration(table, values, given.name, best.objective, status, best.message, best.iterations)
 
@@ -375,7 +400,7 @@ def _squares(share: Share, mean: float) -> float:
     return float(residual @ residual)
 
 
-def _deviation(table: ClusterTable) -> float:
+def _deviation(table: Grid) -> float:
     """Return the standard deviation of all scores, in two passes."""
     mean = float(table.total(table.each(_sum_of_scores, table.shares))) / table.n_scored
     return float(np.sqrt(table.total(table.each(_squares, table.shares, mean=mean)) / table.n_scored))
@@ -416,7 +441,7 @@ def _pair(one: FloatArray, other: FloatArray) -> FloatArray:
     return np.array([one, other])
 
 
-def _reported(table: ClusterTable, quality: list[Future], max_slope: float, *, fixes_unit: bool) -> list[Future]:
+def _reported(table: Grid, quality: list[Future], max_slope: float, *, fixes_unit: bool) -> list[Future]:
     """Return quality on the reported scale, no standard error, average and group, by shard."""
     found = components_of(table, scored=True)
     totals = table.store(table.to_shards(table.each(_totals, table.shares, table.cuts)))

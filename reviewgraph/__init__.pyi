@@ -6,10 +6,6 @@ from ._base.errors import InputError as InputError
 from ._base.errors import LabelWarning as LabelWarning
 from ._base.errors import ReviewGraphError as ReviewGraphError
 from ._version import __version__ as __version__
-from .cluster import ClusterCheck as ClusterCheck
-from .cluster import ClusterTable as ClusterTable
-from .cluster import check_cluster as check_cluster
-from .cluster import cluster_reviews as cluster_reviews
 from .graph.check import Report as Report
 from .graph.check import check as check
 from .graph.components import Components as Components
@@ -36,6 +32,10 @@ from .io.exchange import to_igraph as to_igraph
 from .io.exchange import to_networkx as to_networkx
 from .io.reading import read_reviews as read_reviews
 from .io.rules import Rules as Rules
+from .streams.cluster import ClusterCheck as ClusterCheck
+from .streams.cluster import ClusterTable as ClusterTable
+from .streams.cluster import check_cluster as check_cluster
+from .streams.cluster import cluster_reviews as cluster_reviews
 from .streams.connection import Connection as Connection
 from .streams.connection import check_stream as check_stream
 from .streams.table import Stream as Stream

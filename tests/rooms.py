@@ -17,7 +17,6 @@ ROOMS: dict[str, dict[str, str]] = {
         "verify": "_base formats graph table",
         "report": "_base _version graph table",
         "streams": "_base formats graph table",
-        "cluster": "_base formats graph table",
         "cli": "_base _version formats graph io report streams table verify",
         "__main__": "cli",
     },

@@ -45,7 +45,7 @@ from lsc._solver.passes import (
     unit_slopes,
 )
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
-from reviewgraph.cluster import ClusterTable, Share, Vector, split
+from reviewgraph.streams import Grid, Share, Vector, split
 
 if TYPE_CHECKING:
     from lsc._model.hypotheses import Hypothesis
@@ -234,7 +234,7 @@ class ClusterPasses(Objective):
     """
 
     def __init__(
-        self, table: ClusterTable, lines: Sequence[Future], commons: Sequence[Future], scalars: tuple[float, ...]
+        self, table: Grid, lines: Sequence[Future], commons: Sequence[Future], scalars: tuple[float, ...]
     ) -> None:
         self.table, self.lines, self.commons = table, lines, commons
         nobody = np.zeros(0)
@@ -352,7 +352,7 @@ def _centre(quality: FloatArray, degree: IntArray, centre: float) -> FloatArray:
 
 
 def minimise_clustered(
-    table: ClusterTable,
+    table: Grid,
     hypothesis: Hypothesis,
     exact: Callable[[float, float], bool],
     *,

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import lsc
-from lsc._inference import clustered, states, sweeps
-from lsc._inference.clustered import prepare_on_cluster, subset_on_cluster
+from lsc._inference import clustered, sharded_scores, states, sweeps
+from lsc._inference.clustered import prepare_on_cluster
 from lsc._inference.inferring import infer
 from lsc._inference.model import START, Extent
 from lsc._inference.states import (
@@ -37,7 +37,7 @@ from lsc._inference.sweeps import (
 )
 from lsc._solver import newton
 from reviewgraph import InputError, Reviews, cluster_reviews
-from reviewgraph.cluster import ClusterTable
+from reviewgraph.streams import Grid
 
 pandas = pytest.importorskip("pandas")
 distributed = pytest.importorskip("distributed")
@@ -137,7 +137,7 @@ def test_steps_are_those_in_memory(client: Any, tmp_path: Path, kind: str, more:
     used = ~(rows.reviewer == 5)
     whole: Any = prepare(rows.only(used), reviews.n_reviewers, reviews.n_items).problem
     with on(client, tmp_path, table, 3) as on_cluster:
-        parted: Any = prepare_on_cluster(on_cluster, lambda words: None).problem
+        parted: Any = prepare_on_cluster(on_cluster.grid, lambda words: None).problem
         results = []
         for problem in (whole, parted):
             state, found = initial_state(problem, START, KINDS[kind]), []
@@ -145,7 +145,9 @@ def test_steps_are_those_in_memory(client: Any, tmp_path: Path, kind: str, more:
                 state = state if change is None else change(state)
                 result = sweep(problem, state, n_converged=22 * number)
                 found.append([result.evidence, *result.gradient.total, *result.gradient.square.ravel()])
-                mean = result.mean[:-1] if problem is whole else np.concatenate(on_cluster.fetch(result.mean.parts))
+                mean = (
+                    result.mean[:-1] if problem is whole else np.concatenate(on_cluster.grid.fetch(result.mean.parts))
+                )
                 found.append(mean.tolist())
                 state = with_hyperparameters(result.state, result.state.theta + 0.1)
             results.append(found)
@@ -164,7 +166,7 @@ def test_the_spectrum_is_that_in_memory(
     rows, reviews = coded(table), Reviews.from_frame(table)
     whole: Any = prepare(rows.only(rows.reviewer != 5), reviews.n_reviewers, reviews.n_items).problem
     with on(client, tmp_path, table, 2) as on_cluster:
-        parted: Any = prepare_on_cluster(on_cluster, lambda words: None).problem
+        parted: Any = prepare_on_cluster(on_cluster.grid, lambda words: None).problem
         one, other = (spectrum(problem, np.random.default_rng(0), 4) for problem in (whole, parted))
     assert other.diagonal == pytest.approx(one.diagonal)
     assert other.log_determinant(0.7) == pytest.approx(one.log_determinant(0.7), rel=1e-8)
@@ -173,7 +175,7 @@ def test_the_spectrum_is_that_in_memory(
 
 @pytest.mark.slow
 def test_the_subset_is_that_in_memory(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (clustered, states):
+    for module in (sharded_scores, states):
         monkeypatch.setattr(module, "LARGE", 200)
         monkeypatch.setattr(module, "SUBSET", 150)
         monkeypatch.setattr(module, "HEAVY_LOAD", 3)
@@ -182,9 +184,9 @@ def test_the_subset_is_that_in_memory(client: Any, tmp_path: Path, monkeypatch: 
     rows = rows.only(rows.reviewer != 5)
     whole = subset_of([rows], reviews.n_reviewers, reviews.n_items, np.random.default_rng(0))
     with on(client, tmp_path, table, 3) as on_cluster:
-        given = prepare_on_cluster(on_cluster, lambda words: None)
+        given = prepare_on_cluster(on_cluster.grid, lambda words: None)
         rng = np.random.default_rng(0)
-        found = subset_on_cluster(on_cluster, given.shares, given.problem.counts, given.loads, rng)
+        found = sharded_scores.subset_on_cluster(on_cluster.grid, given.shares, given.problem.counts, given.loads, rng)
     assert whole is not None
     assert found is not None
     assert counts(found) == counts(whole)
@@ -197,13 +199,13 @@ def test_scores_are_checked_as_in_memory(client: Any, tmp_path: Path) -> None:
     table = scores(6, n_reviewers=20)
     table["score"] = table["score"].round()
     with on(client, tmp_path, table, 3) as on_cluster:
-        given = prepare_on_cluster(on_cluster, lambda words: None)
+        given = prepare_on_cluster(on_cluster.grid, lambda words: None)
         rows, reviews = coded(table), Reviews.from_frame(table)
-        kept = np.concatenate([share.score for share in on_cluster.fetch(given.shares)])
-        shares = on_cluster.each(clustered._scored, on_cluster.shares)
-        equal = clustered.equal_scores(on_cluster, shares, on_cluster.n_scored)
-        widths = on_cluster.each(clustered._scores, shares)
-        quantile = clustered._quantile(on_cluster, widths, rows.score.size, 0.3)
+        kept = np.concatenate([share.score for share in on_cluster.grid.fetch(given.shares)])
+        shares = on_cluster.grid.each(sharded_scores._scored, on_cluster.grid.shares)
+        equal = sharded_scores.equal_scores(on_cluster.grid, shares, on_cluster.n_scored)
+        widths = on_cluster.grid.each(sharded_scores._scores, shares)
+        quantile = sharded_scores._quantile(on_cluster.grid, widths, rows.score.size, 0.3)
     load = np.bincount(rows.reviewer, minlength=reviews.n_reviewers)
     low, high = extremes(rows.reviewer, rows.score, reviews.n_reviewers)
     assert equal == pytest.approx(equal_scores(rows.score), rel=1e-12)
@@ -246,7 +248,7 @@ def test_the_linear_calibration_is_that_in_memory(
 def test_a_worker_that_dies_costs_only_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table, killed, passes = scores(1), [], []
     whole = in_memory(table)
-    to_shards = ClusterTable.to_shards
+    to_shards = Grid.to_shards
 
     def kill_sometimes(self: Any, pieces: Any) -> Any:
         """Kill the worker that holds most, in the middle of three sweeps: nannies start others."""
@@ -258,7 +260,7 @@ def test_a_worker_that_dies_costs_only_time(tmp_path: Path, monkeypatch: pytest.
             os.kill(killed[-1], signal.SIGKILL)
         return to_shards(self, pieces)
 
-    monkeypatch.setattr(ClusterTable, "to_shards", kill_sometimes)
+    monkeypatch.setattr(Grid, "to_shards", kill_sometimes)
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **LOCAL) as cluster,
         distributed.Client(cluster) as client,

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from reviewgraph import DuplicateReview, InputError, check_cluster, check_stream, cluster_reviews, stream_reviews
-from reviewgraph import cluster as cluster_module
-from reviewgraph.cluster import Share, assemble, index_of, local_groups, split
+from reviewgraph.streams import cluster as cluster_module
+from reviewgraph.streams.cluster import Share, assemble, index_of, local_groups, split
 
 pandas = pytest.importorskip("pandas")
 distributed = pytest.importorskip("distributed")
@@ -70,13 +70,13 @@ def test_a_long_path_takes_few_rounds(client: Any, tmp_path: Path, monkeypatch: 
     order, rounds = np.random.default_rng(0).permutation(200), []
     items = np.column_stack([order[:-1], order[1:]]).ravel()
     rows = {"reviewer": np.repeat(np.random.default_rng(1).permutation(199), 2), "item": items}
-    propose = cluster_module.ClusterTable.to_partitions
+    propose = cluster_module.Grid.to_partitions
 
     def counted(self: Any, values: Any) -> Any:
         rounds.append(1)
         return propose(self, values)
 
-    monkeypatch.setattr(cluster_module.ClusterTable, "to_partitions", counted)
+    monkeypatch.setattr(cluster_module.Grid, "to_partitions", counted)
     source = frames.from_pandas(pandas.DataFrame(rows), npartitions=2)
     with cluster_reviews(source, client, tmp_path, partitions=2) as table:
         found = check_cluster(table)

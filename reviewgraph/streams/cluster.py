@@ -6,7 +6,7 @@ send each shard the sums it owns. Pieces are added in the order of the partition
 worker is faster. The client holds labels of nobody: only a few numbers per partition, shard and connected component.
 
 Every task is a function of its arguments, so that Dask repeats those of a worker that died; what is needed for longer
-is in files that all workers see (:meth:`ClusterTable.store`), so that little is repeated.
+is in files that all workers see (:meth:`Grid.store`), so that little is repeated.
 """
 
 from __future__ import annotations
@@ -318,8 +318,8 @@ def _remove(paths: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClusterTable:
-    """Reviews on a Dask cluster, from :func:`cluster_reviews` and open within its ``with`` only.
+class Grid:
+    """Partitions of reviewers and shards of items on a cluster, and what is sent between them.
 
     Parameters
     ----------
@@ -341,10 +341,6 @@ class ClusterTable:
         Numbers of reviews, and of those with a score.
     lower_is_better
         1 is the best score; scores were negated on the way in.
-
-    Examples
-    --------
-    See :func:`cluster_reviews`, which opens it.
     """
 
     client: Any
@@ -359,11 +355,6 @@ class ClusterTable:
     n_scored: int
     lower_is_better: bool = False
     _numbers: Iterator[int] = field(default_factory=count)
-
-    def __repr__(self) -> str:
-        sizes = (self.n_reviewers, "reviewer"), (self.n_items, "item"), (self.n_reviews, "review")
-        words = ", ".join(counted(size, noun) for size, noun in sizes)
-        return f"<ClusterTable: {words} in {counted(len(self.shares), 'partition')}>"
 
     @property
     def n_reviewers(self) -> int:
@@ -485,6 +476,48 @@ class _Here:
         return list(values)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class ClusterTable:
+    """Reviews on a Dask cluster, from :func:`cluster_reviews` and open within its ``with`` only.
+
+    Parameters
+    ----------
+    grid
+        Its partitions and shards.
+
+    Examples
+    --------
+    See :func:`reviewgraph.cluster_reviews`, which opens it.
+    """
+
+    grid: Grid = field(repr=False)
+
+    def __repr__(self) -> str:
+        sizes = (self.n_reviewers, "reviewer"), (self.n_items, "item"), (self.n_reviews, "review")
+        words = ", ".join(counted(size, noun) for size, noun in sizes)
+        return f"<ClusterTable: {words} in {counted(len(self.grid.shares), 'partition')}>"
+
+    @property
+    def n_reviewers(self) -> int:
+        """Number of reviewers."""
+        return self.grid.n_reviewers
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return self.grid.n_items
+
+    @property
+    def n_reviews(self) -> int:
+        """Number of reviews."""
+        return self.grid.n_reviews
+
+    @property
+    def n_scored(self) -> int:
+        """Number of reviews with a score."""
+        return self.grid.n_scored
+
+
 @contextmanager
 @checked
 def cluster_reviews(
@@ -536,19 +569,29 @@ def cluster_reviews(
 
     Examples
     --------
-    ``with cluster_reviews("scores/*.parquet", "tcp://head:8786", "/shared/scratch") as table: check_cluster(table)``
+    A cluster of one thread in this process; elsewhere, ``"tcp://host:8786"`` and a folder on a shared disk:
+
+    >>> import pandas, dask.dataframe
+    >>> from distributed import Client
+    >>> from tempfile import TemporaryDirectory
+    >>> rows = dask.dataframe.from_pandas(pandas.DataFrame({"reviewer": [1, 1, 2], "item": [1, 2, 3]}), npartitions=2)
+    >>> local = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    >>> with Client(**local) as client, TemporaryDirectory() as folder:
+    ...     with cluster_reviews(rows, client, folder, partitions=1) as table:
+    ...         table, check_cluster(table)
+    (<ClusterTable: 2 reviewers, 3 items, 3 reviews in 1 partition>, <ClusterCheck: 3 items, 2 pieces>)
     """
-    import_client = connected(client)
+    connection = connected(client)
     with reporting():
-        frames, names = _frames(source, columns or {}, import_client)
-    parts = partitions or max(1, sum(import_client.nthreads().values()))
+        frames, names = _frames(source, columns or {}, connection)
+    parts = partitions or max(1, sum(connection.nthreads().values()))
     home = Path(tempfile.mkdtemp(prefix="reviewgraph-", dir=folder))
     try:
-        yield _read(frames, names, import_client, home, parts, lower_is_better=lower_is_better)
+        yield ClusterTable(_read(frames, names, connection, home, parts, lower_is_better=lower_is_better))
     finally:
         shutil.rmtree(home, ignore_errors=True)
-        if import_client is not client:
-            import_client.close()
+        if connection is not client:
+            connection.close()
 
 
 def _frames(source: Any, columns: dict[str, str], client: Any) -> tuple[list[Future], list[str]]:
@@ -570,10 +613,10 @@ def _frames(source: Any, columns: dict[str, str], client: Any) -> tuple[list[Fut
 
 def _read(
     frames: list[Future], names: list[str], client: Any, folder: Path, parts: int, *, lower_is_better: bool
-) -> ClusterTable:
+) -> Grid:
     """Code the labels, and route the reviews to their partitions."""
     empty = np.zeros(1, np.int64)
-    table = ClusterTable(client, folder, [], ([], []), empty, empty, [], [], 0, 0, lower_is_better)
+    table = Grid(client, folder, [], ([], []), empty, empty, [], [], 0, 0, lower_is_better)
     sign = -1.0 if lower_is_better else 1.0
     coded = table.each(code_frame, frames, [names] * len(frames), range(len(frames)), sign=sign)
     samples = table.fetch(table.each(sample_labels, coded))
@@ -606,7 +649,7 @@ def _read(
     index = table.each(list, index)
     stored = table.store(labels[0]), table.store(labels[1])
     sizes = sum(n_reviews), sum(n_scored)
-    return ClusterTable(
+    return Grid(
         client, folder, shares, stored, firsts[0], firsts[1], index, list(cuts), *sizes, lower_is_better, table._numbers
     )
 
@@ -683,7 +726,7 @@ def jump(root: IntArray, answers: Sequence[IntArray]) -> tuple[IntArray, int]:
     return new, int(np.count_nonzero(new != root))
 
 
-def roots_of(table: ClusterTable, groups: Sequence[Future]) -> list[Future]:
+def roots_of(table: Grid, groups: Sequence[Future]) -> list[Future]:
     """Return the smallest item of the component of each item, by shard."""
     first, starts = table.first_item, table.first_item[:-1].tolist()
     S = len(starts)
@@ -726,7 +769,7 @@ class Components:
     items: list[Future]
     reviewers: list[Future]
 
-    def numbered(self, table: ClusterTable, number: Any) -> tuple[list[Future], list[Future]]:
+    def numbered(self, table: Grid, number: Any) -> tuple[list[Future], list[Future]]:
         """Return numbers of components (C,) by reviewer and by item, on the cluster; a component's rows only travel."""
         numbers = []
         for roots in (self.reviewers, self.items):
@@ -767,7 +810,7 @@ def _root_of_reviewers(groups: Groups, roots: Sequence[IntArray]) -> IntArray:
     return np.where(groups.reviewer >= 0, np.append(least, -1)[groups.reviewer], -1)
 
 
-def components_of(table: ClusterTable, *, scored: bool = False) -> Components:
+def components_of(table: Grid, *, scored: bool = False) -> Components:
     """Return the connected components of a table; with ``scored`` only reviews with a score connect."""
     groups = table.each(local_groups, table.shares, scored=scored)
     items = roots_of(table, groups)
@@ -794,9 +837,7 @@ def sums_by_root(root: IntArray, values: FloatArray) -> tuple[IntArray, FloatArr
     return roots, sums
 
 
-def sums_by_piece(
-    table: ClusterTable, found: Components, roots: Sequence[Future], values: Sequence[Future]
-) -> FloatArray:
+def sums_by_piece(table: Grid, found: Components, roots: Sequence[Future], values: Sequence[Future]) -> FloatArray:
     """Add the rows of values, shapes (n, k), by connected component, shape (C, k), at the client."""
     total: FloatArray | None = None
     for root, sums in table.fetch(table.each(sums_by_root, roots, values)):
@@ -896,9 +937,9 @@ class ClusterCheck(Result):
         --------
         ``check_cluster(table).frames()[1].to_parquet("pieces")`` writes the component of each item.
         """
-        reviewers, items = self.table.labels
-        by_reviewer = frame_of(self.table, reviewers, {"group": self.labels})
-        return by_reviewer, frame_of(self.table, items, {"group": self.item_labels})
+        grid = self.table.grid
+        by_reviewer = frame_of(grid, grid.labels[0], {"group": self.labels})
+        return by_reviewer, frame_of(grid, grid.labels[1], {"group": self.item_labels})
 
     def headline(self) -> str:
         """Return the numbers of items and components.
@@ -916,7 +957,7 @@ class ClusterCheck(Result):
         return f"{words}, undecided: {listed(self.undecided)}" if self.undecided else words
 
 
-def frame_of(table: ClusterTable, labels: Sequence[Future], columns: dict[str, Sequence[Future]]) -> Any:
+def frame_of(table: Grid, labels: Sequence[Future], columns: dict[str, Sequence[Future]]) -> Any:
     """Return a Dask data frame of labels and columns, a partition for each of them."""
     import dask
     import dask.dataframe
@@ -961,14 +1002,22 @@ def check_cluster(table: ClusterTable) -> ClusterCheck:
 
     Examples
     --------
-    ``with cluster_reviews("scores.parquet", client, "/shared") as table: print(check_cluster(table).pieces)``
+    >>> import pandas, dask.dataframe
+    >>> from distributed import Client
+    >>> from tempfile import TemporaryDirectory
+    >>> rows = dask.dataframe.from_pandas(pandas.DataFrame({"reviewer": [1, 1, 2], "item": [1, 2, 3]}), npartitions=1)
+    >>> local = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    >>> with Client(**local) as client, TemporaryDirectory() as folder:
+    ...     with cluster_reviews(rows, client, folder, partitions=1) as table:
+    ...         check_cluster(table).to_columns()
+    {'group': [1, 2], 'items': [2, 1], 'reviewers': [1, 1]}
     """
-    found = components_of(table)
+    found = components_of(table.grid)
     root, items, reviewers, first, linking, reviews = found.pieces
     order = np.lexsort((first, -reviewers, -items))
     number = np.empty(root.size, np.int64)
     number[order] = np.arange(1, root.size + 1)
-    labels, item_labels = found.numbered(table, number)
+    labels, item_labels = found.numbered(table.grid, number)
     # A piece of n items and m reviewers of two or more reviews has n + 2m unknowns; each review determines at most one.
     unknown = items + 2 * linking
     missing = int((unknown - np.minimum(reviews, np.maximum(unknown - 2, 0))).sum()) - min(table.n_items, 2)
