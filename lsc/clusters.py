@@ -22,7 +22,7 @@ from lsc.evidence.support import ReportingScale, scale_given
 from lsc.posteriors import LEAST_SCORES, teller
 from lsc.selection import LEVEL
 from reviewgraph._base import FloatArray, InputError, IntArray, Progress, Result, checked, counted, or_none, whole_seed
-from reviewgraph.streams import ClusterTable, Components, Grid, Share, components_of, frame_of, split, sums_by_piece
+from reviewgraph.streams import ClusterTable, Grid, Share, split
 
 #: A result on the cluster, or one yet to come.
 Future: TypeAlias = Any
@@ -64,7 +64,7 @@ class ClusterEstimate(Result):
         """
         sign = -1.0 if self.table.grid.lower_is_better else 1.0
         columns = self.table.grid.sent(self.table.grid.each(_columns, self.values, sign=sign), len(COLUMNS))
-        return frame_of(self.table.grid, self.table.grid.labels[1], dict(zip(COLUMNS, columns, strict=True)))
+        return self.table.grid.frame(self.table.grid.labels[1], dict(zip(COLUMNS, columns, strict=True)))
 
     def collect(self) -> dict[str, FloatArray]:
         """Return quality, standard error, average and group of all items to the client.
@@ -130,14 +130,6 @@ def _with_group(values: FloatArray, group: IntArray) -> FloatArray:
     return np.concatenate([values, [group]])
 
 
-def _groups(table: Grid, found: Components) -> list[Future]:
-    """Return the connected component of each item, from 1 for the largest, ties by first item."""
-    root, items, *_ = found.pieces
-    number = np.empty(root.size, np.int64)
-    number[np.lexsort((root, -items))] = np.arange(1, root.size + 1)
-    return found.numbered(table, number)[1]
-
-
 def _expect_scores(table: ClusterTable) -> None:
     if not table.n_scored:
         message = "reviews: expected scores, found none; calibrate after the scores have arrived"
@@ -186,7 +178,7 @@ class ClusterPosterior(ClusterEstimate):
         columns = self.table.grid.sent(
             self.table.grid.each(_reviewer_columns, self.inferred.reviewers), len(REVIEWER_COLUMNS)
         )
-        return frame_of(self.table.grid, self.table.grid.labels[0], dict(zip(REVIEWER_COLUMNS, columns, strict=True)))
+        return self.table.grid.frame(self.table.grid.labels[0], dict(zip(REVIEWER_COLUMNS, columns, strict=True)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return status, hyperparameters and log evidences.
@@ -253,23 +245,14 @@ def posterior_cluster(
 
     Examples
     --------
-    >>> import pandas, dask.dataframe
-    >>> from distributed import Client
     >>> from reviewgraph import cluster_reviews
-    >>> from tempfile import TemporaryDirectory
-    >>> rows = pandas.DataFrame({"reviewer": [1, 1, 1, 2, 2], "item": [1, 2, 3, 1, 2], "score": [2, 4, 6, 5, 6]})
-    >>> rows = dask.dataframe.from_pandas(rows, npartitions=1)
-    >>> local = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
-    >>> with Client(**local) as client, TemporaryDirectory() as folder:
-    ...     with cluster_reviews(rows, client, folder, partitions=1) as table:
-    ...         found = posterior_cluster(table)
-    ...         found.status.value, found.collect()["quality"].argsort().tolist()
-    ('no_signal', [0, 1, 2])
+    >>> with cluster_reviews("scores/*.parquet", "tcp://head:8786", "/shared") as table:  # doctest: +SKIP
+    ...     posterior_cluster(table).items().to_parquet("/shared/qualities")
     """
     _expect_scores(table)
     grid = table.grid
     found = infer_on_cluster(grid, whole_seed(seed), teller(progress))
-    groups = _groups(grid, components_of(grid, scored=True))
+    groups = grid.components(scored=True).groups(grid)
     items = found.items
     if table.n_scored < LEAST_SCORES:
         items = grid.each(_without_error, items)
@@ -361,18 +344,9 @@ def calibrate_cluster(
 
     Examples
     --------
-    >>> import pandas, dask.dataframe
-    >>> from distributed import Client
     >>> from reviewgraph import cluster_reviews
-    >>> from tempfile import TemporaryDirectory
-    >>> rows = pandas.DataFrame({"reviewer": [1, 1, 1, 2, 2], "item": [1, 2, 3, 1, 2], "score": [2, 4, 6, 5, 6]})
-    >>> rows = dask.dataframe.from_pandas(rows, npartitions=1)
-    >>> local = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
-    >>> with Client(**local) as client, TemporaryDirectory() as folder:
-    ...     with cluster_reviews(rows, client, folder, partitions=1) as table:
-    ...         found = calibrate_cluster(table)
-    ...         found.status.value, found.collect()["quality"].argsort().tolist()
-    ('optimal', [0, 1, 2])
+    >>> with cluster_reviews("scores/*.parquet", "tcp://head:8786", "/shared") as table:  # doctest: +SKIP
+    ...     calibrate_cluster(table).items().to_parquet("/shared/qualities")
     """
     given = hypothesis_of(hypothesis, max_slope=max_slope)
     if given.shape is not Shape.LINEAR:
@@ -443,26 +417,26 @@ def _pair(one: FloatArray, other: FloatArray) -> FloatArray:
 
 def _reported(table: Grid, quality: list[Future], max_slope: float, *, fixes_unit: bool) -> list[Future]:
     """Return quality on the reported scale, no standard error, average and group, by shard."""
-    found = components_of(table, scored=True)
+    found = table.components(scored=True)
     totals = table.store(table.to_shards(table.each(_totals, table.shares, table.cuts)))
     # Mean and standard deviation of the scores of each component, in two passes.
     firsts = table.each(_by_reviewer, table.shares, [0.0] * len(table.shares))
-    number, total, _ = sums_by_piece(table, found, found.reviewers, firsts).T
+    number, total, _ = found.sums(table, found.reviewers, firsts).T
     size = np.maximum(number, 1.0)
     means = found.numbered(table, total / size)[0]
     seconds = table.each(_by_reviewer, table.shares, means)
-    spread = np.sqrt(sums_by_piece(table, found, found.reviewers, seconds).T[2] / size)
+    spread = np.sqrt(found.sums(table, found.reviewers, seconds).T[2] / size)
     # The same of its qualities and averages.
     rows = table.each(_rows, quality, totals, [0.0] * len(quality))
-    count, middle, mean, *_ = sums_by_piece(table, found, found.items, rows).T
+    count, middle, mean, *_ = found.sums(table, found.items, rows).T
     count = np.maximum(count, 1.0)
     centres = (found.numbered(table, values / count)[1] for values in (middle, mean))
     rows = table.each(_rows, quality, totals, table.each(_pair, *centres))
-    *_, first, second = sums_by_piece(table, found, found.items, rows).T
+    *_, first, second = found.sums(table, found.items, rows).T
     moments = (middle / count, np.sqrt(first / count)), (mean / count, np.sqrt(second / count))
     linked = (found.pieces.linking > 0) & fixes_unit
     none = np.zeros(linked.size, np.bool_)
     scale: ReportingScale = scale_given(*moments, spread, none, linked, max_slope)
     slope = np.where(scale.flat, 0.0, scale.slope)
     slopes, offsets = (found.numbered(table, values)[1] for values in (slope, scale.offset))
-    return table.store(table.each(_scaled, quality, totals, slopes, offsets, _groups(table, found)))
+    return table.store(table.each(_scaled, quality, totals, slopes, offsets, found.groups(table)))

@@ -1,12 +1,8 @@
 from .cluster import ClusterTable as ClusterTable
-from .cluster import Components as Components
 from .cluster import Grid as Grid
 from .cluster import Share as Share
 from .cluster import Vector as Vector
-from .cluster import components_of as components_of
-from .cluster import frame_of as frame_of
 from .cluster import split as split
-from .cluster import sums_by_piece as sums_by_piece
 from .coding import Labels as Labels
 from .coding import Spill as Spill
 from .coding import ranges as ranges

@@ -134,12 +134,8 @@ def sample_labels(coded: Coded) -> tuple[list[Label], list[Label]]:
     few = []
     for code, labels in zip(coded.codes, coded.labels, strict=True):
         order = np.sort(code)[:: max(1, code.size // SAMPLE)]
-        few.append([_plain(labels[place]) for place in order.tolist()])
+        few.append([plain_label(labels[place]) for place in order.tolist()])
     return few[0], few[1]
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
 
 
 def borders(samples: Sequence[Sequence[Label]], ranges: int) -> list[Label]:
@@ -157,7 +153,7 @@ def split_labels(coded: Coded, side: int, at: Sequence[Label]) -> list[Sequence[
 
 
 def _cuts(labels: Sequence[Label], at: Sequence[Label]) -> list[int]:
-    inner = [bisect_left(labels, natural_key(label), key=lambda each: natural_key(_plain(each))) for label in at]
+    inner = [bisect_left(labels, natural_key(label), key=lambda each: natural_key(plain_label(each))) for label in at]
     return [0, *inner, len(labels)]
 
 
@@ -400,6 +396,19 @@ class Grid:
     def to_shards(self, pieces: Sequence[Future]) -> list[Future]:
         """Add up what partitions have by item, as lists of :func:`split`."""
         return self.each(add_up, self.index, self.sent(pieces, len(self.index)), self.sizes)
+
+    def components(self, *, scored: bool = False) -> Components:
+        """Return the connected components; with ``scored`` only reviews with a score connect."""
+        return components_of(self, scored=scored)
+
+    def frame(self, labels: Sequence[Future], columns: dict[str, Sequence[Future]]) -> Any:
+        """Return a Dask data frame of labels and columns, a partition for each of them."""
+        import dask
+        import dask.dataframe
+
+        parts = self.each(_frame, labels, *columns.values(), names=["label", *columns])
+        [meta] = self.fetch(self.each(_frame_head, parts[:1]))
+        return dask.dataframe.from_delayed([dask.delayed(part) for part in parts], meta=meta, verify_meta=False)
 
     @property
     def sizes(self) -> list[int]:
@@ -769,6 +778,21 @@ class Components:
     items: list[Future]
     reviewers: list[Future]
 
+    def sums(self, table: Grid, roots: Sequence[Future], values: Sequence[Future]) -> FloatArray:
+        """Add the rows of values, shapes (n, k), by component, shape (C, k), at the client."""
+        found = table.fetch(table.each(sums_by_root, roots, values))
+        total = np.zeros((self.pieces.root.size, found[0][1].shape[1]))
+        for root, sums in found:
+            total[np.searchsorted(self.pieces.root, root)] += sums
+        return total
+
+    def groups(self, table: Grid) -> list[Future]:
+        """Return the component of each item, from 1 for the largest, ties by first item, on the cluster."""
+        root, items, *_ = self.pieces
+        number = np.empty(root.size, np.int64)
+        number[np.lexsort((root, -items))] = np.arange(1, root.size + 1)
+        return self.numbered(table, number)[1]
+
     def numbered(self, table: Grid, number: Any) -> tuple[list[Future], list[Future]]:
         """Return numbers of components (C,) by reviewer and by item, on the cluster; a component's rows only travel."""
         numbers = []
@@ -835,15 +859,6 @@ def sums_by_root(root: IntArray, values: FloatArray) -> tuple[IntArray, FloatArr
     sums = np.zeros((roots.size, values.shape[1]))
     np.add.at(sums, place, values[kept])
     return roots, sums
-
-
-def sums_by_piece(table: Grid, found: Components, roots: Sequence[Future], values: Sequence[Future]) -> FloatArray:
-    """Add the rows of values, shapes (n, k), by connected component, shape (C, k), at the client."""
-    total: FloatArray | None = None
-    for root, sums in table.fetch(table.each(sums_by_root, roots, values)):
-        total = np.zeros((found.pieces.root.size, sums.shape[1])) if total is None else total
-        total[np.searchsorted(found.pieces.root, root)] += sums
-    return np.zeros((0, 0)) if total is None else total
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -938,8 +953,8 @@ class ClusterCheck(Result):
         ``check_cluster(table).frames()[1].to_parquet("pieces")`` writes the component of each item.
         """
         grid = self.table.grid
-        by_reviewer = frame_of(grid, grid.labels[0], {"group": self.labels})
-        return by_reviewer, frame_of(grid, grid.labels[1], {"group": self.item_labels})
+        by_reviewer = grid.frame(grid.labels[0], {"group": self.labels})
+        return by_reviewer, grid.frame(grid.labels[1], {"group": self.item_labels})
 
     def headline(self) -> str:
         """Return the numbers of items and components.
@@ -955,17 +970,6 @@ class ClusterCheck(Result):
         """
         words = f"{counted(self.table.n_items, 'item')}, {counted(self.pieces, 'piece')}"
         return f"{words}, undecided: {listed(self.undecided)}" if self.undecided else words
-
-
-def frame_of(table: Grid, labels: Sequence[Future], columns: dict[str, Sequence[Future]]) -> Any:
-    """Return a Dask data frame of labels and columns, a partition for each of them."""
-    import dask
-    import dask.dataframe
-
-    names = ["label", *columns]
-    parts = table.each(_frame, labels, *columns.values(), names=names)
-    meta = table.fetch([table.client.submit(_frame_head, parts[0], pure=False)])[0]
-    return dask.dataframe.from_delayed([dask.delayed(part) for part in parts], meta=meta, verify_meta=False)
 
 
 def _frame(*values: Any, names: Sequence[str]) -> Any:

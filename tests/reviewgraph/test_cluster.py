@@ -100,13 +100,17 @@ def test_what_is_wrong_is_said(client: Any, tmp_path: Path, monkeypatch: pytest.
         opened(reviewer=["ann", "bob"], item=["p2", "p1"], score=[np.inf, 2.0])
     with pytest.raises(InputError, match="no item column"):
         opened(reviewer=["ann"], score=[1.0])
-    with pytest.raises(InputError, match="expected Parquet files"):
-        with cluster_reviews(str(tmp_path / "none.parquet"), client, tmp_path):
-            pass
+    with (
+        pytest.raises(InputError, match="expected Parquet files"),
+        cluster_reviews(str(tmp_path / "none.parquet"), client, tmp_path),
+    ):
+        pass
     monkeypatch.setattr(cluster_module, "PATIENCE", 0.5)
-    with pytest.raises(InputError, match=r"expected a Dask scheduler at tcp://127\.0\.0\.1:9, found none"):
-        with cluster_reviews("scores.parquet", "tcp://127.0.0.1:9", tmp_path):
-            pass
+    with (
+        pytest.raises(InputError, match=r"expected a Dask scheduler at tcp://127\.0\.0\.1:9, found none"),
+        cluster_reviews("scores.parquet", "tcp://127.0.0.1:9", tmp_path),
+    ):
+        pass
     assert not list(tmp_path.glob("reviewgraph-*"))
 
 
