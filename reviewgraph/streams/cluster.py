@@ -29,7 +29,7 @@ import numpy as np
 from reviewgraph._base.arguments import checked
 from reviewgraph._base.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from reviewgraph._base.errors import DuplicateReview, InputError
-from reviewgraph._base.labels import Label, Whole, encode, natural_key
+from reviewgraph._base.labels import Label, Whole, encode, natural_key, plain_label
 from reviewgraph._base.results import Result
 from reviewgraph._base.text import counted, listed
 from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, locate
