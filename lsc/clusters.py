@@ -64,7 +64,7 @@ class ClusterEstimate(Result):
         """
         sign = -1.0 if self.table.grid.lower_is_better else 1.0
         columns = self.table.grid.sent(self.table.grid.each(_columns, self.values, sign=sign), len(COLUMNS))
-        return self.table.grid.frame(self.table.grid.labels[1], dict(zip(COLUMNS, columns, strict=True)))
+        return self.table.grid.frame(1, dict(zip(COLUMNS, columns, strict=True)))
 
     def collect(self) -> dict[str, FloatArray]:
         """Return quality, standard error, average and group of all items to the client.
@@ -93,7 +93,7 @@ class ClusterEstimate(Result):
         --------
         ``result.to_columns()["quality"]`` is a list.
         """
-        labels = [label for part in self.table.grid.fetch(self.table.grid.labels[1]) for label in part]
+        labels = [label for part in self.table.grid.fetch(self.table.grid.labels_of(1)) for label in part]
         whole = np.concatenate(self.table.grid.fetch(self.values), axis=1)
         columns = _columns(whole, -1.0 if self.table.grid.lower_is_better else 1.0)
         return {"item": labels} | {
@@ -178,7 +178,7 @@ class ClusterPosterior(ClusterEstimate):
         columns = self.table.grid.sent(
             self.table.grid.each(_reviewer_columns, self.inferred.reviewers), len(REVIEWER_COLUMNS)
         )
-        return self.table.grid.frame(self.table.grid.labels[0], dict(zip(REVIEWER_COLUMNS, columns, strict=True)))
+        return self.table.grid.frame(0, dict(zip(REVIEWER_COLUMNS, columns, strict=True)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return status, hyperparameters and log evidences.

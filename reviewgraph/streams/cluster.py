@@ -110,6 +110,9 @@ def code_frame(frame: Any, names: Sequence[str], number: int, sign: float) -> Co
         column = frame[name]
         _expect_none(column.isna().to_numpy(), number, f"the {role.name} is empty")
         whole = column.dtype.kind in "iu"
+        if column.dtype.kind in "fbcmM":
+            message = f"column {name!r}: expected text or whole numbers as labels, found {column.dtype}"
+            raise InputError(message)
         code, distinct = encode(column.to_numpy() if whole else column.to_numpy(object))
         if not whole:
             blank = np.array([isinstance(label, str) and not label.strip() for label in distinct], np.bool_)
@@ -118,7 +121,11 @@ def code_frame(frame: Any, names: Sequence[str], number: int, sign: float) -> Co
         labels.append(np.asarray(distinct) if isinstance(distinct, Whole) else distinct)
     score = np.full(len(frame), np.nan)
     if len(names) > 2:
-        score = sign * frame[names[2]].to_numpy(np.float64, na_value=np.nan)
+        try:
+            score = sign * frame[names[2]].to_numpy(np.float64, na_value=np.nan)
+        except (TypeError, ValueError) as error:
+            message = f"column {names[2]!r}: expected numbers as scores, found {frame[names[2]].dtype}"
+            raise InputError(message) from error
         _expect_none(np.isinf(score), number, "the score is not finite")
     return Coded((codes[0], codes[1]), (labels[0], labels[1]), score)
 
@@ -326,7 +333,7 @@ class Grid:
     shares
         Reviews of each partition, on the cluster.
     labels
-        Labels of the reviewers of each partition and of the items of each shard, on the cluster.
+        Files with the labels of the reviewers of each partition and of the items of each shard.
     first_reviewer, first_item
         Shapes (P + 1,) and (S + 1,): first code of each partition and shard, and the total.
     index
@@ -342,7 +349,7 @@ class Grid:
     client: Any
     folder: Path
     shares: list[Future]
-    labels: tuple[list[Future], list[Future]]
+    labels: tuple[list[str], list[str]]
     first_reviewer: IntArray
     first_item: IntArray
     index: list[Future]
@@ -401,12 +408,16 @@ class Grid:
         """Return the connected components; with ``scored`` only reviews with a score connect."""
         return components_of(self, scored=scored)
 
-    def frame(self, labels: Sequence[Future], columns: dict[str, Sequence[Future]]) -> Any:
-        """Return a Dask data frame of labels and columns, a partition for each of them."""
+    def labels_of(self, side: int) -> list[Future]:
+        """Return the labels of reviewers by partition (side 0), or of items by shard (1), on the cluster."""
+        return self.each(load_part, self.labels[side])
+
+    def frame(self, side: int, columns: dict[str, Sequence[Future]]) -> Any:
+        """Return a Dask data frame of labels and columns, a part for each partition (side 0) or shard (1)."""
         import dask
         import dask.dataframe
 
-        parts = self.each(_frame, labels, *columns.values(), names=["label", *columns])
+        parts = self.each(_frame, self.labels_of(side), *columns.values(), names=["label", *columns])
         [meta] = self.fetch(self.each(_frame_head, parts[:1]))
         return dask.dataframe.from_delayed([dask.delayed(part) for part in parts], meta=meta, verify_meta=False)
 
@@ -415,14 +426,19 @@ class Grid:
         """Number of items of each shard."""
         return [int(size) for size in np.diff(self.first_item)]
 
+    def written(self, values: Sequence[Future]) -> list[str]:
+        """Write values to files; returns their paths."""
+        number = next(self._numbers)
+        paths = [str(self.folder / f"{number}-{place}") for place in range(len(values))]
+        self.fetch(self.each(store_part, values, paths))
+        return paths
+
     def store(self, values: Sequence[Future]) -> Stored:
         """Write values to files; the result is read from there if its worker dies.
 
         What led to the values can be forgotten by the scheduler.
         """
-        number = next(self._numbers)
-        paths = [str(self.folder / f"{number}-{place}") for place in range(len(values))]
-        self.fetch(self.each(store_part, values, paths))
+        paths = self.written(values)
         loaded = self.each(load_part, paths)
         self.fetch(self.each(_exists, loaded))  # files may be removed once they are read
         return Stored(loaded, paths)
@@ -656,7 +672,7 @@ def _read(
     n_reviews, n_scored, cuts = zip(*table.fetch(table.each(sizes_of, shares)), strict=True)
     index = table.sent(table.each(index_of, shares, offset=firsts[1][:-1]), S)
     index = table.each(list, index)
-    stored = table.store(labels[0]), table.store(labels[1])
+    stored = table.written(labels[0]), table.written(labels[1])
     sizes = sum(n_reviews), sum(n_scored)
     return Grid(
         client, folder, shares, stored, firsts[0], firsts[1], index, list(cuts), *sizes, lower_is_better, table._numbers
@@ -953,8 +969,8 @@ class ClusterCheck(Result):
         ``check_cluster(table).frames()[1].to_parquet("pieces")`` writes the component of each item.
         """
         grid = self.table.grid
-        by_reviewer = grid.frame(grid.labels[0], {"group": self.labels})
-        return by_reviewer, grid.frame(grid.labels[1], {"group": self.item_labels})
+        by_reviewer = grid.frame(0, {"group": self.labels})
+        return by_reviewer, grid.frame(1, {"group": self.item_labels})
 
     def headline(self) -> str:
         """Return the numbers of items and components.
