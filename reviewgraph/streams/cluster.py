@@ -566,7 +566,7 @@ def cluster_reviews(
         A ``distributed.Client``, or the address of a scheduler, ``tcp://host:8786``.
     folder
         A folder that the client and all workers see, for the table and for checkpoints: about 25 bytes per review, and
-        70 more for a posterior. What is written there is removed at the end.
+        80 more for a posterior. What is written there is removed at the end.
     partitions
         Number of partitions of the reviewers, and of shards of the items; by default one per thread of the workers.
         Results do not depend on it, up to rounding.
