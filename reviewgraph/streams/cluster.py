@@ -68,8 +68,7 @@ def reporting() -> Iterator[None]:
         )
         raise InputError(message) from error
     except KilledWorker as error:
-        message = f"cluster: workers died again and again at the same task ({error}); they need more memory, or the "
-        message += "table more partitions"
+        message = f"cluster: workers died again and again at one task ({error}): more memory or partitions are needed"
         raise InputError(message) from error
 
 
@@ -297,10 +296,6 @@ def store_part(value: Any, path: str) -> str:
     return path
 
 
-def _exists(value: Any) -> bool:
-    return value is not None
-
-
 def load_part(path: str) -> Any:
     """Read a value from a file of :func:`store_part`."""
     with open(path, "rb") as file:
@@ -440,7 +435,7 @@ class Grid:
         """
         paths = self.written(values)
         loaded = self.each(load_part, paths)
-        self.fetch(self.each(_exists, loaded))  # files may be removed once they are read
+        self.fetch(self.each(id, loaded))  # files may be removed once they are read
         return Stored(loaded, paths)
 
 
@@ -448,9 +443,6 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
     """Values by item in shards, for functions of NumPy that work entry by entry; see NEP 13 and 18.
 
     Axis 0 is that of the items; arrays beside a vector are the same for all of them.
-
-    >>> np.sqrt(Vector(_Here(), [np.array([1.0, 4.0]), np.array([9.0])])).max()
-    3.0
     """
 
     def __init__(self, table: Any, parts: Sequence[Any], empty: int = 0, columns: tuple[int, ...] = ()) -> None:
@@ -489,16 +481,6 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
     def max(self) -> float:
         """Return the largest entry."""
         return float(max(self.table.fetch(self._apply(np.max, self).parts)))
-
-
-class _Here:
-    """A table without a cluster."""
-
-    def each(self, function: Callable[..., Any], *values: Sequence[Any]) -> list[Any]:
-        return [function(*each) for each in zip(*values, strict=True)]
-
-    def fetch(self, values: Sequence[Any]) -> list[Any]:
-        return list(values)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
