@@ -22,7 +22,7 @@ from lsc.evidence.support import ReportingScale, scale_given
 from lsc.posteriors import LEAST_SCORES, teller
 from lsc.selection import LEVEL
 from reviewgraph._base import FloatArray, InputError, IntArray, Progress, Result, checked, counted, or_none, whole_seed
-from reviewgraph.streams import ClusterTable, Grid, Share, split
+from reviewgraph.streams import ClusterTable, Grid, Share, components_of, split
 
 #: A result on the cluster, or one yet to come.
 Future: TypeAlias = Any
@@ -252,7 +252,7 @@ def posterior_cluster(
     _expect_scores(table)
     grid = table.grid
     found = infer_on_cluster(grid, whole_seed(seed), teller(progress))
-    groups = grid.components(scored=True).groups(grid)
+    groups = components_of(grid, scored=True).groups(grid)
     items = found.items
     if table.n_scored < LEAST_SCORES:
         items = grid.each(_without_error, items)
@@ -417,7 +417,7 @@ def _pair(one: FloatArray, other: FloatArray) -> FloatArray:
 
 def _reported(table: Grid, quality: list[Future], max_slope: float, *, fixes_unit: bool) -> list[Future]:
     """Return quality on the reported scale, no standard error, average and group, by shard."""
-    found = table.components(scored=True)
+    found = components_of(table, scored=True)
     totals = table.store(table.to_shards(table.each(_totals, table.shares, table.cuts)))
     # Mean and standard deviation of the scores of each component, in two passes.
     firsts = table.each(_by_reviewer, table.shares, [0.0] * len(table.shares))

@@ -3,6 +3,7 @@ from .cluster import Grid as Grid
 from .cluster import Share as Share
 from .cluster import Vector as Vector
 from .cluster import split as split
+from .cluster_check import components_of as components_of
 from .coding import Labels as Labels
 from .coding import Spill as Spill
 from .coding import ranges as ranges

@@ -11,7 +11,8 @@ import pytest
 
 from reviewgraph import DuplicateReview, InputError, check_cluster, check_stream, cluster_reviews, stream_reviews
 from reviewgraph.streams import cluster as cluster_module
-from reviewgraph.streams.cluster import Share, assemble, index_of, local_groups, split
+from reviewgraph.streams.cluster import Share, assemble, index_of, split
+from reviewgraph.streams.cluster_check import local_groups
 
 pandas = pytest.importorskip("pandas")
 distributed = pytest.importorskip("distributed")
@@ -101,7 +102,7 @@ def test_what_is_wrong_is_said(client: Any, tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(InputError, match="no item column"):
         opened(reviewer=["ann"], score=[1.0])
     with (
-        pytest.raises(InputError, match="expected Parquet files"),
+        pytest.raises(InputError, match="expected Parquet files with rows"),
         cluster_reviews(str(tmp_path / "none.parquet"), client, tmp_path),
     ):
         pass
