@@ -214,7 +214,7 @@ def _(problem: ClusterProblem, state: ClusterState) -> tuple[Vector, Vector]:
     table = problem.table
     shards = table.each(posterior_of_shard, state.sums, gauge=state.gauge, kappa=state.extent.kappa)
     columns = (table.each(_column, shards, column=column) for column in (0, 1))
-    precision, shift = (Vector(table, values, empty=1) for values in columns)
+    precision, shift = (Vector(table, values, empty=1, kept=state.kept) for values in columns)
     return precision, shift
 
 
@@ -296,7 +296,7 @@ def _(
         age = 0
     new = ClusterState(parts, sums, (), Gauge(), state.theta, extent, kept, age)
     evidence = extent.half_log_determinant + float(total[0]) + float(potentials[0])
-    vectors = Vector(table, mean, empty=1), Vector(table, variance, empty=1)
+    vectors = (Vector(table, each, empty=1, kept=state.kept) for each in (mean, variance))
     return Sweep(new, evidence, gradient, *vectors)  # type: ignore[arg-type]
 
 

@@ -5,10 +5,11 @@ As :mod:`lsc._inference.states` and :mod:`lsc._inference.streaming` do it in mem
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from lsc._inference.categories import Averages
 from lsc._inference.inferring import SumsByCount, best_of_sums, sums_by_count
@@ -33,12 +34,58 @@ from lsc._inference.states import (
     top_candidates,
     unit_given,
 )
-from lsc._inference.streaming import digits, keys_of, mixed, ordered_pairs, select_rank
 from reviewgraph._base import BoolArray, FloatArray, IntArray
 from reviewgraph.streams import Grid, Share, split
 
 #: A result on the cluster, or one yet to come.
 Future: TypeAlias = Any
+
+
+# Exact order statistics by radix selection, and pairs of equal scores: integers in the order of the numbers.
+
+#: Bits counted per pass, and bits of a number.
+DIGIT, BITS = 16, 64
+KeyArray: TypeAlias = npt.NDArray[np.uint64]
+
+
+def keys_of(score: FloatArray) -> KeyArray:
+    """Integers in the order of the numbers; -0.0 becomes 0.0."""
+    bits = np.ascontiguousarray(score + 0.0).view(np.uint64)
+    sign = np.uint64(1 << (BITS - 1))
+    return np.where(bits & sign, ~bits, bits | sign)
+
+
+def digits(score: FloatArray, shift: int, prefix: int) -> IntArray:
+    """Count the digits at a place of the keys that begin with others; shape (2^DIGIT,)."""
+    key = keys_of(score) >> np.uint64(shift)
+    key = key[(key >> np.uint64(DIGIT)) == np.uint64(prefix)]
+    return np.bincount((key & np.uint64((1 << DIGIT) - 1)).astype(np.int64), minlength=1 << DIGIT)
+
+
+def select_rank(count_digits: Callable[[int, int], IntArray | int], rank: int) -> float:
+    """Return the number of this rank, given how often each digit follows others, as :func:`digits` counts them."""
+    prefix = np.uint64(0)
+    for shift in range(BITS - DIGIT, -1, -DIGIT):
+        count = np.asarray(count_digits(shift, int(prefix)))
+        below = np.cumsum(count)
+        digit = int(np.searchsorted(below, rank, "right"))
+        rank -= int(below[digit] - count[digit])
+        prefix = (prefix << np.uint64(DIGIT)) | np.uint64(digit)
+    sign = np.uint64(1 << (BITS - 1))
+    bits = np.array(prefix ^ sign if prefix & sign else ~prefix)
+    return float(bits.view(np.float64))
+
+
+def ordered_pairs(count: FloatArray | IntArray) -> float:
+    """Return the number of ordered pairs within groups of these sizes."""
+    each = count.astype(np.float64)
+    return float((each * (each - 1.0)).sum())
+
+
+def mixed(key: KeyArray) -> KeyArray:
+    """Hash: scores with few digits share their last bits."""
+    key = (key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    return key ^ (key >> np.uint64(29))
 
 
 # Scores: validation, unit and layout, as :mod:`lsc._inference.states` and :mod:`lsc._inference.streaming` do it.

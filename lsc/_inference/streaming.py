@@ -194,21 +194,13 @@ def order_statistic(scores: Passes, rank: int) -> float:
     >>> order_statistic(lambda: [np.array([3.0, -1.0]), np.array([-7.0, 3.0])], 2)
     3.0
     """
-    return select_rank(lambda shift, prefix: sum(digits(score, shift, prefix) for score in scores()), rank)
-
-
-def digits(score: FloatArray, shift: int, prefix: int) -> IntArray:
-    """Count the digits at a place of the keys that begin with others; shape (2^DIGIT,)."""
-    key = keys_of(score) >> np.uint64(shift)
-    key = key[(key >> np.uint64(DIGIT)) == np.uint64(prefix)]
-    return np.bincount((key & np.uint64((1 << DIGIT) - 1)).astype(np.int64), minlength=1 << DIGIT)
-
-
-def select_rank(count_digits: Callable[[int, int], IntArray | int], rank: int) -> float:
-    """Return the number of this rank, given how often each digit follows others, as :func:`digits` counts them."""
     prefix = np.uint64(0)
     for shift in range(BITS - DIGIT, -1, -DIGIT):
-        count = np.asarray(count_digits(shift, int(prefix)))
+        count = np.zeros(1 << DIGIT, np.int64)
+        for score in scores():
+            key = _keys(score) >> np.uint64(shift)
+            key = key[(key >> np.uint64(DIGIT)) == prefix]
+            count += np.bincount((key & np.uint64((1 << DIGIT) - 1)).astype(np.int64), minlength=1 << DIGIT)
         below = np.cumsum(count)
         digit = int(np.searchsorted(below, rank, "right"))
         rank -= int(below[digit] - count[digit])
@@ -218,7 +210,7 @@ def select_rank(count_digits: Callable[[int, int], IntArray | int], rank: int) -
     return float(bits.view(np.float64))
 
 
-def keys_of(score: FloatArray) -> KeyArray:
+def _keys(score: FloatArray) -> KeyArray:
     """Integers in the order of the numbers; -0.0 becomes 0.0."""
     bits = np.ascontiguousarray(score + 0.0).view(np.uint64)
     sign = np.uint64(1 << (BITS - 1))
@@ -239,12 +231,12 @@ def _pairs(pieces: Iterable[FloatArray]) -> float | None:
     """Count ordered pairs of equal scores; None if there are too many distinct ones for memory."""
     value, count = np.empty(0, np.uint64), np.empty(0)
     for score in pieces:
-        fresh, times = np.unique(keys_of(score), return_counts=True)
+        fresh, times = np.unique(_keys(score), return_counts=True)
         value, place = np.unique(np.concatenate([value, fresh]), return_inverse=True)
         count = np.asarray(np.bincount(place, np.concatenate([count, times]), value.size), np.float64)
         if value.size > MAX_DISTINCT:
             return None
-    return ordered_pairs(count)
+    return _ordered(count)
 
 
 def _pairs_by_remainder(scores: Passes, parts: int) -> float:
@@ -252,21 +244,21 @@ def _pairs_by_remainder(scores: Passes, parts: int) -> float:
     with ExitStack() as stack:
         spills = [stack.enter_context(Spill("<u8")) for _ in range(parts)]
         for score in scores():
-            key = keys_of(score)
-            home = (mixed(key) % np.uint64(parts)).astype(np.int64)
+            key = _keys(score)
+            home = (_mixed(key) % np.uint64(parts)).astype(np.int64)
             key, cuts = key[np.argsort(home, kind="stable")], np.cumsum(np.bincount(home, minlength=parts))
             for spill, mine in zip(spills, np.split(key, cuts[:-1]), strict=True):
                 spill.append(mine)
-        return sum(ordered_pairs(np.unique(spill.read(0, len(spill)), return_counts=True)[1]) for spill in spills)
+        return sum(_ordered(np.unique(spill.read(0, len(spill)), return_counts=True)[1]) for spill in spills)
 
 
-def ordered_pairs(count: FloatArray | IntArray) -> float:
+def _ordered(count: FloatArray | IntArray) -> float:
     """Return the number of ordered pairs within groups of these sizes."""
     each = count.astype(np.float64)
     return float((each * (each - 1.0)).sum())
 
 
-def mixed(key: KeyArray) -> KeyArray:
+def _mixed(key: KeyArray) -> KeyArray:
     """Hash: scores with few digits share their last bits."""
     key = (key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     return key ^ (key >> np.uint64(29))

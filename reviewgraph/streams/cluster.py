@@ -439,11 +439,19 @@ class Grid:
 class Vector(np.lib.mixins.NDArrayOperatorsMixin):
     """Values by item in shards, for functions of NumPy that work entry by entry; see NEP 13 and 18.
 
-    Axis 0 is that of the items; arrays beside a vector are the same for all of them.
+    Axis 0 is that of the items; arrays beside a vector are the same for all of them. ``kept``: stored values that the
+    parts begin with, whose files must not be removed before.
     """
 
-    def __init__(self, table: Any, parts: Sequence[Any], empty: int = 0, columns: tuple[int, ...] = ()) -> None:
-        self.table, self.parts, self.empty, self.columns = table, list(parts), empty, columns
+    def __init__(
+        self,
+        table: Grid,
+        parts: Sequence[Future],
+        empty: int = 0,
+        columns: tuple[int, ...] = (),
+        kept: tuple[Sequence[Future], ...] = (),
+    ) -> None:
+        self.table, self.parts, self.empty, self.columns, self.kept = table, list(parts), empty, columns, kept
 
     def __len__(self) -> int:
         return self.size
@@ -458,8 +466,16 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
         """Number of entries and, of several vectors side by side, of these."""
         return (self.size, *self.columns)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Vector:
-        return self._apply(ufunc, *inputs)
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None) -> Vector:
+        result = self._apply(ufunc, *inputs)
+        if out is None:
+            return result
+        out[0].parts, out[0].kept = result.parts, result.kept
+        return out[0]  # type: ignore[no-any-return]
+
+    def copy(self) -> Vector:
+        """Return a vector that changes on its own; its parts never change."""
+        return Vector(self.table, self.parts, self.empty, self.columns, self.kept)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         # Sums over the items end at the client, the rest stays in shards.
@@ -469,7 +485,8 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _apply(self, function: Any, *inputs: Any) -> Vector:
         spread = [each.parts if isinstance(each, Vector) else [each] * len(self.parts) for each in inputs]
-        return Vector(self.table, self.table.each(function, *spread), self.empty, self.columns)
+        kept = {id(each): each for vector in inputs if isinstance(vector, Vector) for each in vector.kept}
+        return Vector(self.table, self.table.each(function, *spread), self.empty, self.columns, tuple(kept.values()))
 
     def any(self) -> bool:
         """Whether any entry is not 0."""
