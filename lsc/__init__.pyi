@@ -11,6 +11,10 @@ from .calibration import Calibration as Calibration
 from .calibration import CalibrationStatus as CalibrationStatus
 from .calibration import calibrate as calibrate
 from .calibrator import Calibrator as Calibrator
+from .clusters import ClusterCalibration as ClusterCalibration
+from .clusters import ClusterPosterior as ClusterPosterior
+from .clusters import calibrate_cluster as calibrate_cluster
+from .clusters import posterior_cluster as posterior_cluster
 from .comparing import Comparison as Comparison
 from .comparing import compare as compare
 from .errors import CalibrationError as CalibrationError

@@ -39,6 +39,10 @@ from .io.exchange import to_igraph as to_igraph
 from .io.exchange import to_networkx as to_networkx
 from .io.reading import read_reviews as read_reviews
 from .io.rules import Rules as Rules
+from .streams.cluster import ClusterTable as ClusterTable
+from .streams.cluster import cluster_reviews as cluster_reviews
+from .streams.cluster_check import ClusterCheck as ClusterCheck
+from .streams.cluster_check import check_cluster as check_cluster
 from .streams.connection import Connection as Connection
 from .streams.connection import check_stream as check_stream
 from .streams.table import Stream as Stream

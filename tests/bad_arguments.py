@@ -137,6 +137,10 @@ def calls(folder: Path) -> dict[str, Call]:
     for name, heeded in (("check", CHECKED), ("plan_extra_reviews", PLANNED), ("assign", ASSIGNED)):
         made[name] = Call(by_keywords(_public(name), heeded), options[name])
     made["stream_reviews"] = Call(streamed, {})
+    # Without a cluster: what is not a table, a scheduler or a path is refused before anything is sent.
+    made["cluster_reviews"] = Call(_enter(reviewgraph.cluster_reviews), {"source": 1, "client": 1, "folder": "."})
+    for function in (reviewgraph.check_cluster, lsc.posterior_cluster, lsc.calibrate_cluster):
+        made[function.__name__] = Call(function, {"table": 1})
     made["check_stream"] = Call(of_stream(reviewgraph.check_stream), {})
     made["calibrate_stream"] = Call(of_stream(lsc.calibrate_stream), {})
     made["posterior_stream"] = Call(of_stream(lsc.posterior_stream), {})
@@ -193,6 +197,17 @@ def calls(folder: Path) -> dict[str, Call]:
             given = {"most": 2} if method == "first_rows" else {}
             made[f"{type(owner).__name__}.{method}"] = Call(getattr(owner, method), given)
     return made
+
+
+def _enter(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that enters a context."""
+
+    def run(*args: Any, **given: Any) -> None:
+        with function(*args, **given):
+            pass
+
+    run.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return run
 
 
 def _public(name: str) -> Any:

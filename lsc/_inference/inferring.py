@@ -51,6 +51,7 @@ from lsc._inference.scale_users import offsets_given, slopes_at
 from lsc._inference.states import (
     NO_REFERENCES,
     Expected,
+    ItemPosterior,
     Messages,
     Problem,
     References,
@@ -121,10 +122,29 @@ def averages_given(item: IntArray, score: FloatArray, least_noise: float, expect
 
 def best_averages(count: IntArray, average: FloatArray, within: float, least_noise: float) -> Averages:
     """Maximise it from the number and average of each item's scores, and the sum of squares about the averages."""
-    # Sufficient statistics of items with the same number of scores: number, sum and sum of squares of averages.
+    return best_of_sums(sums_by_count(count, average), within, least_noise)
+
+
+class SumsByCount(NamedTuple):
+    """Sufficient statistics of items with the same number of scores: number, sum and sum of squares of averages."""
+
+    size: IntArray
+    number: IntArray
+    total: FloatArray
+    square: FloatArray
+
+
+def sums_by_count(count: IntArray, average: FloatArray) -> SumsByCount:
+    """Return them from the number and average of each item's scores."""
     size, kind = np.unique(count, return_inverse=True)
-    number, total = np.bincount(kind), np.bincount(kind, average)
-    square, n_scores = np.bincount(kind, average**2), int(count.sum())
+    total, square = (np.asarray(np.bincount(kind, value), np.float64) for value in (average, average**2))
+    return SumsByCount(size, np.bincount(kind), total, square)
+
+
+def best_of_sums(sums: SumsByCount, within: float, least_noise: float) -> Averages:
+    """Maximise the evidence from these and the sum of squares about the averages."""
+    size, number, total, square = sums
+    n_scores = int(size @ number)
 
     def profile(ratio: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         precision = size / (1 + size * ratio[:, None])
@@ -164,10 +184,10 @@ class ReviewerMoments(NamedTuple):
     log_noise_sd: FloatArray
 
 
-def reviewer_moments(problem: Problem, state: State) -> ReviewerMoments:
-    """Posterior moments of each reviewer's parameters, by one more quadrature."""
+def reviewer_moments(problem: Problem, state: State, posterior: ItemPosterior | None = None) -> ReviewerMoments:
+    """Posterior moments of each reviewer's parameters, by one more quadrature; ``posterior`` as in a sweep."""
     values = np.full((len(ReviewerMoments._fields), problem.n_reviewers), np.nan)
-    rows, posterior = ReviewerMoments(*values), item_posterior(problem, state)
+    rows, posterior = ReviewerMoments(*values), posterior or item_posterior(problem, state)
     with Threads() as threads:
         for part, messages in parts_with_messages(problem, state):
             if problem.compiled:
@@ -237,8 +257,6 @@ def bend_variance(mean: FloatArray) -> FloatArray:
     statistics (Mosteller 1946: ``p (1 - p) / n phi^2`` at the quantile of p) leaves unexplained: 0 where qualities look
     normal.
     """
-    from scipy.special import ndtri
-
     size = mean.size
     if size < 3 or np.ptp(mean) <= 0:
         return np.zeros(size)
@@ -246,13 +264,25 @@ def bend_variance(mean: FloatArray) -> FloatArray:
     rounded = np.round(mean / mean.std(), DECIMALS)
     ordered = np.sort(rounded)
     rank = 0.5 * (np.searchsorted(ordered, rounded, "left") + np.searchsorted(ordered, rounded, "right") + 1)
+    square, scatter = distances_to_normal(mean, mean.mean(), mean.std(), rank, size)
+    return np.asarray(unexplained_share(float(square.sum()), float(scatter.sum())) * square)
+
+
+def distances_to_normal(
+    mean: FloatArray, centre: float, deviation: float, rank: FloatArray, size: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return squared distances of posterior means from the quantiles of their ranks, and their sampling variances."""
+    from scipy.special import ndtri
+
     probability = (rank - 0.375) / (size + 0.25)
     normal = ndtri(probability)
-    square = (mean - mean.mean() - mean.std() * normal) ** 2
-    scatter = mean.var() * probability * (1 - probability) / size * 2 * np.pi * np.exp(normal**2)
-    total = float(square.sum())
-    unexplained = max(0.0, 1.0 - float(scatter.sum()) / total) if total > 0 else 0.0
-    return np.asarray(unexplained * square)
+    scatter = deviation**2 * probability * (1 - probability) / size * 2 * np.pi * np.exp(normal**2)
+    return (mean - centre - deviation * normal) ** 2, scatter
+
+
+def unexplained_share(square: float, scatter: float) -> float:
+    """Return the share of the sum of squared distances that sampling leaves unexplained."""
+    return max(0.0, 1.0 - scatter / square) if square > 0 else 0.0
 
 
 class ItemMoments(NamedTuple):
@@ -288,6 +318,23 @@ def assemble(
     return with_parts(beliefs, rows.reviewer, item, messages, fitted, references, problem.expected)
 
 
+def reviewers_given(
+    moments: ReviewerMoments, offset: float, slope: float, spread: float, orders: FloatArray
+) -> Reviewers:
+    """Return properties of reviewers in points of the scores, ``spread`` of which are one internal unit."""
+    severity = spread * (offset - moments.offset)
+    error = spread * WIDTH * np.sqrt(moments.offset_variance)
+    ends = (0.0, -WIDTH, WIDTH)
+    stretch = [np.exp(moments.log_slope + width * moments.log_slope_sd) / slope for width in ends[1:]]
+    deviation = [spread * np.exp(0.5 * (moments.log_noise + width * moments.log_noise_sd)) for width in ends]
+    return Reviewers(
+        Quantity(severity, severity - error, severity + error),
+        Quantity(moments.slope / slope, *stretch),
+        Quantity(*deviation),
+        np.where(np.isnan(moments.log_noise), np.nan, orders),
+    )
+
+
 def has_signal(fit: Fit, averages: Averages) -> bool:
     """Whether the evidence of reviewer effects is sufficient."""
     return fit.evidence >= averages.evidence + SIGNAL
@@ -310,18 +357,7 @@ def full_beliefs(problem: Problem, unit: Unit, averages: Averages, fit: Fit, sum
         float(np.average(value[scored], weights=problem.load[scored])) for value in (moments.offset, moments.slope)
     )
     noise = np.exp(moments.log_noise)
-    # Reviewers in points of the scores, ``spread`` of which are one internal unit.
-    spread, severity = unit.spread, unit.spread * (offset - moments.offset)
-    error = spread * WIDTH * np.sqrt(moments.offset_variance)
-    ends = (0.0, -WIDTH, WIDTH)
-    stretch = [np.exp(moments.log_slope + width * moments.log_slope_sd) / slope for width in ends[1:]]
-    deviation = [spread * np.exp(0.5 * (moments.log_noise + width * moments.log_noise_sd)) for width in ends]
-    reviewers = Reviewers(
-        Quantity(severity, severity - error, severity + error),
-        Quantity(moments.slope / slope, *stretch),
-        Quantity(*deviation),
-        np.where(np.isnan(noise), np.nan, orders),
-    )
+    reviewers = reviewers_given(moments, offset, slope, unit.spread, orders)
     return Beliefs(
         *sums,
         location=unit.location + unit.spread * offset,
@@ -333,7 +369,7 @@ def full_beliefs(problem: Problem, unit: Unit, averages: Averages, fit: Fit, sum
         noise_variance=noise,
         slope_variance=moments.slope_variance,
         reviewers=reviewers,
-        hyperparameters=_hyperparameters(fit),
+        hyperparameters=hyperparameters_of(fit),
         theta=state.theta,
         extent=state.extent,
         evidence=fit.evidence,
@@ -417,7 +453,7 @@ def with_parts(
     )
 
 
-def _hyperparameters(fit: Fit) -> Mapping[str, Hyperparameter]:
+def hyperparameters_of(fit: Fit) -> Mapping[str, Hyperparameter]:
     """Hyperparameters by name; scales and slope exponentiated, with errors by the delta method."""
     theta = fit.state.theta
     error = np.sqrt(np.diag(np.linalg.inv(fit.information)))

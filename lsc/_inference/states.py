@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -64,8 +65,12 @@ class Messages(NamedTuple):
 
 def run_compiled(load: IntArray) -> bool:
     """Whether steps should run compiled, given the loads of reviewers."""
-    size = int(load.sum())
-    return size >= COMPILE_FROM or (size >= COMPILE_LONG_FROM and int((load**2).sum()) > LONG_LOAD * size)
+    return compiled_for(int(load.sum()), int((load**2).sum()))
+
+
+def compiled_for(size: int, squares: int) -> bool:
+    """Decide it from the sums of the loads and of their squares."""
+    return size >= COMPILE_FROM or (size >= COMPILE_LONG_FROM and squares > LONG_LOAD * size)
 
 
 def zeros_view(size: int) -> FloatArray:
@@ -179,6 +184,7 @@ class ItemPosterior(NamedTuple):
     shift: FloatArray
 
 
+@singledispatch
 def initial_state(problem: Problem, theta: FloatArray, extent: Extent) -> State:
     """Return the state with zero messages and nodes at the prior."""
     tau = np.exp(0.5 * (theta[LOG_TAU_LEFT] + theta[LOG_TAU_RIGHT]))
@@ -195,6 +201,7 @@ def parts_with_messages(problem: Problem, state: State) -> Iterator[tuple[Part, 
         yield part, messages.rescaled(state.gauge)
 
 
+@singledispatch
 def item_posterior(problem: Problem, state: State) -> ItemPosterior:
     """Sum prior, references and messages."""
     # Interleaved: both numbers of an item are always read together.
@@ -310,6 +317,11 @@ def unit_of(scores: Passes, equal: float) -> Unit:
     mean = float(total / size)
     for score in scores():
         squares += ((score - mean) ** 2).sum(dtype=np.longdouble)
+    return unit_given(mean, squares, size, largest, equal)
+
+
+def unit_given(mean: float, squares: np.longdouble, size: int, largest: float, equal: float) -> Unit:
+    """Return the unit of scores with this mean, sum of squares about it, number and largest absolute value."""
     deviation = float(np.sqrt(squares / size))
     # All scores equal, but for rounding of their mean: there is no unit.
     spread = 1.0 if deviation <= 1e-12 * largest else deviation
@@ -330,8 +342,13 @@ def uninformative(load: IntArray, constant: BoolArray, equal: float) -> BoolArra
     k scores are equal by chance with probability p^(k - 1), p that of two scores of the table, ``equal``. Where many
     reviewers are constant it is a property of the table, and nobody is ignored.
     """
-    constant_by_design: BoolArray = (load > 1) & constant & (equal ** np.maximum(load - 1.0, 0.0) < CHANCE)
-    return constant_by_design if constant_by_design.sum() <= MAX_SHARE * (load > 0).sum() else np.zeros(load.size, bool)
+    designed = constant_by_design(load, constant, equal)
+    return designed if designed.sum() <= MAX_SHARE * (load > 0).sum() else np.zeros(load.size, bool)
+
+
+def constant_by_design(load: IntArray, constant: BoolArray, equal: float) -> BoolArray:
+    """Return the reviewers whose scores are too unlikely to be equal by chance."""
+    return np.asarray((load > 1) & constant & (equal ** np.maximum(load - 1.0, 0.0) < CHANCE))
 
 
 def equal_scores(score: FloatArray) -> float:
@@ -376,7 +393,11 @@ def require_one_unit(low: FloatArray, high: FloatArray) -> None:
     width = (high - low)[high > low]
     if not width.size:
         return
-    narrow, wide = np.quantile(width, [TAIL, 1.0 - TAIL])
+    require_like_ranges(*np.quantile(width, [TAIL, 1.0 - TAIL]).tolist())
+
+
+def require_like_ranges(narrow: float, wide: float) -> None:
+    """Raise if these quantiles of the ranges imply different units."""
     if wide > MAX_RANGE_RATIO * narrow:
         message = (
             f"score: expected scores on one scale, found reviewers whose scores lie within {narrow:g} and others whose "
@@ -452,7 +473,7 @@ def _connected_reviewers(pieces: Iterable[Rows], n_reviewers: int, n_items: int,
     while load[chosen].sum() < target:
         # Share of their papers in the subset; one more counts as missing, since few papers carry little information.
         shared = _per_reviewer(pieces, n_reviewers, in_subset) / (load + 1)
-        order = _top(np.flatnonzero(~chosen & (load > 0)), shared, priority, target)
+        order = top_candidates(np.flatnonzero(~chosen & (load > 0)), shared, priority, target)
         before = load[chosen].sum() + np.cumsum(load[order]) - load[order]
         chosen[order[before < min(size, target)]] = True
         for rows in pieces:
@@ -461,7 +482,7 @@ def _connected_reviewers(pieces: Iterable[Rows], n_reviewers: int, n_items: int,
     return chosen
 
 
-def _top(candidates: IntArray, shared: FloatArray, priority: FloatArray, number: int) -> IntArray:
+def top_candidates(candidates: IntArray, shared: FloatArray, priority: FloatArray, number: int) -> IntArray:
     """Return the first candidates in descending order of share, ties by priority, without sorting all."""
     if candidates.size > number:
         threshold = np.partition(shared[candidates], candidates.size - number)[candidates.size - number]

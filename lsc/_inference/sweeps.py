@@ -6,8 +6,9 @@ hyperparameters (:func:`optimise`); extensions of the model are selected by log 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -60,7 +61,7 @@ from lsc._inference.states import (
     item_posterior,
     parts_with_messages,
 )
-from reviewgraph._base import BoolArray, FloatArray
+from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -123,6 +124,7 @@ class Spectrum(NamedTuple):
         return float(max(total - 1 / (1.0 - kappa), 0.05 * size) / size)
 
 
+@singledispatch
 def spectrum(problem: Problem, rng: np.random.Generator, steps: int = STEPS) -> Spectrum:
     """Return the spectrum of L: exact for few items, otherwise by stochastic Lanczos quadrature with ``steps`` steps.
 
@@ -141,7 +143,7 @@ def spectrum(problem: Problem, rng: np.random.Generator, steps: int = STEPS) -> 
     probes = min(PROBES, -(-PROBE_BUDGET // size))
     probe = np.zeros((problem.n_items + 1, probes))
     probe[:-1][known] = rng.choice([-1.0, 1.0], (size, probes)) / np.sqrt(size)
-    value, weight = _lanczos(_laplacian(problem), probe, steps)
+    value, weight = lanczos(_laplacian(problem), probe, steps)
     return Spectrum(np.maximum(value, 0.0) / mean, weight * size, mean)
 
 
@@ -165,18 +167,22 @@ def _laplacian(problem: Problem) -> Callable[[FloatArray], FloatArray]:
 
 def _matrix(problem: Problem) -> scipy.sparse.csr_array:
     """Return B, items by reviewers."""
+    return shared_matrix(problem.parts, problem.load, problem.n_items)
+
+
+def shared_matrix(layouts: Iterable[Part], load: IntArray, n_items: int) -> scipy.sparse.csr_array:
+    """Return B of some parts, items by reviewers."""
     import scipy.sparse
 
     parts = []
-    for part in problem.parts:
-        used = part.layout.item < problem.n_items
+    for part in layouts:
+        used = part.layout.item < n_items
         parts.append((part.layout.item[used], part.layout.reviewer[used]))
     item, who = (np.concatenate(each) for each in zip(*parts, strict=True))
-    shape = problem.n_items + 1, problem.n_reviewers
-    return scipy.sparse.csr_array((problem.load[who] ** -0.5, (item, who)), shape)
+    return scipy.sparse.csr_array((load[who] ** -0.5, (item, who)), (n_items + 1, load.size))
 
 
-def _lanczos(
+def lanczos(
     product: Callable[[FloatArray], FloatArray], vector: FloatArray, steps: int
 ) -> tuple[FloatArray, FloatArray]:
     """Ritz values and their weights, which sum to 1, from columns of length 1."""
@@ -230,8 +236,15 @@ class Sweep(NamedTuple):
     variance: FloatArray
 
 
+@singledispatch
 def sweep(
-    problem: Problem, state: State, *, learn: bool = True, changed: BoolArray | None = None, n_converged: float = 0
+    problem: Problem,
+    state: State,
+    *,
+    learn: bool = True,
+    changed: BoolArray | None = None,
+    n_converged: float = 0,
+    posterior: ItemPosterior | None = None,
 ) -> Sweep:
     """Update the messages of every reviewer, all from the old state; the gradient only with ``learn``.
 
@@ -239,8 +252,10 @@ def sweep(
     ``n_converged`` counts the sweeps since the hyperparameters converged, or since they should have: nodes are damped
     by ``1 / (1 + n_converged)``, and beyond :data:`DAMP_AFTER` messages by 1/2. Fixed points are unchanged, and
     oscillations decay.
+    ``posterior`` replaces that of the state's sums: of reviewers whose items have other reviewers elsewhere.
     """
-    posterior, changed = item_posterior(problem, state), np.empty(0, np.bool_) if changed is None else changed
+    posterior = posterior or item_posterior(problem, state)
+    changed = np.empty(0, np.bool_) if changed is None else changed
     mean, variance = posterior.shift / posterior.precision, 1 / posterior.precision
     potential = 0.5 * (np.log(variance) + mean**2 * posterior.precision)
     # The new state, with room for sums, nodes and probabilities.
@@ -397,6 +412,7 @@ def nodes_of(nodes: FloatArray, block: Block, extent: Extent) -> Nodes:
     return Nodes(centre, spread, own, own_spread if extent.own else None)
 
 
+@singledispatch
 def with_hyperparameters(state: State, theta: FloatArray) -> State:
     """Set hyperparameters and shift nodes as the posterior of a log slope, or log own noise, would respond.
 
@@ -427,6 +443,7 @@ def _prior_precisions(theta: FloatArray) -> FloatArray:
     return np.asarray(np.exp(-2 * np.array([[max(theta[LOG_TAU_LEFT], theta[LOG_TAU_RIGHT])], [theta[LOG_OWN]]])))
 
 
+@singledispatch
 def standardised(problem: Problem, state: State) -> State:
     """Rescale qualities to mean 0 and mean square 1 over items with a score, with messages, slopes and offsets.
 
@@ -440,11 +457,15 @@ def standardised(problem: Problem, state: State) -> State:
     # Prior means add their mean square to that of the rest.
     explained = _squares_of_means(problem) / max(int(scored.sum()), 1)
     spread = float(np.sqrt(((mean**2 + variance).mean() - centre**2) / (state.extent.mean_square + explained)))
-    change = Gauge(centre, spread)
+    return regauged(state, Gauge(centre, spread))
+
+
+def regauged(state: State, change: Gauge) -> State:
+    """Change the scale of qualities, with messages, slopes and offsets."""
 
     def stretched(nodes: FloatArray) -> FloatArray:
         nodes = nodes.copy()
-        nodes[0] += np.log(spread)
+        nodes[0] += np.log(change.spread)
         return nodes
 
     new = _with_nodes(state, stretched)
@@ -674,20 +695,31 @@ def candidates(problem: Problem, rng: np.random.Generator, tell: Callable[[str],
     tell("assortment of papers and reviewers")
     plain = _with_likeness(problem, plain, free, rng)
     tell("own noise of each reviewer")
-    theta, nodes = plain.state.theta.copy(), plain.state.nodes.copy()
-    theta[LOG_OWN] = np.log(OWN_TRIAL)
-    nodes[2:] = np.array([[0.0], [OWN_TRIAL]])
-    state = replace(plain.state, theta=theta, nodes=nodes, extent=plain.state.extent._replace(own=True))
+    state = with_own_noise(plain.state)
     fits = [(plain, free), _extended(problem, plain, state, free, (0.0, MIN_OWN_GAIN), LOG_OWN)]
     tell("ordinal reviewers")
     busy = problem.load[problem.load > 0]
     if (busy <= MAX_ORDINAL_LOAD).any() and np.median(busy) >= MIN_ORDINAL_LOAD:
-        theta = plain.state.theta.copy()
-        theta[LOGIT_W] = np.log(SHARE_TRIAL / (1 - SHARE_TRIAL))
-        extent = plain.state.extent._replace(orders=True)
-        state = replace(plain.state, theta=theta, fresh=plain.state.nodes, extent=extent)
+        state = with_ordinal_reviewers(plain.state)
         fits.append(_extended(problem, plain, state, free, (MIN_GAIN, MIN_GAIN), LOGIT_W, LOG_S_R))
     return [fits[0], *(each for each in fits[1:] if each[0] is not plain)]
+
+
+@singledispatch
+def with_own_noise(state: State) -> State:
+    """Add own noise of each reviewer."""
+    theta, nodes = state.theta.copy(), state.nodes.copy()
+    theta[LOG_OWN] = np.log(OWN_TRIAL)
+    nodes[2:] = np.array([[0.0], [OWN_TRIAL]])
+    return replace(state, theta=theta, nodes=nodes, extent=state.extent._replace(own=True))
+
+
+@singledispatch
+def with_ordinal_reviewers(state: State) -> State:
+    """Add ordinal reviewers."""
+    theta = state.theta.copy()
+    theta[LOGIT_W] = np.log(SHARE_TRIAL / (1 - SHARE_TRIAL))
+    return replace(state, theta=theta, fresh=state.nodes, extent=state.extent._replace(orders=True))
 
 
 def _extended(

@@ -266,22 +266,40 @@ def common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[fl
 
     Writes half the gradient.
     """
-    # The regression line, its slope clipped; scores are centred, so mean and slope are orthogonal.
-    mean, slope = 0.0, 0.0
+    total, moment = line_sums(common, x)
+    mean, slope, free = line_given(common, total, moment)
+    return line_distance(common, x, mean, slope, gradient) + slope * (slope * common.spread - 2.0 * moment), free
+
+
+@kernel(element=ELEMENT)
+def line_sums(common: Common, x: FloatArray) -> tuple[float, float]:
+    """Return the sums of qualities over the reviews of some items, and those of their products with scores."""
+    total, moment = 0.0, 0.0
     for i in range(len(x)):
-        mean += common.degree[i] * x[i]
-        slope += common.tilt[i] * x[i]
-    mean /= common.reviews
-    moment = slope
-    slope = slope / common.spread if common.spread > 0.0 else common.lower
+        total += common.degree[i] * x[i]
+        moment += common.tilt[i] * x[i]
+    return total, moment
+
+
+@kernel(element=ELEMENT)
+def line_given(common: Common, total: float, moment: float) -> tuple[float, float, bool]:
+    """Return mean and clipped slope of the regression line, and whether the slope is free, from these sums.
+
+    Scores are centred, so mean and slope are orthogonal.
+    """
+    slope = moment / common.spread if common.spread > 0.0 else common.lower
     free = common.spread > 0.0 and common.lower < slope < common.upper
-    slope = min(max(slope, common.lower), common.upper)
-    # Squared distance and gradient: squares about the mean minus the part the slope explains.
-    distance = slope * (slope * common.spread - 2.0 * moment)
+    return total / common.reviews, min(max(slope, common.lower), common.upper), free
+
+
+@kernel(element=ELEMENT)
+def line_distance(common: Common, x: FloatArray, mean: float, slope: float, gradient: FloatArray) -> float:
+    """Write half the gradient of the distance from a line at some items; returns their squares about the mean."""
+    distance = 0.0
     for i in range(len(x)):
         distance += common.degree[i] * (x[i] - mean) * (x[i] - mean)
         gradient[i] = common.degree[i] * (x[i] - mean) - slope * common.tilt[i]
-    return distance, free
+    return distance
 
 
 @kernel

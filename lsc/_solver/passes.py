@@ -106,8 +106,18 @@ def combine(
     Returns the value, whether the slope of the common line is free, and the norms per review of the gradients of f and
     of F / 2, each item's part divided by the root of its number of reviews; references have no gradient.
     """
+    distance, free = common_line(common, x, gradients.tilt)
+    along, norm, stationarity = combine_items(common, fixed, weights, gradients, x, gradient)
+    value = 0.5 * squares + 0.5 * weights.line * line + weights.common * (0.5 * distance - along)
+    return value, free, math.sqrt(norm / common.reviews), math.sqrt(stationarity / common.reviews)
+
+
+@kernel(element=ELEMENT)
+def combine_items(
+    common: Common, fixed: BoolArray, weights: Weights, gradients: Gradients, x: FloatArray, gradient: FloatArray
+) -> tuple[float, float, float]:
+    """Write the gradient at some items; returns their part of the anchor's product, and of both squared norms."""
     fit, of_line, tilt, anchor = gradients
-    distance, free = common_line(common, x, tilt)
     along, norm, stationarity = 0.0, 0.0, 0.0
     for i in range(len(x)):
         along += anchor[i] * x[i]
@@ -119,8 +129,7 @@ def combine(
         share = 1.0 / max(common.degree[i], 1.0)
         norm += gradient[i] * gradient[i] * share
         stationarity += fit[i] * fit[i] * share
-    value = 0.5 * squares + 0.5 * weights.line * line + weights.common * (0.5 * distance - along)
-    return value, free, math.sqrt(norm / common.reviews), math.sqrt(stationarity / common.reviews)
+    return along, norm, stationarity
 
 
 @kernel(element=ELEMENT)
@@ -377,7 +386,7 @@ class Passes(Objective):
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         self.gradients.fit[:] = 0.0
-        self.squares = self._pass(line_residuals, x, self.gradients.fit, fit=True)
+        self.squares = self.over(line_residuals, x, self.gradients.fit, fit=True)
         gradient, weights = np.empty(x.size), Weights(0.0, self.weights.common)
         value, self._slope_free, self.norm, self.stationarity = combine(
             self.common, self.fixed, self.squares, 0.0, weights, self.gradients, x, gradient
@@ -390,7 +399,7 @@ class Passes(Objective):
         changes = np.count_nonzero(self.slope_free != self._diagonal_free)
         if changes > STALE * self.slope_free.size or not self._diagonal.any():
             self._diagonal[:], self._diagonal_free = 0.0, self.slope_free.copy()
-            self._pass(line_diagonal, None, self._diagonal)
+            self.over(line_diagonal, None, self._diagonal)
         common_diagonal(common, free, weight, vectors.inverse)
         vectors.inverse[:] += self._diagonal
         # Conjugate gradients from 0: update the direction, multiply it by the matrix, and step to the minimum along it.
@@ -400,7 +409,7 @@ class Passes(Objective):
                 break
             sums = np.sum(self._by_items(update_search, vectors, common, weight, beta), axis=0).tolist()
             curvature, mean, slope = common_image(common, free, weight, *sums)
-            curvature += self._pass(line_residuals, vectors.search, vectors.image)
+            curvature += self.over(line_residuals, vectors.search, vectors.image)
             if curvature <= 0.0:
                 break
             new_rho = sum(self._by_items(take_step, vectors, common, rho / curvature, mean, slope))
@@ -408,7 +417,7 @@ class Passes(Objective):
             self.products += 1
         return self.direction
 
-    def _pass(self, kernel: Any, x: FloatArray | None, out: FloatArray, *, fit: bool = False) -> float:
+    def over(self, kernel: Any, x: FloatArray | None, out: FloatArray, *, fit: bool = False) -> float:
         """Gather items, run a kernel on the reviewers, and add the slots to ``out``; returns the sum of its results."""
         total = 0.0
         for reviewers, part in self.reviews:

@@ -223,13 +223,29 @@ def reporting_scale(
     places = group[counts] - 1
     middle, width = _moments(quality[counts], places, groups)
     mean, deviation = _moments(average[counts], places, groups)
+    kept = np.zeros(groups, np.bool_) if fixed is None else fixed
+    own = np.bincount(group - 1, is_reference, groups) >= np.where(kept, 1, 2)
+    return scale_given((middle, width), (mean, deviation), spread, own, kept, max_slope)
+
+
+def scale_given(
+    quality: tuple[FloatArray, FloatArray],
+    average: tuple[FloatArray, FloatArray],
+    spread: FloatArray,
+    own: BoolArray,
+    kept: BoolArray,
+    max_slope: float,
+) -> ReportingScale:
+    """Map each group, given mean and standard deviation of its qualities and of its plain averages, shapes (G,).
+
+    ``own``: groups on the scale of their references; ``kept``: those with a fixed unit.
+    """
+    (middle, width), (mean, deviation) = quality, average
     deviation = np.where(deviation > FLAT * spread, deviation, spread)
     # Which groups have no width, which are on the scale of their references, and which are stretched.
-    kept = np.zeros(groups, np.bool_) if fixed is None else fixed
     flat = (width <= FLAT * spread / max_slope) & ~kept
-    own = np.bincount(group - 1, is_reference, groups) >= np.where(kept, 1, 2)
     stretched = ~(own | kept)
-    slope = np.divide(deviation, width, out=np.full(groups, max_slope), where=stretched & ~flat)
+    slope = np.divide(deviation, width, out=np.full(width.size, max_slope), where=stretched & ~flat)
     slope[~stretched] = 1.0
     offset = np.where(own, 0.0, mean - np.where(flat, 0.0, slope * middle))
     return ReportingScale(slope, offset, flat & ~own, own)

@@ -109,7 +109,7 @@ KINDS: dict[str, Kind] = {
 }
 #: Objects, recognised by the name of their class: importing them here would load unused modules.
 OBJECTS = (
-    "Assumptions", "Columns", "Components", "Graph", "MultiGraph", "Plan", "Posterior", "Rules",
+    "Assumptions", "ClusterTable", "Columns", "Components", "Graph", "MultiGraph", "Plan", "Posterior", "Rules",
     "Selection", "Spellings", "Stream",
 )  # fmt: skip
 

@@ -1,3 +1,9 @@
+from .cluster import ClusterTable as ClusterTable
+from .cluster import Grid as Grid
+from .cluster import Share as Share
+from .cluster import Vector as Vector
+from .cluster import split as split
+from .cluster_check import components_of as components_of
 from .connection import ROWS as ROWS
 from .connection import pieces_of as pieces_of
 from .files import Labels as Labels

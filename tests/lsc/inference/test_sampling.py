@@ -78,4 +78,4 @@ def test_the_first_by_what_they_share_are_those_of_sorting_all(number: int) -> N
     rng = np.random.default_rng(number)
     who, shared, lot = np.arange(40)[::-1][:30], rng.integers(0, 4, 40) / 4, rng.random(40)
     expected = who[np.lexsort((lot[who], -shared[who]))][:number]
-    assert states._top(who, shared, lot, number)[:number].tolist() == expected.tolist()
+    assert states.top_candidates(who, shared, lot, number)[:number].tolist() == expected.tolist()

@@ -1,0 +1,443 @@
+"""Posterior and linear calibration of a table on a Dask cluster.
+
+Results are columns over items and reviewers that stay on the cluster, as Dask data frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from lsc._inference.beliefs import Hyperparameter, InferenceStatus, Reviewers
+from lsc._inference.clustered import Inferred, infer_on_cluster
+from lsc._model.hypotheses import Hypothesis, Shape, classes, hypothesis_of
+from lsc._solver.clustered import minimise_clustered
+from lsc._solver.newton import MAX_ITERATIONS
+from lsc.calibration import NEARLY, SHARP, CalibrationStatus
+from lsc.estimate import central_interval, warn_unconverged
+from lsc.evidence.support import ReportingScale, scale_given
+from lsc.posteriors import LEAST_SCORES, teller
+from lsc.selection import LEVEL
+from reviewgraph._base import FloatArray, InputError, IntArray, Progress, Result, checked, counted, or_none, whole_seed
+from reviewgraph.streams import ClusterTable, Grid, Share, components_of, split
+
+#: A result on the cluster, or one yet to come.
+Future: TypeAlias = Any
+#: Columns of the items of a shard: quality, standard error, average and group.
+NAMES = ("quality", "standard_error", "average", "group")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClusterEstimate(Result):
+    """Qualities of the items of a table on a cluster.
+
+    Parameters
+    ----------
+    table
+        The table.
+    values
+        Quality, standard error, average and group of the items of each shard, shapes (4, n), on the cluster.
+
+    Examples
+    --------
+    See :func:`posterior_cluster` and :func:`calibrate_cluster`.
+    """
+
+    table: ClusterTable = field(repr=False)
+    values: list[Future] = field(repr=False)
+
+    def items(self) -> Any:
+        """Return a Dask data frame with a row per item, in the order of the codes, a partition per shard.
+
+        Returns
+        -------
+        dask.dataframe.DataFrame
+            Columns label, quality, average, standard_error, interval_low, interval_high and group: scores compare
+            within a group, 1 for the largest.
+
+        Examples
+        --------
+        ``result.items().to_parquet("qualities")`` writes them without collecting them.
+        """
+        sign = -1.0 if self.table.grid.lower_is_better else 1.0
+        columns = self.table.grid.sent(self.table.grid.each(_columns, self.values, sign=sign), len(COLUMNS))
+        return self.table.grid.frame(1, dict(zip(COLUMNS, columns, strict=True)))
+
+    def collect(self) -> dict[str, FloatArray]:
+        """Return quality, standard error, average and group of all items to the client.
+
+        Returns
+        -------
+        dict
+            Arrays of shape (N,) by name, in the direction of the scores as used: higher is better.
+
+        Examples
+        --------
+        ``result.collect()["quality"]`` are the qualities of a table whose items fit into the client's memory.
+        """
+        whole = np.concatenate(self.table.grid.fetch(self.values), axis=1)
+        return dict(zip(NAMES, whole, strict=True))
+
+    def to_columns(self) -> Mapping[str, Sequence[Any]]:
+        """Return the columns of :meth:`items`, collected.
+
+        Returns
+        -------
+        dict
+            Lists by name, None where a value is missing.
+
+        Examples
+        --------
+        ``result.to_columns()["quality"]`` is a list.
+        """
+        labels = [label for part in self.table.grid.fetch(self.table.grid.labels_of(1)) for label in part]
+        whole = np.concatenate(self.table.grid.fetch(self.values), axis=1)
+        columns = _columns(whole, -1.0 if self.table.grid.lower_is_better else 1.0)
+        return {"item": labels} | {
+            name: values.tolist() if name == "group" else or_none(values)
+            for name, values in zip(COLUMNS, columns, strict=True)
+        }
+
+    def headline(self) -> str:
+        """Return the numbers of items and scores.
+
+        Returns
+        -------
+        str
+            A phrase without a full stop.
+
+        Examples
+        --------
+        ``result.headline()`` is, for example, ``30 items, 120 scores``.
+        """
+        return f"{counted(self.table.n_items, 'item')}, {counted(self.table.n_scored, 'score')}"
+
+
+#: Columns of the data frame of items, after the labels.
+COLUMNS = ("quality", "average", "standard_error", "interval_low", "interval_high", "group")
+
+
+def _columns(values: FloatArray, sign: float) -> list[Any]:
+    quality, error, average, group = values
+    low, high = np.sort(sign * central_interval(quality, error, LEVEL), axis=1).T
+    return [sign * quality, sign * average, error, low, high, group.astype(np.int64)]
+
+
+def _with_group(values: FloatArray, group: IntArray) -> FloatArray:
+    return np.concatenate([values, [group]])
+
+
+def _expect_scores(table: ClusterTable) -> None:
+    if not table.n_scored:
+        message = "reviews: expected scores, found none; calibrate after the scores have arrived"
+        raise InputError(message)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClusterPosterior(ClusterEstimate):
+    """Qualities of a table on a cluster, with their uncertainty, see :func:`posterior_cluster`.
+
+    Parameters
+    ----------
+    inferred
+        Reviewers, on the cluster, and hyperparameters.
+
+    Examples
+    --------
+    See :func:`posterior_cluster`, which returns it.
+    """
+
+    inferred: Inferred = field(repr=False)
+
+    @property
+    def status(self) -> InferenceStatus:
+        """Status of the inference; ``status.text`` explains it."""
+        return self.inferred.status
+
+    @property
+    def hyperparameters(self) -> Mapping[str, Hyperparameter]:
+        """Hyperparameters by name."""
+        return self.inferred.hyperparameters
+
+    def reviewers(self) -> Any:
+        """Return a Dask data frame with a row per reviewer, in the order of the codes, a partition for each.
+
+        Returns
+        -------
+        dask.dataframe.DataFrame
+            Columns label, severity, stretch and noise, each with the ends of its 90 % interval (``_low``, ``_high``),
+            and orders, the probability that the reviewer is ordinal.
+
+        Examples
+        --------
+        ``result.reviewers().nlargest(10, "severity").compute()`` are the ten most severe.
+        """
+        columns = self.table.grid.sent(
+            self.table.grid.each(_reviewer_columns, self.inferred.reviewers), len(REVIEWER_COLUMNS)
+        )
+        return self.table.grid.frame(0, dict(zip(REVIEWER_COLUMNS, columns, strict=True)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return status, hyperparameters and log evidences.
+
+        Returns
+        -------
+        dict
+            Text and numbers.
+
+        Examples
+        --------
+        ``result.to_dict()["status"]`` is ``converged`` where messages and hyperparameters have converged.
+        """
+        found = self.inferred
+        values = {name: value.value for name, value in found.hyperparameters.items()}
+        own = {"status": found.status.value, "sweeps": found.sweeps, "hyperparameters": values}
+        return {"method": "posterior", **own, "evidence": found.evidence, "null_evidence": found.null_evidence}
+
+
+#: Columns of the data frame of reviewers, after the labels.
+REVIEWER_COLUMNS = (
+    *(f"{name}{end}" for name in ("severity", "stretch", "noise") for end in ("", "_low", "_high")),
+    "orders",
+)
+
+
+def _reviewer_columns(reviewers: Reviewers) -> list[FloatArray]:
+    return [*reviewers.severity, *reviewers.stretch, *reviewers.noise, reviewers.orders]
+
+
+@checked
+def posterior_cluster(
+    table: ClusterTable, *, seed: int | np.random.Generator = 0, progress: Callable[[Progress], object] | None = None
+) -> ClusterPosterior:
+    """Infer the qualities of a table on a cluster: those of :func:`lsc.posterior_stream`, up to rounding.
+
+    Models, hyperparameters and their selection are the same. Weights, references, joint draws and selections are not
+    available. A worker that dies costs the time since messages were last stored, at most five sweeps.
+
+    Parameters
+    ----------
+    table
+        The table, open, with scores; planned reviews are ignored.
+    seed
+        Seed for the stochastic trace estimator (default 0).
+    progress
+        Called at each stage.
+
+    Returns
+    -------
+    ClusterPosterior
+        Items and reviewers as Dask data frames.
+
+    Raises
+    ------
+    InputError
+        If no review has a score, a score is so far from all others that it must be a data-entry error, units differ, or
+        no scheduler answers.
+
+    Notes
+    -----
+    A sweep sends 16 bytes per item and partition that uses it, and as many back. A worker holds 12 bytes per review of
+    its partitions, and up to three times 16 (32 with assortment) for messages, with some 250 per reviewer and item.
+
+    Examples
+    --------
+    >>> from reviewgraph import cluster_reviews
+    >>> with cluster_reviews("scores/*.parquet", "tcp://head:8786", "/shared") as table:  # doctest: +SKIP
+    ...     posterior_cluster(table).items().to_parquet("/shared/qualities")
+    """
+    _expect_scores(table)
+    grid = table.grid
+    found = infer_on_cluster(grid, whole_seed(seed), teller(progress))
+    warn_unconverged(found.off)
+    groups = components_of(grid, scored=True).groups(grid)
+    items = found.items
+    if table.n_scored < LEAST_SCORES:
+        items = grid.each(_without_error, items)
+    return ClusterPosterior(table, grid.store(grid.each(_with_group, items, groups)), found)
+
+
+def _without_error(values: FloatArray) -> FloatArray:
+    values = values.copy()
+    values[1] = np.nan
+    return values
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClusterCalibration(ClusterEstimate):
+    """Qualities of a table on a cluster by Least Square Calibration, see :func:`calibrate_cluster`.
+
+    Parameters
+    ----------
+    hypothesis
+        Name of the hypothesis class.
+    objective, status, message, iterations
+        As those of :class:`lsc.Calibration`.
+
+    Examples
+    --------
+    See :func:`calibrate_cluster`, which returns it.
+    """
+
+    hypothesis: str
+    objective: float
+    status: CalibrationStatus
+    message: str
+    iterations: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return class, status and objective.
+
+        Returns
+        -------
+        dict
+            Text and numbers.
+
+        Examples
+        --------
+        ``result.to_dict()["objective"]`` is the sum of squared distances.
+        """
+        own = {"status": self.status.value, "hypothesis": self.hypothesis, "objective": self.objective}
+        return {"method": "lsc", **own, "iterations": self.iterations}
+
+
+@checked
+def calibrate_cluster(
+    table: ClusterTable,
+    hypothesis: str | Hypothesis = "linear",
+    *,
+    max_slope: float | None = None,
+    max_iterations: int = MAX_ITERATIONS,
+    progress: Callable[[Progress], object] | None = None,
+) -> ClusterCalibration:
+    """Calibrate a table on a cluster: the qualities of :func:`lsc.calibrate_stream`, up to rounding.
+
+    Parameters
+    ----------
+    table
+        The table, open, with scores; planned reviews are ignored.
+    hypothesis
+        The class of scoring functions: ``"linear"`` (default) or ``"offset"``, or an object of their classes.
+    max_slope
+        C, the maximum slope of a scoring function (10 by default), for a hypothesis given by name; an error with an
+        object.
+    max_iterations
+        Maximum number of Newton steps.
+    progress
+        Called after each step.
+
+    Returns
+    -------
+    ClusterCalibration
+        Items as a Dask data frame.
+
+    Raises
+    ------
+    InputError
+        If no review has a score, the hypothesis is not one of lines, or no scheduler answers.
+
+    Notes
+    -----
+    A step of conjugate gradients sends 8 bytes per item and partition that uses it, and as many back.
+
+    Examples
+    --------
+    >>> from reviewgraph import cluster_reviews
+    >>> with cluster_reviews("scores/*.parquet", "tcp://head:8786", "/shared") as table:  # doctest: +SKIP
+    ...     calibrate_cluster(table).items().to_parquet("/shared/qualities")
+    """
+    given = hypothesis_of(hypothesis, max_slope=max_slope)
+    if given.shape is not Shape.LINEAR:
+        lines = " or ".join(kind.name for kind in classes() if kind.shape is Shape.LINEAR)
+        message = f"hypothesis: expected {lines} for a table on a cluster, found {given.name!r}"
+        raise InputError(message)
+    _expect_scores(table)
+    lower, deviation = given.bounds[0], _deviation(table.grid)
+
+    def exact(noise: float, spread: float) -> bool:
+        return bool(np.sqrt(noise) <= NEARLY * (max(spread, lower * deviation) or lower))
+
+    best = minimise_clustered(table.grid, given, exact, sharp=SHARP, max_iterations=max_iterations, progress=progress)
+    values = _reported(table.grid, best.quality, 1.0 / lower, fixes_unit=given.fixes_unit)
+    status = CalibrationStatus.OPTIMAL if best.converged else CalibrationStatus.INACCURATE
+    return ClusterCalibration(table, values, given.name, best.objective, status, best.message, best.iterations)
+
+
+def _sum_of_scores(share: Share) -> float:
+    return float(share.scored().score.sum())
+
+
+def _squares(share: Share, mean: float) -> float:
+    residual = share.scored().score - mean
+    return float(residual @ residual)
+
+
+def _deviation(table: Grid) -> float:
+    """Return the standard deviation of all scores, in two passes."""
+    mean = float(table.total(table.each(_sum_of_scores, table.shares))) / table.n_scored
+    return float(np.sqrt(table.total(table.each(_squares, table.shares, mean=mean)) / table.n_scored))
+
+
+def _totals(share: Share, cut: IntArray) -> list[FloatArray]:
+    share, n = share.scored(), share.items.size
+    total = np.bincount(share.item, share.score, n)
+    return split(np.column_stack([np.bincount(share.item, minlength=n), total]), cut)
+
+
+def _by_reviewer(share: Share, mean: FloatArray | float) -> FloatArray:
+    """Return number, sum and sum of squares of the scores of each reviewer less a mean, shape (m, 3)."""
+    share, m = share.scored(), share.start.size - 1
+    who = share.reviewer
+    score = share.score - np.broadcast_to(mean, m)[who]
+    return np.column_stack([np.bincount(who, value, m) for value in (np.ones(score.size), score, score**2)])
+
+
+def _rows(quality: FloatArray, totals: FloatArray, centre: Any) -> FloatArray:
+    """Return 1, quality and average of each item less centres, and their squares, shape (n, 5); 0 without a score."""
+    size, total = totals.T
+    average = np.divide(total, size, out=np.zeros(size.size), where=size > 0)
+    both = np.array([quality, average]) - centre
+    return np.where(size > 0, np.array([np.ones(size.size), *both, *both**2]), 0.0).T
+
+
+def _scaled(
+    quality: FloatArray, totals: FloatArray, slope: FloatArray, offset: FloatArray, group: IntArray
+) -> FloatArray:
+    size, total = totals.T
+    average = np.divide(total, size, out=np.full(size.size, np.nan), where=size > 0)
+    scaled = np.where(size > 0, slope * quality + offset, np.nan)
+    return np.array([scaled, np.full(size.size, np.nan), average, group])
+
+
+def _pair(one: FloatArray, other: FloatArray) -> FloatArray:
+    return np.array([one, other])
+
+
+def _reported(table: Grid, quality: list[Future], max_slope: float, *, fixes_unit: bool) -> list[Future]:
+    """Return quality on the reported scale, no standard error, average and group, by shard."""
+    found = components_of(table, scored=True)
+    totals = table.store(table.to_shards(table.each(_totals, table.shares, table.cuts)))
+    # Mean and standard deviation of the scores of each component, in two passes.
+    firsts = table.each(_by_reviewer, table.shares, [0.0] * len(table.shares))
+    number, total, _ = found.sums(table, found.reviewers, firsts).T
+    size = np.maximum(number, 1.0)
+    means = found.numbered(table, total / size)[0]
+    seconds = table.each(_by_reviewer, table.shares, means)
+    spread = np.sqrt(found.sums(table, found.reviewers, seconds).T[2] / size)
+    # The same of its qualities and averages.
+    rows = table.each(_rows, quality, totals, [0.0] * len(quality))
+    count, middle, mean, *_ = found.sums(table, found.items, rows).T
+    count = np.maximum(count, 1.0)
+    centres = (found.numbered(table, values / count)[1] for values in (middle, mean))
+    rows = table.each(_rows, quality, totals, table.each(_pair, *centres))
+    *_, first, second = found.sums(table, found.items, rows).T
+    moments = (middle / count, np.sqrt(first / count)), (mean / count, np.sqrt(second / count))
+    linked = (found.pieces.linking > 0) & fixes_unit
+    none = np.zeros(linked.size, np.bool_)
+    scale: ReportingScale = scale_given(*moments, spread, none, linked, max_slope)
+    slope = np.where(scale.flat, 0.0, scale.slope)
+    slopes, offsets = (found.numbered(table, values)[1] for values in (slope, scale.offset))
+    return table.store(table.each(_scaled, quality, totals, slopes, offsets, found.groups(table)))

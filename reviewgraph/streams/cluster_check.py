@@ -1,0 +1,368 @@
+"""The check of a table on a Dask cluster: connected components, by partitions and shards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reviewgraph._base.arguments import checked
+from reviewgraph._base.arrays import FloatArray, IntArray
+from reviewgraph._base.results import Result
+from reviewgraph._base.text import counted, listed
+from reviewgraph.graph.kernels.union_find import point_at_roots, union_chunk
+from reviewgraph.graph.levels import LEVELS, NAMES
+from reviewgraph.streams.cluster import ClusterTable, Future, Grid, Share
+
+# Connected components: the items of a partition that its reviewers join are one group; each item points at a smaller
+# one of its component, the roots of a group are put under the smallest of them, and paths are halved, until all items
+# point at the smallest of their component. Source: Shiloach and Vishkin (1982), as :func:`union_pairs`.
+
+
+class Groups(NamedTuple):
+    """The groups of items that the reviewers of a partition join: by item, and by reviewer (-1: no review)."""
+
+    item: IntArray
+    reviewer: IntArray
+
+
+def local_groups(share: Share, scored: bool) -> Groups:
+    """Join the reviewers of a partition with their items; with ``scored`` by reviews with a score only."""
+    share = share.scored() if scored else share
+    m, n = share.start.size - 1, share.items.size
+    parent = np.arange(m + n, dtype=np.uint32)
+    union_chunk(parent, 0, share.start, m, share.item)
+    point_at_roots(parent)
+    _, group = np.unique(parent[m:], return_inverse=True)
+    of = np.full(m, -1, np.int64)
+    busy = np.flatnonzero(np.diff(share.start) > 0)
+    of[busy] = group[share.item[share.start[busy]]]
+    return Groups(group, of)
+
+
+def group_roots(groups: Groups, roots: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """Return the roots of the items of a partition, and the smallest of each group."""
+    root = np.concatenate(roots)
+    least = np.full(int(groups.item.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, groups.item, root)
+    return root, least
+
+
+def propose(groups: Groups, roots: Sequence[IntArray], first: IntArray) -> list[IntArray]:
+    """Return pairs (root, smaller root of the same group), shape (n, 2), by shard of the larger one."""
+    root, least = group_roots(groups, roots)
+    lower = least[groups.item]
+    pairs = np.unique(np.column_stack([root, lower])[root > lower], axis=0)
+    return np.split(pairs, np.searchsorted(pairs[:, 0], first[1:-1]))
+
+
+def hook(root: IntArray, pairs: Sequence[IntArray], first: int) -> tuple[IntArray, int]:
+    """Put roots of a shard under the smallest proposed; returns the new parents, and the number of proposals."""
+    every = np.concatenate(pairs)
+    root = root.copy()
+    np.minimum.at(root, every[:, 0] - first, every[:, 1])
+    return root, len(every)
+
+
+def ask(root: IntArray, first: IntArray) -> list[IntArray]:
+    """Return the distinct parents of the items of a shard, by shard."""
+    parents = np.unique(root)
+    return np.split(parents, np.searchsorted(parents, first[1:-1]))
+
+
+def answer(root: IntArray, asked: Sequence[IntArray], first: int) -> list[IntArray]:
+    """Return the parents of the items that each shard asked for."""
+    return [root[each - first] for each in asked]
+
+
+def jump(root: IntArray, answers: Sequence[IntArray]) -> tuple[IntArray, int]:
+    """Point items at the parents of their parents; returns how many changed, too."""
+    _, place = np.unique(root, return_inverse=True)
+    new = np.concatenate(answers)[place]
+    return new, int(np.count_nonzero(new != root))
+
+
+def roots_of(table: Grid, groups: Sequence[Future]) -> list[Future]:
+    """Return the smallest item of the component of each item, by shard."""
+    first, starts = table.first_item, table.first_item[:-1].tolist()
+    S = len(starts)
+    root = table.each(np.arange, starts, first[1:].tolist())
+    while True:
+        proposed = table.sent(table.each(propose, groups, table.to_partitions(root), first=first), S)
+        hooked = table.sent(table.each(hook, root, proposed, starts), 2)
+        if not sum(table.fetch(hooked[1])):
+            return root
+        root = hooked[0]
+        while True:
+            asked = table.sent(table.each(ask, root, first=first), S)
+            answers = table.sent(table.each(answer, root, asked, starts), S)
+            root, changed = table.sent(table.each(jump, root, answers), 2)
+            if not sum(table.fetch(changed)):
+                break
+        root = table.store(root)
+
+
+class Pieces(NamedTuple):
+    """Connected components, a row each, in the order of their first items: shapes (C,).
+
+    ``root``: first item; ``items``, ``reviewers``: their numbers; ``first``: first reviewer, or -1; ``linking``:
+    reviewers of two reviews or more, and ``reviews`` of these.
+    """
+
+    root: IntArray
+    items: IntArray
+    reviewers: IntArray
+    first: IntArray
+    linking: IntArray
+    reviews: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Connected components of a table: their sizes, and the root of each item and reviewer, on the cluster."""
+
+    pieces: Pieces
+    items: list[Future]
+    reviewers: list[Future]
+
+    def sums(self, table: Grid, roots: Sequence[Future], values: Sequence[Future]) -> FloatArray:
+        """Add the rows of values, shapes (n, k), by component, shape (C, k), at the client."""
+        found = table.fetch(table.each(sums_by_root, roots, values))
+        total = np.zeros((self.pieces.root.size, found[0][1].shape[1]))
+        for root, sums in found:
+            total[np.searchsorted(self.pieces.root, root)] += sums
+        return total
+
+    def groups(self, table: Grid) -> list[Future]:
+        """Return the component of each item, from 1 for the largest, ties by first item, on the cluster."""
+        root, items, *_ = self.pieces
+        number = np.empty(root.size, np.int64)
+        number[np.lexsort((root, -items))] = np.arange(1, root.size + 1)
+        return self.numbered(table, number)[1]
+
+    def numbered(self, table: Grid, number: Any) -> tuple[list[Future], list[Future]]:
+        """Return numbers of components (C,) by reviewer and by item, on the cluster; a component's rows only travel."""
+        numbers = []
+        for roots in (self.reviewers, self.items):
+            own = table.fetch(table.each(np.unique, roots))
+            known = [np.searchsorted(self.pieces.root, each[each >= 0]) for each in own]
+            keys = [self.pieces.root[places] for places in known]
+            numbers.append(table.each(_renumber, roots, keys, [number[places] for places in known]))
+        return numbers[0], numbers[1]
+
+
+def _renumber(root: IntArray, keys: IntArray, number: Any) -> Any:
+    found = np.zeros(root.size, number.dtype)
+    found[root >= 0] = number[np.searchsorted(keys, root[root >= 0])]
+    return found
+
+
+def _items_by_root(root: IntArray) -> IntArray:
+    """Return roots and their numbers of items, shape (2, n)."""
+    return np.array(np.unique(root, return_counts=True))
+
+
+def _reviewers_by_root(root: IntArray, share: Share, first: int, scored: bool) -> IntArray:
+    """Return root, number, first reviewer, reviewers of two reviews or more and their reviews, shape (5, n)."""
+    load = np.diff(share.scored().start if scored else share.start)
+    busy = np.flatnonzero(root >= 0)
+    roots, place, number = np.unique(root[busy], return_inverse=True, return_counts=True)
+    earliest = np.full(roots.size, np.iinfo(np.int64).max)
+    np.minimum.at(earliest, place, first + busy)
+    linking = load[busy] >= 2
+    links, reviews = np.zeros((2, roots.size), np.int64)
+    np.add.at(links, place, linking)
+    np.add.at(reviews, place, np.where(linking, load[busy], 0))
+    return np.array([roots, number, earliest, links, reviews])
+
+
+def _root_of_reviewers(groups: Groups, roots: Sequence[IntArray]) -> IntArray:
+    _, least = group_roots(groups, roots)
+    return np.where(groups.reviewer >= 0, np.append(least, -1)[groups.reviewer], -1)
+
+
+def components_of(table: Grid, *, scored: bool = False) -> Components:
+    """Return the connected components of a table; with ``scored`` only reviews with a score connect."""
+    groups = table.each(local_groups, table.shares, scored=scored)
+    items = roots_of(table, groups)
+    reviewers = table.each(_root_of_reviewers, groups, table.to_partitions(items))
+    firsts = table.first_reviewer[:-1].tolist()
+    by_item = np.concatenate(table.fetch(table.each(_items_by_root, items)), axis=1)
+    by_reviewer = table.fetch(table.each(_reviewers_by_root, reviewers, table.shares, firsts, scored=scored))
+    root, place = np.unique(by_item[0], return_inverse=True)
+    sizes, more, first = np.zeros(root.size, np.int64), np.zeros((3, root.size), np.int64), np.full(root.size, -1)
+    np.add.at(sizes, place, by_item[1])
+    for each in reversed(by_reviewer):  # the last assignment is the first reviewer
+        place = np.searchsorted(root, each[0])
+        first[place] = each[2]
+        more[:, place] += each[[1, 3, 4]]
+    return Components(Pieces(root, sizes, more[0], first, more[1], more[2]), items, reviewers)
+
+
+def sums_by_root(root: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return distinct roots, without -1, and the sums of the rows of values, shape (n, k), of each."""
+    kept = root >= 0
+    roots, place = np.unique(root[kept], return_inverse=True)
+    sums = np.zeros((roots.size, values.shape[1]))
+    np.add.at(sums, place, values[kept])
+    return roots, sums
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClusterCheck(Result):
+    """The check of a table on a cluster, see :func:`check_cluster`.
+
+    Parameters
+    ----------
+    table
+        The table.
+    labels, item_labels
+        The component of the reviewers of each partition and of the items of each shard, from 1, on the cluster.
+    sizes
+        Shape (C, 2): items and reviewers of each component, the largest first.
+    least_degrees_of_freedom
+        Missing links by counting; there may be more.
+
+    Examples
+    --------
+    See :func:`check_cluster`, which returns it.
+    """
+
+    table: ClusterTable = field(repr=False)
+    labels: list[Future] = field(repr=False)
+    item_labels: list[Future] = field(repr=False)
+    sizes: IntArray
+    least_degrees_of_freedom: int
+
+    @property
+    def pieces(self) -> int:
+        """Number of connected components."""
+        return len(self.sizes)
+
+    @property
+    def known(self) -> dict[str, bool | None]:
+        """Whether each level holds, by name, the strongest first; None if it is not decided."""
+        pieces, missing, covered = self.pieces, self.least_degrees_of_freedom, self.table.n_items == 1
+        decided = [level.decided(pieces=pieces, missing=missing, covered=covered) for level in LEVELS]
+        # Each level implies those after it.
+        return {
+            name: True if any(decided[: place + 1]) else False if False in decided[place:] else None
+            for place, name in enumerate(NAMES)
+        }
+
+    @property
+    def undecided(self) -> list[str]:
+        """The levels that are not decided."""
+        return [name for name, holds in self.known.items() if holds is None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return sizes, the components and the levels.
+
+        Returns
+        -------
+        dict
+            Numbers, and the levels by name: true, false, or None where it is not decided.
+
+        Examples
+        --------
+        ``check_cluster(table).to_dict()["pieces"]`` is the number of connected components.
+        """
+        table = self.table
+        sizes = {"reviewers": table.n_reviewers, "items": table.n_items, "reviews": table.n_reviews}
+        least = {"degrees_of_freedom": self.least_degrees_of_freedom}
+        return {**sizes, "pieces": self.pieces, "levels": self.known, "undecided": self.undecided, "at_least": least}
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the sizes of the components; those of reviewers and items are :meth:`frames`.
+
+        Returns
+        -------
+        dict
+            Lists group, items and reviewers.
+
+        Examples
+        --------
+        ``check_cluster(table).to_columns()["items"]`` are the numbers of items, largest first.
+        """
+        items, reviewers = self.sizes.T.tolist()
+        return {"group": list(range(1, self.pieces + 1)), "items": items, "reviewers": reviewers}
+
+    def frames(self) -> tuple[Any, Any]:
+        """Return Dask data frames of reviewers and of items, with the columns label and group.
+
+        Returns
+        -------
+        tuple of dask.dataframe.DataFrame
+            One row per reviewer, and one per item, in the order of the codes.
+
+        Examples
+        --------
+        ``check_cluster(table).frames()[1].to_parquet("pieces")`` writes the component of each item.
+        """
+        grid = self.table.grid
+        by_reviewer = grid.frame(0, {"group": self.labels})
+        return by_reviewer, grid.frame(1, {"group": self.item_labels})
+
+    def headline(self) -> str:
+        """Return the numbers of items and components.
+
+        Returns
+        -------
+        str
+            A phrase without a full stop.
+
+        Examples
+        --------
+        ``check_cluster(table).headline()`` is, for example, ``4 items, 2 pieces, undecided: recoverable``.
+        """
+        words = f"{counted(self.table.n_items, 'item')}, {counted(self.pieces, 'piece')}"
+        return f"{words}, undecided: {listed(self.undecided)}" if self.undecided else words
+
+
+@checked
+def check_cluster(table: ClusterTable) -> ClusterCheck:
+    """Check a table on a cluster: its connected components exactly, and a bound on the missing links.
+
+    Doubly connected components need the whole graph in one memory, so the levels above ``connected`` are denied where
+    links are missing by counting, and undecided otherwise.
+
+    Parameters
+    ----------
+    table
+        The table, open.
+
+    Returns
+    -------
+    ClusterCheck
+        Components of reviewers and items, and the levels that these decide.
+
+    Notes
+    -----
+    O(log N) rounds, in each of which every partition and shard exchange 8 bytes per item that they share. The client
+    holds 48 bytes per component.
+
+    Examples
+    --------
+    >>> import pandas, dask.dataframe
+    >>> from distributed import Client
+    >>> from tempfile import TemporaryDirectory
+    >>> from reviewgraph import cluster_reviews
+    >>> rows = dask.dataframe.from_pandas(pandas.DataFrame({"reviewer": [1, 1, 2], "item": [1, 2, 3]}), npartitions=1)
+    >>> local = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    >>> with Client(**local) as client, TemporaryDirectory() as folder:
+    ...     with cluster_reviews(rows, client, folder, partitions=1) as table:
+    ...         check_cluster(table).to_columns()
+    {'group': [1, 2], 'items': [2, 1], 'reviewers': [1, 1]}
+    """
+    found = components_of(table.grid)
+    root, items, reviewers, first, linking, reviews = found.pieces
+    order = np.lexsort((first, -reviewers, -items))
+    number = np.empty(root.size, np.int64)
+    number[order] = np.arange(1, root.size + 1)
+    labels, item_labels = found.numbered(table.grid, number)
+    # A piece of n items and m reviewers of two or more reviews has n + 2m unknowns; each review determines at most one.
+    unknown = items + 2 * linking
+    missing = int((unknown - np.minimum(reviews, np.maximum(unknown - 2, 0))).sum()) - min(table.n_items, 2)
+    return ClusterCheck(table, labels, item_labels, np.column_stack([items, reviewers])[order], missing)
