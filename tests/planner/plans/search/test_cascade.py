@@ -50,7 +50,7 @@ def test_a_cascade_keeps_the_rules_and_says_whether_it_is_done(case: Case, seed:
     task = task_of(case)
     if not task.home.size:
         return
-    with mock.patch.object(cascade, "LOCAL_FROM", 0 if local else cascade.LOCAL_FROM):
+    with mock.patch.object(cascade, "FIRST_LOCAL_FROM", 0 if local else cascade.FIRST_LOCAL_FROM):
         keeps_the_rules(case, task, seed)
 
 
