@@ -50,7 +50,7 @@ def test_a_cascade_keeps_the_rules_and_says_whether_it_is_done(case: Case, seed:
     task = task_of(case)
     if not task.home.size:
         return
-    with mock.patch.object(cascade, "LOCAL_FROM", 0 if local else cascade.LOCAL_FROM):
+    with mock.patch.object(cascade, "FIRST_LOCAL_FROM", 0 if local else cascade.FIRST_LOCAL_FROM):
         keeps_the_rules(case, task, seed)
 
 
@@ -97,6 +97,21 @@ def test_the_largest_group_grows_by_the_join_that_brings_most(case: Case, seed: 
         grow.python(state, space, main, other)
         settle.python(state, space)
         assert space.covered == brings
+
+
+def test_joins_of_the_largest_group_make_a_plan_as_short_for_less_work() -> None:
+    from reviewgraph import Reviews
+
+    readers = np.random.default_rng(0).permutation(np.repeat(np.arange(100), 3))
+    table = Reviews.from_pairs(sorted({(j, place // 3) for place, j in enumerate(readers.tolist())}))
+    task, length, steps = new_task(constrain(table), 200), [0, 0], [0.0, 0.0]
+    for local in (0, 1):
+        search = cascade.new_search(task, 100)
+        state, moves = search.state, search.moves
+        assert cascade.cascade.python(state, task.space, search.board, moves, 0, local, 100)
+        length[local], steps[local] = search.moves.made, task.worked()
+    assert length[1] <= length[0] + 1
+    assert steps[1] < steps[0] / 2
 
 
 @given(cases())
