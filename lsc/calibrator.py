@@ -9,7 +9,8 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -17,8 +18,17 @@ from lsc._inference.validation import FOLDS, best_multiple, centred, folds_of
 from lsc.estimate import Estimate, plain_averages
 from lsc.methods import DEFAULT, MethodName, method_named
 from lsc.posteriors import PosteriorEstimate
-from reviewgraph._base import FloatArray, InputError, IntArray, Label, as_numbers, checked, whole_seed
-from reviewgraph.table import Reviews, ReviewsLike, as_reviews, review_of_rows
+from reviewgraph._base import (
+    FloatArray,
+    InputError,
+    IntArray,
+    Label,
+    as_numbers,
+    backend_of,
+    checked,
+    whole_seed,
+)
+from reviewgraph.table import Reviews, ReviewsLike, pairs_in
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -71,24 +81,76 @@ def hold_out(
         average = plain_averages(training)[scored.item]
         rows = np.flatnonzero(test & np.isfinite(average) & np.isfinite(estimate.quality[scored.item]))
         who, what = scored.reviewer[rows], scored.item[rows]
-        predicted = estimate.quality[what], average[rows], log_probabilities(estimate, scored, rows)
+        papers = [scored.items[i] for i in what.tolist()]
+        predicted = estimate.quality[what], average[rows], log_probabilities(estimate, scored, rows, None, papers)
         parts.append((who, what, scored.score[rows], *predicted))
     none = (np.empty(0, np.int64), np.empty(0, np.int64), *np.empty((4, 0)))
     columns = list(map(np.concatenate, zip(none, *parts, strict=True)))
     return HeldOut._make([*columns, np.array(seconds)])
 
 
-def log_probabilities(estimate: Estimate, scored: Reviews, rows: IntArray) -> FloatArray:
-    """Return the log probability of held-out scores for a new reviewer, NaN where a method has no distribution.
+#: What is held out: reviewers as a whole, items as a whole, or single scores.
+Unit: TypeAlias = Literal["reviewer", "item", "score"]
 
-    That of a score is the probability of its cell: what lies closer to it than to any other score of the table.
-    Distributions of numbers and of levels compare by it.
+
+def hold_out_scores(
+    reviews: Reviews, calibrator: Calibrator, by: Unit, *, folds: int = FOLDS, seed: int = 0
+) -> HeldOut:
+    """Hold out items or single scores in turn, and predict each score from all others, as ``quality``.
+
+    Left out are scores of reviewers without another score, and of single scores those of items without another one.
+    ``average`` is the item's plain average, for an item without a score that of all scores.
+
+    >>> rows = [(r, p, float(p)) for r in range(6) for p in range(4)]
+    >>> held = hold_out_scores(Reviews.from_pairs(rows), Calibrator("average"), "score")
+    >>> bool(abs(held.quality - held.score).max() < 1e-9)
+    True
+    """
+    scored, rng = reviews.only_scored(), np.random.default_rng(seed)
+    size = scored.n_items if by == "item" else scored.n_reviews
+    fold = rng.permutation(size) % folds
+    fold = fold[scored.item] if by == "item" else fold
+    parts, seconds = [], []
+    for number in range(folds):
+        test = fold == number
+        if not test.any() or test.all():
+            continue
+        training, started = scored.subset(~test), time.process_time()
+        fitted = Calibrator(**calibrator.get_params()).fit(training)
+        seconds.append(time.process_time() - started)
+        known = np.isfinite(fitted.estimate_.quality) if by == "score" else np.ones(scored.n_items, np.bool_)
+        rows = np.flatnonzero(test & (training.only_scored().loads > 0)[scored.reviewer] & known[scored.item])
+        if not rows.size:
+            continue
+        who, what = scored.reviewer[rows], scored.item[rows]
+        people = [scored.reviewers[j] for j in who.tolist()]
+        papers = [scored.items[i] for i in what.tolist()]
+        mean = np.asarray(fitted.predict(list(zip(people, papers, strict=True))))
+        average = plain_averages(training)[what]
+        average = np.where(np.isfinite(average), average, training.score.mean())
+        log_probability = log_probabilities(fitted.estimate_, scored, rows, people, None if by == "item" else papers)
+        parts.append((who, what, scored.score[rows], scored.printed(mean), average, log_probability))
+    none = (np.empty(0, np.int64), np.empty(0, np.int64), *np.empty((4, 0)))
+    return HeldOut._make([*map(np.concatenate, zip(none, *parts, strict=True)), np.array(seconds)])
+
+
+def log_probabilities(
+    estimate: Estimate,
+    scored: Reviews,
+    rows: IntArray,
+    people: list[Label] | None = None,
+    papers: list[Label] | None = None,
+) -> FloatArray:
+    """Return the log probability of held-out scores, NaN where a method has no distribution.
+
+    Reviewers or items that are not named are new. The probability of a score is that of its cell: what lies closer to
+    it than to any other score of the table. Distributions of numbers and of levels compare by it.
     """
     if not isinstance(estimate, PosteriorEstimate) or not rows.size:
         return np.full(rows.size, np.nan)
     values, cell = np.unique(scored.printed(scored.score), return_inverse=True)
     ends = np.concatenate([[-np.inf], 0.5 * (values[1:] + values[:-1]), [np.inf]])
-    prediction = estimate.predict(None, [scored.items[i] for i in scored.item[rows].tolist()])
+    prediction = estimate.predict(people, papers)
     below, upto = (prediction.cdf(ends[cell[rows] + side].tolist()) for side in (0, 1))
     return np.log(np.maximum(upto - below, LEAST_PROBABILITY))
 
@@ -134,9 +196,12 @@ def line_of(reviews: Reviews, estimate: Estimate, held: HeldOut) -> Line:
 class Calibrator:
     """A method of calibration with its options, as an estimator that scikit-learn's tools take.
 
-    X holds pairs, one per row: Reviews, a data frame with a column of reviewers and one of items, named as in files, or
-    an array of two columns; y holds their scores. Without y, X holds the scores. A reviewer or an item without a score
-    in the fit is predicted as a new one, drawn from the population, so that held-out reviewers can be predicted.
+    X holds pairs, one per row: a data frame with a column of reviewers and one of items, named as in files or by
+    ``columns``, or an array of two columns; y holds their scores. Without y, X holds the scores. Further columns are
+    ignored in fit and in predictions, with a :class:`reviewgraph.ColumnWarning` in fit. X may also be Reviews, whose
+    criteria and confidence the method then has; predictions need pairs only in any case. A reviewer or an item without
+    a score in the fit is predicted as a new one, drawn from the population, so that held-out reviewers can be
+    predicted.
 
     Parameters
     ----------
@@ -144,6 +209,9 @@ class Calibrator:
         Name of a method, as in :data:`lsc.methods.METHODS`; ``"posterior"`` by default.
     options
         Options of the method by name, such as ``{"hypothesis": "offset"}`` for ``"lsc"``; none by default.
+    columns
+        Names of columns of X that are called unusually, such as ``{"reviewer": "who", "item": "essay"}``, and without y
+        ``"score"``; others are found by the names that files have.
     lower_is_better
         Whether 1 is the best score, for X that is no :class:`reviewgraph.Reviews`.
     seed
@@ -167,7 +235,8 @@ class Calibrator:
     ((45,), True)
 
     With scikit-learn, ``cross_val_score(Calibrator(), pairs, score, groups=table["reviewer"], cv=GroupKFold(5))`` holds
-    out reviewers as a whole.
+    out reviewers as a whole. Most checks of its ``check_estimator`` do not apply, since they fit points in a space of
+    features; those of parameters, clones, tags and representations pass.
     """
 
     def __init__(
@@ -175,11 +244,13 @@ class Calibrator:
         method: MethodName = DEFAULT,
         *,
         options: Mapping[str, Any] | None = None,
+        columns: Mapping[str, str] | None = None,
         lower_is_better: bool = False,
         seed: int | np.random.Generator = 0,
     ) -> None:
         self.method = method
         self.options = options
+        self.columns = columns
         self.lower_is_better = lower_is_better
         self.seed = seed
 
@@ -206,7 +277,7 @@ class Calibrator:
         Returns
         -------
         dict
-            ``method``, ``options``, ``lower_is_better`` and ``seed``.
+            ``method``, ``options``, ``columns``, ``lower_is_better`` and ``seed``.
 
         Examples
         --------
@@ -306,16 +377,20 @@ class Calibrator:
         Raises
         ------
         InputError
-            If X holds no pairs, y is not one number per row, both hold scores, or the method raises it.
+            If X holds no pairs, y is not one number per row or Reviews hold the scores, or the method raises it.
 
         Examples
         --------
         >>> Calibrator("average").fit([("ann", "p1"), ("bob", "p1")], [1.0, 3.0]).estimate_.quality
         array([2.])
         """
-        self.reviews_ = _reviews_of(X, y, lower_is_better=self.lower_is_better)
+        self.reviews_ = _reviews_of(X, y, self.columns, lower_is_better=self.lower_is_better)
+        if not self.reviews_.n_reviews:
+            message = "X: expected pairs of a reviewer and an item, found no rows"
+            raise InputError(message)
         self.estimate_ = self.estimated(self.reviews_)
-        self._line: Line | None = None
+        # The line of methods without a distribution, once a prediction has needed it.
+        self._lines: list[Line] = []
         return self
 
     @checked
@@ -355,10 +430,10 @@ class Calibrator:
             prediction = self.estimate_.predict(who, what)
             return (prediction.mean, prediction.sd) if return_std else prediction.mean
         reviews, estimate = self.reviews_, self.estimate_
-        if self._line is None:
+        if not self._lines:
             held = hold_out(reviews, self.estimated, seed=whole_seed(self.seed))
-            self._line = line_of(reviews, estimate, held)
-        line, known = self._line, np.isfinite(estimate.quality)
+            self._lines.append(line_of(reviews, estimate, held))
+        line, known = self._lines[0], np.isfinite(estimate.quality)
         quality = np.append(estimate.quality, estimate.quality[known].mean() if known.any() else 0.0)
         offset = np.append(line.offset, 0.0)
         people, papers = reviews.reviewer_code, reviews.item_code
@@ -433,7 +508,8 @@ class Calibrator:
         1.0
         """
         if y is None:
-            scored = _reviews_of(X, None, lower_is_better=self.lower_is_better).only_scored()
+            scored = _reviews_of(X, None, self.columns, lower_is_better=self.lower_is_better)
+            scored = scored.only_scored()
             X, truth = scored, scored.printed(scored.score)
         else:
             truth = _scores("y", y)
@@ -478,7 +554,7 @@ class Calibrator:
         """Return the labels of the pairs, None for reviewers and items that the fit does not know."""
         estimate = self._fitted()
         known = self.reviews_.spellings()
-        people, papers = _pairs_of(X)
+        people, papers = _pairs_of(X, self.columns)
         who = known.respelled(people, "reviewer", "X")
         what = known.respelled(papers, "paper", "X")
         scored = self.reviews_.only_scored()
@@ -495,6 +571,10 @@ class Calibrator:
 
 
 def _scores(name: str, y: Any) -> FloatArray:
+    values = np.asarray(y)
+    if values.dtype == np.bool_ or (values.dtype == object and any(type(one) is bool for one in values.flat)):
+        message = f"{name}: expected scores, found True and False; write {name}.astype(float) if they are scores"
+        raise InputError(message)
     scores = as_numbers(name, y)
     if scores.ndim != 1:
         message = f"{name}: expected one score per row, shape (rows,), found shape {scores.shape}"
@@ -506,13 +586,15 @@ def _is_frame(X: Any) -> bool:
     return hasattr(type(X), "columns")
 
 
-def _pairs_of(X: Any) -> tuple[list[Any], list[Any]]:
+def _pairs_of(X: Any, columns: Mapping[str, str] | None) -> tuple[list[Any], list[Any]]:
     """Return the reviewers and items of the rows of X, in their order."""
-    if isinstance(X, Reviews) or _is_frame(X):
-        reviews = as_reviews(X, "X")
-        row = review_of_rows(X, reviews)
-        people, papers = reviews.reviewers, reviews.items
-        return [people[j] for j in reviews.reviewer[row].tolist()], [papers[i] for i in reviews.item[row].tolist()]
+    if isinstance(X, Reviews):
+        people, papers = X.reviewers, X.items
+        return [people[j] for j in X.reviewer.tolist()], [papers[i] for i in X.item.tolist()]
+    if _is_frame(X):
+        read = pairs_in(X, columns)
+        people, papers = read.reviewers, read.items
+        return [people[j] for j in read.reviewer.tolist()], [papers[i] for i in read.item.tolist()]
     rows = X.tolist() if isinstance(X, np.ndarray) else X
     try:
         pairs = [tuple(row) for row in rows if not isinstance(row, str)]
@@ -524,47 +606,30 @@ def _pairs_of(X: Any) -> tuple[list[Any], list[Any]]:
             f"found {type(X).__name__}"
         )
         raise InputError(message)
+    for place, name in enumerate(("reviewer", "item")):
+        row = next((row for row, pair in enumerate(pairs) if pair[place] is None or pair[place] != pair[place]), None)
+        if row is not None:
+            message = f"X: expected labels, found row {row}: the {name} is {pairs[row][place]}; give new ones a label"
+            raise InputError(message)
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
-def _reviews_of(X: Any, y: Any, *, lower_is_better: bool) -> Reviews:
+def _reviews_of(X: Any, y: Any, columns: Mapping[str, str] | None, *, lower_is_better: bool) -> Reviews:
     """Return pairs and scores as reviews."""
     if isinstance(X, Reviews):
         if y is not None:
             message = "y: expected none with Reviews, which hold their scores, found scores; leave y out"
             raise InputError(message)
         return X
-    if y is None:
-        if not _is_frame(X):
-            message = "y: expected the scores of the pairs, found none; pass them, or a data frame with scores as X"
-            raise InputError(message)
-        return Reviews.from_frame(X, lower_is_better=lower_is_better)
-    scores = _scores("y", y)
+    scores = None if y is None else _scores("y", y)
     if _is_frame(X):
-        return Reviews.from_frame(_with_scores(X, scores), lower_is_better=lower_is_better)
-    people, papers = _pairs_of(X)
+        read = replace(pairs_in(X, columns, scores, only=False), lower_is_better=lower_is_better)
+        return replace(Reviews.from_columns(read), backend=backend_of(X))
+    people, papers = _pairs_of(X, columns)
+    if scores is None:
+        message = "y: expected the scores of the pairs, found none; pass them, or a data frame with scores as X"
+        raise InputError(message)
     if scores.size != len(people):
         message = f"y: expected one score per row of X, {len(people)}, found {scores.size}"
         raise InputError(message)
     return Reviews.from_arrays(people, papers, scores, lower_is_better=lower_is_better, scored=np.isfinite(scores))
-
-
-#: Name of the column of scores that are passed beside a data frame.
-SCORE = "score"
-
-
-def _with_scores(frame: Any, scores: FloatArray) -> Any:
-    """Return a data frame with a column of scores, null where NaN."""
-    import narwhals.stable.v2 as nw
-
-    table = nw.from_native(frame, eager_only=True)
-    if len(table) != scores.size:
-        message = f"y: expected one score per row of X, {len(table)}, found {scores.size}"
-        raise InputError(message)
-    if SCORE in table.columns:
-        message = f"X: expected no column {SCORE!r} beside y, found one; leave one of the two out"
-        raise InputError(message)
-    column = nw.new_series(
-        SCORE, [None if one != one else one for one in scores.tolist()], nw.Float64, backend=table.implementation
-    )
-    return table.with_columns(column).to_native()

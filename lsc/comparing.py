@@ -1,19 +1,20 @@
-"""Methods compared by cross-validation: each reviewer is held out once, and their scores are predicted from the others.
+"""Methods compared by cross-validation: reviewers, items or scores are held out, and predicted from the others.
 
-Qualities of all methods are put to one use, so that their scales do not matter: within each held-out reviewer, the
-scores less their mean are regressed on the qualities less theirs, with one slope for all reviewers.
+Where reviewers are held out, qualities of all methods are put to one use, so that their scales do not matter: within
+each held-out reviewer, the scores less their mean are regressed on the qualities less theirs, with one slope for all
+reviewers. Where items or scores are, :class:`lsc.Calibrator` predicts the scores themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from lsc._inference.validation import FOLDS, centred, centred_ranks, squared_errors
-from lsc.calibrator import Calibrator, HeldOut, hold_out
+from lsc.calibrator import Calibrator, HeldOut, Unit, hold_out, hold_out_scores
 from lsc.methods import DEFAULT, MethodName, method_named
 from reviewgraph._base import (
     Clock,
@@ -35,18 +36,18 @@ COMPARED: tuple[MethodName, ...] = ("average", "centring", "z-score", "ridge", "
 
 @dataclass(frozen=True)
 class Compared:
-    """What one method predicts of held-out reviewers; see :func:`compare`.
+    """What one method predicts of held-out scores; see :func:`compare`.
 
     Parameters
     ----------
     method
         Name of the method, with its options.
     error, error_se
-        Root mean squared error within reviewers, in points of the scores, and its standard error.
+        Root mean squared error in points of the scores, of held-out reviewers within each, and its standard error.
     gain, gain_se
         Share of the squared error of plain averages that the method saves, and its standard error.
     rank_correlation, rank_correlation_se
-        Correlation of ranks of scores and qualities within reviewers, and its standard error.
+        Correlation of ranks of scores and predictions, within held-out reviewers or items, and its standard error.
     log_score, log_score_se
         Mean log probability of a held-out score, and its standard error; None if the method has no distribution.
     seconds
@@ -76,7 +77,9 @@ class Comparison(Result):
     n_reviews, n_reviewers
         Number of predicted reviews, and of the reviewers who gave them.
     folds
-        Number of folds of reviewers.
+        Number of folds.
+    by
+        What was held out: ``"reviewer"``, ``"item"`` or ``"score"``.
 
     Examples
     --------
@@ -90,16 +93,18 @@ class Comparison(Result):
     n_reviews: int
     n_reviewers: int
     folds: int
+    by: Unit = "reviewer"
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return one row per method, as :class:`Compared` has them."""
         return {name: [getattr(row, name) for row in self.rows] for name in Compared.__dataclass_fields__}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers of reviews, reviewers and folds, and ``methods``, one object each."""
+        """Return what was held out, the numbers of reviews, reviewers and folds, and ``methods``, one object each."""
         columns = self.to_columns()
         methods = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return {"reviews": self.n_reviews, "reviewers": self.n_reviewers, "folds": self.folds, "methods": methods}
+        sizes = {"reviews": self.n_reviews, "reviewers": self.n_reviewers, "folds": self.folds}
+        return {"by": self.by, **sizes, "methods": methods}
 
     def headline(self) -> str:
         """Return the method of the smallest error, and the number of held-out reviews."""
@@ -113,17 +118,18 @@ def compare(
     reviews: ReviewsLike,
     methods: Sequence[MethodName | Calibrator] = COMPARED,
     *,
+    by: Unit = "reviewer",
     folds: int = FOLDS,
     seed: int | np.random.Generator = 0,
     progress: Callable[[Progress], object] | None = None,
 ) -> Comparison:
-    """Compare methods by how well they predict the scores of reviewers who were held out.
+    """Compare methods by how well they predict held-out scores.
 
-    Reviewers are held out as a whole, in folds, the same for all methods: a score also depends on the severity of its
-    reviewer, which one or two other scores barely determine. Of each held-out reviewer the scores less their mean are
-    compared with the qualities that the other reviewers give to the same items, less theirs, times one slope per
-    method. So methods with different scales of quality compare, and a correction that only shifts all scores of a
-    reviewer gains nothing by it.
+    By default reviewers are held out as a whole, in folds, the same for all methods: a score also depends on the
+    severity of its reviewer, which one or two other scores barely determine. Of each held-out reviewer the scores less
+    their mean are compared with the qualities that the other reviewers give to the same items, less theirs, times one
+    slope per method. So methods with different scales of quality compare, and a correction that only shifts all scores
+    of a reviewer gains nothing by it.
 
     Parameters
     ----------
@@ -131,8 +137,13 @@ def compare(
         With scores, or a data frame of them.
     methods
         Names of methods as in :data:`lsc.methods.METHODS`, or :class:`lsc.Calibrator` objects, which hold options.
+    by
+        What is held out: ``"reviewer"``, the default, all scores of a reviewer, which tests the qualities; ``"item"``,
+        all scores of an item, which tests the severities: an item without a score has the mean quality of all, and all
+        scores of a reviewer are predicted alike; ``"score"``, single scores, which test both at once. Each fold has
+        another part of the reviewers, items or scores.
     folds
-        Number of folds of reviewers, 2 or more.
+        Number of folds, 2 or more.
     seed
         Seed of the folds, 0 or more.
     progress
@@ -147,15 +158,23 @@ def compare(
     Raises
     ------
     InputError
-        If a method is unknown, there are no methods, fewer than two folds, or fewer than two reviewers with two scores
-        of items that others scored, too.
+        If a method or ``by`` is unknown, there are no methods, fewer than two folds, or fewer than two reviewers with
+        two scores of items that others scored, too (two items, or reviewers, with predicted scores).
 
     Notes
     -----
     Standard errors are from the variance between reviewers, doubled, since two held-out reviewers of one item who agree
-    by chance are both predicted too well. Differences between methods are better known than each error: ``gain_se`` is
-    that of the difference to averages. ``log_score`` treats each review as the first of a new reviewer; the
-    probability of a score is that of its cell, so that levels and numbers compare. ``estimate.gain`` keeps
+    by chance are both predicted too well; of held-out items, from that between items. Differences between methods are
+    better known than each error: ``gain_se`` is that of the difference to averages.
+
+    A reviewer who is held out has the severity of the population under every method: ``error`` allows each a level of
+    their own, and ``log_score`` treats each review as the first of a new reviewer. Where items or scores are held out,
+    predictions are those of :meth:`lsc.Calibrator.predict`, in points: the posterior's own, and for other methods a
+    line in the quality, learned by calibrating five times more, plus a shrunken offset per reviewer. That is so for
+    ``"average"``, too: methods differ by their qualities alone. ``gain`` is then over the item's plain average, or that
+    of all scores where the item has none.
+
+    The probability of a score is that of its cell, so that levels and numbers compare. ``estimate.gain`` keeps
     hyperparameters fixed and compares ranks with shrunk averages: its figure is similar, not equal.
 
     Examples
@@ -175,15 +194,21 @@ def compare(
     if folds < 2:
         message = f"folds: expected 2 or more, found {folds}"
         raise InputError(message)
+    if by not in get_args(Unit):
+        message = f"by: expected one of {', '.join(get_args(Unit))}, found {by!r}"
+        raise InputError(message)
     clock, rows, sizes, start = Clock(None), [], (0, 0), whole_seed(seed)
     for place, calibrator in enumerate(calibrators):
-        held = hold_out(reviews, calibrator.estimated, folds=folds, seed=start)
-        row, sizes = _measured(str(calibrator), held)
+        if by == "reviewer":
+            held = hold_out(reviews, calibrator.estimated, folds=folds, seed=start)
+        else:
+            held = hold_out_scores(reviews, calibrator, by, folds=folds, seed=start)
+        row, sizes = _measured(str(calibrator), held, by)
         rows.append(row)
         if progress is not None:
             done = (place + 1) / len(calibrators)
             progress(Progress(clock.elapsed(), str(calibrator), done))
-    return Comparison(tuple(rows), *sizes, folds)
+    return Comparison(tuple(rows), *sizes, folds, by)
 
 
 def _calibrator(method: MethodName | Calibrator) -> Calibrator:
@@ -196,24 +221,31 @@ def _calibrator(method: MethodName | Calibrator) -> Calibrator:
     return Calibrator(method)
 
 
-def _measured(name: str, held: HeldOut) -> tuple[Compared, tuple[int, int]]:
+def _measured(name: str, held: HeldOut, by: Unit) -> tuple[Compared, tuple[int, int]]:
     """Return the row of a method, and the numbers of predicted reviews and of their reviewers."""
     load = np.bincount(held.reviewer, minlength=1)
-    several = load[held.reviewer] > 1
-    who, code = np.unique(held.reviewer[several], return_inverse=True)
+    # Within held-out reviewers, one score says nothing.
+    several = load[held.reviewer] > 1 if by == "reviewer" else np.ones(held.score.size, np.bool_)
+    who, cluster = np.unique((held.item if by == "item" else held.reviewer)[several], return_inverse=True)
     if who.size < 2:
-        message = (
-            "reviews: expected two reviewers or more with two scores of items that others scored, too, found "
-            f"{who.size}; there is nothing to predict"
-        )
+        needed = {
+            "reviewer": "two reviewers or more with two scores of items that others scored, too",
+            "item": "two items or more with scores of reviewers who scored others, too",
+            "score": "two reviewers or more with two scores, of items that others scored, too",
+        }[by]
+        message = f"reviews: expected {needed}, found {who.size}; there is nothing to predict"
         raise InputError(message)
 
-    score, quality, average = (centred(value[several], code) for value in (held.score, held.quality, held.average))
-    ours, theirs = squared_errors(score, quality), squared_errors(score, average)
+    code = 0 * cluster if by == "score" else cluster
+    if by == "reviewer":
+        score, quality, average = (centred(value[several], code) for value in (held.score, held.quality, held.average))
+        ours, theirs = squared_errors(score, quality), squared_errors(score, average)
+    else:
+        ours, theirs = (held.score - held.quality) ** 2, (held.score - held.average) ** 2
     error, total = float(np.sqrt(ours.mean())), float(theirs.sum())
     gain = 1.0 - float(ours.sum()) / total if total > 0 else np.nan
-    mean_se = _clustered(ours - ours.mean(), code) / ours.size
-    # Ranks within reviewers: a correlation, linearised in its three sums.
+    mean_se = _clustered(ours - ours.mean(), cluster) / ours.size
+    # Ranks within reviewers or items: a correlation, linearised in its three sums.
     a, b = (centred_ranks(held_[several], code) for held_ in (held.score, held.quality))
     squares = float(a @ a), float(b @ b)
     root = float(np.sqrt(squares[0] * squares[1]))
@@ -223,15 +255,15 @@ def _measured(name: str, held: HeldOut) -> tuple[Compared, tuple[int, int]]:
     log_score = float(log_probability.mean())
     numbers = (
         *(error, mean_se / (2 * error) if error > 0 else 0.0),
-        *(gain, _clustered(theirs - ours - gain * theirs, code) / total if total > 0 else np.nan),
-        *(correlation, _clustered(terms, code) if root > 0 else np.nan),
-        *(log_score, _clustered(log_probability - log_score, code) / ours.size),
+        *(gain, _clustered(theirs - ours - gain * theirs, cluster) / total if total > 0 else np.nan),
+        *(correlation, _clustered(terms, cluster) if root > 0 else np.nan),
+        *(log_score, _clustered(log_probability - log_score, cluster) / ours.size),
         float(np.median(held.seconds)),
     )
-    return Compared(name, *or_none(np.array(numbers))), (int(ours.size), int(who.size))
+    return Compared(name, *or_none(np.array(numbers))), (int(ours.size), int(np.unique(held.reviewer[several]).size))
 
 
 def _clustered(terms: FloatArray, code: IntArray) -> float:
-    """Return the standard error of a sum of terms that depend on each other within reviewers."""
+    """Return the standard error of a sum of terms that depend on each other within reviewers or items."""
     sums = np.bincount(code, terms)
     return float(np.sqrt(2.0 * (sums**2).sum() * sums.size / (sums.size - 1)))

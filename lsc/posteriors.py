@@ -9,19 +9,39 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from lsc._inference.averaging import difference, draws, has_levels, leave_one_out, members_of, misfit_of
+from lsc._inference.averaging import (
+    difference,
+    draws,
+    has_levels,
+    joint_draws,
+    leave_one_out,
+    members_of,
+    misfit_of,
+    rank_counts,
+)
 from lsc._inference.beliefs import Account, Difference, Posterior, accounts_of
 from lsc._inference.categories import levels_of
 from lsc._inference.criteria import EVIDENCE, Confidence, CriterionSeverities, Joined, join, severities, weights_of
 from lsc._inference.inferring import WIDTH, Likelihood, infer
 from lsc._inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, NAMES
-from lsc._inference.predicting import Fit, fit_of, rank_counts, score_unit
+from lsc._inference.predicting import Fit, fit_of, score_unit
 from lsc._inference.side_information import Covariates, read_covariates, with_covariates
 from lsc._inference.states import Expected
-from lsc._inference.validation import Gain, Misfit, held_out_gain
+from lsc._inference.validation import Misfit, held_out_gain
 from lsc.estimate import Estimate, known_values, weights_of_reviews
 from lsc.evidence.support import groups_of
-from lsc.predictions import Prediction, Ranks, Residuals, ReviewerTable, predict, residuals, to_arviz
+from lsc.predictions import (
+    DRAWN,
+    Draws,
+    HeldOutGain,
+    Prediction,
+    Ranks,
+    Residuals,
+    ReviewerTable,
+    predict,
+    residuals,
+    to_arviz,
+)
 from lsc.selection import Selection, Uncertain
 from reviewgraph._base import (
     Clock,
@@ -38,9 +58,7 @@ from reviewgraph.graph import Assumptions, Learned
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
-
-    from reviewgraph._base import Backend, Plot
+    from reviewgraph._base import Plot
     from reviewgraph.io import Numbered, Valued
 
 
@@ -253,7 +271,8 @@ class PosteriorEstimate(Estimate, Uncertain):
     weight
         Shape (number of scores,): reliability weights in the order of the reviews, or None.
     joined
-        Scores joined from the criteria of each review, or None without criteria.
+        Scores joined from the criteria of each review, or None without criteria: ``names`` are those used,
+        ``rejected`` those that are not.
     confidence
         Whether the confidence of the reviews is used, and what it gains; None if it was not tried.
     covariates
@@ -272,6 +291,10 @@ class PosteriorEstimate(Estimate, Uncertain):
     joined: Joined | None = field(default=None, repr=False)
     confidence: Confidence | None = field(default=None, repr=False)
     covariates: Covariates | None = field(default=None, repr=False)
+
+    def headline(self) -> str:
+        """Return the method, the number of items, and which criteria are used and which are not."""
+        return "; ".join(filter(None, (super().headline(), "" if self.joined is None else self.joined.words)))
 
     @property
     def score(self) -> FloatArray:
@@ -301,12 +324,12 @@ class PosteriorEstimate(Estimate, Uncertain):
     @cached_property
     def criterion_severities(self) -> CriterionSeverities | None:
         """Severity of each reviewer on the target and on each criterion; None without criteria."""
-        if self.joined is None or not self.joined.names:
+        if self.joined is None or not self.joined.tried:
             return None
         reviews, rows = self.reviews, self.reviews.scored
-        columns = [reviews.score, *(reviews.criteria[name] for name in self.joined.names)]
+        columns = [reviews.score, *(reviews.criteria[name] for name in self.joined.tried)]
         found = severities(reviews.reviewer[rows], reviews.item[rows], np.column_stack(columns)[rows])
-        return CriterionSeverities(reviews.reviewers, (reviews.target or "score", *self.joined.names), found)
+        return CriterionSeverities(reviews.reviewers, (reviews.target or "score", *self.joined.tried), found)
 
     @cached_property
     def standard_error(self) -> FloatArray:
@@ -342,7 +365,7 @@ class PosteriorEstimate(Estimate, Uncertain):
             row |= {"interval": interval if np.isfinite(interval[0]) else None, "probability": chance}
         record["no_quality"] = self.no_quality
         gain = self.gain if self.beliefs.signal else None
-        record["gain"] = None if gain is None or np.isnan(gain.relative) else gain._asdict()
+        record["gain"] = None if gain is None or np.isnan(gain.relative) else gain.to_dict()
         record |= {"status": self.status.value, "reviewers": self._reviewers()}
         record["model"] = self._mixture(weighted=self.weight is not None)
         if self.joined is not None:
@@ -480,52 +503,72 @@ class PosteriorEstimate(Estimate, Uncertain):
         ``estimate.draws(1000, seed=1).argmax(axis=1)`` are the codes of the best item of each draw.
         """
         check_draws(n, "n", least=0)
-        sample = draws(self.beliefs, n, rng := np.random.default_rng(seed))
-        # What the criteria do not show of the target differs from item to item.
-        own = 0.0 if self.joined is None else self.joined.own
-        return sample + np.sqrt(own) * rng.standard_normal(sample.shape) if own else sample
+        return self._with_own(draws(self.beliefs, n, rng := np.random.default_rng(seed)), rng)
 
     @checked
     def sample(
-        self, n: int = 1000, *, seed: int | np.random.Generator = 0, backend: Backend | None = None
-    ) -> IntoDataFrame:
-        """Return joint draws of the qualities as a data frame, one row per draw and one column per item.
+        self,
+        n: int = 1000,
+        vars: str | Sequence[str] = ("quality",),  # noqa: A002
+        *,
+        seed: int | np.random.Generator = 0,
+    ) -> Draws:
+        """Return joint draws of qualities and reviewers, with labels.
 
-        Any decision rule is a function of a row: ranks, cuts by track, ties within a margin. Items of one reviewer are
-        correlated. :meth:`draws` has the same as an array, in the direction in which higher is better, and
-        :meth:`to_arviz` as an xarray.
+        Any decision rule is a function of a row of ``sample(n)["quality"]``: ranks, cuts by track, ties within a
+        margin. Items of one reviewer are correlated, and so are they with the severity of the reviewer. First
+        qualities are drawn, as :meth:`draws` does, then each reviewer from the model's exact conditional distribution
+        given these (where scores are modelled as levels: with the normal approximation of each level). Hyperparameters
+        are at their estimates. Values are those of :attr:`reviewers`; of ordinal reviewers, those of their scores as if
+        they used the scale. Without reviewer effects reviewers do not differ between draws.
 
         Parameters
         ----------
         n
             Number of draws, 0 or more.
+        vars
+            What is drawn: ``"quality"``, in points and direction of the scores, ``"severity"`` and ``"noise"``, in
+            points, and ``"slope"``, relative to a typical reviewer (the stretch of :attr:`reviewers`).
         seed
             Seed or generator of the draws.
-        backend
-            As for :meth:`to_frame`.
 
         Returns
         -------
-        DataFrame
-            Qualities in points and direction of the scores; columns are the labels, as text, of the items with a
-            quality.
+        Draws
+            ``draws["quality"]`` is a data frame with a column per label; ``to_xarray()`` returns a Dataset where xarray
+            is installed.
 
         Raises
         ------
         InputError
-            If ``n`` is negative, or the backend is unknown or not installed.
+            If ``n`` is negative, or there is nothing of a name.
 
         Examples
         --------
         >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
-        >>> drawn = posterior(Reviews.from_pairs(rows)).sample(100, backend="pandas")
-        >>> bool((drawn.rank(axis=1, ascending=False)["8"] == 1).mean() > 0.5)
+        >>> drawn = posterior(Reviews.from_pairs(rows)).sample(100, ("quality", "severity"))
+        >>> bool((drawn["quality"].rank(axis=1, ascending=False)["8"] == 1).mean() > 0.5)
         True
+        >>> drawn["severity"].columns.to_list()
+        ['ann', 'bob']
         """
-        known = np.flatnonzero(np.isfinite(self.quality))
-        values = self.reviews.printed(self.draws(n, seed)[:, known]).T.tolist()
-        names = map(str, (self.items[i] for i in known.tolist()))
-        return self._framed(dict(zip(names, values, strict=True)), backend)
+        check_draws(n, "n", least=0)
+        wanted = (vars,) if isinstance(vars, str) else tuple(vars)
+        odd = [name for name in wanted if name not in DRAWN]
+        if odd or not wanted:
+            message = f"vars: expected names of {', '.join(DRAWN)}, found {repr(odd[0]) if odd else 'none'}"
+            raise InputError(message)
+        rng = np.random.default_rng(seed)
+        if wanted == ("quality",):
+            return Draws(self.reviews, {"quality": self.reviews.printed(self.draws(n, rng))})
+        quality, people = joint_draws(self.beliefs, self.score, self.weight, n, rng)
+        every = {"quality": self.reviews.printed(self._with_own(quality, rng)), **people._asdict()}
+        return Draws(self.reviews, {name: every[name] for name in wanted})
+
+    def _with_own(self, quality: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Add what the criteria do not show of the target, which differs from item to item."""
+        own = 0.0 if self.joined is None else self.joined.own
+        return quality + np.sqrt(own) * rng.standard_normal(quality.shape) if own else quality
 
     @checked
     def difference(self, first: Label, second: Label) -> Difference:
@@ -735,7 +778,8 @@ class PosteriorEstimate(Estimate, Uncertain):
     def to_arviz(self, draws: int = 1000, seed: int | np.random.Generator = 0) -> Any:
         """Return joint draws for ArviZ: an ``InferenceData``, or from ArviZ 1 on an xarray ``DataTree``.
 
-        Groups ``posterior`` with ``quality`` (chain, draw, item), ``posterior_predictive`` with ``score`` (chain, draw,
+        Groups ``posterior`` with ``quality`` (chain, draw, item), and ``severity``, ``slope`` and ``noise`` (chain,
+        draw, reviewer), joint as in :meth:`sample`; ``posterior_predictive`` with ``score`` (chain, draw,
         review), new scores of the same reviewers for the same items, and ``observed_data`` with ``score`` (review). One
         chain of independent draws, in points and direction of the scores; labels are text. Needs the extra ``arviz``.
 
@@ -762,7 +806,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         """
         check_draws(draws)
         rng = np.random.default_rng(seed)
-        return to_arviz(self.modelled, self.beliefs, self.weight, self.draws(draws, rng), rng)
+        return to_arviz(self.modelled, self.beliefs, self.weight, self.sample(draws, tuple(DRAWN), seed=rng), rng)
 
     @checked
     def account(self, item: Label) -> Account:
@@ -815,9 +859,9 @@ class PosteriorEstimate(Estimate, Uncertain):
         return (explain(account, code) for account in found)
 
     @cached_property
-    def gain(self) -> Gain:
-        """The benefit of the correction: predictive gain over averages on held-out reviews, with its error."""
-        return held_out_gain(self.beliefs, self.score, weight=self.weight, seed=self.seed)
+    def gain(self) -> HeldOutGain:
+        """The benefit of the correction: predictive gain over averages on held-out reviews, with its error; a table."""
+        return HeldOutGain(*held_out_gain(self.beliefs, self.score, weight=self.weight, seed=self.seed))
 
     @cached_property
     def misfit(self) -> Misfit:
@@ -893,17 +937,17 @@ class PosteriorEstimate(Estimate, Uncertain):
         return [{"score": value, "above": bound} for value, bound in zip(values[1:], below[1:], strict=True)]
 
     def _code(self, label: Label, argument: str) -> int:
-        code = self.reviews.item_code.get(label)
-        if code is not None and np.isfinite(self.average[code]) and np.isnan(self.quality[code]):
+        code = self.reviews.item_code.of(label, f"{argument}: expected an item with a score")
+        if np.isfinite(self.average[code]) and np.isnan(self.quality[code]):
             message = (
                 f"{argument}: expected an item with a quality, found {label!r}, all of whose reviewers give one score "
                 "only; add a review by another one"
             )
             raise InputError(message)
-        if code is None or not np.isfinite(self.quality[code]):
-            message = f"{argument}: expected an item with a score, found {label!r}"
+        if not np.isfinite(self.quality[code]):
+            message = f"{argument}: expected an item with a score, found {label!r}, which has none"
             raise InputError(message)
-        return int(code)
+        return code
 
 
 # The posterior in the arrays of checks and plans.

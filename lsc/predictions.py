@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +13,17 @@ from lsc._inference.averaging import leave_one_out, new_scores, predictive
 from lsc._inference.beliefs import Reviewers
 from lsc._inference.categories import Discrete
 from lsc._inference.predicting import Law, score_unit
-from reviewgraph._base import FloatArray, InputError, IntArray, Label, Result, check_draws, checked, counted, or_none
+from reviewgraph._base import (
+    FloatArray,
+    InputError,
+    IntArray,
+    Label,
+    Result,
+    check_draws,
+    checked,
+    counted,
+    or_none,
+)
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Posterior
@@ -183,6 +193,171 @@ class ReviewerTable(Result, Reviewers):
         return counted(self.reviews.n_reviewers, "reviewer")
 
 
+@dataclass(frozen=True, repr=False)
+class HeldOutGain(Result):
+    """How much better the posterior predicts the rankings of held-out reviewers than averages do; one row.
+
+    Parameters
+    ----------
+    relative
+        1 - squared error of the posterior's qualities / that of averages; NaN if fewer than five reviewers gave at
+        least two scores to items that others scored.
+    standard_error
+        Of ``relative``, from the variance between reviewers.
+    error, average_error
+        Root mean squared errors, in ranks: 0 is the lowest of all scores, 1 the highest.
+    reviews
+        Number of predicted reviews.
+
+    Examples
+    --------
+    >>> HeldOutGain(0.25, 0.1, 0.15, 0.173, 40)
+    <HeldOutGain: 25 % +- 10 % less squared error than averages, 40 held-out reviews>
+    """
+
+    relative: float
+    standard_error: float
+    error: float
+    average_error: float
+    reviews: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values by name, None where they cannot be estimated."""
+        return {name: column[0] for name, column in self.to_columns().items()}
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return one row, a column per value."""
+        return {name: [None if value != value else value] for name, value in vars(self).items()}
+
+    def headline(self) -> str:
+        """Return the gain with its standard error."""
+        reviews = counted(self.reviews, "held-out review")
+        if not np.isfinite(self.relative):
+            return f"too few reviewers to estimate it, {reviews}"
+        less = "less" if self.relative >= 0 else "more"
+        by = f"{100 * abs(self.relative):.0f} % +- {100 * self.standard_error:.0f} %"
+        return f"{by} {less} squared error than averages, {reviews}"
+
+
+#: What can be drawn, with the labels of its columns.
+DRAWN = {"quality": "item", "severity": "reviewer", "slope": "reviewer", "noise": "reviewer"}
+#: Columns shown in a notebook.
+FIRST_COLUMNS = 8
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Draws(Result):
+    """Joint draws with labels: row d of every variable is one state of the world.
+
+    ``draws["quality"]`` is a data frame, a row per draw and a column per label as text; :meth:`to_frame` has all
+    variables side by side, :meth:`to_xarray` one labelled array per variable.
+
+    Parameters
+    ----------
+    reviews
+        The reviews.
+    values
+        Shape (n, N) or (n, M) by variable: the draws of items or reviewers in the order of ``reviews``, NaN where a
+        label has no value.
+
+    Examples
+    --------
+    >>> from lsc import posterior
+    >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+    >>> drawn = posterior(rows).sample(200, vars=("quality", "severity"))
+    >>> drawn
+    <Draws: 200 draws of quality (9 items) and severity (2 reviewers)>
+    >>> drawn["severity"].shape
+    (200, 2)
+    """
+
+    reviews: Reviews
+    values: Mapping[str, FloatArray]
+
+    def _labelled(self, variable: str) -> tuple[list[str], FloatArray]:
+        """Return the labels of a variable as text, and its draws without those that have no value."""
+        labels = self.reviews.items if DRAWN[variable] == "item" else self.reviews.reviewers
+        value = self.values[variable]
+        known = np.flatnonzero(np.isfinite(value).any(axis=0)) if len(value) else np.arange(value.shape[1])
+        return [str(labels[place]) for place in known.tolist()], value[:, known]
+
+    def __len__(self) -> int:
+        """Return the number of draws."""
+        return len(next(iter(self.values.values())))
+
+    @checked
+    def __getitem__(self, variable: str) -> Any:
+        """Return the draws of one variable as a data frame, a column per label.
+
+        Raises
+        ------
+        InputError
+            If the variable was not drawn.
+        """
+        if variable not in self.values:
+            message = (
+                f"variable: expected one of {', '.join(self.values)}, found {variable!r}; name it in sample(vars=)"
+            )
+            raise InputError(message)
+        labels, value = self._labelled(variable)
+        return self._framed(dict(zip(labels, value.T.tolist(), strict=True)))
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return one row per draw, and a column ``variable[label]`` per variable and label."""
+        columns: dict[str, list[Any]] = {}
+        for variable in self.values:
+            labels, value = self._labelled(variable)
+            names = (f"{variable}[{label}]" for label in labels)
+            columns.update(zip(names, value.T.tolist(), strict=True))
+        return columns
+
+    def first_rows(self, most: int) -> tuple[Mapping[str, Sequence[Any]], int]:
+        """Return the first rows of the first columns, and the number of all rows."""
+        few = Draws(self.reviews, {name: value[:most] for name, value in self.values.items()}).to_columns()
+        return dict(list(few.items())[:FIRST_COLUMNS]), len(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return by variable an object with the draws of each label."""
+        each = {variable: self._labelled(variable) for variable in self.values}
+        return {name: dict(zip(labels, value.T.tolist(), strict=True)) for name, (labels, value) in each.items()}
+
+    def headline(self) -> str:
+        """Return the number of draws, and of labels of each variable."""
+        sizes = [f"{name} ({counted(len(self._labelled(name)[0]), DRAWN[name])})" for name in self.values]
+        listed = sizes[0] if len(sizes) == 1 else f"{', '.join(sizes[:-1])} and {sizes[-1]}"
+        return f"{counted(len(self), 'draw')} of {listed}"
+
+    def to_xarray(self) -> Any:
+        """Return an xarray Dataset: ``quality`` (draw, item), the others (draw, reviewer), labels as text.
+
+        Returns
+        -------
+        Dataset
+            Of the package xarray.
+
+        Raises
+        ------
+        InputError
+            If xarray is not installed.
+
+        Examples
+        --------
+        ``draws.to_xarray()["severity"].sel(reviewer="ann").quantile([0.05, 0.95])`` is an interval.
+        """
+        try:
+            import xarray
+        except ImportError as error:
+            message = "to_xarray: expected the package xarray, found none; to install: python -m pip install xarray"
+            raise InputError(message) from error
+        coordinates: dict[str, Any] = {"draw": np.arange(len(self))}
+        variables = {}
+        for name in self.values:
+            labels, value = self._labelled(name)
+            coordinates[DRAWN[name]] = np.array(labels, np.str_)
+            variables[name] = (("draw", DRAWN[name]), value)
+        return xarray.Dataset(variables, coordinates)
+
+
 class Ranks(NamedTuple):
     """Expected rank of each item within its group and its standard deviation, shapes (N,); NaN without a quality."""
 
@@ -218,33 +393,25 @@ def _listed(labels: Any) -> tuple[list[Label], bool]:
 
 def _reviewers(reviews: Reviews, beliefs: Posterior, labels: list[Label]) -> IntArray:
     """Return codes; a new reviewer has the code of a column that no review has."""
-    codes = []
-    for label in labels:
-        code = beliefs.slope.size if label is None else _code(reviews.reviewer_code, label)
-        if code is None:
-            message = f"reviewer: expected a reviewer of these reviews, or None for a new one, found {label!r}"
-            raise InputError(message)
-        codes.append(code)
-    return np.array(codes, np.int64)
+    expected = "reviewer: expected a reviewer of these reviews, or None for a new one"
+    known, new = reviews.reviewer_code, beliefs.slope.size
+    return np.array([new if label is None else known.of(label, expected) for label in labels], np.int64)
 
 
 def _items(reviews: Reviews, beliefs: Posterior, labels: list[Label]) -> IntArray:
     """Return codes; a new item has the code N."""
-    codes = []
-    for label in labels:
-        code = beliefs.mean.size if label is None else _code(reviews.item_code, label)
-        if code is None or (label is not None and not np.isfinite(beliefs.mean[code])):
-            message = f"item: expected an item with a quality, or None for a new one, found {label!r}"
-            raise InputError(message)
-        codes.append(code)
-    return np.array(codes, np.int64)
-
-
-def _code(codes: Any, label: Label) -> int | None:
-    try:
-        return codes.get(label)  # type: ignore[no-any-return]
-    except TypeError:  # a list in a list
-        return None
+    expected = "item: expected an item with a quality, or None for a new one"
+    known, new = reviews.item_code, beliefs.mean.size
+    codes = np.array([new if label is None else known.of(label, expected) for label in labels], np.int64)
+    without = [
+        label
+        for label, code in zip(labels, codes.tolist(), strict=True)
+        if code < new and not np.isfinite(beliefs.mean[code])
+    ]
+    if without:
+        message = f"{expected}, found {without[0]!r}, which has none"
+        raise InputError(message)
+    return codes
 
 
 #: What ``python -m pip install`` takes to install ArviZ.
@@ -255,7 +422,7 @@ def to_arviz(
     reviews: Reviews,
     beliefs: Posterior,
     weight: FloatArray | None,
-    quality: FloatArray,
+    drawn: Draws,
     rng: np.random.Generator,
 ) -> Any:
     """Return joint draws as ArviZ has them; see :meth:`lsc.PosteriorEstimate.to_arviz`."""
@@ -267,11 +434,11 @@ def to_arviz(
     except ImportError as error:
         message = f"to_arviz: expected the package arviz, found none; to install: python -m pip install {EXTRA}"
         raise InputError(message) from error
-    known, scored = np.flatnonzero(np.isfinite(beliefs.mean)), np.flatnonzero(reviews.scored)
+    scored = np.flatnonzero(reviews.scored)
     score = reviews.score[scored]
-    new = new_scores(beliefs, score, weight, quality, rng)
+    new = new_scores(beliefs, score, weight, reviews.printed(drawn.values["quality"]), rng)
     # Draws are independent: one chain. Labels are coordinates, those of reviews on one axis.
-    drawn = {"chain": [0], "draw": np.arange(len(quality))}
+    chain = {"chain": [0], "draw": np.arange(len(drawn))}
     items, people = (np.array([str(one) for one in each], np.str_) for each in (reviews.items, reviews.reviewers))
     of_review = {
         "review": scored,
@@ -280,11 +447,9 @@ def to_arviz(
     }
     three = ("chain", "draw")
     groups = {
-        "posterior": xarray.Dataset(
-            {"quality": ((*three, "item"), reviews.printed(quality)[None][..., known])}, {**drawn, "item": items[known]}
-        ),
+        "posterior": drawn.to_xarray().expand_dims(chain=[0]),
         "posterior_predictive": xarray.Dataset(
-            {"score": ((*three, "review"), reviews.printed(new)[None])}, {**drawn, **of_review}
+            {"score": ((*three, "review"), reviews.printed(new)[None])}, {**chain, **of_review}
         ),
         "observed_data": xarray.Dataset({"score": ("review", reviews.printed(score))}, of_review),
     }

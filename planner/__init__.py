@@ -5,7 +5,7 @@ The public names are listed in ``__init__.pyi`` and loaded when first used, so t
 
 import lazy_loader
 
-#: Another distribution installs a package of this name; ``reviewgraph.cli.command`` looks whose it is.
+#: Another distribution installs a package of this name; ``reviewgraph._base.errors.say_foreign`` looks whose it is.
 __distribution__ = "reviewgraph"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

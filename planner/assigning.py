@@ -69,7 +69,7 @@ HEEDED = (
 )  # fmt: skip
 
 
-@checked
+@checked(also=HEEDED)
 def assign(
     affinity: Affinities,
     *,
@@ -168,7 +168,8 @@ def assign(
         Number of alternates per paper, who can replace any of its reviewers; 0 by default.
     max_probability
         Randomise the assignment, with this maximum probability of a pair: one number above 0, up
-        to 1, or one for each (reviewer, item) pair, as a mapping or a ``Columns`` with scores; 1 for pairs left out.
+        to 1, or one for each (reviewer, item) pair, as a mapping, a matrix like ``affinity`` or a ``Columns`` with
+        scores; 1 for pairs left out.
         Rounded down to ten-thousandths. Fixed pairs have probability 1 all the same.
     perturbation
         Beta in the gain ``a (x - beta x^2)`` of a pair assigned with probability x, from 0 to 0.5: larger values spread
@@ -265,7 +266,7 @@ def assign(
     if not len(scored.reviewers):
         message = "affinity: expected at least one reviewer, here or among reviewers, found none"
         raise InputError(message)
-    chances = chances.spelled(scored.spellings)
+    chances = chances.spelled(scored.spellings, scored.order)
     first = () if phase_one is None else phase_one
     constraints = Constraints(stated, first, allow_unscored, previous, per_change, min_affinity, floors)
 

@@ -220,7 +220,7 @@ CLOSING = 0.3
 BEFORE_KEEPING, KEEP = 0.1, 0.95
 
 
-@checked(renamed={"select": "n_selected"})
+@checked(renamed={"select": "n_selected"}, also=HEEDED)
 def plan_extra_reviews(
     reviews: ReviewsLike,
     target: PlanTarget | None = None,

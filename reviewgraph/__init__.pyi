@@ -1,3 +1,10 @@
+import planner.planning
+from lsc.calibration import calibrate as calibrate
+from lsc.calibrator import Calibrator as Calibrator
+from lsc.comparing import compare as compare
+from lsc.posteriors import posterior as posterior
+from planner.assigning import assign as assign
+
 from ._base.errors import CertificateError as CertificateError
 from ._base.errors import ColumnWarning as ColumnWarning
 from ._base.errors import DuplicateReview as DuplicateReview
@@ -38,3 +45,5 @@ from .streams.table import Stream as Stream
 from .streams.table import stream_reviews as stream_reviews
 from .table.reviews import Reviews as Reviews
 from .verify.graphs import verify_merges as verify_merges
+
+plan = planner.planning.plan_extra_reviews

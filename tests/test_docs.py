@@ -115,13 +115,14 @@ def test_every_command_and_option_explains_itself(name: str) -> None:
 
 @every_command
 def test_every_command_and_option_is_documented(name: str) -> None:
-    page = (DOCS / "reference" / "command.md").read_text("utf-8")
-    common, *sections = page.split("\n## reviewgraph ")
-    section = next((part for part in sections if part.split("\n")[0] == name), None)
-    assert section is not None, f"docs/reference/command.md lacks the section '## reviewgraph {name}'"
+    place = DOCS / "reference" / "command" / f"{name}.md"
+    assert place.is_file(), f"docs/reference/command/{name}.md is missing"
+    page = place.read_text("utf-8")
+    assert page.startswith(f"# reviewgraph {name}\n")
+    common = (DOCS / "reference" / "command" / "common.md").read_text("utf-8")
     for option in COMMANDS[name].params:
         for word in option.opts if isinstance(option, click.Option) else []:
-            assert f"`{word}" in common + section, f"docs/reference/command.md does not explain {word} of {name}"
+            assert f"`{word}" in common + page, f"docs/reference/command/{name}.md does not explain {word}"
 
 
 FENCED = re.compile(r"^ *(`{3,})([^\n]*)\n(.*?)^ *\1 *$", re.M | re.S)

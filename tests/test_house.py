@@ -311,11 +311,26 @@ def public(package: str) -> list[str]:
 def test_public_names_are_written_once(package: str) -> None:
     stub = ast.parse((ROOT / package / "__init__.pyi").read_text("utf-8"))
     names = [alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    names += [ast.unparse(node.targets[0]) for node in stub.body if isinstance(node, ast.Assign)]
     module = importlib.import_module(package)
     assert sorted(filter(None, names)) == sorted(module.__all__) == dir(module)
     assert not set(names) & {
         node.id for node in ast.walk(tree(Path(package, "__init__.py"))) if isinstance(node, ast.Name)
     }
+
+
+def test_one_import_lends_names_of_the_others_without_loading_them() -> None:
+    import lsc
+    import planner
+
+    assert reviewgraph.plan is planner.plan_extra_reviews
+    for name in ("assign", "calibrate", "compare", "posterior", "Calibrator"):
+        assert getattr(reviewgraph, name) is getattr(planner if name == "assign" else lsc, name)
+    script = "import sys, reviewgraph\nreviewgraph.Rules\nprint('planner' in sys.modules or 'lsc' in sys.modules)"
+    fresh = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert fresh.stdout.split() == ["False"]
+    with pytest.raises(AttributeError, match="has no attribute 'planned'"):
+        getattr(reviewgraph, "planned")  # noqa: B009
 
 
 @every_package

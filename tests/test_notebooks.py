@@ -356,7 +356,7 @@ def test_columns_are_asked_for_in_terms_of_python() -> None:
 @pytest.mark.slow
 def test_the_page_on_notebooks_runs() -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
-    assert len(blocks) == 13
+    assert len(blocks) == 15
     first = ast.parse(blocks[0]).body
     assert len(first) == 4
     known: dict[str, Any] = {}

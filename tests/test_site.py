@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from docs import pictures
+from docs import pictures, tables
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -69,6 +69,33 @@ def test_a_question_fits_a_screen(page: Path) -> None:
 @pytest.mark.parametrize("name", pictures.TABLES)
 def test_tables_of_the_gallery_are_what_the_script_writes(name: str) -> None:
     assert (pictures.GALLERY / name).read_text("utf-8") == pictures.written(pictures.TABLES[name]())
+
+
+@pytest.mark.parametrize("name", tables.TABLES)
+def test_tables_of_pages_say_what_the_code_says(name: str) -> None:
+    assert tables.shown(name).strip() == tables.TABLES[name][1]().strip(), "run python -m docs.tables"
+
+
+def test_words_of_tables_are_of_cases_and_columns_that_exist() -> None:
+    from reviewgraph.formats import side
+    from tests.test_traps import ALL
+
+    cases = {trap.name for trap in ALL}
+    assert set(tables.CASES) <= cases
+    assert set(tables.SECTIONS.values()) <= cases
+    assert ALL[0].name in tables.SECTIONS.values()
+    assert set(tables.CONTAINS) == {role.name for role in side.ROLES}
+
+
+def test_names_of_columns_on_the_page_are_recognised() -> None:
+    from reviewgraph.formats import columns
+
+    page = (DOCS / "reference" / "data.md").read_text("utf-8")
+    for role in ("reviewer", "item", "score", "title", "confidence", "criterion"):
+        names = re.search(rf"^\| `{role}`[^|]*\| ([^|]+) \|$", page, re.M)[1]  # type: ignore[index]
+        known = getattr(columns, role.upper()).names
+        listed = {columns.normalise(name.strip().removeprefix("last of all ")) for name in re.split("[,;]", names)}
+        assert listed <= {*known}, role
 
 
 @pytest.mark.slow

@@ -20,9 +20,20 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from lsc import posterior
-from planner import assign, plan_extra_reviews
-from reviewgraph import ColumnWarning, InputError, LabelWarning, Reviews, Rules, check, to_igraph, to_networkx
+from lsc import calibrate, posterior
+from planner import Assignment, assign, plan_extra_reviews
+from reviewgraph import (
+    ColumnWarning,
+    InputError,
+    LabelWarning,
+    Reviews,
+    Rules,
+    check,
+    connected_components,
+    doubly_connected_components,
+    to_igraph,
+    to_networkx,
+)
 from reviewgraph.table import as_reviews
 
 ROWS = [
@@ -85,6 +96,17 @@ def assigned(**rules: Any) -> Callable[[], Any]:
 
 def planned(**rules: Any) -> Callable[[], Any]:
     return lambda: plan_extra_reviews(CLEAN, **rules).status.value
+
+
+NUMBERS = [3, 1, 4, 1, 5, 2, 5, 3, 5, 2]
+
+
+def criteria_of(given: Any) -> Callable[[], Any]:
+    return lambda: list(as_reviews(given).criteria)
+
+
+def from_frame(*, criteria: Any, **columns: Any) -> Callable[[], Any]:
+    return lambda: list(Reviews.from_frame(FRAME.assign(**columns), criteria=criteria).criteria)
 
 
 LABELLED = pd.DataFrame(CONFLICTS, index=WIDER.reviewers, columns=WIDER.items)
@@ -214,7 +236,11 @@ READ = [
     Trap("labels 1 and '1' in columns", reads({"reviewer": [1, "1"], "item": [1, 2]}), error="one type in 'reviewer'"),
     Trap("labels with blanks", reads([("ann", "p1", 1.0), ("ann ", "p2", 1.0)]), error="ann"),
     Trap("labels in other letter case", reads([("Ann", "p1", 1.0), ("ann", "p2", 1.0)]), error="ann"),
-    Trap("an empty frame", lambda: as_reviews(FRAME.head(0)).n_reviews, 0),
+    Trap("an empty frame", reads(FRAME.head(0)), error="reviews: expected a row per review, found no rows"),
+    Trap("an empty frame to read", lambda: Reviews.from_frame(FRAME.head(0)), error="frame: expected a row per review"),
+    Trap("an empty list", reads([]), error="found no rows"),
+    Trap("an empty matrix", lambda: plan_extra_reviews(np.zeros((3, 0))), error="found no rows"),
+    Trap("labels without rows", lambda: Reviews.from_frame(FRAME.head(0), items=PAPERS).n_items, 4),
     Trap("one row", lambda: check(FRAME.head(1)).level, "double"),
     Trap("a file that is not there", reads("nowhere.csv"), error="no such file"),
     Trap(
@@ -224,6 +250,46 @@ READ = [
         warning="novelty: 99 in 1 of",
     ),
     Trap("99 for no score", reads(with_scores([99])), warning="score: 99 in 1 of 10"),
+    Trap(
+        "99 in a column of another name",
+        reads(with_scores([99]).rename(columns={"score": "Grade"})),
+        warning=r'Grade: 99 in 1 of 10.*frame\["Grade"\]\.replace\(99, None\), and the review counts as planned',
+    ),
+    Trap("a criterion of a usual name", criteria_of(FRAME.assign(novelty=NUMBERS)), ["novelty"]),
+    Trap("its letter case and further words", criteria_of(FRAME.assign(**{"Technical Quality": NUMBERS})), None),
+    Trap(
+        "numbers of an unknown name",
+        criteria_of(FRAME.assign(x=NUMBERS, orcid=range(10), novelty=NUMBERS)),
+        ["x", "orcid", "novelty"],
+        warning=r"frame: 'x', 'orcid' are read as further scores.*criteria=\[\.\.\.\]\), \[\] for none",
+    ),
+    Trap(
+        "numbers of an unknown name, read by hand",
+        lambda: list(Reviews.from_frame(FRAME.assign(x=NUMBERS)).criteria),
+        ["x"],
+        warning="'x' is read as a further score",
+    ),
+    Trap("an unknown name that is named", from_frame(x=NUMBERS, y=NUMBERS, criteria=["x"]), ["x"]),
+    Trap("no criteria", from_frame(x=NUMBERS, novelty=NUMBERS, criteria=[]), []),
+    Trap(
+        "a criterion that is not there", from_frame(x=NUMBERS, criteria=["y"]), error="criteria: .* found 'y'; .* 'x'"
+    ),
+    Trap("the score as a criterion", from_frame(criteria=["score"]), error="criteria: .* beside the score"),
+    Trap("text as a criterion", from_frame(x=list("abcdefghij"), criteria=["x"]), error="expected numbers in .*'x'"),
+    Trap("a criterion that is no list", from_frame(x=NUMBERS, criteria="x"), error="criteria: expected a list"),
+    Trap(
+        "letters of HotCRP",
+        criteria_of(FRAME.assign(Novelty=[*list("ABCDABCDA"), None])),
+        [],
+        warning="'Novelty' holds letters and is not read as a further score",
+    ),
+    Trap(
+        "letters of HotCRP under its short names",
+        criteria_of(FRAME.assign(Nov=list("ABCDABCDAB"), TecQua=NUMBERS)),
+        ["TecQua"],
+        warning="'Nov' holds letters",
+    ),
+    Trap("letters that are no criterion", criteria_of(FRAME.assign(track=list("ABCDABCDAB"))), []),
     Trap("-1 for no score", reads(with_scores([-1])), warning="score: -1 in 1 of 10"),
     Trap("999 in rows", reads([("eve", "p1", 999.0), *ROWS]), warning="score: 999 in 1 of 11"),
     Trap("0 for no score", reads(with_scores([0, 0, 0])), warning="score: 0 in 3 of 10"),
@@ -331,12 +397,38 @@ BESIDE = [
     Trap("capacities beside rows", lambda: plan_extra_reviews(ROWS, capacity=[1, 1, 1, 1]), error="no order"),
     Trap("capacities without labels", planned(capacity=pd.Series([1, 1, 1, 1])), error="default index"),
     Trap("capacities as floats", planned(capacity=[1.0, 1.0, 1.0, 1.0]), planned(capacity=[1, 1, 1, 1])()),
+    Trap("one capacity for all", planned(capacity=1), error="for everyone say spare=1"),
+    Trap("a spare for each", planned(spare=np.array([1, 1, 1, 1])), error="one for each reviewer is capacity"),
     Trap("half a capacity", planned(capacity=[1, 1, 1, 0.5]), error="whole number, 0 or more, found 0.5"),
     Trap("negative capacities", planned(capacity=[1, 1, 1, -1]), error="0 or more, found -1"),
     Trap("costs turned", lambda: plan_extra_reviews(WIDER, cost=AFFINITY.T), error=r"pass cost\.T"),
     Trap("costs of another shape", planned(cost=AFFINITY), error="4 x 4, found 6 x 4"),
+    Trap(
+        "a square affinity",
+        lambda: assign(AFFINITY[:4] + 0, demand=1, load=2, target="none").reviews.n_reviews,
+        4,
+        warning="affinity: a square matrix, 4 x 4",
+    ),
+    Trap(
+        "a square affinity with labels",
+        lambda: assign(AFFINITY[:4], reviewers=PEOPLE, demand=1, load=2, target="none").reviews.n_reviews,
+        4,
+    ),
+    Trap("a symmetric affinity", lambda: assign(np.eye(4), demand=1, load=2, target="none").affinity, 4.0),
     Trap("a wide affinity without names", lambda: assign(LABELLED.astype(float)), error="name the axes"),
     Trap("an infinite affinity", lambda: assign(np.full((3, 3), np.inf)), error="finite"),
+    Trap(
+        "a matrix of caps",
+        lambda: assign(AFFINITY, demand=2, load=3, target="none", max_probability=np.full((6, 4), 0.5)).to_dict()[
+            "probabilities"
+        ],
+        assign(AFFINITY, demand=2, load=3, target="none", max_probability=0.5).to_dict()["probabilities"],
+    ),
+    Trap(
+        "a turned matrix of caps",
+        lambda: assign(AFFINITY, demand=2, load=3, max_probability=np.full((4, 6), 0.5)),
+        error=r"pass max_probability\.T",
+    ),
     Trap("weights beside a file", lambda: posterior(FRAME, weights=np.ones(3)), error="weights"),
     Trap("a sample of one assignment", lambda: assign(AFFINITY, demand=2, load=3).sample(3), error="randomised"),
 ]
@@ -358,6 +450,99 @@ def test_what_comes_of_it(trap: Trap) -> None:
         assert re.search(trap.warning, ours[0]), ours[0]
     if trap.answer is not None:
         assert answer == trap.answer
+
+
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        (lambda: check(FRAME, capacity={"ann": 1}), "did you mean load?"),
+        (lambda: check(FRAME, score="score"), "pass Reviews.from_frame(frame, score=...) as reviews"),
+        (lambda: check(FRAME, reviewer="reviewer"), 'Reviews.from_frame(frame, columns={"reviewer": ...}) as reviews'),
+        (lambda: plan_extra_reviews(FRAME, load=3), "did you mean capacity?"),
+        (lambda: plan_extra_reviews(FRAME, demand=3), "did you mean min_reviews?"),
+        (lambda: plan_extra_reviews(FRAME, max_review=3), "did you mean max_reviews?"),
+        (lambda: plan_extra_reviews(FRAME, columns={}), "pass Reviews.from_frame(frame, columns=...) as reviews"),
+        (lambda: assign(AFFINITY, capacity=3), "did you mean load?"),
+        (lambda: posterior(FRAME, score="score"), "pass Reviews.from_frame(frame, score=...) as reviews"),
+        (lambda: assign(AFFINITY, random_state=3), "did you mean seed?"),
+        (lambda: calibrate(FRAME, scale="A>B"), "pass Reviews.from_frame(frame, scale=...) as reviews"),
+        (lambda: Reviews.from_frame(FRAME, reviewer="reviewer"), 'did you mean columns={"reviewer": ...}?'),
+        (lambda: Reviews.from_frame(FRAME, critera=[]), "did you mean criteria?"),
+    ],
+)
+def test_a_keyword_of_another_function_names_the_one_that_is_meant(call: Callable[[], Any], meant: str) -> None:
+    with pytest.raises(TypeError, match=rf"got an unexpected keyword argument '\w+'.*{re.escape(meant)}$"):
+        call()
+
+
+ESTIMATE = posterior(
+    Reviews.from_pairs([(j, f"p{i}", i / 5 + (3 * i + 7 * j) % 5) for j in range(30) for i in range(90)])
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: ESTIMATE.account(7),
+            "item: expected an item with a score, found 7 (int), but labels are str, such as",
+        ),
+        (lambda: ESTIMATE.account("P7"), "item: expected an item with a score, found 'P7'; did you mean 'p7'?"),
+        (
+            lambda: ESTIMATE.probability_better("p1", "q"),
+            "second: expected an item with a score, found 'q'; there are labels such as 'p0', 'p1'",
+        ),
+        (lambda: ESTIMATE.predict("7", "p1"), "found '7' (str), but labels are int; did you mean 7?"),
+        (lambda: ESTIMATE.predict([7, "7"], ["p1", "p1"]), "found '7' (str), but labels are int; did you mean 7?"),
+        (lambda: ESTIMATE.predict(7, 1), "None for a new one, found 1 (int), but labels are str, such as 'p0'"),
+        (lambda: ESTIMATE.plot("moved", highlight=["P7"]), "picture 'moved', found 'P7'; did you mean 'p7'?"),
+        (
+            lambda: ESTIMATE.plot("line", n_selected=5, highlight=[ESTIMATE.ranking()[-1]]),
+            f"'line', found {ESTIMATE.ranking()[-1]!r}, which it does not show: it has",
+        ),
+    ],
+)
+def test_a_label_that_is_not_there_is_told_from_one_of_another_type(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        call()
+
+
+REFUSED = assign(np.ones((3, 3)), demand=3, load=1)
+NO_PLAN = plan_extra_reviews(Reviews.from_pairs([("a", 1), ("b", 2)]), spare=0)
+
+
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [(REFUSED, "3 reviewers .* with load 1 can give 3: 9 > 3"), (NO_PLAN, "no reviewer has spare load")],
+)
+def test_a_result_without_an_answer_says_why_wherever_it_is_used(result: Any, why: str) -> None:
+    assert re.search(f"infeasible.*{why}", repr(result))
+    assert re.search(f"<p>.*{why}", result._repr_html_().replace("&gt;", ">"))
+    assert result.to_columns()["item"] == []
+    uses: list[Callable[[], Any]] = [result.to_frame, lambda: CLEAN.add(result)]
+    if isinstance(result, Assignment):
+        uses += [lambda: result.sample(3), lambda: result.probabilities, result.plot]
+    else:
+        uses += [lambda: result.added_to(FRAME)]
+    for use in uses:
+        with pytest.raises(InputError, match=why):
+            use()
+
+
+def test_nodes_of_several_groups_and_of_none_are_annotated_as_documented() -> None:
+    reviews = Reviews.from_pairs(
+        [(who, what) for who in "abc" for what in (1, 2, 3)] + [(who, what) for who in "de" for what in (3, 4)],
+        items=[9],
+    )
+    marked = to_networkx(reviews)
+    groups = doubly_connected_components(reviews)
+    groups.annotate(marked)
+    of_item = {item: marked.nodes["item", item].get("component") for item in (1, 3, 4, 9)}
+    large, small = groups.labels[reviews.reviewer_code["a"]], groups.labels[reviews.reviewer_code["d"]]
+    assert large != small
+    assert of_item == {1: large, 3: large, 4: small, 9: None}
+    connected_components(reviews).annotate(marked)
+    assert marked.nodes["item", 9]["component"] == 1
 
 
 def test_there_are_many_of_them() -> None:

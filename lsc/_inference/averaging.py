@@ -13,7 +13,7 @@ import numpy as np
 from lsc._inference import beliefs, predicting, validation
 from lsc._inference.beliefs import Difference, Member, Posterior
 from lsc._inference.mixture import is_of_numbers, straightened
-from lsc._inference.predicting import Law, LeftOut, Mixture, joined
+from lsc._inference.predicting import Drawn, Law, LeftOut, Mixture, joined
 from lsc._inference.validation import Misfit
 from reviewgraph._base import FloatArray, IntArray
 
@@ -52,15 +52,38 @@ def scores_of(member: Member, score: FloatArray) -> FloatArray:
 
 def draws(posterior: Posterior, n: int, rng: np.random.Generator) -> FloatArray:
     """Draw qualities jointly, shape (n, N): of each draw first the model, then the qualities."""
+    parts, order = _draws_by_member(posterior, n, rng)
+    return np.concatenate([quality for _, quality in parts])[order]
+
+
+def joint_draws(
+    posterior: Posterior, score: FloatArray, weight: FloatArray | None, n: int, rng: np.random.Generator
+) -> tuple[FloatArray, Drawn]:
+    """Draw qualities, shape (n, N), and reviewers, shapes (n, M), jointly: first the model, then both.
+
+    The qualities are those of :func:`draws` for an equal generator. ``score`` are the scores of the table.
+    """
+    parts, order = _draws_by_member(posterior, n, rng)
+    people = [
+        predicting.reviewer_draws(member.posterior, scores_of(member, score), weight, quality, rng)
+        for member, quality in parts
+    ]
+    quality = np.concatenate([quality for _, quality in parts])
+    return quality[order], Drawn(*(np.concatenate(values)[order] for values in zip(*people, strict=True)))
+
+
+def _draws_by_member(
+    posterior: Posterior, n: int, rng: np.random.Generator
+) -> tuple[list[tuple[Member, FloatArray]], IntArray]:
+    """Draw qualities, shapes (count, N), of each member of a mixture; then the random order of all draws."""
     members = members_of(posterior)
     if len(members) == 1:
-        return beliefs.draws(posterior, n, rng)
+        return [(members[0], beliefs.draws(posterior, n, rng))], np.arange(n)
     counts = rng.multinomial(n, [member.weight for member in members]).tolist()
-    drawn = [
-        beliefs.draws(member.posterior, count, rng) for member, count in zip(members, counts, strict=True) if count
+    parts = [
+        (member, beliefs.draws(member.posterior, count, rng)) for member, count in zip(members, counts, strict=True)
     ]
-    sample = np.concatenate([*drawn, np.empty((0, posterior.mean.size))])
-    return np.asarray(sample[rng.permutation(n)])
+    return parts, rng.permutation(n)
 
 
 def difference(posterior: Posterior, first: int, second: int) -> Difference:
@@ -142,3 +165,31 @@ def predictive(
         if isinstance(law, Mixture)
     ]
     return joined(*parts) if parts else laws[0]
+
+
+# Ranks, from joint draws.
+
+
+def rank_counts(draws: FloatArray, group: IntArray, n_ranks: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return shares of ranks, shape (N, n_ranks), and mean and standard deviation of the rank of each item, (N,).
+
+    ``draws`` (D, N) are joint draws, NaN for items without a score; 1 is the best rank within a ``group``.
+
+    >>> rank_counts(np.array([[1.0, 2.0, 9.0], [3.0, 2.0, 9.0]]), np.array([1, 1, 2]), 2)[0].tolist()
+    [[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]]
+    """
+    size = draws.shape[1]
+    share, total, square = np.zeros((size, n_ranks)), np.zeros(size), np.zeros(size)
+    for number in np.unique(group).tolist():
+        items = np.flatnonzero((group == number) & np.isfinite(draws[:1]).any(axis=0))
+        order = np.argsort(-draws[:, items], axis=1, kind="stable")
+        places = np.arange(items.size)
+        for row in order:
+            ranked, shown = items[row], min(items.size, n_ranks)
+            share[ranked[:shown], places[:shown]] += 1.0
+            total[ranked] += places + 1.0
+            square[ranked] += (places + 1.0) ** 2
+    known, count = np.isfinite(draws[:1]).any(axis=0), max(len(draws), 1)
+    mean = total / count
+    spread = np.sqrt(np.maximum(square / count - mean**2, 0.0))
+    return share / count, np.where(known, mean, np.nan), np.where(known, spread, np.nan)

@@ -93,27 +93,49 @@ class Joined(NamedTuple):
         Shape (E, C): the contribution of each criterion; their sum with ``target`` is ``score``.
     target
         Shape (E,): the contribution of the target, of the means, and of levelled offsets.
-    names, weights
-        The criteria, and points of the score per standard deviation of each, in a review with all of them.
+    tried, weights
+        The criteria that were tried, and points of the score per standard deviation of each, in a review with all of
+        them: all 0 where they do not help.
     own
         Variance of what the criteria do not show of the target's quality, in squared points.
     gain, gain_error
         Relative decrease of the squared error in predicting held-out scores of the target, and its standard error;
         NaN where there are too few.
+    untried
+        Criteria with too few scores to try them, or with the same one everywhere.
     """
 
     score: FloatArray
     parts: FloatArray
     target: FloatArray
-    names: tuple[str, ...]
+    tried: tuple[str, ...]
     weights: FloatArray
     own: float
     gain: float
     gain_error: float
+    untried: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Return the criteria, whether they are used, and the gain."""
-        return f"<Criteria: {', '.join(self.names)}, {'used' if self.used else 'not used'}, gain {self.gain:.1%}>"
+        """Return which criteria are joined with the score, which are not, and the gain."""
+        gain = f", gain {self.gain:.1%}" if np.isfinite(self.gain) else ""
+        return f"<Joined: {self.words}{gain}>"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The criteria that are joined with the score; none where they do not help."""
+        return self.tried if self.used else ()
+
+    @property
+    def rejected(self) -> tuple[str, ...]:
+        """The criteria that are not joined with the score."""
+        return (*(() if self.used else self.tried), *self.untried)
+
+    @property
+    def words(self) -> str:
+        """Which criteria are used, and which are not."""
+        sides = (("used", self.names), ("not used", self.rejected))
+        said = [f"criteria {verb}: {', '.join(map(repr, names))}" for verb, names in sides if names]
+        return "; ".join(said)
 
     @property
     def used(self) -> bool:
@@ -124,7 +146,7 @@ class Joined(NamedTuple):
         """Return the points by which each criterion moves the scores of the reviews, the target's own weight first."""
         if not self.used:
             return {}
-        columns = dict(zip(self.names, self.parts.T, strict=True))
+        columns = dict(zip(self.tried, self.parts.T, strict=True))
         own = reviews.target or "score"
         return {own: self.target - reviews.score[reviews.scored], **columns}
 
@@ -133,7 +155,7 @@ class Joined(NamedTuple):
         gain, error = (None if np.isnan(value) else value for value in (self.gain, self.gain_error))
         weights = [
             {"criterion": name, "weight": weight}
-            for name, weight in zip(self.names, self.weights.tolist(), strict=True)
+            for name, weight in zip(self.tried, self.weights.tolist(), strict=True)
         ]
         return {
             "used": self.used,
@@ -186,7 +208,8 @@ def join(
         for name, value in criteria.items()
         if np.isfinite(value).sum() >= LEAST_SCORES and np.nanstd(value) > 0 and np.std(target) > 0
     )
-    alone = Joined(target, np.zeros((target.size, 0)), target, (), np.zeros(0), 0.0, np.nan, np.nan)
+    untried = tuple(name for name in criteria if name not in names)
+    alone = Joined(target, np.zeros((target.size, 0)), target, (), np.zeros(0), 0.0, np.nan, np.nan, untried)
     if not names:
         return alone
     columns = np.column_stack([target, *(criteria[name] for name in names)])
@@ -208,7 +231,7 @@ def join(
         full = _weights(found, np.ones(len(names) + 1, bool), share)
         weights, own = spread[0] * full[1:], float(spread[0] ** 2 * max(_unknown(found, full), 0.0))
     score = rest + parts.sum(axis=1) if share else target
-    return Joined(score, parts, rest, names, weights, own, gain, error)
+    return Joined(score, parts, rest, names, weights, own, gain, error, untried)
 
 
 def moments(

@@ -1,4 +1,4 @@
-"""Predictive distributions of scores, leave-one-out residuals, fit statistics of reviewers, and ranks from draws.
+"""Predictive distributions of scores, leave-one-out residuals, draws of reviewers, and their fit statistics.
 
 A score is predicted by a mixture of normal distributions, one per quadrature node g of the reviewer's slope a and noise
 s^2. With the posterior of the item N(m, v), and of the offset given the node N(B, 1 / P),
@@ -45,7 +45,16 @@ from lsc._inference.model import (
     Block,
     lay_out,
 )
-from lsc._inference.scale_users import Cavity, Nodes, Offsets, Slopes, gap_probabilities, offsets_given, slopes_at
+from lsc._inference.scale_users import (
+    Cavity,
+    Nodes,
+    Offsets,
+    Slopes,
+    gap_probabilities,
+    offsets_given,
+    points_at,
+    slopes_at,
+)
 from lsc._inference.states import MIN_NOISE, Unit, equal_scores, unit_of
 from reviewgraph._base import FloatArray, IntArray
 
@@ -692,6 +701,126 @@ def replicated(
     return np.asarray(unit.location + unit.spread * new)
 
 
+# Joint draws of reviewers.
+#
+# Given all qualities x, reviewers are independent, and each has the model's own conditional distribution: no further
+# approximation than that of the qualities. On a grid of slopes a and own noise, with W the precision of each score,
+#
+#     P = 1 / omega^2 + sum W,   B = (E[b | a] / omega^2 + sum W (y - a x)) / P
+#     log share = log p(a, own) - 1/2 [sum log(1 / W) + log P + E[b | a]^2 / omega^2 + sum W (y - a x)^2 - P B^2]
+#
+# A point is drawn by its share, then slope and own noise within its cell, then the offset from N(B, 1 / P).
+
+#: Distances and ends of the grid, in posterior standard deviations: given the qualities a slope is better known than on
+#: the whole, so cells are finer than the nodes of the inference.
+SLOPE_STEP, OWN_STEP, ENDS = 0.35, 0.75, 4.2
+#: Numbers of one batch of draws: points x reviewers x draws.
+LARGEST_BATCH = 2_000_000
+
+
+class Drawn(NamedTuple):
+    """Draws of each reviewer, shapes (D, M): severity and noise in points, slope relative to a typical reviewer.
+
+    NaN without a score in use. Severity, slope and noise are those of :class:`lsc._inference.beliefs.Reviewers`: of
+    ordinal reviewers, those of their scores as if they used the scale.
+    """
+
+    severity: FloatArray
+    slope: FloatArray
+    noise: FloatArray
+
+
+def reviewer_draws(
+    posterior: Posterior,
+    score: FloatArray,
+    weight: FloatArray | None,
+    quality: FloatArray,
+    rng: np.random.Generator,
+) -> Drawn:
+    """Draw severity, slope and noise of all reviewers given joint draws of the qualities, shape (D, N), in points.
+
+    ``score`` and ``weight`` are those passed to the inference. Without signal they are what is reported.
+    """
+    of, draws = posterior.reviewers, len(quality)
+    if not posterior.signal:
+        same = (np.repeat(value.mean[None], draws, axis=0) for value in (of.severity, of.stretch, of.noise))
+        return Drawn(*same)
+    observed = observed_scores(posterior, score)
+    spread = (score_unit(posterior, score) if observed.levels is None else observed.levels.unit).spread
+    standard = (quality - posterior.location) / posterior.scale
+    drawn = np.full((3, draws, posterior.slope.size), np.nan)
+    for step in steps(posterior, observed, weight, np.flatnonzero(posterior.precision > 0), ordinal=False):
+        drawn[:, :, step.block.reviewer] = _given(posterior, observed, step, standard, rng)
+    offset, slope, noise = drawn
+    offset += posterior.expected_offset[:-1]
+    return Drawn(
+        of.severity.mean - spread * (offset - posterior.offset),
+        of.stretch.mean * slope / posterior.slope,
+        spread * np.sqrt(noise),
+    )
+
+
+def _given(
+    posterior: Posterior, observed: Observations, step: Step, standard: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    """Draw offset, slope and noise variance of the reviewers of a step, shape (3, D, m)."""
+    theta, members = posterior.theta, step.block.reviewer
+    centre, width, own, own_width = posterior.fitted.nodes[:4, members]
+    line = np.arange(-ENDS, ENDS + SLOPE_STEP / 2, SLOPE_STEP)
+    own_line = np.arange(-ENDS, ENDS + OWN_STEP / 2, OWN_STEP) if posterior.extent.own else np.zeros(1)
+    z = np.repeat(centre + line[:, None] * width, own_line.size, axis=0)
+    log_own = np.tile(own + own_line[:, None] * own_width if posterior.extent.own else 0.0 * own[None], (line.size, 1))
+    at = points_at(z, log_own, np.ones(1), theta, own=posterior.extent.own)
+    # Precisions of the scores at the points, shape (m, G, k).
+    added = np.where(step.review >= 0, observed.variance[step.review], 0.0).T[:, None]
+    factor = step.factor.T[:, None]
+    used, y = step.block.used.T[:, None], step.block.score.T[:, None]
+    precision = used / (at.noise.T[..., None] * factor + added)
+    tight = np.exp(-2 * theta[LOG_OMEGA])
+    total = tight + precision.sum(axis=-1)
+    constant = (used * np.log(np.where(used > 0, precision, 1.0))).sum(axis=-1) - np.log(total)
+    constant -= tight * at.offset.T**2 + (precision * y**2).sum(axis=-1)
+    constant = at.log_density.T + 0.5 * constant
+    weighted = (precision * y).sum(axis=-1)
+    item = np.where(step.review >= 0, posterior.item[step.review], posterior.item[step.review[0]])
+    each = np.arange(members.size)[:, None]
+    parts, size = [], max(1, LARGEST_BATCH // constant.size)
+    for first in range(0, len(standard), size):
+        x = np.moveaxis(standard[first : first + size][:, item], 0, -1).swapaxes(0, 1)
+        by_x, by_square, by_both = precision @ x, precision @ x**2, (precision * y) @ x
+        slope, pull = at.slope.T[..., None], weighted[..., None]
+        log_share = tight * at.offset.T[..., None] + pull - slope * by_x
+        log_share *= log_share
+        log_share *= 0.5 / total[..., None]
+        log_share += constant[..., None]
+        by_both *= slope
+        log_share += by_both
+        by_square *= 0.5 * slope**2
+        log_share -= by_square
+        log_share -= log_share.max(axis=1, keepdims=True)
+        # Single precision is enough for probabilities of points, and four times as fast.
+        share = np.cumsum(np.exp(log_share.astype(np.float32)), axis=1)
+        node = (rng.random((members.size, 1, x.shape[-1])) * share[:, -1:] > share).sum(axis=1)
+        # Within the cell of the point, and the offset given the slope there.
+        log_slope = at.log_slope.T[each, node] + SLOPE_STEP * width[:, None] * (rng.random(node.shape) - 0.5)
+        own_part = at.log_own.T[each, node]
+        if posterior.extent.own:
+            own_part = own_part + OWN_STEP * own_width[:, None] * (rng.random(node.shape) - 0.5)
+        a = np.exp(log_slope)
+        noise = np.exp(2 * (theta[NU] + theta[RHO] * (log_slope - theta[MU])) + own_part)
+        expected = theta[G0] + theta[G1] * a
+        inner = total[each, node]
+        drift = tight * expected + weighted[each, node] - a * by_x[each, node, np.arange(x.shape[-1])]
+        offset = drift / inner + rng.standard_normal(node.shape) / np.sqrt(inner)
+        # The noise of a typical review: by the mean factor, or where scores are levels of the mean precision.
+        if observed.levels is None:
+            typical = noise * ((factor * used).sum(axis=-1) / used.sum(axis=-1)) + observed.rounding
+        else:
+            typical = used.sum(axis=-1) / (used / (noise[..., None] + added)).sum(axis=-1)
+        parts.append(np.stack([offset, a, typical]).swapaxes(1, 2))
+    return np.concatenate([np.empty((3, 0, members.size)), *parts], axis=1)
+
+
 class Fit(NamedTuple):
     """Mean squares of standardised leave-one-out residuals per reviewer, shapes (M,); NaN without a score in use.
 
@@ -744,31 +873,3 @@ def fit_of(posterior: Posterior, left_out: LeftOut, standard: FloatArray) -> Fit
         spread(information),
         spread(ones),
     )
-
-
-# Ranks, from joint draws.
-
-
-def rank_counts(draws: FloatArray, group: IntArray, n_ranks: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return shares of ranks, shape (N, n_ranks), and mean and standard deviation of the rank of each item, (N,).
-
-    ``draws`` (D, N) are joint draws, NaN for items without a score; 1 is the best rank within a ``group``.
-
-    >>> rank_counts(np.array([[1.0, 2.0, 9.0], [3.0, 2.0, 9.0]]), np.array([1, 1, 2]), 2)[0].tolist()
-    [[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]]
-    """
-    size = draws.shape[1]
-    share, total, square = np.zeros((size, n_ranks)), np.zeros(size), np.zeros(size)
-    for number in np.unique(group).tolist():
-        items = np.flatnonzero((group == number) & np.isfinite(draws[:1]).any(axis=0))
-        order = np.argsort(-draws[:, items], axis=1, kind="stable")
-        places = np.arange(items.size)
-        for row in order:
-            ranked, shown = items[row], min(items.size, n_ranks)
-            share[ranked[:shown], places[:shown]] += 1.0
-            total[ranked] += places + 1.0
-            square[ranked] += (places + 1.0) ** 2
-    known, count = np.isfinite(draws[:1]).any(axis=0), max(len(draws), 1)
-    mean = total / count
-    spread = np.sqrt(np.maximum(square / count - mean**2, 0.0))
-    return share / count, np.where(known, mean, np.nan), np.where(known, spread, np.nan)

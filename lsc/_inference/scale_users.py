@@ -126,15 +126,20 @@ class Offsets(NamedTuple):
 def slopes_at(nodes: Nodes, theta: FloatArray) -> Slopes:
     """Evaluate what depends on the reviewer alone, shapes (G, m); the density includes the quadrature weights."""
     z, own, area = nodes.grid()
+    return points_at(z, own, area, theta, own=nodes.own_spread is not None)
+
+
+def points_at(z: FloatArray, log_own: FloatArray, area: FloatArray, theta: FloatArray, *, own: bool) -> Slopes:
+    """Evaluate it at log slopes and logs of own noise, shapes (G, m), whose cells have an area."""
     deviation = z - theta[MU]
     left, right = np.exp(theta[LOG_TAU_LEFT]), np.exp(theta[LOG_TAU_RIGHT])
     density = -0.5 * (deviation / np.where(deviation < 0, left, right)) ** 2
     density += np.log(2 / (np.sqrt(2 * np.pi) * (left + right)) * area)
-    if nodes.own_spread is not None:
-        density -= 0.5 * (own * np.exp(-theta[LOG_OWN])) ** 2 + theta[LOG_OWN] + 0.5 * np.log(2 * np.pi)
+    if own:
+        density -= 0.5 * (log_own * np.exp(-theta[LOG_OWN])) ** 2 + theta[LOG_OWN] + 0.5 * np.log(2 * np.pi)
     slope = np.exp(z)
-    noise = np.exp(2 * (theta[NU] + theta[RHO] * deviation) + own)
-    return Slopes(z, own, slope, noise, theta[G0] + theta[G1] * slope, density)
+    noise = np.exp(2 * (theta[NU] + theta[RHO] * deviation) + log_own)
+    return Slopes(z, log_own, slope, noise, theta[G0] + theta[G1] * slope, density)
 
 
 def offsets_given(block: Block, cavity: Cavity, at: Slopes, variance: FloatArray, omega_square: float) -> Offsets:

@@ -383,7 +383,7 @@ def calibrate_by_passes(
         expect_number_to_draw(session)
     else:
         expect_none_given(OF_POSTERIOR, f" and --method {method.name}")
-    expect_table(output)
+    expect_table(output, "a CSV file", "leave out --stream")
     given = {name: options[name] for name in ("hypothesis", "max_slope") if options[name] is not None}
     result = method.stream(stream, **given, progress=tell)
 
@@ -558,7 +558,9 @@ def calibrate(
     if to and output is None:
         message = f"--to {to}: expected -o FILE with it, found none; name a file, such as -o tags.csv"
         raise Refusal(message)
-    if not to:
+    if to:
+        expect_table(output, f"a file for {rated()[to].title}", f"leave out --to {to}", rated()[to].suffix)
+    else:
         expect_table(output)
     papers = tuple(dict.fromkeys(explain))
     for paper in papers:

@@ -14,7 +14,7 @@ from lsc.experiments.registry import GRADED_METHODS, PEER_GRADING, TITLES, estim
 from lsc.experiments.running import FONTS, MARGIN, MEASURES, STYLES, Record, aligned, columns_of, measure, written
 from lsc.metrics import expected_discounts, selection_shares
 from reviewgraph._base import FloatArray, InputError, IntArray, csv_text, write_together
-from reviewgraph.formats import Field, Role, parse_number, quote, quote_all, read_columns
+from reviewgraph.formats import Field, Role, parse_number, quote_all, read_columns
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
@@ -143,7 +143,9 @@ def from_truth(reviews: Reviews, truth: Mapping[Any, float], name: str = "all") 
     """
     of_item = reviews.printed([truth.get(item, np.nan) for item in reviews.items])
     if not np.isfinite(of_item).any():
-        message = f"truth: expected items of the reviews, such as {quote(str(reviews.items[0]))}; found none of them"
+        message = (
+            f"truth: expected items of the reviews, such as {quote_all([str(reviews.items[0])])}; found none of them"
+        )
         raise InputError(message)
     return Graded(name, reviews, of_item)
 

@@ -96,8 +96,8 @@ def opening(result: PosteriorEstimate) -> list[str]:
 def further_lines(result: PosteriorEstimate) -> list[str]:
     """Return what criteria and confidence of the reviews add, a line each where there are any."""
     lines, joined, confidence = [], result.joined, result.confidence
-    if joined is not None and joined.names:
-        names = listed(joined.names, NAMED)
+    if joined is not None and joined.tried:
+        names = listed(joined.tried, NAMED)
         by, error = 100.0 * joined.gain, 100.0 * joined.gain_error
         if joined.used:
             lines.append(
@@ -112,6 +112,10 @@ def further_lines(result: PosteriorEstimate) -> list[str]:
             )
         else:
             lines.append(f"Scores of {names} are not used: there are too few to tell whether they help.")
+    if joined is not None and joined.untried:
+        lines.append(
+            f"Scores of {listed(joined.untried, NAMED)} are not used: there are too few, or they are all the same."
+        )
     if confidence is not None:
         state = "is used" if confidence.used else "is not used"
         lines.append(

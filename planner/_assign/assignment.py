@@ -239,6 +239,7 @@ class Assignment(Pictured):
     @property
     def probabilities(self) -> Probabilities:
         """The probability of each pair that may be assigned: 1 for those of an assignment that is not randomised."""
+        self.refuse_none("probabilities")
         randomised = self.randomised
         columns = {**self.to_columns(), "probability": [1.0] * self.reviews.n_reviews}
         del columns["affinity"]
@@ -267,7 +268,7 @@ class Assignment(Pictured):
         Raises
         ------
         InputError
-            If the assignment is not randomised, or ``n`` is negative.
+            If the assignment is infeasible or not randomised, or ``n`` is negative.
 
         Examples
         --------
@@ -278,6 +279,7 @@ class Assignment(Pictured):
         >>> len(sample), sample[0].n_reviews, bool(sample.shares.max() <= 0.9)
         (100, 8, True)
         """
+        self.refuse_none("sample")
         if self.randomised is None:
             message = "sample: expected a randomised assignment, found one without; pass max_probability=0.5 to assign"
             raise InputError(message)
@@ -318,6 +320,12 @@ class Assignment(Pictured):
     def in_frames_like(self, given: Any) -> Assignment:
         """Return the assignment with data frames of the kind of ``given``; unchanged if that is none."""
         return replace(self, reviews=replace(self.reviews, backend=backend_of(given)))
+
+    @property
+    def why_none(self) -> str:
+        """Why there is no assignment, empty where there is one."""
+        none = self.status is AssignmentStatus.INFEASIBLE and not self.reviews.n_reviews
+        return self.explanation if none else ""
 
     def headline(self) -> str:
         """Return status, sizes and affinity, which reveal a matrix passed the wrong way round."""

@@ -107,6 +107,8 @@ def _of_matrix(
             raise InputError(message)
         row, column = np.nonzero(~np.isnan(matrix))
         value = matrix[row, column]
+    if reviewers is None and items is None:
+        Order.warn_square(matrix, "affinity")
     # Labels, one for each line.
     labels: list[Sequence[Label]] = []
     for name, declared, size in (("reviewers", reviewers, matrix.shape[0]), ("items", items, matrix.shape[1])):

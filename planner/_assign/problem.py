@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from planner.rules import Panels, Ruled
     from reviewgraph._base import BoolArray, FloatArray, IntArray, Label
     from reviewgraph.formats import Columns, Spellings
-    from reviewgraph.io import Rules
+    from reviewgraph.io import Order, Rules
 
 
 #: How messages call the labels of an assignment.
@@ -612,11 +612,12 @@ class Randomisation(NamedTuple):
             return 1.0
         return float(self.max_probability) if isinstance(self.max_probability, Real) else None
 
-    def spelled(self, spellings: Spellings) -> Randomisation:
-        """Return them with the labels of pairs in the given spellings."""
+    def spelled(self, spellings: Spellings, order: Order) -> Randomisation:
+        """Return them with the labels of pairs in the given spellings, those of a matrix in the given order."""
         if self.one_cap is not None:
             return self
-        table = numbered_pairs(self.max_probability, "max_probability", PROBABILITY.role, spellings)
+        given = order.numbered(self.max_probability, "max_probability")
+        table = numbered_pairs(given, "max_probability", PROBABILITY.role, spellings)
         return self._replace(max_probability=table)
 
     def caps(self, problem: Problem) -> FloatArray:

@@ -158,6 +158,12 @@ class Plan(Pictured):
         """The kind of data frame of the input; None for other input."""
         return self.constraints.reviews.backend
 
+    @property
+    def why_none(self) -> str:
+        """Why there is no plan, empty where there is one."""
+        none = self.status == PlanStatus.INFEASIBLE and not self.reviews
+        return "; ".join(self.explanation) if none else ""
+
     def headline(self) -> str:
         """Return status, length and bound."""
         if self.purchase is not None:
@@ -341,7 +347,7 @@ class Plan(Pictured):
         Raises
         ------
         InputError
-            If the frame has no column of reviewers or items.
+            If the frame has no column of reviewers or items, or the plan is infeasible.
 
         Examples
         --------
@@ -351,6 +357,7 @@ class Plan(Pictured):
         >>> len(plan_extra_reviews(frame).added_to(frame))
         5
         """
+        self.refuse_none("added_to")
         return self.constraints.reviews.below(frame, [(one.reviewer, one.item) for one in self.reviews])
 
     def mail(self) -> dict[Label, str]:

@@ -336,7 +336,7 @@ class Destination:
     def settled(self, session: Session, reviewers: Sequence[Label], items: Sequence[Label]) -> Destination:
         """Return the destination for these labels, before the work begins; by default the system of the input."""
         system = takers().get(session.system or "", CSV)
-        chosen = self if self.asked else replace(self, upload=system)
+        chosen = self if self.asked or CSV.is_meant_by(self.output) else replace(self, upload=system)
         try:
             chosen.try_out(reviewers, items)
         except InputError:
@@ -366,8 +366,8 @@ class Destination:
 
     def expect_named_so(self) -> None:
         """Refuse a file whose name says JSON, unless that is the format."""
-        if self.upload.suffix != ".json":
-            expect_table(self.output)
+        text = "" if self.upload.is_table else f"a file for {self.upload.title}"
+        expect_table(self.output, text, "say --to csv", self.upload.suffix)
 
     def try_out(self, reviewers: Sequence[Label], items: Sequence[Label]) -> None:
         """Format one review, to find out whether the system accepts the labels and settings."""
@@ -384,8 +384,8 @@ class Destination:
         if not self.output:
             return True
         taken, left = self.upload.parted(outgoing)
-        if self.upload is CSV:
-            write_table(self.output, taken.columns)
+        if self.upload.is_table:
+            write_table(self.output, self.upload.table(taken))
         else:
             write_whole(self.output, self._text(taken))
         if left:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from numbers import Integral, Real
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, overload
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+#: The flag of code that takes keywords of any name.
+TAKES_ANY = 0x08
 #: Largest whole number: counts and codes have 64 bits.
 LARGEST = 2**63 - 1
 #: Affinities and costs beyond this are refused: their sums could exceed double precision.
@@ -227,6 +229,52 @@ def whole_seed(seed: int | np.random.Generator) -> int:
     return seed if isinstance(seed, int) else int(seed if isinstance(seed, Integral) else seed.integers(LARGEST))
 
 
+#: What a keyword may mean in a function that has another name for it, the likelier first.
+MEANT: dict[str, tuple[str, ...]] = {
+    "load": ("capacity", "spare"),
+    "loads": ("load", "capacity", "spare"),
+    "max_load": ("load", "capacity", "spare"),
+    "capacity": ("load",),
+    "spare": ("load",),
+    "demand": ("min_reviews",),
+    "demands": ("demand", "min_reviews"),
+    "min_reviews": ("demand",),
+    "reviews_per_item": ("demand", "min_reviews"),
+    "lottery": ("max_probability",),
+    "random_state": ("seed",),
+    "level": ("target",),
+}
+#: Arguments of what reads a data frame.
+_OF_FRAMES = ("columns", "score", "criteria", "scale", "lower_is_better", "duplicates", "merge")
+#: Names of columns, as arguments.
+_OF_COLUMNS = ("reviewer", "item", "title", "confidence", "criterion")
+
+
+def unexpected(caller: str, name: str, taken: Collection[str]) -> TypeError:
+    """Return Python's error for a keyword that a function does not have, with the one that may be meant.
+
+    >>> print(unexpected("check", "capacity", ["load", "conflicts"]))
+    check() got an unexpected keyword argument 'capacity'; did you mean load?
+    >>> print(unexpected("check", "score", ["reviews", "load"]))
+    check() got an unexpected keyword argument 'score'; pass Reviews.from_frame(frame, score=...) as reviews
+    >>> print(unexpected("Reviews.from_frame", "reviewer", ["frame", "columns"]))
+    Reviews.from_frame() got an unexpected keyword argument 'reviewer'; did you mean columns={"reviewer": ...}?
+    """
+    from difflib import get_close_matches
+
+    column = f'columns={{"{name}": ...}}'
+    meant = [other for other in MEANT.get(name, ()) if other in taken] or get_close_matches(name, taken, 1)
+    advice = ""
+    if name in _OF_COLUMNS and "columns" in taken:
+        advice = f"; did you mean {column}?"
+    elif name in (*_OF_FRAMES, *_OF_COLUMNS) and "reviews" in taken:
+        read = f"{name}=..." if name in _OF_FRAMES else column
+        advice = f"; pass Reviews.from_frame(frame, {read}) as reviews"
+    elif meant:
+        advice = f"; did you mean {meant[0]}?"
+    return TypeError(f"{caller}() got an unexpected keyword argument {name!r}{advice}")
+
+
 def _translate(words: str, renamed: Mapping[str, str], kwargs: dict[str, Any]) -> None:
     """Put the new names of keywords in the place of old ones, with a warning."""
     for old, new in renamed.items():
@@ -246,14 +294,17 @@ def checked(function: Callable[P, R]) -> Callable[P, R]: ...
 
 
 @overload
-def checked(*, renamed: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def checked(
+    *, renamed: Mapping[str, str] = ..., also: Collection[str] = ...
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
-def checked(function: Any = None, *, renamed: Mapping[str, str] | None = None) -> Any:
+def checked(function: Any = None, *, renamed: Mapping[str, str] | None = None, also: Collection[str] = ()) -> Any:
     """Return a function that raises :class:`InputError` for arguments which its hints exclude.
 
     ``None`` is accepted where the hint has it; a seed must not be negative. ``renamed`` maps old names of keywords,
-    which are taken with a DeprecationWarning through one release, to the present ones.
+    which are taken with a DeprecationWarning through one release, to the present ones. ``also`` are the keywords that
+    ``**given`` takes. Other keywords are a TypeError, which names the one that may be meant.
 
     >>> @checked
     ... def repeated(text: "str", times: "int" = 2) -> "str":
@@ -264,10 +315,12 @@ def checked(function: Any = None, *, renamed: Mapping[str, str] | None = None) -
     Traceback (most recent call last):
     reviewgraph._base.errors.InputError: times: expected a whole number, found 1.5
     """
-    return _checked(function) if function is not None else functools.partial(_checked, renamed=renamed)
+    return _checked(function) if function is not None else functools.partial(_checked, renamed=renamed, also=also)
 
 
-def _checked(function: Callable[P, R], renamed: Mapping[str, str] | None = None) -> Callable[P, R]:
+def _checked(
+    function: Callable[P, R], renamed: Mapping[str, str] | None = None, also: Collection[str] = ()
+) -> Callable[P, R]:
     hints = {name: str(hint) for name, hint in function.__annotations__.items() if name != "return"}
     taken = {name: kinds for name, hint in hints.items() if (kinds := kinds_of(hint))}
     if "seed" in taken:
@@ -275,7 +328,9 @@ def _checked(function: Callable[P, R], renamed: Mapping[str, str] | None = None)
     optional = {name for name, hint in hints.items() if "None" in _parts(hint)}
     code = function.__code__
     names, many = code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount + code.co_kwonlyargcount :]
-    check, translate, words = _refuse, _translate, function.__qualname__
+    check, translate, words, refused = _refuse, _translate, function.__qualname__, unexpected
+    own = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *also)
+    is_open = bool(code.co_flags & TAKES_ANY) and not also
 
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         if renamed:
@@ -284,6 +339,10 @@ def _checked(function: Callable[P, R], renamed: Mapping[str, str] | None = None)
         for name, value in [*named, *kwargs.items()]:
             if name in taken and not (value is None and name in optional):
                 check(name, value, taken[name])
+        if not is_open:
+            for name in kwargs:
+                if name not in own:
+                    raise refused(words, name, own)
         return function(*args, **kwargs)
 
     # With the globals of the function, so that inspection finds it in the function's module.

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from importlib import import_module
 
 #: The packages whose lines a warning does not name.
 _OURS = {"reviewgraph", "planner", "lsc"}
@@ -64,3 +65,23 @@ def warn(message: str, category: type[UserWarning]) -> None:
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _OURS:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+#: Packages of ours whose names other distributions bear, too; ours has ``__distribution__``.
+_SHARED = ("planner",)
+
+
+def say_foreign(name: str, module: str) -> str:
+    """Return a message on a name whose package is that of another project, or nothing if it is ours.
+
+    >>> say_foreign("plan", "planner.planning"), say_foreign("sqrt", "math")
+    ('', '')
+    """
+    package = module.partition(".")[0]
+    if package not in _SHARED or getattr(import_module(package), "__distribution__", None) == "reviewgraph":
+        return ""
+    place = getattr(sys.modules[package], "__file__", None) or "an unknown place"
+    return (
+        f"{name}: expected the package {package} of reviewgraph, found that of another project ({place}); install "
+        "reviewgraph into an environment of its own, as in pipx install reviewgraph"
+    )

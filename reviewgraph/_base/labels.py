@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from reviewgraph._base.arrays import IntArray
+from reviewgraph._base.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -273,6 +274,52 @@ def typed_codes(labels: Sequence[Label]) -> dict[tuple[type, Label], int]:
     {(<class 'str'>, 'a'): 0}
     """
     return {(type(label), label): code for code, label in enumerate(labels)}
+
+
+class LabelCodes(dict[Label, int]):
+    """Codes by label."""
+
+    def of(self, label: Any, expected: str) -> int:
+        """Return the code of a label, or raise InputError, which says what the labels are and which one is near.
+
+        >>> LabelCodes({"p1": 0}).of("p1", "item: expected an item")
+        0
+        >>> LabelCodes({"1": 0}).of(1, "item: expected an item")
+        Traceback (most recent call last):
+        reviewgraph._base.errors.InputError: item: expected an item, found 1 (int), but labels are str; did you mean
+        '1'?
+        """
+        try:
+            found = self.get(plain_label(label))
+        except TypeError:  # a list in a list
+            found = None
+        if found is None:
+            message = f"{expected}, {found_label(label, self)}"
+            raise InputError(message)
+        return found
+
+
+def found_label(label: Any, known: Collection[Label]) -> str:
+    """Return words on a label that is not known: its type where theirs differs, and the nearest or the first of them.
+
+    >>> found_label("p11", ["p1", "p2"]), found_label("x", [1, 2])
+    ("found 'p11'; did you mean 'p1'?", "found 'x' (str), but labels are int, such as 1, 2")
+    """
+    from difflib import get_close_matches
+
+    label = plain_label(label)
+    kinds, texts = sorted({type(one).__name__ for one in known}), {str(one).casefold(): one for one in known}
+    other = bool(kinds) and type(label).__name__ not in kinds
+    found = (
+        f"found {label!r} ({type(label).__name__}), but labels are {' or '.join(kinds)}"
+        if other
+        else f"found {label!r}"
+    )
+    near = get_close_matches(str(label).casefold(), texts, 1, 0.7)
+    if near:
+        return f"{found}; did you mean {texts[near[0]]!r}?"
+    first = ", ".join(repr(one) for one in list(texts.values())[:3])
+    return f"{found}{',' if other else '; there are labels'} such as {first}" if texts else found
 
 
 # Sentences that mention reviewers and papers, composed by code, so that they can be printed with any labels.

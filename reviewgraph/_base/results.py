@@ -18,7 +18,7 @@ from reviewgraph._base.storing import write_whole
 from reviewgraph._base.text import counted, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pandas
     import polars
@@ -129,6 +129,33 @@ class Result(ABC):
         """
 
     @property
+    def why_none(self) -> str:
+        """Why there are no rows, in words, where there is no answer; empty otherwise."""
+        return ""
+
+    def refuse_none(self, what: str) -> None:
+        """Raise InputError, with the reasons, if there is no answer of which there could be ``what``.
+
+        Parameters
+        ----------
+        what
+            The argument or method of the message.
+
+        Raises
+        ------
+        InputError
+            If :attr:`why_none` has reasons.
+
+        Examples
+        --------
+        >>> from reviewgraph import Reviews
+        >>> Reviews.from_pairs([("ann", 1, 3.0)]).refuse_none("to_frame")
+        """
+        if self.why_none:
+            message = f"{what}: expected a result with rows, found none ({self.headline()}): {self.why_none}"
+            raise InputError(message)
+
+    @property
     def backend(self) -> Backend | None:
         """The kind of data frame that the reviews came in; None for other sources."""
         kind: Backend | None = getattr(getattr(self, "reviews", None), "backend", None)
@@ -163,7 +190,7 @@ class Result(ABC):
         Raises
         ------
         InputError
-            If the backend is none of these, or not installed.
+            If the backend is none of these, or not installed; if an assignment or a plan is infeasible.
 
         Examples
         --------
@@ -171,6 +198,7 @@ class Result(ABC):
         >>> float(Reviews.from_pairs([("ann", 1, 3.0), ("bob", 1, 4.0)]).to_frame("pandas")["score"].mean())
         3.5
         """
+        self.refuse_none("to_frame")
         return self._framed(self.to_columns(), backend)
 
     def _framed(self, columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> IntoDataFrame:
@@ -202,13 +230,17 @@ class Result(ABC):
         return {name: column[:most] for name, column in columns.items()}, total
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.headline()}>"
+        return f"<{type(self).__name__}: {self._said()}>"
+
+    def _said(self) -> str:
+        """Return the headline, and why there are no rows where there is no answer."""
+        return ": ".join(filter(None, (self.headline(), self.why_none)))
 
     def _repr_html_(self) -> str:
         """Return the headline and the first rows for notebooks."""
         columns, total = self.first_rows(SHOWN)
         more = f"and {counted(total - SHOWN, 'more row')}; to_frame() has all" if total > SHOWN else ""
-        above = _element("p", f"{type(self).__name__}: {self.headline()}")
+        above = _element("p", f"{type(self).__name__}: {self._said()}")
         return f"<div>{above}{_table(columns)}{_element('p', more) if more else ''}</div>"
 
 
@@ -314,8 +346,17 @@ class Plot(ABC):
         """Draw the picture on axes of Matplotlib, whose coordinates become pixels; with ``fit`` at their width."""
 
     @abstractmethod
-    def styled(self, labels: Sequence[str] | bool | None, highlight: Sequence[str], size: int | None) -> Plot:
-        """Return the picture with other labels, rings around some points, and another width in pixels."""
+    def styled(
+        self,
+        labels: Sequence[str] | bool | None,
+        highlight: Sequence[str],
+        size: int | None,
+        known: Collection[str] = (),
+    ) -> Plot:
+        """Return the picture with other labels, rings around some points, and another width in pixels.
+
+        ``known`` are the labels of the result, for the message about a point that the picture does not show.
+        """
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, whole or not at all: SVG, or by Matplotlib PNG or PDF, as the suffix says.
@@ -426,7 +467,9 @@ class Pictured(Result):
         marked = [str(label) for label in highlight]
         if labels is not None or marked or size is not None:
             names = labels if labels is None or isinstance(labels, bool) else [str(label) for label in labels]
-            picture = picture.styled(names, marked, size)
+            table = getattr(self, "reviews", self)
+            known = [str(one) for side in ("items", "reviewers") for one in getattr(table, side, ())]
+            picture = picture.styled(names, marked, size, known)
         if ax is not None:
             picture.on(ax, fit=size is None)
         return picture
@@ -434,7 +477,7 @@ class Pictured(Result):
     def _picture(self, name: str | None, **options: Any) -> Plot:
         pictures: Sequence[Plot] = resolve_name(self.pictured_by)(self, **options)
         if not pictures:
-            message = f"plot: nothing to draw ({self.headline()})"
+            message = f"plot: nothing to draw ({self._said()})"
             raise InputError(message)
         if name is None:
             # A chart whose sentence says as much is not what anybody wants to see first.

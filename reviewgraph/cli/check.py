@@ -155,7 +155,7 @@ def _check_stream(session: Session, stream: Stream, options: Mapping[str, Any], 
     """Check a table larger than memory."""
     from reviewgraph.streams.connection import check_stream, page
 
-    expect_table(options["output"])
+    expect_table(options["output"], "a CSV file", "leave out --stream")
     connection, require = check_stream(stream), options["require"]
     reached = not require or connection.reaches(require)
     if options["output"]:

@@ -6,14 +6,12 @@ import hashlib
 import math
 import os
 import re
-import sys
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
 from functools import cached_property
-from importlib import import_module
 from importlib.abc import InspectLoader
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
@@ -22,6 +20,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
+from reviewgraph._base.errors import say_foreign
 from reviewgraph._base.provenance import FileRead
 from reviewgraph._version import __version__
 from reviewgraph.cli.output import (
@@ -538,17 +537,9 @@ class Commands(click.Group):
         return None if point is None else load(point)
 
 
-#: Packages of ours whose names other distributions bear, too.
-_SHARED = ("planner",)
-
-
 def load(point: EntryPoint) -> Any:
     """Return what an entry point names; a package of another distribution in the place of ours is one message."""
-    package = point.module.partition(".")[0]
-    if package in _SHARED and getattr(import_module(package), "__distribution__", None) != "reviewgraph":
-        place = getattr(sys.modules[package], "__file__", None) or "an unknown place"
-        message = f"{point.name}: expected the package {package} of reviewgraph, found that of another project "
-        message += f"({place}); install reviewgraph into an environment of its own, as in pipx install reviewgraph"
+    if message := say_foreign(point.name, point.module):
         raise Refusal(message)
     return point.load()
 

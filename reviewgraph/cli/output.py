@@ -109,9 +109,15 @@ def same_file(path: str, other: str) -> bool:
     return False
 
 
-def expect_table(path: str | None) -> None:
-    """Refuse a file of JSON for a table: its content would not be what its name says."""
-    if path and path.lower().endswith(".json"):
+def expect_table(path: str | None, text: str = "", remedy: str = "", suffix: str = ".csv") -> None:
+    """Refuse a file whose content would not be what its name says: JSON for a table, Excel for what is ``text``."""
+    from reviewgraph.formats import CSV
+
+    if path and text and CSV.is_meant_by(path):
+        name = f"{os.path.splitext(path)[0]}{suffix}"
+        message = f"-o {path}: expected the name of {text}, such as {name}; for Excel, {remedy}"
+        raise Refusal(message)
+    if path and suffix != ".json" and path.lower().endswith(".json"):
         name = path[: -len(".json")]
         message = f"-o {path}: expected the name of a table, such as {name}.csv; for JSON, add --json > {path} instead"
         raise Refusal(message)

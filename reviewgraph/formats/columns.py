@@ -292,15 +292,15 @@ def recognised(header: Sequence[str], roles: Sequence[Role], columns: Mapping[st
     return sum(bool(present & {*role.names, normalise(columns.get(role.name, ""))}) for role in roles)
 
 
-def columns_of(columns: Mapping[str, str], path: object) -> dict[str, str]:
-    """Return the user's column names for one file: those for all files, overridden by its own.
+def columns_of(columns: Mapping[str, str], *paths: object) -> dict[str, str]:
+    """Return the user's column names for one file: those for all files, overridden by its own, by any of its names.
 
     >>> columns_of({"reviewer": "who", "fit.csv:reviewer": "person", "bid.csv:bid": "wish"}, "fit.csv")
     {'reviewer': 'person'}
     """
-    given, here = [(*role.rpartition(FILE)[::2], name) for role, name in columns.items()], str(path)
+    given, here = [(*role.rpartition(FILE)[::2], name) for role, name in columns.items()], list(map(str, paths))
     # A name for a whole file is one for each sheet of it.
-    own = dict.fromkeys(("", here.partition(PART)[0], here))
+    own = dict.fromkeys(("", *(name for one in here for name in (one.partition(PART)[0], one))))
     return {role: name for mine in own for file, role, name in given if file == mine}
 
 

@@ -131,6 +131,8 @@ class Problems:
         raise InputError("\n".join([*listed, *self._hints]))
 
 
+#: The end of the names of workbooks of Excel.
+WORKBOOK = ".xlsx"
 #: First bytes of archives and of empty archives.
 ARCHIVE = (b"PK\x03\x04", b"PK\x05\x06")
 #: Folders and files that operating systems leave in archives.

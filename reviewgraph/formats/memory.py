@@ -14,7 +14,7 @@ import numpy.typing as npt
 from narwhals.exceptions import DuplicateError
 
 from reviewgraph._base.arguments import as_numbers
-from reviewgraph._base.arrays import BoolArray, FloatArray
+from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Label, encode, first_repeated
 from reviewgraph.formats.columns import (
@@ -25,6 +25,7 @@ from reviewgraph.formats.columns import (
     SCORE,
     TITLE,
     Columns,
+    Role,
     choose_score,
     locate,
     named,
@@ -37,13 +38,16 @@ from reviewgraph.formats.columns import (
 )
 from reviewgraph.formats.criteria import (
     is_attribute,
+    is_usual,
     may_be_criterion,
     read_confidence,
     read_criterion,
+    say_letters,
+    say_unusual,
     spread,
     without_copies,
 )
-from reviewgraph.formats.files import Problems
+from reviewgraph.formats.files import Problems, quote_all
 from reviewgraph.formats.tables import may_hold_scores, say_which_score
 from reviewgraph.formats.values import are_scores, ask_direction, parse_scale, read_scores, say_bad_score
 
@@ -54,6 +58,8 @@ if TYPE_CHECKING:
 
 
 ROLES = (REVIEWER, ITEM, SCORE, TITLE)
+#: What to do where columns were taken for further scores.
+CHOOSE_CRITERIA = "name those that are with Reviews.from_frame(frame, criteria=[...]), [] for none"
 
 
 def from_frame(
@@ -66,6 +72,7 @@ def from_frame(
     scale: str | Sequence[str] | None = None,
     lower_is_better: bool = False,
     note: Callable[[str], object] | None = None,
+    criteria: Iterable[str] | None = None,
 ) -> Columns:
     """Read reviews from a data frame (pandas, polars, pyarrow or others); columns are found by name.
 
@@ -78,7 +85,8 @@ def from_frame(
     is a planned review; NaN is null in pandas and refused elsewhere.
 
     Where a review has several scores, ``score`` names the one that counts: a column, or a value of the column
-    ``criterion`` of a frame with a row for each score. The others become criteria.
+    ``criterion`` of a frame with a row for each score. The others become criteria: the columns that ``criteria`` names,
+    and by default all columns of numbers that may be scores; a note lists those without a usual name of a criterion.
 
     >>> import polars
     >>> from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
@@ -122,29 +130,71 @@ def from_frame(
         reviewer_codes, reviewer_labels = encode(column["reviewer"].to_list(), reviewers)
         item_codes, item_labels = encode(column["item"].to_list(), items)
         target = header[found["score"]] if "score" in found else None
-        criteria: dict[str, FloatArray] = {}
+        further: dict[str, FloatArray] = {}
         if "criterion" in column and read is not None and scored is not None:
             kinds, names = encode(["" if one is None else str(one) for one in column["criterion"].to_list()])
             asked = wanted.get("score")
             field = asked if asked is not None and not named(header, asked) else None
-            target, read, further = spread(read, scored, kinds, list(map(str, names)), field, "frame")
-            scored, criteria = ~np.isnan(read), dict(further)
+            target, read, others = spread(read, scored, kinds, list(map(str, names)), field, "frame")
+            scored, further = ~np.isnan(read), dict(others)
     except InputError as error:
         raise InputError(_in_python(str(error))) from error
-    # Other columns of numbers are further scores, unless they describe papers or reviewers.
-    for place, name in enumerate(header):
-        if place not in taken and may_be_criterion(name) and header.count(name) == 1:
-            values = _criterion(table.get_column(table.columns[place]), grades)
-            if values is not None and not is_attribute(values, reviewer_codes, item_codes):
-                criteria[name] = values
+    places = {name: place for place, name in enumerate(header) if place not in taken and header.count(name) == 1}
+    if criteria is None:
+        further |= _find_criteria(table, places, grades, (reviewer_codes, item_codes))
+        further = further if read is None else without_copies(read, further)
+        unsure = [name for name in places if name in further and read is not None]
+        cells = {
+            name: _texts(table.get_column(table.columns[place])) for name, place in places.items() if is_usual(name)
+        }
+        for said in (*say_unusual("frame", unsure, CHOOSE_CRITERIA), *say_letters("frame", cells)):
+            say(said)
+    else:
+        further |= {name: _criterion_named(table, places, name, grades) for name in criteria}
     return Columns(
         *(reviewer_codes, item_codes, reviewer_labels, item_labels, read, scored),
         titles=_titles(column["item"], column["title"]) if "title" in column else {},
         lower_is_better=lower_is_better,
         target=target,
-        criteria=criteria if read is None else without_copies(read, criteria),
+        criteria=further,
         confidence=_confidence(column["confidence"]) if "confidence" in column else None,
     )
+
+
+def _find_criteria(
+    table: Any, places: Mapping[str, int], scale: Sequence[str], codes: tuple[IntArray, IntArray]
+) -> dict[str, FloatArray]:
+    """Return the other columns of numbers, unless they describe papers or reviewers, or their names exclude it."""
+    found: dict[str, FloatArray] = {}
+    for name, place in places.items():
+        values = _criterion(table.get_column(table.columns[place]), scale) if may_be_criterion(name) else None
+        if values is not None and not is_attribute(values, *codes):
+            found[name] = values
+    return found
+
+
+def _criterion_named(table: Any, places: Mapping[str, int], name: str, scale: Sequence[str]) -> FloatArray:
+    """Return a further score that the user names."""
+    at = named(list(places), name)
+    if len(at) != 1:
+        message = (
+            f"criteria: expected columns of the frame beside the score, found {name!r}; there are {quote_all(places)}"
+        )
+        raise InputError(message)
+    values = _criterion(table.get_column(table.columns[list(places.values())[at[0]]]), scale)
+    if values is None:
+        message = f"criteria: expected numbers in the column {name!r}, found others; convert it, or leave it out"
+        raise InputError(message)
+    return values
+
+
+def _texts(column: Any) -> list[str]:
+    """Return the distinct cells of a column of text; nothing where it holds anything else."""
+    kind = column.dtype
+    if not isinstance(kind, nw.String | nw.Object | nw.Categorical | nw.Enum):
+        return []
+    cells = [cell for cell in column.unique().to_list() if cell is not None and cell == cell]
+    return cells if all(isinstance(cell, str) for cell in cells) else []
 
 
 def _long(frame: Any) -> Any:
@@ -177,6 +227,28 @@ def _long(frame: Any) -> Any:
             f"frame: {names.count(twice)} columns are called {twice!r}; rename or drop all but the one that counts"
         )
         raise InputError(message) from error
+
+
+def of_roles(
+    frame: Any, roles: Sequence[Role], columns: Mapping[str, str], note: Callable[[str], object]
+) -> tuple[Any, list[str]]:
+    """Return a data frame with the columns of some roles only, and the names of the others.
+
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"email": ["a@x"], "paper": [1], "rating": [3.5]})
+    >>> kept, others = of_roles(frame, (REVIEWER, ITEM), {}, print)
+    >>> list(kept), others
+    (['email', 'paper'], ['rating'])
+    """
+    table = _long(frame)
+    header = list(map(str, table.columns))
+    try:
+        require_named([header], roles, columns)
+        places = sorted(locate(header, roles, columns, "frame", lambda message: note(_in_python(message))).values())
+    except InputError as error:
+        raise InputError(_in_python(str(error))) from error
+    others = [name for place, name in enumerate(header) if place not in places]
+    return table.select(*(table.columns[place] for place in places)).to_native(), others
 
 
 def with_rows(frame: Any, reviewer: Sequence[Label], item: Sequence[Label]) -> Any:

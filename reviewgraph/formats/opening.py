@@ -11,11 +11,28 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import csv_text
 from reviewgraph.formats.columns import PART, Role
-from reviewgraph.formats.files import ARCHIVE, Members, cut, open_folder, open_zip, quote, quote_all, read_bytes
+from reviewgraph.formats.files import (
+    ARCHIVE,
+    WORKBOOK,
+    Members,
+    cut,
+    open_folder,
+    open_zip,
+    quote,
+    quote_all,
+    read_bytes,
+)
 from reviewgraph.formats.systems.known import SYSTEMS, sources
 from reviewgraph.formats.systems.system import PLAIN, Wanted, extract, recognise
 from reviewgraph.formats.tables import is_json, is_xml, plain_tag, read_json, read_xml, to_grid
-from reviewgraph.formats.workbooks import choose_sheet, is_workbook, is_xlsx, read_spreadsheet_xml, read_xlsx
+from reviewgraph.formats.workbooks import (
+    choose_sheet,
+    is_workbook,
+    is_xlsx,
+    read_spreadsheet_xml,
+    read_xlsx,
+    write_xlsx,
+)
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path, Table
@@ -40,6 +57,10 @@ class Format:
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         """Return the table in a file."""
         raise NotImplementedError
+
+    def parts(self, name: str, data: bytes) -> list[str]:
+        """Return the names of the parts of a file, each of which may be a table: sheets, or files in it."""
+        return []
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> str | bytes:
         """Return columns as a file of this format."""
@@ -117,11 +138,14 @@ class Zip(Format):
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         return _open_members(open_zip(name, data), part, wanted)
 
+    def parts(self, name: str, data: bytes) -> list[str]:
+        return list(open_zip(name, data))
+
 
 class Xlsx(Zip):
     """A workbook of Excel, which is a zip archive."""
 
-    name = "xlsx"
+    name, suffix = "xlsx", WORKBOOK
 
     def fits(self, data: bytes) -> bool:
         return data.startswith(ARCHIVE) and is_xlsx(data)
@@ -129,6 +153,13 @@ class Xlsx(Zip):
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         open_zip(name, data)  # refuses one that would unpack to more than the limit
         return choose_sheet(name, read_xlsx(name, data), part, wanted)
+
+    def parts(self, name: str, data: bytes) -> list[str]:
+        open_zip(name, data)
+        return [sheet.title for sheet in read_xlsx(name, data) if sheet.rows]
+
+    def write(self, columns: Mapping[str, Sequence[Any]]) -> bytes:
+        return write_xlsx(columns)
 
 
 #: All formats by name; if a file fits several, the last counts.
@@ -138,8 +169,8 @@ FORMATS: dict[str, Format] = {one.name: one for one in (Text(), Arrow(), Json(),
 def format_to_write(path: Path) -> Format:
     """Return the format in which a table is written: by the end of its name, otherwise CSV.
 
-    >>> format_to_write("plan.csv").name, format_to_write("plan").name
-    ('csv', 'csv')
+    >>> format_to_write("plan.csv").name, format_to_write("plan").name, format_to_write("plan.xlsx").name
+    ('csv', 'csv', 'xlsx')
     """
     ends = (one for one in FORMATS.values() if one.suffix and os.fspath(path).casefold().endswith(one.suffix))
     return next(ends, FORMATS[Text.name])
@@ -156,6 +187,12 @@ def written_rows(name: str, data: bytes) -> list[list[str]] | None:
         return None
     grid = to_grid(kind.open(name, data, "", Wanted((), (), {}, None, PLAIN, lambda message: None)))
     return [grid.header, *(line.cells for line in grid.lines)]
+
+
+def parts_of(path: Path) -> list[str]:
+    """Return the names of the sheets of a workbook, or of the files of an archive; empty for other files."""
+    data = read_bytes(os.fspath(path))
+    return _format_of(data).parts(os.fspath(path), data)
 
 
 def open_table(

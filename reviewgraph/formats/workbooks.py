@@ -1,10 +1,11 @@
-"""Spreadsheets: .xlsx by openpyxl, row by row, and the XML of 2003 that some systems call .xls."""
+"""Spreadsheets: .xlsx by openpyxl, read row by row and written, and the XML of 2003 that some systems call .xls."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
 import io
+import re
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.provenance import FileRead, LeftOut
+from reviewgraph._base.storing import guarded, plain
 from reviewgraph.formats.columns import normalise, recognised
 from reviewgraph.formats.files import (
     CELLS,
@@ -39,6 +41,15 @@ if TYPE_CHECKING:
 INSIDE = "[Content_Types].xml"
 #: Rows in which the header may be; some systems write a title above it.
 LOOKED_AT = 10
+#: What Excel allows a sheet and a cell, and numbers: whole ones above it have no exact value there.
+MOST_ROWS, MOST_CHARACTERS, EXACT = 1_048_576, 32_767, 2**53
+#: The date of all that is written, so that equal tables are equal files.
+DATE = datetime.datetime(1980, 1, 1)
+#: Characters that XML lacks or changes, and what would be taken for one of them, which is written in the same way.
+_UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
+_ESCAPED = re.compile("_x(00[01][0-9A-Fa-f]|005[Ff]|[Ff]{3}[EeFf])_")
+#: Labels that stay the same as numbers, which Excel sorts better.
+_NUMERAL = re.compile("0|[1-9][0-9]{0,14}")
 #: Visibility of shown sheets in the XML of 2003.
 _SHOWN = ("", "SheetVisible")
 
@@ -142,7 +153,84 @@ def _expect_values(place: str, row: Any, cells: Sequence[Mapping[str, Any]]) -> 
 def _cell(value: Any) -> str:
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
-    return as_text(value)
+    text = as_text(value)
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
+
+
+class _Undated(zipfile.ZipFile):
+    """An archive without dates, and without what depends on the machine."""
+
+    def writestr(self, name: Any, data: Any, *how: Any, **more: Any) -> None:  # type: ignore[override]
+        info = zipfile.ZipInfo(name, DATE.timetuple()[:6])
+        info.compress_type, info.create_system = zipfile.ZIP_DEFLATED, 0
+        super().writestr(info, data)
+
+    def write(self, filename: Any, arcname: Any = None, *how: Any, **more: Any) -> None:
+        with open(filename, "rb") as file:
+            self.writestr(arcname, file.read())
+
+
+def write_xlsx(columns: Mapping[str, Sequence[Any]]) -> bytes:
+    """Return columns as a workbook of Excel with one sheet; no text is a formula, and equal tables are equal bytes.
+
+    >>> read_xlsx("plan.xlsx", write_xlsx({"item": [7, "=1+1"], "cost": [0.5, None]}))[0].rows
+    [(1, ['item', 'cost']), (2, ['7', '0.5']), (3, ['=1+1'])]
+    """
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.styles import Font
+    from openpyxl.utils import get_column_letter
+    from openpyxl.writer.excel import ExcelWriter
+
+    table = [[_entry(value) for value in (name, *column)] for name, column in columns.items()]
+    if any(len(column) > MOST_ROWS for column in table):
+        message = f"a sheet of Excel holds {MOST_ROWS - 1:,} rows and a header, found more; write CSV instead"
+        raise InputError(message)
+    book = Workbook(write_only=True)
+    book.properties.created = book.properties.modified = DATE
+    sheet = book.create_sheet("Table")
+    sheet.freeze_panes = "A2"
+    for place, column in enumerate(table, 1):
+        width = max((len(entry.text) for entry in column[:1000] if entry), default=0) + 2
+        sheet.column_dimensions[get_column_letter(place)].width = min(width, 60)
+
+    def cell(entry: _Entry | None, *, bold: bool) -> Any:
+        if entry is None:
+            return None
+        made = WriteOnlyCell(sheet, entry.text)
+        made.data_type = "n" if entry.is_number else "s"  # openpyxl takes texts for formulas, and rounds numbers
+        if guarded(entry.text) != entry.text and not entry.is_number:
+            made.quotePrefix = True  # Excel's own apostrophe: not even an edit makes it a formula
+        if bold:
+            made.font = Font(bold=True)
+        return made
+
+    for number, row in enumerate(zip(*table, strict=True)):
+        sheet.append([cell(entry, bold=number == 0) for entry in row])
+    data = io.BytesIO()
+    ExcelWriter(book, _Undated(data, "w")).save()
+    return data.getvalue()
+
+
+class _Entry(NamedTuple):
+    """The text of a cell, and whether Excel is to take it for a number."""
+
+    text: str
+    is_number: bool
+
+
+def _entry(value: Any) -> _Entry | None:
+    entry = plain(value)
+    if entry is None or entry == "":
+        return None
+    text = str(entry)
+    if _NUMERAL.fullmatch(text) or isinstance(entry, float) or (type(entry) is int and abs(entry) <= EXACT):
+        return _Entry(text, is_number=True)
+    text = _UNWRITABLE.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
+    if len(text) > MOST_CHARACTERS:
+        message = f"a cell of Excel holds {MOST_CHARACTERS:,} characters, found {len(text):,}; write CSV instead"
+        raise InputError(message)
+    return _Entry(text, is_number=False)
 
 
 def is_workbook(root: Element) -> bool:
@@ -252,11 +340,20 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
 
 
 def _grid(name: str, sheet: Sheet, wanted: Wanted) -> Grid:
-    merits = [_merit(cells, wanted) for _, cells in sheet.rows[:LOOKED_AT]]
+    merits = [_as_header(cells, wanted) for _, cells in sheet.rows[:LOOKED_AT]]
     top = merits.index(max(merits))
     place = f"{name}, sheet {sheet.title}"
     lines = (Line(cells, f"{place}, row {number}") for number, cells in sheet.rows[top + 1 :])
     return Grid(place, sheet.rows[top][1], lines)
+
+
+def _as_header(cells: Sequence[str], wanted: Wanted) -> tuple[int, bool, int, bool]:
+    """Return how well a row does as the header: labels such as "Grader 1" below a complete one are no header."""
+    known, count, several = _merit(cells, wanted)
+    required = [role for role in wanted.roles if role.required]
+    complete = bool(required) and recognised(cells, required, wanted.columns) == len(required)
+    present = set(map(normalise, cells))
+    return sum(normalise(name) in present for name in wanted.columns.values()), known or complete, count, several
 
 
 def _merit(cells: Sequence[str], wanted: Wanted) -> tuple[bool, int, bool]:

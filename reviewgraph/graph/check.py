@@ -491,7 +491,7 @@ class Report(Pictured):
         return "\n".join(lines)
 
 
-@checked
+@checked(also=HEEDED)
 def check(
     reviews: ReviewsLike,
     like: ReviewsLike | None = None,

@@ -128,7 +128,10 @@ class Components(Result):
     def annotate(self, graph: Any, name: str = "component") -> None:
         """Set the component as an attribute of the nodes of a graph of networkx or igraph, in place.
 
-        The graph is the one that the reviews were read from, or has nodes with the same labels.
+        The graph is the one that the reviews were read from, or has nodes with the same labels. An item in several
+        doubly connected components gets the one that covers the most items, one without reviews gets no attribute (in
+        igraph None), and neither does a node that is not in the reviews. Of connected components an item without
+        reviews is a component of its own.
 
         Parameters
         ----------

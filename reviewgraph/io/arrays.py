@@ -46,6 +46,17 @@ class Order(NamedTuple):
         return cls(reviews.reviewers, reviews.items, ordered, ordered)
 
     @staticmethod
+    def warn_square(matrix: Any, name: str) -> None:
+        """Warn of a square matrix without labels, which may be turned; one that is symmetric needs no warning."""
+        size, other = matrix.shape
+        if size == other and _is_lopsided(matrix):
+            warn(
+                f"{name}: a square matrix, {size} x {size}, read as reviewers x items; pass {name}.T if it is "
+                "items x reviewers, or a data frame with labels, which needs no question",
+                ColumnWarning,
+            )
+
+    @staticmethod
     def is_in(given: Any) -> bool:
         """Whether a table has labels on both of its axes, in an order that arrays beside it follow."""
         return is_wide(given)
@@ -176,12 +187,8 @@ def _check_shape(values: Any, matrix: Any, name: str, order: Order, *, labelled:
         shape = " x ".join(map(str, values.shape))
         message = f"{name}: expected reviewers x items, {wanted[0]} x {wanted[1]}, found {shape}; {fate}"
         raise InputError(message)
-    if not labelled and wanted[0] == wanted[1] and _is_lopsided(values):
-        warn(
-            f"{name}: a square matrix, {wanted[0]} x {wanted[0]}, read as reviewers x items; pass {name}.T if it is "
-            "items x reviewers, or a data frame with labels, which needs no question",
-            ColumnWarning,
-        )
+    if not labelled:
+        Order.warn_square(values, name)
 
 
 def _is_lopsided(square: Any) -> bool:

@@ -45,6 +45,7 @@ from reviewgraph.formats.criteria import (
     read_confidence,
     read_criterion,
     say_further,
+    say_letters,
     spread,
     without_copies,
 )
@@ -184,7 +185,9 @@ def read_reviews(
     files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
     tables, names, aliases = read_names(files)
     require_named([table.header for table in tables], (*ROLES, CONFIDENCE, CRITERION), wanted, SIDE_ROLES)
-    given = [columns_of(wanted, table.name) for table in tables]
+    # The name of a table has the sheet in it, or the file inside an archive.
+    own_of = {id(table): columns_of(wanted, path, table.name) for path, table in zip(paths, files, strict=True)}
+    given = [own_of[id(table)] for table in tables]
     # Malformed rows of all files are reported in one message.
     problems = Problems()
     parts: Sequence[_Part] = [
@@ -325,6 +328,8 @@ def _read_part(
         score, scored = fields.score, ~np.isnan(fields.score)
     beside = {table.header[place]: column[role] for role, place in more.items() if role.isdecimal()}
     criteria = {**fields.criteria, **_criteria(table, beside, scale, column)}
+    for said in say_letters(table.name, {n: c.values for n, c in beside.items() if n not in criteria}):
+        say(said)
     order = {role: number for number, role in enumerate(places)}
     aside = table.aside(order["reviewer"], order["item"], order.get("title"))
     return _Part(
@@ -596,7 +601,8 @@ def read_dates(
     own = {path: columns_of(wanted, path) for path in paths}
     files = [open_table(path, _ROLES, own[path], _say_nothing, kind="reviews", format=format) for path in own]
     tables, names, _ = read_names(files)
-    parts = [_read(table, columns_of(wanted, table.name), names, problems, known) for table in tables]
+    own_of = {id(table): columns_of(wanted, path, table.name) for path, table in zip(own, files, strict=True)}
+    parts = [_read(table, own_of[id(table)], names, problems, known) for table in tables]
     problems.raise_any()
     people, papers, submitted, asked, knows = zip(*parts, strict=True)
     dates = Dates([*chain(*people)], [*chain(*papers)], *map(np.concatenate, (submitted, asked, knows)))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from reviewgraph._base.arguments import kinds_of, refuse
+from reviewgraph._base.arguments import kinds_of, refuse, unexpected
 from reviewgraph._base.errors import InputError
 from reviewgraph.formats.columns import REVIEWER, Columns
 from reviewgraph.formats.side import INSTITUTION, SENIOR, SPARE, WILLING
@@ -125,6 +126,7 @@ class Rules:
                 continue
             # Whole numbers are counts.
             hint = str(field.type).replace("int", "count")
+            _refuse_form(field.name, value)
             if kinds_of(hint):
                 refuse(field.name, value, hint)
             if isinstance(value, Iterator):
@@ -202,6 +204,19 @@ class Rules:
         return f"Rules({', '.join(f'{name}={_shown(getattr(self, name))}' for name in self.stated)})"
 
 
+def _refuse_form(name: str, value: Any) -> None:
+    """Refuse one number where each reviewer has one, and the other way round, by the name of the other rule."""
+    if name == "capacity" and isinstance(value, Real):
+        message = f"capacity: expected a number for each reviewer, found {value!r}; for everyone say spare={value!r}"
+        raise InputError(message)
+    if name == "spare" and not isinstance(value, Real | str):
+        message = (
+            f"spare: expected one whole number for all reviewers without a capacity, found {type(value).__name__}; one "
+            "for each reviewer is capacity, an array in the order of reviews.reviewers or a table by label"
+        )
+        raise InputError(message)
+
+
 def _brought(name: str, value: Any) -> Any:
     """Return a table in one form; labels are respelled as the reviews have them later."""
     if name in ("conflicts", "fixed"):
@@ -235,8 +250,7 @@ def stated_rules(caller: str, rules: Rules | None, given: Mapping[str, Any], hee
     """
     for name in given:
         if name not in heeded:
-            message = f"{caller}() got an unexpected keyword argument {name!r}"
-            raise TypeError(message)
+            raise unexpected(caller, name, heeded)
     keywords = {name: value for name, value in given.items() if value is not None}
     if rules is None:
         return Rules(**keywords)

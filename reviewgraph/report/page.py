@@ -11,16 +11,16 @@ import hashlib
 import json
 import math
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar
 
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import Shuffled
+from reviewgraph._base.labels import Shuffled, found_label
 from reviewgraph._base.results import Plot
-from reviewgraph._base.text import listed
+from reviewgraph._base.text import counted, listed
 from reviewgraph._version import __version__
 from reviewgraph.report.axes import draw_on, figure_of, width_of
 from reviewgraph.report.pictures import Bar, bars
@@ -76,7 +76,13 @@ class Picture(Plot):
         """SVG for a notebook or a file of its own."""
         return self.draw(self.width).alone(self.name, self.title, self.words, written_out(_asset("pictures.css")))
 
-    def styled(self, labels: Sequence[str] | bool | None, highlight: Sequence[str], size: int | None) -> Picture:
+    def styled(
+        self,
+        labels: Sequence[str] | bool | None,
+        highlight: Sequence[str],
+        size: int | None,
+        known: Collection[str] = (),
+    ) -> Picture:
         """Return the picture with other labels, rings around some points, and another width in pixels."""
 
         def draw(width: int) -> Drawing:
@@ -90,13 +96,23 @@ class Picture(Plot):
         try:
             drawing = draw(width)
         except ValueError as error:
-            points = [words.rpartition(": ")[0] for *_, words in self.draw(width).points]
-            shown = (
-                f"points such as {listed([repr(name) for name in points[:3]])}" if points else "no points with names"
-            )
-            message = f"labels, highlight: expected points of the picture {self.name!r}, found {error}; it has {shown}"
+            message = self._no_point(str(error), [words for *_, words in self.draw(width).points], known)
             raise InputError(message) from error
         return replace(self, draw=lambda width: drawing if width == drawing.width else draw(width), width=width)
+
+    def _no_point(self, name: str, points: Sequence[str], known: Collection[str]) -> str:
+        """Return the message on a label that is no point of the picture."""
+        shown = [words.rpartition(": ")[0] for words in points]
+        start = f"labels, highlight: expected points of the picture {self.name!r}"
+        if not shown:
+            return f"{start}, found {name!r}; it has no points with names"
+        if name in known:
+            such = listed([repr(one) for one in shown[:3]])
+            return (
+                f"{start}, found {name!r}, which it does not show: it has {counted(len(shown), 'point')}, such as "
+                f"{such}; plot another picture by its name"
+            )
+        return f"{start}, {found_label(name, known or shown)}"
 
     def on(self, axes: Any, *, fit: bool = False) -> None:
         """Draw the picture on axes of Matplotlib, with ``fit`` at their width."""

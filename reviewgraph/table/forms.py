@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from reviewgraph._base.arrays import FloatArray
-from reviewgraph._base.errors import InputError
+from reviewgraph._base.errors import ColumnWarning, InputError, warn
 from reviewgraph._base.labels import encode
-from reviewgraph.formats.columns import Columns
+from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, Columns
+from reviewgraph.formats.files import quote_all
 from reviewgraph.table.rows import split_rows
 
 Note: TypeAlias = Callable[[str], object]
@@ -199,20 +201,63 @@ LEAST_OTHERS = 3
 HIGH = 7
 
 
-def sentinel_among(score: FloatArray, column: str = "score") -> str:
+def pairs_in(
+    frame: Any, columns: Mapping[str, str] | None = None, score: FloatArray | None = None, *, only: bool = True
+) -> Columns:
+    """Read a column of reviewers and one of items, in the order of the rows, and scores that are passed beside them.
+
+    Without ``score`` a column of scores is read, unless there are to be pairs ``only``. Other columns are ignored, with
+    a ColumnWarning unless there are to be pairs only.
+
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"who": ["ann"], "paper": [1], "rating": [3.5]})
+    >>> pairs_in(frame, {"reviewer": "who"}), pairs_in(frame, {"reviewer": "who"}, only=False).score
+    (<Columns: 1 reviewer, 1 item, 1 row>, array([3.5]))
+    """
+    from reviewgraph.formats.memory import from_frame, of_roles
+
+    roles = (REVIEWER, ITEM) if only or score is not None else (REVIEWER, ITEM, SCORE)
+    every, notes = {role.name for role in (REVIEWER, ITEM, SCORE)}, list[str]()
+    if unknown := set(columns or {}) - every:
+        message = f"columns: expected names of reviewer, item and score, found {sorted(unknown)[0]!r}"
+        raise InputError(message)
+    names = {role.name: columns[role.name] for role in roles if role.name in columns} if columns else {}
+    try:
+        kept, others = of_roles(frame, roles, names, notes.append)
+        read = from_frame(kept, names)
+    except InputError as error:
+        raise InputError(str(error).replace(" of Reviews.from_frame", "")) from error
+    if score is not None:
+        if score.size != read.reviewer.size:
+            message = f"y: expected one score per row of X, {read.reviewer.size}, found {score.size}"
+            raise InputError(message)
+        read = replace(read, score=score, scored=np.isfinite(score))
+    if others and not only:
+        used = "reviewer, item and score" if SCORE in roles else "reviewer, item and y"
+        notes.append(
+            f"X: ignored {quote_all(others)}: only {used} are used; to use criteria or confidence pass Reviews"
+        )
+    if read.score is not None and (odd := sentinel_among(read.score)):
+        notes.append(odd)
+    for note in notes:
+        warn(note, ColumnWarning)
+    return read
+
+
+def sentinel_among(score: FloatArray, column: str | None = None, *, of_criterion: bool = False) -> str:
     """Return a note on a number that may mean "no score", as 99 and -1 among 1 to 10; nothing if there is none.
 
     Zeros are noted on scales that go beyond :data:`HIGH`, where they are more than the scores of any of the two next
-    values.
+    values. ``column`` is the name of the scores, None where they have none.
 
-    >>> print(sentinel_among(np.array([1.0, 5, 7, 8, 99])))
-    score: 99 in 1 of 5 reviews lies apart from the others, 1 to 8; if it means "no score", write None or NaN in its
-    place, as by frame["score"].replace(99, None), and the review counts as planned
+    >>> print(sentinel_among(np.array([1.0, 5, 7, 8, 99]), "grade"))
+    grade: 99 in 1 of 5 reviews lies apart from the others, 1 to 8; if it means "no score", write None or NaN in its
+    place, as by frame["grade"].replace(99, None), and the review counts as planned
     >>> sentinel_among(np.array([96.0, 97, 98, 99]))
     ''
     """
     values, counts = np.unique(score[np.isfinite(score)], return_counts=True)
-    then = "the review counts as planned" if column == "score" else "the review lacks this criterion"
+    then = "the review lacks this criterion" if of_criterion else "the review counts as planned"
     for value in (*SENTINELS, 0):
         at = np.flatnonzero(values == value)
         others, rest = values[values != value], counts[values != value]
@@ -221,9 +266,9 @@ def sentinel_among(score: FloatArray, column: str = "score") -> str:
         low, high = float(others[0]), float(others[-1])
         apart = value > 2 * high - min(low, 0) if value > 0 else low >= (1 if value >= -1 else 0)
         if apart and (value or (high >= HIGH and counts[at[0]] > rest[:2].max())):
+            how = "" if column is None else f', as by frame["{column}"].replace({value:g}, None)'
             return (
-                f"{column}: {value:g} in {counts[at[0]]:,} of {counts.sum():,} reviews lies apart from the others, "
-                f'{low:g} to {high:g}; if it means "no score", write None or NaN in its place, as by '
-                f'frame["{column}"].replace({value:g}, None), and {then}'
+                f"{column or 'score'}: {value:g} in {counts[at[0]]:,} of {counts.sum():,} reviews lies apart from the "
+                f'others, {low:g} to {high:g}; if it means "no score", write None or NaN in its place{how}, and {then}'
             )
     return ""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from reviewgraph._base.arguments import as_numbers, checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray, frozen, or_none, starts
 from reviewgraph._base.errors import ColumnWarning, DuplicateReview, InputError, warn
-from reviewgraph._base.labels import Label, encode, extended, plain_label, typed_codes
+from reviewgraph._base.labels import Label, LabelCodes, encode, extended, plain_label, typed_codes
 from reviewgraph._base.results import Backend, Pictured, Result, backend_of
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import UNKNOWN, Columns, Origin
@@ -208,14 +208,14 @@ class Reviews(Pictured):
         return np.diff(self.item_start)
 
     @cached_property
-    def reviewer_code(self) -> Mapping[Label, int]:
+    def reviewer_code(self) -> LabelCodes:
         """Code of each reviewer's label."""
-        return {label: code for code, label in enumerate(self.reviewers)}
+        return LabelCodes((label, code) for code, label in enumerate(self.reviewers))
 
     @cached_property
-    def item_code(self) -> Mapping[Label, int]:
+    def item_code(self) -> LabelCodes:
         """Code of each item's label."""
-        return {label: code for code, label in enumerate(self.items)}
+        return LabelCodes((label, code) for code, label in enumerate(self.items))
 
     def printed(self, values: npt.ArrayLike) -> FloatArray:
         """Return values on the scale of :attr:`score` in the direction of the original scores.
@@ -354,7 +354,7 @@ class Reviews(Pictured):
         Raises
         ------
         InputError
-            If it has no such columns.
+            If it has no such columns, or is an infeasible plan or assignment.
         DuplicateReview
             If a pair is in the table already or stands twice.
 
@@ -365,6 +365,7 @@ class Reviews(Pictured):
         """
         if not isinstance(planned, Result):
             return self.with_pairs(planned)
+        planned.refuse_none("planned")
         columns = planned.to_columns()
         if not {"reviewer", "item"} <= set(columns):
             message = f"planned: expected columns reviewer and item, found {', '.join(columns)}"
@@ -725,6 +726,7 @@ class Reviews(Pictured):
         note: Callable[[str], object] | None = None,
         merge: Merge | None = None,
         score: str | None = None,
+        criteria: Iterable[str] | None = None,
     ) -> Reviews:
         """Build from any data frame that narwhals supports (pandas, polars, pyarrow, ...).
 
@@ -750,12 +752,16 @@ class Reviews(Pictured):
         duplicates
             What becomes of pairs with two scores: ``"error"`` (default), ``"last"`` or ``"mean"``.
         note
-            Called with a sentence where one of several columns was chosen.
+            Called with a sentence where one of several columns was chosen, or where columns of unusual names are read
+            as criteria; by default each sentence is a :class:`~reviewgraph.ColumnWarning`.
         merge
             As for :meth:`from_arrays`.
         score
             The score that counts where a review has several: a column, or a value of the column ``criterion``. The
             others become :attr:`criteria`.
+        criteria
+            The columns that are further scores, such as novelty; an empty list for none. By default all columns of
+            numbers that may be scores.
 
         Returns
         -------
@@ -770,6 +776,7 @@ class Reviews(Pictured):
         """
         from reviewgraph.formats.memory import from_frame
 
+        noted: list[str] = []
         read = from_frame(
             *(frame, columns),
             score=score,
@@ -777,11 +784,13 @@ class Reviews(Pictured):
             items=items,
             scale=scale,
             lower_is_better=lower_is_better,
-            note=note,
+            note=note or noted.append,
+            criteria=criteria,
         )
+        _refuse_empty(read, "frame")
         reviews = replace(cls.from_columns(read, duplicates=duplicates, merge=merge), backend=backend_of(frame))
-        for odd in _sentinels(reviews):
-            (note or partial(warn, category=ColumnWarning))(odd)
+        for said in (*noted, *_sentinels(reviews)):
+            (note or partial(warn, category=ColumnWarning))(said)
         return reviews
 
     @classmethod
@@ -972,16 +981,28 @@ def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
         reviews: Reviews = resolve_name("reviewgraph.io.reading:read_reviews")(given, note=chosen.append)
     else:
         read = read_form(given, name, chosen.append)
+        _refuse_empty(read, name)
         reviews = replace(Reviews.from_columns(read), backend=backend_of(given))
     for message in (*chosen, *_sentinels(reviews)):
         warn(message, ColumnWarning)
     return reviews
 
 
+def _refuse_empty(read: Columns, name: str) -> None:
+    """Refuse a source without items: of nothing every claim would hold."""
+    if not len(read.items):
+        message = (
+            f"{name}: expected a row per review, found no rows; where no review is assigned yet, say who and what "
+            "there is, as Reviews.from_pairs([], reviewers=..., items=...)"
+        )
+        raise InputError(message)
+
+
 def _sentinels(reviews: Reviews) -> list[str]:
     """Return notes on numbers that may mean "no score", in the score and in each criterion."""
-    columns = {"score": reviews.score, **reviews.criteria}
-    return [odd for name, values in columns.items() if (odd := sentinel_among(reviews.printed(values), name))]
+    found = [sentinel_among(reviews.printed(reviews.score), reviews.target)]
+    found += [sentinel_among(reviews.printed(y), name, of_criterion=True) for name, y in reviews.criteria.items()]
+    return list(filter(None, found))
 
 
 def review_of_rows(given: ReviewsLike | Any, reviews: Reviews) -> IntArray:

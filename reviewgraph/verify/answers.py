@@ -227,7 +227,8 @@ def read_answer(path: str) -> Answer:
     if text.lstrip()[:1] in ("{", "["):
         return from_json(path, text)
     try:
-        return _from_rows(path, rows or list(csv.reader(io.StringIO(text), strict=True)) or [[]])
+        lines = csv.reader(io.StringIO(text), strict=True)
+        return _from_rows(path, rows or [list(map(unguarded, line)) for line in lines] or [[]])
     except csv.Error as error:
         message = f"{path}: expected CSV, found something else ({error})"
         raise InputError(message) from error
@@ -294,7 +295,7 @@ def _from_rows(path: str, table: list[list[str]]) -> Answer:
         if len(row) != len(header):
             message = f"{path}, row {number}: expected {len(header)} cells, found {len(row)}"
             raise InputError(message)
-        named = zip(header, map(unguarded, row), strict=True)
+        named = zip(header, row, strict=True)
         cells.append({name: _cell(f"{path}, row {number}", cell, kinds.get(name, TEXT)) for name, cell in named})
     return Answer(path, command, {"rows": cells}, is_table=True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import warnings
 from collections import defaultdict
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 import lsc
 from lsc.calibrator import Calibrator, hold_out
 from lsc.metrics import kendall
-from reviewgraph import InputError, Reviews
+from reviewgraph import ColumnWarning, InputError, Reviews
 
 
 def scores(seed: int = 0, reviewers: int = 40, items: int = 60, severity: float = 1.5) -> pd.DataFrame:
@@ -65,6 +67,49 @@ def test_predictions_are_in_the_order_of_the_rows(table: pd.DataFrame) -> None:
     assert calibrator.predict_distribution(pairs).interval(0.9).shape == (len(pairs), 2)
 
 
+def further(table: pd.DataFrame) -> pd.DataFrame:
+    """Columns of which the posterior would use the first two as criterion and confidence."""
+    rng = np.random.default_rng(1)
+    return table.assign(
+        originality=table["score"] + rng.normal(0, 0.5, len(table)).round(1),
+        confidence=rng.integers(1, 6, len(table)),
+        note="x",
+    )
+
+
+def test_further_columns_are_ignored_with_one_warning(table: pd.DataFrame) -> None:
+    pairs, score = split(table)
+    plain, wide = Calibrator().fit(pairs, score), further(table)
+    cases: list[tuple[Any, Any, str]] = [
+        (wide.drop(columns="score"), score, "'originality', 'confidence', 'note'.*only reviewer, item and y are used"),
+        (wide, None, "'originality', 'confidence', 'note'.*only reviewer, item and score are used"),
+        (table, score, "'score'.*only reviewer, item and y are used"),
+        (pl.from_pandas(wide), score.to_numpy(), "'score', 'originality'"),
+    ]
+    for X, y, message in cases:
+        calibrator = Calibrator()
+        with pytest.warns(ColumnWarning, match=message) as caught:
+            calibrator.fit(X, y)
+        assert len(caught) == 1
+        assert calibrator.estimate_.joined is calibrator.estimate_.confidence is None
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert np.array_equal(calibrator.predict(X), plain.predict(pairs))
+    # Reviews are used as they are: what they hold was chosen.
+    assert Calibrator().fit(Reviews.from_frame(wide)).estimate_.joined is not None
+
+
+def test_columns_may_be_named(table: pd.DataFrame) -> None:
+    pairs, score = split(table)
+    names = {"reviewer": "item", "item": "reviewer", "score": "points"}
+    turned = table.rename(columns={"reviewer": "item", "item": "reviewer", "score": "points"})
+    calibrator = Calibrator("additive", columns=names)
+    plain = Calibrator("additive").fit(pairs, score)
+    for X, y in ((turned, None), (turned[["item", "reviewer"]], score), (turned[["reviewer", "item"]], score)):
+        assert np.array_equal(calibrator.fit(X, y).predict(X), plain.predict(pairs))
+        assert calibrator.score(turned) == plain.score(pairs, score)
+
+
 @pytest.mark.parametrize("method", ["posterior", "additive"])
 def test_what_the_fit_does_not_know_is_predicted_from_the_population(table: pd.DataFrame, method: str) -> None:
     pairs, score = split(table)
@@ -114,9 +159,25 @@ def test_tables_have_a_row_per_item_and_per_reviewer(table: pd.DataFrame) -> Non
         (lambda t: Calibrator().fit([("a", "b")]), "y: expected the scores"),
         (lambda t: Calibrator().fit([("a", "b", "c")], [1]), "X: expected"),
         (lambda t: Calibrator().fit("ab", [1]), "X: expected"),
+        (lambda t: Calibrator("average").fit([], []), "found no rows"),
+        (lambda t: Calibrator().fit([("a", "b"), (None, "b")], [1, 2]), "row 1: the reviewer is None"),
+        (lambda t: Calibrator().fit(np.array([[1, np.nan]]), [1]), "row 0: the item is nan"),
         (lambda t: Calibrator().fit([("a", "b")], [1, 2]), "y: expected one score per row of X, 1, found 2"),
         (lambda t: Calibrator().fit(t[["reviewer", "item"]], [1, 2]), "y: expected one score per row"),
-        (lambda t: Calibrator().fit(t, t["score"]), "leave one of the two out"),
+        (
+            lambda t: Calibrator().fit(t[["reviewer", "item"]], t["score"] > 5),
+            "y: expected scores, found True and False",
+        ),
+        (
+            lambda t: Calibrator().fit(t[["reviewer", "item"]], [True] * len(t)),
+            "y: expected scores, found True and False",
+        ),
+        (
+            lambda t: Calibrator(columns={"rater": "reviewer"}).fit(t),
+            "columns: expected names of reviewer, item and score",
+        ),
+        (lambda t: Calibrator(columns={"reviewer": "who"}).fit(t), "there is no column 'who'"),
+        (lambda t: Calibrator().fit(t[["item"]], t["score"]), "no reviewer column"),
         (lambda t: Calibrator().fit(Reviews.from_frame(t), t["score"]), "leave y out"),
         (
             lambda t: Calibrator("average").fit(t).predict(t[["reviewer", "item"]].map("unknown {}".format)),
@@ -137,7 +198,15 @@ def test_clone_keeps_parameters_as_passed() -> None:
     base = pytest.importorskip("sklearn.base")
     options = {"hypothesis": "offset"}
     copy = base.clone(Calibrator("lsc", options=options, seed=3))
-    assert copy.get_params() == {"method": "lsc", "options": options, "lower_is_better": False, "seed": 3}
+    names = {"reviewer": "who"}
+    assert base.clone(Calibrator(columns=names)).columns == names
+    assert copy.get_params() == {
+        "method": "lsc",
+        "options": options,
+        "columns": None,
+        "lower_is_better": False,
+        "seed": 3,
+    }
     assert base.is_regressor(copy)
 
 
@@ -163,6 +232,50 @@ def test_methods_and_options_are_searched(table: pd.DataFrame) -> None:
     search = selection.GridSearchCV(Calibrator(), grid, cv=3).fit(pairs.to_numpy(), score.to_numpy())
     assert search.best_params_["method"] == "additive"
     assert search.predict([("r0", "p0")]).shape == (1,)
+
+
+@pytest.mark.parametrize("method", ["posterior", "additive"])
+def test_conventions_that_checks_of_scikit_learn_need_features_for(table: pd.DataFrame, method: str) -> None:
+    """Fits repeat, predictions leave the estimator as it is, pickle, and do not depend on other rows of X."""
+    pairs, score = split(table)
+    calibrator = Calibrator(method)
+    assert calibrator.fit(pairs, score) is calibrator
+    before = dict(vars(calibrator))
+    predicted = calibrator.predict(pairs)
+    assert vars(calibrator) == before
+    assert np.array_equal(calibrator.fit(pairs, score).predict(pairs), predicted)
+    assert np.array_equal(pickle.loads(pickle.dumps(calibrator)).predict(pairs), predicted)
+    assert np.array_equal(np.concatenate([calibrator.predict(pairs[:7]), calibrator.predict(pairs[7:])]), predicted)
+    back = slice(None, None, -1)
+    assert calibrator.fit(pairs[back], score[back]).predict(pairs) == pytest.approx(predicted)
+
+
+@pytest.mark.filterwarnings("ignore:Estimator Calibrator does not inherit")
+def test_checks_of_scikit_learn_without_features_pass() -> None:
+    """Most checks fit X of numbers, in which rows are points; here they are a reviewer and an item."""
+    checks = pytest.importorskip("sklearn.utils.estimator_checks")
+    if not hasattr(checks, "estimator_checks_generator"):
+        pytest.skip("an old version of scikit-learn")
+    passing = {
+        "check_estimator_cloneable",
+        "check_estimator_repr",
+        "check_no_attributes_set_in_init",
+        "check_do_not_raise_errors_in_init_or_set_params",
+        "check_parameters_default_constructible",
+        "check_get_params_invariance",
+        "check_set_params",
+        "check_valid_tag_types",
+        "check_mixin_order",
+        "check_fit1d",
+        "check_supervised_y_no_nan",
+    }
+    ran = set()
+    for estimator, check in checks.estimator_checks_generator(Calibrator("average")):
+        name = getattr(check, "func", check).__name__
+        if name in passing:
+            check(estimator)
+            ran.add(name)
+    assert len(ran) > 8
 
 
 # Held-out reviewers
@@ -262,6 +375,9 @@ def test_a_comparison_is_one_table_in_every_order_of_rows() -> None:
         (lambda t: lsc.compare(t, [7]), "methods: expected names"),
         (lambda t: lsc.compare(t, ["averge"]), "averge"),
         (lambda t: lsc.compare(t, ["average"], folds=1), "folds: expected 2 or more"),
+        (lambda t: lsc.compare(t, ["average"], by="paper"), "by: expected one of reviewer, item, score"),
+        (lambda t: lsc.compare(t.head(1), ["average"], by="item"), "two items or more"),
+        (lambda t: lsc.compare(t.head(1), ["average"], by="score"), "two reviewers or more"),
         (lambda t: lsc.compare(t.head(1), ["average"]), "nothing to predict"),
     ],
 )
@@ -270,11 +386,43 @@ def test_what_cannot_be_compared_is_named(table: pd.DataFrame, call: Any, messag
         call(table)
 
 
-def test_draws_are_a_table_with_labels(table: pd.DataFrame) -> None:
-    estimate = lsc.posterior(table)
-    drawn = estimate.sample(400, seed=1)
-    assert isinstance(drawn, pd.DataFrame)
-    assert list(drawn.columns) == list(estimate.items)
-    assert np.array_equal(drawn.to_numpy(), estimate.draws(400, 1))
-    better = (drawn["p0"] > drawn["p1"]).mean()
-    assert better == pytest.approx(estimate.probability_better("p0", "p1"), abs=0.1)
+@pytest.mark.parametrize("by", ["item", "score"])
+@pytest.mark.parametrize("method", ["additive", "posterior"])
+def test_items_and_scores_are_held_out_as_a_naive_loop_does(by: Any, method: Any) -> None:
+    table = scores(8, 12, 10)
+    row = lsc.compare(table, [method], by=by, folds=3, seed=2).rows[0]
+    rows = table.sort_values(["reviewer", "item"], key=lambda labels: labels.str[1:].astype(int))
+    names = list(rows["item"].sort_values(key=lambda labels: labels.str[1:].astype(int)).unique())
+    number = np.random.default_rng(2).permutation(len(names) if by == "item" else len(rows)) % 3
+    fold = rows["item"].map(dict(zip(names, number, strict=True))).to_numpy() if by == "item" else number
+    squares, plain, ranks = [], [], []
+    for one in range(3):
+        train, test = rows[fold != one], rows[fold == one]
+        test = test[test["reviewer"].isin(train["reviewer"])]
+        test = test if by == "item" else test[test["item"].isin(train["item"])]
+        fitted = Calibrator(method).fit(train)
+        predicted = fitted.predict(test[["reviewer", "item"]])
+        average = test["item"].map(train.groupby("item")["score"].mean()).fillna(train["score"].mean())
+        squares += ((test["score"] - predicted) ** 2).tolist()
+        plain += ((test["score"] - average) ** 2).tolist()
+        ranks += list(zip(test["item"], test["score"], predicted, strict=True))
+    # Reviewers without a score change the steps of the posterior, and its end within its tolerance.
+    near = 1e-2 if method == "posterior" else 1e-6
+    assert row.error == pytest.approx(np.sqrt(np.mean(squares)), rel=near)
+    assert row.gain == pytest.approx(1 - np.sum(squares) / np.sum(plain), rel=near)
+    pairs = pd.DataFrame(ranks, columns=["item", "score", "predicted"])
+    both = pairs[["score", "predicted"]].round(9).rank()
+    both = both - both.groupby(pairs["item"]).transform("mean") if by == "item" else both - both.mean()
+    correlation = (both["score"] * both["predicted"]).sum() / np.sqrt((both**2).sum().prod())
+    assert row.rank_correlation == pytest.approx(correlation, rel=near)
+    assert (row.log_score is not None) == (method == "posterior")
+
+
+def test_severities_known_and_unknown_show_where_they_are_needed() -> None:
+    """Of new items only severities predict, of new reviewers only qualities, of single scores both."""
+    lenient = scores(9, severity=3.0)
+    found = {by: lsc.compare(lenient, ["additive"], by=by) for by in ("reviewer", "item", "score")}
+    assert {by: found[by].to_dict()["by"] for by in found} == {by: by for by in found}
+    error = {by: found[by].rows[0].error for by in found}
+    assert error["score"] < error["item"] < lenient["score"].std()
+    assert lsc.compare(lenient.iloc[::-1], ["additive"], by="score").rows[0].error == pytest.approx(error["score"])

@@ -212,7 +212,10 @@ def test_the_gain_is_what_held_out_scores_say(found: PosteriorEstimate) -> None:
     # Eight reviewers: the gain is positive, but within two standard errors.
     assert 0 < gain.relative < 2 * gain.standard_error
     assert gain.reviews == 40
-    assert found.to_dict()["gain"] == gain._asdict()
+    assert found.to_dict()["gain"] == gain.to_dict()
+    assert float(gain.to_frame("pandas")["relative"][0]) == gain.relative
+    assert f"{100 * gain.relative:.0f} % +- " in repr(gain)
+    assert "average_error" in gain._repr_html_()
 
 
 def test_copies_are_whole(found: PosteriorEstimate) -> None:

@@ -1,4 +1,4 @@
-// Sliders, limits, and progress; without it the page works as well.
+// Sliders, limits, updates, and progress; without it the page works as well.
 (() => {
   const base = document.body.dataset.base;
   // A slider moves the number beside it, which is what the form sends.
@@ -37,6 +37,57 @@
         if (name === "drop") { input.files = event.dataTransfer.files; fits(); }
       });
     }
+  }
+  // Once there is a result, a slider that comes to rest runs the command again; a later move ends that run.
+  const form = document.querySelector("form[data-updates]");
+  if (form) {
+    const [status, stop] = [form.querySelector(".updating [role=status]"), form.querySelector(".updating button")];
+    const pause = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
+    const call = (place, body) => fetch(`${base}/${place}`, body ? { method: "POST", body } : {});
+    let [turn, timer, busy] = [0, 0, Promise.resolve()];
+    const update = async (mine) => {
+      await call("stop", new URLSearchParams());
+      if (mine !== turn) return;
+      [status.textContent, stop.hidden] = ["Updating the result", false];
+      await call(form.dataset.updates, new URLSearchParams(new FormData(form)));
+      for (;;) {
+        const found = await (await call("progress")).json();
+        if (mine !== turn) return;
+        if (!found.running) break;
+        const line = (found.lines.at(-1) ?? "").trim();
+        if (/^[\d.]+ s /.test(line)) status.textContent = `Updating the result: ${line}`;
+        await pause(300);
+      }
+      const page = new DOMParser().parseFromString(await (await call(form.dataset.updates)).text(), "text/html");
+      if (mine !== turn) return;
+      for (const name of ["problem", "outcome"]) {
+        document.getElementById(name).replaceWith(document.adoptNode(page.getElementById(name)));
+      }
+      const tables = document.createElement("script");
+      tables.src = `${base}/tables.js`;
+      document.head.append(tables);
+      const verdict = document.querySelector("#outcome .report :is(h1, h2), #problem .error");
+      [status.textContent, stop.hidden] = [`Updated: ${verdict ? verdict.textContent.trim() : "there is no result"}`, true];
+    };
+    const begin = (mine) => {
+      busy = busy.then(() => mine === turn && update(mine)).catch(() => {
+        [status.textContent, stop.hidden] = ["The page has ended: start reviewgraph app again in the terminal.", true];
+      });
+    };
+    for (const slider of form.querySelectorAll("input[type=range]")) {
+      slider.addEventListener("change", () => {
+        clearTimeout(timer);
+        turn += 1;
+        timer = setTimeout(begin, 500, turn);
+      });
+    }
+    stop.addEventListener("click", async () => {
+      clearTimeout(timer);
+      turn += 1;
+      [status.textContent, stop.hidden] = ["The update was stopped: the result is that of earlier values.", true];
+      form.querySelector(".main").focus();
+      await call("stop", new URLSearchParams());
+    });
   }
   const running = document.body.dataset.running;
   if (!running) return;

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._version import __version__
-from reviewgraph.cli.app.steps import ROLES, STEPS, TABLE, WANTED, Step, shown
+from reviewgraph.cli.app.steps import EXCEL, ROLES, STEPS, TABLE, WANTED, Step, shown, title_of
 from reviewgraph.cli.app.workspace import MOST_BYTES, MOST_FILES, Workspace
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def application(workspace: Workspace) -> Starlette:
         Route("/save", partial(_save, workspace), methods=["GET"]),
         Route("/download/{name}", partial(_download, workspace), methods=["GET"]),
         Route("/style.css", partial(_asset, "text/css", "pictures.css style.css", "app.css"), methods=["GET"]),
-        Route("/script.js", partial(_asset, "text/javascript", "script.js", "app.js"), methods=["GET"]),
+        Route("/tables.js", partial(_asset, "text/javascript", "script.js", ""), methods=["GET"]),
+        Route("/script.js", partial(_asset, "text/javascript", "", "app.js"), methods=["GET"]),
     ]
     # What the handlers return as a page of its own where a request is refused.
     return Starlette(routes=routes, lifespan=living, exception_handlers={HTTPException: _refused})  # type: ignore[dict-item]
@@ -116,7 +117,9 @@ async def _files(workspace: Workspace, request: Request, error: str = "", status
     limits = {"most_bytes": MOST_BYTES, "most_files": MOST_FILES}
     notes, workspace.notes = workspace.notes, []
     given = {"roles": ROLES, "wanted": WANTED, "table": TABLE, "notes": notes, "error": error, **limits}
-    given["written"] = any(workspace.values.get(one.key) for one in TABLE)
+    given["written"] = any(workspace.values.get(one.key) for one in TABLE) or any(
+        "How the reviews are written" in one.error for one in workspace.uploads.values()
+    )
     return _page(request, workspace, "files", status, **given)
 
 
@@ -169,6 +172,8 @@ async def _choose(workspace: Workspace, request: Request) -> Response:
         }
         upload.columns = {role: value for role, value in columns.items() if isinstance(value, str) and value}
         upload.error = ""
+        part = form.get(f"part:{upload.name}")
+        await asyncio.to_thread(upload.take, part if isinstance(part, str) else "", workspace.folder)
     _take(workspace, form, TABLE)
     workspace.results.clear()
     return _to(request, "check" if form.get("next") else "#files")
@@ -201,7 +206,9 @@ async def _step(workspace: Workspace, step: Step, request: Request, error: str =
     labels = (
         [str(one["item"]) for one in result.answer.get("items", [])] if result and step.command == "calibrate" else []
     )
+    to = workspace.default_to(step)
     given = {"step": step, "result": result, "command": command, "labels": labels, "error": error, "field": about}
+    given["default"] = f"{title_of(to)}, as the files" if to else title_of(EXCEL)
     return _page(request, workspace, step.command, status, table=TABLE, roles=ROLES, **given)
 
 
@@ -250,5 +257,5 @@ async def _download(workspace: Workspace, request: Request) -> Response:
 async def _asset(kind: str, shared: str, own: str, request: Request) -> Response:
     """Return the style or the script of reports, then what the page adds."""
     texts = [(files("reviewgraph.report") / name).read_text("utf-8") for name in shared.split()]
-    texts.append((files("reviewgraph.cli.app") / own).read_text("utf-8"))
+    texts += [(files("reviewgraph.cli.app") / name).read_text("utf-8") for name in own.split()]
     return Response("\n".join(texts), media_type=kind)

@@ -6,6 +6,7 @@ Hints, choices and sections are those that the commands declare, so that page, h
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,6 +72,7 @@ class Field:
     label: str
     needs: str = ""
     slider: tuple[str, str, str, str] | None = None
+    said: str = ""  #: The hint, where the help of the option is no help on a page.
 
     def parameter(self, command: str) -> click.Option | None:
         """Return the option of a command, if it has one."""
@@ -80,15 +82,25 @@ class Field:
         )
 
     def hint(self, command: str) -> str:
-        """Return the help of the option, without the choices that the field lists."""
+        """Return the help of the option in the words of the page, without the choices that the field lists."""
         parameter = self.parameter(command)
-        text = parameter.help or "" if parameter else ""
-        return text.split("  [")[0]
+        text = (parameter.help or "" if parameter else "").removeprefix("Exit with status 1 if this level is missed. ")
+        return on_page(self.said or text.split("  [")[0], STEPS[command])
 
     def choices(self, command: str) -> Sequence[str]:
         """Return the words that the option takes; empty where it takes any."""
+        if self.key == "format":
+            from reviewgraph.formats.systems.known import sources
+
+            return sources()
         parameter = self.parameter(command)
-        return [*parameter.type.choices] if parameter and isinstance(parameter.type, click.Choice) else []
+        words = [*parameter.type.choices] if parameter and isinstance(parameter.type, click.Choice) else []
+        # Every step has a table for Excel; commands that write no other file for people have no word for it.
+        return [*words, *({EXCEL} - set(words))] if self.key == "to" else words
+
+    def spelling(self, word: str) -> str:
+        """Return a choice as the page shows it: systems have names of their own."""
+        return title_of(word) if self.key in ("to", "format") else word
 
     def is_flag(self, command: str) -> bool:
         """Whether the option takes no value."""
@@ -96,16 +108,31 @@ class Field:
         return parameter is not None and parameter.is_flag
 
 
+#: The word of ``--to`` for a table.
+EXCEL = "csv"
+#: What to do about a file with several tables.
+INSIDE = 'select one under "Table inside", or drop in files with one table each'
 #: A slider: minimum, maximum, step, and what follows its number in the field.
 _PERCENT, _RATE = ("1", "60", "1", "%"), ("0.01", "0.45", "0.01", "")
 #: How the tables are written; for all commands.
 TABLE = (
+    Field(
+        *("format", "System that the reviews are from", "", None),
+        "Usually found by the content of the files. A gradebook with a column of scores for each grader has to be "
+        "selected here.",
+    ),
     Field("score", "Score that counts, if there are several"),
     Field("scale", "Grades, best first"),
     Field("lower-is-better", "1 is the best score"),
     Field("duplicates", "Two scores of a reviewer for a paper"),
-    Field("merge", "Labels that differ only in letter case or blanks"),
+    Field(
+        *("merge", "Labels that differ only in letter case or blanks", "", None),
+        "all: they are one reviewer or one paper; none: they are different ones.",
+    ),
 )
+
+
+_FILE_FOR = Field("to", "File for", "", None, "The system that it is uploaded to, or a table.")
 
 
 @dataclass(frozen=True)
@@ -120,6 +147,7 @@ class Step:
     fields: Sequence[Field]
     everyday: int
     writes: str = ""
+    updates: bool = False  #: Whether its sliders run the command again; it is quick, and nothing is sent to anybody.
 
     @property
     def has_reviews(self) -> bool:
@@ -149,9 +177,13 @@ STEPS = {
                 Field("select", "Papers to be selected", "", _PERCENT),
                 Field("load", "Maximum reviews per reviewer"),
                 Field("demand", "Minimum reviews per paper"),
-                Field("missing", "Probability that a review fails to arrive"),
+                Field(
+                    *("missing", "Probability that a review fails to arrive", "", None),
+                    "The probability that each level holds, if each review fails to arrive with this probability.",
+                ),
             ),
             2,
+            updates=True,
         ),
         Step(
             "plan",
@@ -173,11 +205,11 @@ STEPS = {
             ),
             (
                 Field("target", "Level to reach"),
-                Field("for", "Objective instead of a level"),
+                Field("for", "Objective"),
                 Field("spare", "Maximum extra reviews per reviewer"),
                 Field("min-reviews", "Minimum reviews per paper"),
                 Field("max-reviews", "Maximum extra reviews in total"),
-                Field("to", "File for"),
+                _FILE_FOR,
                 Field("select", "Papers to be selected", "for", _PERCENT),
                 Field("rounds", "Number of rounds", "for"),
                 Field("worth", "Least gain of a review, in wrong selections", "for"),
@@ -199,8 +231,11 @@ STEPS = {
             (
                 Field("select", "Papers to be selected", "", _PERCENT),
                 Field("error-rate", "Error rate of the lists", "select", _RATE),
-                Field("explain", "Paper to explain"),
-                Field("to", "File for"),
+                Field(
+                    *("explain", "Paper to explain", "", None),
+                    "Its scores and their contributions to its quality, with the names of the reviewers.",
+                ),
+                Field("to", "File for", "", None, "For HotCRP, tags of qualities and lists that only chairs see."),
                 Field("method", "Method"),
                 Field("by-group-average", "Select across groups that no review connects"),
                 Field("lottery", "Lottery among papers that cannot be distinguished", "select"),
@@ -208,6 +243,7 @@ STEPS = {
             ),
             4,
             "calibrated",
+            updates=True,
         ),
         Step(
             "assign",
@@ -218,7 +254,7 @@ STEPS = {
             (
                 Field("demand", "Reviews per paper"),
                 Field("load", "Maximum reviews per reviewer"),
-                Field("to", "File for"),
+                _FILE_FOR,
                 Field("target", "Level to reach"),
                 Field("label", "Label of edges (OpenReview), or review round (HotCRP)"),
                 Field("invitation", "Invitation of the edges (OpenReview)"),
@@ -243,14 +279,62 @@ def command_of(name: str) -> click.Command:
 
 def takers_of(command: str) -> list[str]:
     """Return the systems that the files of a command may be for."""
-    return list(Field("to", "").choices(command))
+    parameter = Field("to", "").parameter(command)
+    return [*parameter.type.choices] if parameter and isinstance(parameter.type, click.Choice) else []
 
 
-def suffix_of(system: str) -> str:
-    """Return the end of the name of a file for a system."""
+def title_of(system: str) -> str:
+    """Return the name of a system as it writes it itself.
+
+    >>> title_of("hotcrp"), title_of(EXCEL), title_of("table")
+    ('HotCRP', 'Excel', 'a table')
+    """
     from reviewgraph.formats.systems.known import SYSTEMS
 
-    return SYSTEMS[system].suffix if system in SYSTEMS else ".csv"
+    return SYSTEMS[system].title if system in SYSTEMS else f"a {system}"
+
+
+def file_of(step: Step, system: str) -> str:
+    """Return the name of a file for a system, without what all results begin with; of people, Excel opens it.
+
+    >>> file_of(STEPS["plan"], "openreview"), file_of(STEPS["plan"], EXCEL)
+    ('plan-openreview.json', 'plan.xlsx')
+    """
+    from reviewgraph.formats.systems.known import SYSTEMS
+
+    suffix = ".xlsx" if SYSTEMS[system].is_table else SYSTEMS[system].suffix
+    return f"{step.writes}{suffix}" if system == EXCEL else f"{step.writes}-{system}{suffix}"
+
+
+def on_page(text: str, step: Step) -> str:
+    """Return a text of the command in the words of the page: fields and kinds of files for options.
+
+    >>> on_page("With --for decision, not in --capacity FILE.", STEPS["plan"])
+    'With "Objective" decision, not in a file used as "Maximum extra reviews by reviewer".'
+    >>> on_page("say which one it is with --columns reviewer=NAME", STEPS["check"])
+    'say which one it is under "Columns" of the file'
+    >>> on_page("select: no review connects the papers; --by-group-average (in Python x=True)", STEPS["calibrate"])
+    'Papers to be selected: no review connects the papers; "Select across groups that no review connects"'
+    """
+    text = re.sub(r" \(in Python [^)]*\)", "", text)
+    text = re.sub(r"(?:name the one that holds the table, as in|say which one, for example) \S+#.*", INSIDE, text)
+    text = re.sub(r"\b([Ff]or) (hotcrp|openreview):", lambda found: f"{found[1]} {title_of(found[2])}:", text)
+    text = re.sub(r"(?:with )?--columns \"?[^\s\"]+\"?", 'under "Columns" of the file', text)
+    fields = {
+        one.key: one.label for one in (*(each for any_step in STEPS.values() for each in any_step.fields), *TABLE)
+    }
+    fields |= {one.key: one.label for one in step.fields}
+
+    def said(found: re.Match[str]) -> str:
+        key = found[1]
+        if key in ROLES:
+            return f'a file used as "{ROLES[key]}"'
+        value = f": {found[2]}" if found[2] else ""
+        return f'"{fields[key]}"{value}' if key in fields else found[0]
+
+    text = re.sub(r"--([a-z][a-z-]*[a-z])(?: (?:(?:FILE|NAME|N|P)\b|\"([^\"]*)\"))?", said, text)
+    key, colon, rest = text.partition(": ")
+    return f"{fields[key]}{colon}{rest}" if key in fields else text
 
 
 def options_of(step: Step, values: Mapping[str, str]) -> list[str]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from reviewgraph._base.errors import InputError
 from reviewgraph.cli.app.steps import (
+    EXCEL,
     KINDS,
     ROLES,
     STEPS,
@@ -25,14 +26,18 @@ from reviewgraph.cli.app.steps import (
     Step,
     conference_of,
     field_of,
+    file_of,
+    on_page,
     options_of,
     shown,
-    suffix_of,
     takers_of,
+    title_of,
 )
 
 #: Limits on what is dropped in: bytes in all, and files.
 MOST_BYTES, MOST_FILES = 200_000_000, 40
+#: What stands between a file and a sheet or a file in it, in names.
+PART = "#"
 #: Names of results begin so, those of files never.
 OURS = "reviewgraph-"
 #: Seconds that a stopped command has to return the best result so far, and lines of progress that are kept.
@@ -51,6 +56,20 @@ class Upload:
     system: str = ""
     error: str = ""
     size: int = 0
+    parts: Sequence[str] = ()  #: Sheets or files inside, of which one has to be chosen.
+    part: str = ""
+
+    @property
+    def word(self) -> str:
+        """The file, or its chosen part, as commands name it."""
+        return f"{self.name}{PART}{self.part}" if self.part else self.name
+
+    def take(self, part: str, folder: Path) -> None:
+        """Choose a sheet or a file inside."""
+        if part != self.part and (part in self.parts or not part):
+            found = recognise(folder / self.name, part)
+            found.size, found.roles, found.columns = self.size, self.roles or found.roles, self.columns
+            vars(self).update(vars(found))
 
 
 @dataclass
@@ -66,6 +85,7 @@ class Result:
     report: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     stopped: bool = False
+    about_fields: Sequence[str] = ()  #: The messages that are about a field, such as what could not be selected.
 
     @property
     def command(self) -> str:
@@ -134,7 +154,7 @@ class Workspace:
 
     def of_role(self, role: str) -> list[str]:
         """Return the files of a role."""
-        return [one.name for one in self.uploads.values() if role in one.roles]
+        return [one.word for one in self.uploads.values() if role in one.roles]
 
     # The conference file.
 
@@ -142,7 +162,7 @@ class Workspace:
     def columns(self) -> dict[str, str]:
         """The columns that were chosen, by ``FILE:ROLE``."""
         chosen = (one for one in self.uploads.values() if one.roles)
-        return {f"{one.name}:{role}": name for one in chosen for role, name in one.columns.items()}
+        return {f"{one.word}:{role}": name for one in chosen for role, name in one.columns.items()}
 
     def conference(self) -> str:
         """Return the choices as a conference file."""
@@ -161,10 +181,10 @@ class Workspace:
             for key, value in content.items() if isinstance(content, dict) else ():
                 if key in ROLES:
                     for file in value if isinstance(value, list) else [value]:
-                        unused += [] if self._give(os.path.basename(str(file)), key) else [f"{key} ({file})"]
+                        unused += [] if self._give(str(file), key) else [f"{key} ({file})"]
                 elif section == "columns":
                     file, _, role = key.rpartition(":")
-                    if found := self.uploads.get(os.path.basename(file)):
+                    if found := self._named(file):
                         found.columns[role] = str(value)
                     else:
                         unused.append(f"columns {key}")
@@ -181,10 +201,18 @@ class Workspace:
         self.notes.append(f"The choices of {name} are taken.{also}")
 
     def _give(self, file: str, role: str) -> bool:
-        found = self.uploads.get(file)
+        found = self._named(file)
         if found is not None and role not in found.roles:
             found.roles.append(role)
         return found is not None
+
+    def _named(self, word: str) -> Upload | None:
+        """Return the file that a conference file names, with the part of it chosen."""
+        word = os.path.basename(word)
+        name, _, part = word.rpartition(PART) if word not in self.uploads else (word, "", "")
+        if found := self.uploads.get(name):
+            found.take(part, self.folder)
+        return found
 
     # Commands.
 
@@ -212,13 +240,14 @@ class Workspace:
         values = dict(self.values)
         if not values.get("to"):
             values["to"] = self.default_to(step)
-        words += options_of(step, values)
+        taken = values["to"] in takers_of(step.command)
+        words += options_of(step, values if taken else {**values, "to": ""})
         files = {f"{OURS}{step.command}.html": "Report (HTML)", f"{OURS}{step.command}.json": "Result (JSON)"}
         if step.writes:
-            to = values["to"] if values["to"] in takers_of(step.command) else ""
-            name = f"{OURS}{step.writes}{suffix_of(to)}"
+            to = values["to"] or EXCEL
+            name = f"{OURS}{file_of(step, to)}"
             words += ["-o", name]
-            files = {name: f"File for {to}" if to and to != "csv" else "Table (CSV, for Excel)", **files}
+            files = {name: f"File for {title_of(to)}", **files}
         return [*words, "--html", f"{OURS}{step.command}.html", "--json"], files
 
     async def start(self, step: Step) -> None:
@@ -266,13 +295,20 @@ class Workspace:
         if not answer:
             error = "Stopped, no result." if job.stopped else error_in(job.lines)
             about = field_of(error, job.step)
+            error = on_page(error, job.step)
+            if "no reviewer column" in error:
+                error += (
+                    '. If each grader has a column of scores, select the gradebook under "How the reviews are written"'
+                )
             for one in self.uploads.values():
                 one.error = error if error.startswith((f"{one.name}:", f"{one.name},")) else ""
         report = ""
         with suppress(OSError):
             report = main_of((self.folder / f"{OURS}{job.step.command}.html").read_text("utf-8"))
-        notes = [line for line in job.lines if not line.startswith(("Error:", "Usage:", "Try "))]
-        return Result(words, status, notes, error, about, answer, report if answer else "", there, job.stopped)
+        labels = tuple(f"{one.label}: " for one in job.step.fields)
+        notes = [on_page(line, job.step) for line in job.lines if not line.startswith(("Error:", "Usage:", "Try "))]
+        first = [line for line in notes if line.startswith(labels)]
+        return Result(words, status, notes, error, about, answer, report if answer else "", there, job.stopped, first)
 
     async def stop(self) -> None:
         """Ask the running command to end, with its best result so far if it has one; end it if it does not."""
@@ -312,17 +348,21 @@ def safe_name(given: str) -> str:
     return f"my-{name}" if reserved else name
 
 
-def recognise(path: Path) -> Upload:
-    """Return what the reader of the commands takes a file for, with its columns."""
-    from reviewgraph.formats.opening import open_table
+def recognise(path: Path, part: str = "") -> Upload:
+    """Return what the reader of the commands takes a file for, or a sheet or a file in it, with its columns."""
+    from reviewgraph.formats.columns import ITEM, REVIEWER
+    from reviewgraph.formats.opening import open_table, parts_of
 
-    upload = Upload(path.name)
+    upload = Upload(path.name, part=part)
+    with suppress(InputError):
+        upload.parts = parts_of(path)
     try:
-        table = open_table(path, (), {}, lambda note: None)
+        # Of several sheets the reader takes the only one with reviews.
+        table = open_table(f"{path}{PART}{part}" if part else path, (REVIEWER, ITEM), {}, lambda note: None)
     except InputError as error:
-        upload.what, upload.error = "not recognised", str(error).replace(f"{path.parent}{os.sep}", "")
+        upload.what, upload.error = "", on_page(str(error).replace(f"{path.parent}{os.sep}", ""), STEPS["check"])
         if path.suffix.casefold() == ".json" and is_answer(path):
-            upload.what, upload.error, upload.roles = "the answer of a command", "", ["after"]
+            upload.what, upload.error, upload.roles = "a result of this page", "", ["after"]
         return upload
     upload.header = tuple(table.provenance.header)
     if table.source is not None:
@@ -342,7 +382,7 @@ def is_answer(path: Path) -> bool:
 
 
 def plain_role(name: str, header: Sequence[str]) -> str:
-    """Return the likely role of a table of no known system, by its columns, and its name for conflicts.
+    """Return the likely role of a table of no known system, by its columns, and its name for conflicts and bids.
 
     >>> plain_role("r.csv", ["reviewer", "paper", "score"]), plain_role("x.csv", ["paper", "title"])
     ('reviews', 'items')
@@ -353,6 +393,8 @@ def plain_role(name: str, header: Sequence[str]) -> str:
     def has(*roles: Any) -> bool:
         return recognised(header, roles, {}) == len(roles)
 
+    if re.search(r"\bbids\b", name.casefold()):
+        return "bids"
     if has(REVIEWER, ITEM):
         if "conflict" in name.casefold():
             return "conflicts"

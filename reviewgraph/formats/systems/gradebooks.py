@@ -190,7 +190,8 @@ class Gradebook(System):
         Export(
             "a gradebook with one row per student",
             _USES,
-            (rf"(?:{'|'.join(REVIEWER.names)})_?[0-9]{{1,3}}",),
+            # Without a column of students a row holds labels, such as "Grader 1", and is no header.
+            (rf"(?:{'|'.join(REVIEWER.names)})_?[0-9]{{1,3}}", "|".join(map(re.escape, STUDENT.names))),
             extract=_melted,
         ),
         Export(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reviewgraph._base.storing import csv_text
 from reviewgraph._base.text import counted
+from reviewgraph.formats.files import WORKBOOK
 from reviewgraph.formats.systems.system import Outgoing, System
 
 if TYPE_CHECKING:
@@ -58,27 +59,46 @@ def _letter(reviewer: Label, papers: Sequence[Label], titles: Mapping[Label, str
     return f"Dear {_line(reviewer)}, could you review {what} for us: {listed}? It helps us {helps}."
 
 
-class Csv(System):
+class ForPeople(System):
+    """A table that no system imports, so it is written in any format of tables."""
+
+    is_table = True
+
+    def write(self, outgoing: Outgoing) -> str:
+        return csv_text(self.table(outgoing))
+
+
+class Csv(ForPeople):
     """A table with all columns of each review, the default if the system of the input imports none."""
 
     name = "csv"
-    words = "a table with all columns"
+    title = "Excel"
+    words = "a table with all columns, CSV or Excel by the name of the file"
 
-    def write(self, outgoing: Outgoing) -> str:
-        return csv_text(outgoing.columns)
+    def table(self, outgoing: Outgoing) -> Mapping[str, Sequence[Any]]:
+        return outgoing.columns
+
+    def is_meant_by(self, path: str | None) -> bool:
+        """Return whether only a table can have the name of a file: that of a workbook of Excel.
+
+        >>> CSV.is_meant_by("plan.xlsx"), CSV.is_meant_by("plan.csv")
+        (True, False)
+        """
+        return (path or "").casefold().endswith(WORKBOOK)
 
 
 CSV = Csv()
 
 
-class Mail(System):
+class Mail(ForPeople):
     """A program for mail merge: one row per reviewer, with all the papers and the letter."""
 
     name = "mail"
-    words = "a table for mail merge, one row per reviewer"
+    title = "mail merge"
+    words = "a table for mail merge, one row per reviewer, CSV or Excel"
     read_back = False
 
-    def write(self, outgoing: Outgoing) -> str:
+    def table(self, outgoing: Outgoing) -> Mapping[str, Sequence[Any]]:
         r"""Return a table of ``reviewer``, how many ``reviews``, ``papers``, ``titles`` and ``letter``.
 
         >>> print(Mail().write(Outgoing({"item": [1, 2], "reviewer": ["ann", "ann"]}, {2: "On ties"})), end="")
@@ -86,14 +106,10 @@ class Mail(System):
         ann,2,1; 2,; On ties,"Dear ann, please review 2 papers for us: 1 and 2 (On ties)."
         """
         papers = _papers(outgoing)
-        return csv_text(
-            {
-                "reviewer": list(map(_line, papers)),
-                "reviews": [len(own) for own in papers.values()],
-                "papers": ["; ".join(map(_line, own)) for own in papers.values()],
-                "titles": [
-                    "; ".join(_line(outgoing.titles.get(paper, "")) for paper in own) for own in papers.values()
-                ],
-                "letter": list(letters(outgoing).values()),
-            }
-        )
+        return {
+            "reviewer": list(map(_line, papers)),
+            "reviews": [len(own) for own in papers.values()],
+            "papers": ["; ".join(map(_line, own)) for own in papers.values()],
+            "titles": ["; ".join(_line(outgoing.titles.get(paper, "")) for paper in own) for own in papers.values()],
+            "letter": list(letters(outgoing).values()),
+        }

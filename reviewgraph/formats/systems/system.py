@@ -189,6 +189,7 @@ class System:
     extras: ClassVar[Collection[str]] = ()
     words: ClassVar[str] = ""  #: Description of the file that it imports; empty if it imports none.
     suffix: ClassVar[str] = ".csv"  #: The end of the name of that file.
+    is_table: ClassVar[bool] = False  #: Whether no system imports it, so that it has any format of tables.
     options: ClassVar[Collection[str]] = ()  #: Fields of :class:`Outgoing` that the user may set for that file.
     read_back: ClassVar[bool] = True  #: Whether ``check`` reads that file.
     reviewers: ClassVar[Accepted] = ANY  #: The labels that it accepts.
@@ -207,6 +208,10 @@ class System:
 
     def write(self, outgoing: Outgoing) -> str:
         """Return the text of the file that it imports."""
+        raise NotImplementedError
+
+    def table(self, outgoing: Outgoing) -> Mapping[str, Sequence[Any]]:
+        """Return the columns of a table for people."""
         raise NotImplementedError
 
     def write_results(self, columns: Mapping[str, Sequence[Any]]) -> str:

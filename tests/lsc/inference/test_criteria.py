@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from lsc import posterior
 from lsc._inference.criteria import Moments, _weights, join, moments, weights_of
+from lsc.words.posterior_page import further_lines
 from reviewgraph import InputError, Reviews
 
 PAPER = np.array([[1.0, 0.6, 0.3], [0.6, 0.8, 0.2], [0.3, 0.2, 0.5]])
@@ -235,6 +238,14 @@ def test_criteria_are_shown_in_a_line_that_says_whether_they_are_used(helpful: b
     reviews = Reviews.from_codes(
         who[kept], what[kept], score[kept], reviewers=30, items=20, criteria={"twin": twin[kept]}
     )
-    shown = repr(posterior(reviews).joined)
-    assert len(shown) < 100
-    assert ("twin, used" in shown, "twin, not used" in shown) == (helpful, not helpful)
+    estimate = posterior(
+        replace(reviews, criteria={**reviews.criteria, "few": np.where(reviews.item == 0, 1.0, np.nan)})
+    )
+    assert estimate.joined is not None
+    assert (estimate.joined.names, estimate.joined.rejected) == (
+        (("twin",), ("few",)) if helpful else ((), ("twin", "few"))
+    )
+    words = "criteria used: 'twin'; criteria not used: 'few'" if helpful else "criteria not used: 'twin', 'few'"
+    for shown in (repr(estimate), repr(estimate.joined)):
+        assert words in shown
+    assert any("Scores of few are not used" in line for line in further_lines(estimate))

@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import kstest, norm
 
 from lsc._inference import predicting
+from lsc._inference.averaging import rank_counts
 from lsc._inference.beliefs import Posterior
 from lsc._inference.categories import Discrete, levels_of
 from lsc._inference.inferring import infer
@@ -23,7 +24,6 @@ from lsc._inference.predicting import (
     of_reviewers,
     predicted_spread,
     predictive,
-    rank_counts,
     ranking_of,
     replicated,
     score_unit,

@@ -31,7 +31,7 @@ def test_a_class_is_public_documented_offered_and_drawn_by_property_tests(kind: 
     assert f"{kind.name}:" in " ".join(shown.split())
     assert kind.words.split()[0] in shown
     assert f"`--hypothesis {kind.name}`" in (ROOT / "docs/how-to/calibrate.md").read_text("utf-8")
-    assert kind.name in (ROOT / "docs/reference/command.md").read_text("utf-8")
+    assert kind.name in (ROOT / "docs/reference/command/calibrate.md").read_text("utf-8")
     assert DRAWN[kind.name] is kind
 
 

@@ -20,6 +20,9 @@ from reviewgraph._base import Clock, InputError
 from reviewgraph.graph import Assumptions
 from tests.planner.assignments import naive_assignment as naive
 
+#: Square affinities, of which nothing says which side is which, are meant as they are here.
+pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
+
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 
 

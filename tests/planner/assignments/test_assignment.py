@@ -13,6 +13,9 @@ from planner._assign.words import page
 from planner.assigning import design_assignment
 from reviewgraph._base import Progress, Result
 
+#: Square affinities, of which nothing says which side is which, are meant as they are here.
+pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
+
 
 @pytest.fixture(scope="module")
 def chosen():

@@ -18,6 +18,9 @@ from tests.planner.assignments.naive_authors import authors_broken
 from tests.planner.assignments.naive_rules import broken, random_attributes, random_rules, rewards
 from tests.planner.assignments.test_assigning import pairs_of
 
+#: Square affinities, of which nothing says which side is which, are meant as they are here.
+pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
+
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 LEVELS = {"none": lambda pairs, items: True, "connected": naive.connected, "double": naive.doubly_connected}
 

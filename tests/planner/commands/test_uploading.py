@@ -77,6 +77,25 @@ def test_a_plan_is_for_the_system_that_the_reviews_came_from(run: Run) -> None:
     assert Path("upload.csv").read_text("utf-8").startswith("item,reviewer,")
 
 
+def test_a_plan_for_excel_is_a_workbook_that_check_and_verify_read(run: Run) -> None:
+    """Its name says so; the system of the reviews does not count then."""
+    for name in ("plan.csv", "plan.xlsx"):
+        assert (
+            run("plan", "pcassignments.csv", *(["--to", "csv"] if name == "plan.csv" else []), "-o", name).exit_code
+            == 0
+        )
+    assert Path("plan.xlsx").read_bytes().startswith(b"PK")
+    assert pairs("plan.xlsx") == pairs("plan.csv")
+    assert run("check", "pcassignments.csv", "plan.xlsx", "--require", "double").exit_code == 0
+    verified = run("verify", "plan.xlsx", "pcassignments.csv", "--to", "csv")
+    assert verified.exit_code == run("verify", "plan.csv", "pcassignments.csv", "--to", "csv").exit_code, (
+        verified.output
+    )
+    letters = run("plan", "pcassignments.csv", "--to", "mail", "-o", "letters.xlsx")
+    assert letters.exit_code == 0, letters.output
+    assert Path("letters.xlsx").read_bytes().startswith(b"PK")
+
+
 def test_a_plan_that_is_not_kept_offers_the_file_of_the_system(run: Run) -> None:
     told = run("plan", "pcassignments.csv")
     assert (
@@ -133,6 +152,10 @@ def test_labels_and_invitations_reach_the_edges(run: Run) -> None:
         (
             ["--to", "csv", "-o", "out", "--label", "x"],
             "Error: --label: expected --to hotcrp or openreview with it, found --to csv",
+        ),
+        (
+            ["--to", "hotcrp", "-o", "a.xlsx"],
+            "-o a.xlsx: expected the name of a file for HotCRP, such as a.csv; for Excel",
         ),
         (["--to", "hotcrp", "-o", "out", "--invitation", "x"], "Error: --invitation: expected --to openreview with it"),
     ],

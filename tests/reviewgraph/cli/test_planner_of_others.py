@@ -35,6 +35,14 @@ def test_commands_that_need_ours_say_so(foreign: Path, words: tuple[str, ...]) -
     assert "Traceback" not in done.stderr
 
 
+def test_the_name_that_reviewgraph_lends_says_so(foreign: Path) -> None:
+    script = (
+        f"import sys\nsys.path[:0] = [{str(foreign)!r}, {str(ROOT)!r}]\nimport reviewgraph as rg\nrg.check\nrg.plan"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=foreign, capture_output=True, text=True, check=False)
+    assert "ImportError: plan: expected the package planner of reviewgraph, found that of another" in done.stderr
+
+
 def test_others_work(foreign: Path) -> None:
     assert run(foreign, "check", "r.csv").returncode == 0
     assert run(foreign, "--help").returncode == 0

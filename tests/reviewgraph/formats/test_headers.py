@@ -10,6 +10,7 @@ import pytest
 from reviewgraph import InputError, Reviews, read_reviews
 from reviewgraph.formats import side
 from reviewgraph.formats.columns import normalise
+from tests.reviewgraph.formats.exports import as_xlsx
 from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
 
 
@@ -149,3 +150,13 @@ def test_headers_are_normalised():
     assert [normalise(text) for text in ("# Paper ID", " E-Mail ", "submission #", "Straße")] == [
         *("paper_id", "e_mail", "submission", "strasse"),
     ]
+
+
+@pytest.mark.parametrize("head", [["Student", "Grader", "Grade"], ["Name of it", "Panel member", "Points given"]])
+def test_labels_such_as_grader_1_are_no_header_and_columns_of_one_workbook_count(tmp_path, head):
+    path = tmp_path / "grades.xlsx"
+    path.write_bytes(as_xlsx({"Grades": [head, *([f"s{i // 2}", f"Grader {i % 3}", i % 5] for i in range(12))]}))
+    named = {f"{path}:{role}": name for role, name in zip(("item", "reviewer", "score"), head, strict=True)}
+    for columns in ({}, named) if head[0] == "Student" else (named,):
+        found = read_reviews(path, columns=columns)
+        assert (found.n_reviews, sorted(set(found.to_dict()["reviewer"]))) == (12, ["Grader 0", "Grader 1", "Grader 2"])

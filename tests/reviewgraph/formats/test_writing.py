@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import csv
 import io
+import time
 from pathlib import Path
 
+import openpyxl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reviewgraph import read_reviews
 from reviewgraph._base import csv_text, write_whole
+from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import is_null
 from reviewgraph._base.storing import guarded, unguarded
 from reviewgraph.formats import Outgoing, delimited
+from reviewgraph.formats.opening import FORMATS
 from reviewgraph.formats.side import read_conflicts
 from reviewgraph.formats.systems.known import SYSTEMS
+from reviewgraph.formats.workbooks import MOST_ROWS, read_xlsx, write_xlsx
 
 WIDE = "\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
 #: What spreadsheets take for the beginning of a formula.
@@ -89,10 +94,47 @@ def test_any_labels_come_back_from_a_plan(
 ) -> None:
     path = tmp_path_factory.mktemp("back") / "plan"
     reviewer, item = map(list, zip(*pairs, strict=True))
-    for upload in (SYSTEMS["csv"], SYSTEMS["openreview"]):
-        write_whole(path, upload.write(Outgoing({"item": item, "reviewer": reviewer, "joins": item})))
+    columns = {"item": item, "reviewer": reviewer, "joins": item}
+    uploads = [SYSTEMS[name].write(Outgoing(columns)) for name in ("csv", "openreview")]
+    for content in (*uploads, FORMATS["xlsx"].write(columns)):
+        write_whole(path, content)
         with pytest.MonkeyPatch.context() as patch:
             if large:
                 patch.setattr(delimited, "LARGE", 0)
             found = read_reviews(path, merge="none").to_dict()
         assert sorted(zip(found["reviewer"], found["item"], strict=True)) == sorted(pairs)
+
+
+# Excel.
+
+
+def test_a_workbook_holds_texts_numbers_and_empty_cells_and_no_formula() -> None:
+    labels = [*NASTY, "_x000D_", "a\rb", "007", "12", "\x01"]
+    numbers = [0.1 + 0.2, None, float("nan"), -1e-9, 2**60, True, 3, *[1.0] * (len(labels) - 7)]
+    data = write_xlsx({"label": labels, "number": numbers})
+    sheet = openpyxl.load_workbook(io.BytesIO(data)).active
+    assert sheet is not None
+    cells = list(sheet.iter_rows(min_row=2))
+    assert {cell.data_type for row in cells for cell in row} == {"s", "n"}
+    shown = dict(zip(labels, (row[0] for row in cells), strict=True))
+    assert (shown["=1+1"].value, shown["=1+1"].quotePrefix) == ("=1+1", True)
+    assert (shown["007"].value, shown["12"].value, shown["it's"].quotePrefix) == ("007", 12, False)
+    assert [row[1].value for row in cells[:7]] == [0.1 + 0.2, None, None, -1e-9, str(2**60), "True", 3]
+    rows = [row for _, row in read_xlsx("a.xlsx", data)[0].rows]
+    assert [row[0] for row in rows] == ["label", *labels]
+    assert float(rows[1][1]) == 0.1 + 0.2
+
+
+def test_equal_tables_are_equal_workbooks_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = write_xlsx({"item": ["a"]})
+    monkeypatch.setattr(time, "time", lambda: 2e9)
+    assert write_xlsx({"item": ["a"]}) == before
+    assert b"2026" not in before
+    assert before != write_xlsx({"item": ["b"]})
+
+
+def test_what_a_workbook_cannot_hold_is_refused() -> None:
+    with pytest.raises(InputError, match=r"holds 32,767 characters, found 32,768; write CSV instead"):
+        write_xlsx({"title": ["x" * 32_768]})
+    with pytest.raises(InputError, match=r"holds 1,048,575 rows and a header, found more"):
+        write_xlsx({"item": range(MOST_ROWS)})

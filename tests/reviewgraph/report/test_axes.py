@@ -123,8 +123,8 @@ def test_labels_and_highlights_are_those_asked_for(estimate: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"labels": ["zz"]}, "found zz; it has points such as 'p0', 'p1', 'p2'"),
-        ({"highlight": ["zz"]}, "found zz"),
+        ({"labels": ["zz"]}, "found 'zz'; there are labels such as 'p0', 'p1', 'p2'"),
+        ({"highlight": ["zz"]}, "found 'zz'"),
         ({"size": 3}, "size: expected a width of 200 to 4000"),
         ({"ax": "here"}, "ax: expected axes of matplotlib, found str"),
     ],

@@ -14,6 +14,9 @@ from planner._assign.why_none import nearly_all
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import core_of, covers_of, problem_of, random_case
 
+#: Square affinities, of which nothing says which side is which, are meant as they are here.
+pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
+
 
 def similar(n_items, n_reviewers, seed):
     """Similarities of a few topics, with noise, as real ones have."""

@@ -9,6 +9,9 @@ from planner import assign
 from reviewgraph.graph.components import is_recovery_resilient
 from tests.planner.plans.naive_plans import survives_review
 
+#: Square affinities, of which nothing says which side is which, are meant as they are here.
+pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
+
 
 @pytest.mark.parametrize("seed", range(3))
 def test_survives_reviewer_is_double_that_survives_one(seed: int) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import json
+import re
 import shlex
 import socket
 import subprocess
 import sys
 import time
 import warnings
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,9 +30,12 @@ with warnings.catch_warnings():
 from reviewgraph._base.errors import InputError
 from reviewgraph.cli.app import pages, workspace
 from reviewgraph.cli.app.guard import Guard, bound
-from reviewgraph.cli.app.steps import STEPS, TABLE
+from reviewgraph.cli.app.steps import EXCEL, STEPS, TABLE, title_of
 from reviewgraph.cli.app.workspace import Workspace, recognise, safe_name
 from reviewgraph.cli.output import Refusal
+from reviewgraph.formats import takers
+from tests import conference_systems as systems
+from tests.reviewgraph.formats.exports import as_xlsx
 
 HOST = "127.0.0.1:8000"
 HOME = f"http://{HOST}"
@@ -48,8 +55,22 @@ def client(guard: Guard) -> Iterator[Any]:
         yield found
 
 
-def posted(client: Any, guard: Guard, *files: tuple[str, str]) -> Any:
-    return client.post(f"/{guard.token}/files", files=[("files", (name, text.encode())) for name, text in files])
+def posted(client: Any, guard: Guard, *files: tuple[str, str | bytes]) -> Any:
+    given = [(name, text.encode() if isinstance(text, str) else text) for name, text in files]
+    return client.post(f"/{guard.token}/files", files=[("files", one) for one in given])
+
+
+def ran(client: Any, guard: Guard, step: str, **values: str) -> str:
+    """Run a step, and return its page."""
+    answer = client.post(f"/{guard.token}/{step}", data=values)
+    if answer.status_code != 200:
+        return str(answer.text)
+    ended(client, guard)
+    return str(client.get(f"/{guard.token}/{step}").text)
+
+
+def errors(page: str) -> list[str]:
+    return re.findall(r'<p class="error"[^>]*>([^<]+)</p>', page)
 
 
 def ended(client: Any, guard: Guard) -> None:
@@ -236,7 +257,7 @@ def test_a_column_that_the_reader_asks_for_is_chosen(client: Any, guard: Guard) 
     client.post(f"/{guard.token}/check", data={})
     ended(client, guard)
     page = client.get(f"/{guard.token}/check").text
-    assert "--columns item=NAME" in page
+    assert "say which one it is under &#34;Columns&#34; of the file" in page
     page = client.get(f"/{guard.token}/").text
     assert '<option value="Referee"' in page
     assert "<details open>" in page
@@ -277,7 +298,7 @@ def test_the_saved_choices_do_the_same_in_a_terminal(client: Any, guard: Guard, 
     ended(client, guard)
     page = client.get(f"/{guard.token}/save").text
     line = page.partition('<p class="next">reviewgraph ')[2].partition("</p>")[0].replace("&#39;", "'")
-    here = {name: client.get(f"/{guard.token}/download/{name}").content for name in ("reviewgraph-plan.csv",)}
+    here = {name: client.get(f"/{guard.token}/download/{name}").content for name in ("reviewgraph-plan.xlsx",)}
     here["json"] = client.get(f"/{guard.token}/download/reviewgraph-plan.json").content
     for name, text in files.items():
         (tmp_path / name).write_text(text, "utf-8")
@@ -290,17 +311,17 @@ def test_the_saved_choices_do_the_same_in_a_terminal(client: Any, guard: Guard, 
         env=workspace.environment(),
     )
     assert run.stdout == here["json"]
-    assert (tmp_path / "reviewgraph-plan.csv").read_bytes() == here["reviewgraph-plan.csv"]
+    assert (tmp_path / "reviewgraph-plan.xlsx").read_bytes() == here["reviewgraph-plan.xlsx"]
     (tmp_path / "conference.toml").write_text(conference, "utf-8")
     short = subprocess.run(
-        [sys.executable, "-m", "reviewgraph", "plan", "-o", "again.csv"],
+        [sys.executable, "-m", "reviewgraph", "plan", "-o", "again.xlsx"],
         cwd=tmp_path,
         capture_output=True,
         check=True,
         env=workspace.environment(),
     )
     assert short.returncode == 0
-    assert (tmp_path / "again.csv").read_bytes() == here["reviewgraph-plan.csv"]
+    assert (tmp_path / "again.xlsx").read_bytes() == here["reviewgraph-plan.xlsx"]
     # Dropped in again, it brings the choices back.
     client.post(f"/{guard.token}/clear")
     posted(client, guard, *files.items(), ("conference.toml", conference))
@@ -334,3 +355,172 @@ def test_one_file_per_role(tmp_path: Path) -> None:
         found.add(name, b"paper,reviewer\np1,r1\n")
     with pytest.raises(InputError, match=r"expected one file, found conflicts\.csv, conflicts2\.csv"):
         found.words(STEPS["plan"])
+
+
+# Files of all systems, modelled as their exports are documented.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "to"),
+    [
+        (systems.HotCRP, "hotcrp"),
+        (systems.OpenReview, "openreview"),
+        (systems.CMT, "cmt"),
+        (systems.EasyChair, ""),
+        (systems.Pretalx, "pretalx"),
+        (systems.Workshop, ""),
+        (systems.Gradebook, ""),
+        (systems.Form, ""),
+    ],
+)
+def test_exports_of_each_system_give_its_file_the_report_and_the_json(
+    client: Any, guard: Guard, model: type[systems.Conference], to: str
+) -> None:
+    conference = model(scored=True)
+    posted(client, guard, *conference.files().items())
+    more = {"invitation": "V.cc/2026/Conference/Reviewers/-/Assignment"} if to == "openreview" else {}
+    page = ran(client, guard, "plan", spare="2", **more)
+    assert errors(page) == []
+    title = title_of(to or EXCEL)
+    (name,) = re.findall(f'/download/([^"]+)" download>Download: File for {title}<', page)
+    upload = client.get(f"/{guard.token}/download/{name}").content
+    asked = json.loads(client.get(f"/{guard.token}/download/reviewgraph-plan.json").content)["reviews"]
+    assert asked
+    if to:
+        assert f">{title}, as the files<" in page
+        before = len(conference.reviews)
+        conference.take(upload)
+        assert len(conference.reviews) == before + len(asked)
+    else:
+        assert (name, upload[:2]) == ("reviewgraph-plan.xlsx", b"PK")
+    page = ran(client, guard, "calibrate", select="20%", to=EXCEL)
+    assert errors(page) == []
+    assert client.get(f"/{guard.token}/download/reviewgraph-calibrated.xlsx").content[:2] == b"PK"
+
+
+def test_systems_have_their_own_spelling_and_hints_are_about_the_page() -> None:
+    for name in takers():
+        assert title_of(name).casefold() in (name, "excel", "mail merge")
+    for step in STEPS.values():
+        for field in (*step.fields, *(TABLE if step.has_reviews else ())):
+            assert not re.search(r"--|exit with|hotcrp|openreview", field.hint(step.command)), field.key
+
+
+@pytest.mark.slow
+def test_a_gradebook_with_a_column_for_each_grader_is_selected(client: Any, guard: Guard) -> None:
+    posted(client, guard, *systems.GraderColumns(scored=True).files().items())
+    assert "select the gradebook under" in errors(ran(client, guard, "check"))[0]
+    chosen = {"role:gradebook.xlsx": "reviews", "role:conflicts.csv": "conflicts", "format": "gradebook"}
+    client.post(f"/{guard.token}/choices", data=chosen)
+    assert errors(ran(client, guard, "check")) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sheets", [["Panel"], ["Notes", "Panel"]])
+def test_columns_of_a_panel_s_workbook_are_chosen(client: Any, guard: Guard, sheets: list[str]) -> None:
+    rows = [[f"R01-{100 + i // 3}", f"Member {i * 5 % 7}", i % 9 + 1] for i in range(36)]
+    head = ["Application ID", "Panel member", "Impact score (1 = best)"]
+    posted(client, guard, ("panel.xlsx", as_xlsx({name: [head, *rows] for name in sheets})))
+    chosen = {
+        "role:panel.xlsx": "reviews",
+        "part:panel.xlsx": "Panel" if len(sheets) > 1 else "",
+        "lower-is-better": "yes",
+    }
+    chosen |= {f"column:{role}:panel.xlsx": head[place] for place, role in enumerate(("item", "reviewer", "score"))}
+    client.post(f"/{guard.token}/choices", data=chosen)
+    page = ran(client, guard, "calibrate", select="20%")
+    assert errors(page) == []
+    assert "2 of 12 papers are to be selected" in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["xlsx", "zip"])
+def test_of_several_tables_in_a_file_one_is_selected(client: Any, guard: Guard, kind: str) -> None:
+    rows = [line.split(",") for line in REVIEWS.splitlines()]
+    data = as_xlsx({"First": rows, "Second": rows})
+    if kind == "zip":
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as file:
+            for name in ("First", "Second"):
+                file.writestr(name, REVIEWS)
+        data = archive.getvalue()
+    posted(client, guard, (f"r.{kind}", data))
+    page = client.get(f"/{guard.token}/").text
+    assert "select one under &#34;Table inside&#34;" in page
+    client.post(f"/{guard.token}/choices", data={f"part:r.{kind}": "Second"})
+    page = ran(client, guard, "check")
+    assert errors(page) == []
+    assert f"reviewgraph check &#39;r.{kind}#Second&#39;" in page
+    conference = client.get(f"/{guard.token}/download/conference.toml").text
+    client.post(f"/{guard.token}/clear")
+    posted(client, guard, (f"r.{kind}", data), ("conference.toml", conference))
+    assert client.get(f"/{guard.token}/download/conference.toml").text == conference
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.csv", b"", "the file is empty"),
+        ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(50), "found a binary file"),
+        ("a.pdf", b"%PDF-1.4\n%\xe2\xe3\n", "found a PDF document"),
+        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "found an old spreadsheet"),
+        ("a.json", b'{"a": 1}', "found JSON of another shape"),
+        ("a.json", b"[{", "the JSON is damaged"),
+    ],
+)
+def test_a_file_that_is_none_is_one_message_and_the_others_stay(
+    client: Any, guard: Guard, name: str, data: bytes, message: str
+) -> None:
+    posted(client, guard, ("r.csv", REVIEWS), (name, data))
+    page = client.get(f"/{guard.token}/").text
+    (found,) = errors(page)
+    assert message in found
+    assert "Not recognised, so it is not used" in page
+    assert f"<legend>{name}</legend>" in page
+    assert 'value="reviews" selected' in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "score",
+    [lambda i: "3", lambda i: str(i % 2), lambda i: "" if i % 4 == 0 else str(i % 3)],
+    ids=["one", "two", "few"],
+)
+@pytest.mark.parametrize("people", [1, 4])
+def test_poor_scores_still_have_a_page(client: Any, guard: Guard, score: Any, people: int) -> None:
+    rows = "".join(f"{i % people},{i // people},{score(i)}\n" for i in range(10 * people))
+    posted(client, guard, ("r.csv", "reviewer,paper,score\n" + rows))
+    for step, values in (("check", {}), ("plan", {"spare": "2"}), ("calibrate", {"select": "3"})):
+        page = ran(client, guard, step, **values)
+        assert errors(page) == []
+        assert 'id="result"' in page
+
+
+@pytest.mark.slow
+def test_a_second_round_follows_from_the_result_of_the_first(client: Any, guard: Guard) -> None:
+    rows = [f"r{(i * 5 + i // 20) % 9}@x.example,{i % 20},{(i * 7 + i // 3) % 5 + 1}" for i in range(40)]
+    table = "email,paper,score\n{}\n"
+    posted(client, guard, ("scores.csv", table.format("\n".join(rows))))
+    values = {"for": "decision", "select": "20%", "rounds": "2", "max-reviews": "6", "spare": "3"}
+    assert errors(ran(client, guard, "plan", **values)) == []
+    first = client.get(f"/{guard.token}/download/reviewgraph-plan.json").text
+    rows += [f"{one['reviewer']},{one['item']},3" for one in json.loads(first)["reviews"]]
+    client.post(f"/{guard.token}/clear")
+    posted(client, guard, ("reviewgraph-plan.json", first), ("scores.csv", table.format("\n".join(rows))))
+    page = client.get(f"/{guard.token}/").text
+    assert re.findall(r'value="(\w+)" selected', page)[:2] == ["after", "reviews"]
+    page = ran(client, guard, "plan")
+    assert errors(page) == []
+    assert "after round 2" in page
+
+
+@pytest.mark.slow
+def test_what_could_not_be_selected_is_above_the_report(client: Any, guard: Guard) -> None:
+    rows = "".join(f"r{i % 2 + 2 * (i // 12)},p{i // 2},{i % 5}\n" for i in range(36))
+    posted(client, guard, ("r.csv", "reviewer,paper,score\n" + rows))
+    page = ran(client, guard, "calibrate", select="3")
+    (note,) = re.findall(r'<p class="note">([^<]+)</p>', page)
+    assert note.startswith("Papers to be selected: no review connects")
+    assert "--" not in note
+    assert page.index(note) < page.index('<div class="report">')

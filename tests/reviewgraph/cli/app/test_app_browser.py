@@ -142,7 +142,7 @@ def test_from_exports_to_an_upload_equal_to_the_commands(
     roles = page.locator("select[name^='role:']").evaluate_all("all => all.map(each => each.value)")
     assert roles == ["reviews", "reviews", "items", "conflicts"]
     run(page, "Plan", spare="2")
-    here = saved(page, "File for hotcrp", tmp_path / "here.csv")
+    here = saved(page, "File for HotCRP", tmp_path / "here.csv")
     result = saved(page, "Result (JSON)", tmp_path / "here.json")
     report = saved(page, "Report (HTML)", tmp_path / "here.html")
     assert here.startswith(b"paper,action,email,reviewtype,round")
@@ -155,7 +155,7 @@ def test_from_exports_to_an_upload_equal_to_the_commands(
     words = [sys.executable, "-m", *shlex.split(line)]
     done = subprocess.run(words, cwd=folder, env=environment(), capture_output=True, check=True)
     assert done.stdout == result
-    assert (folder / "reviewgraph-plan.csv").read_bytes() == here
+    assert (folder / "reviewgraph-plan-hotcrp.csv").read_bytes() == here
     assert (folder / "reviewgraph-plan.html").read_bytes() == report
     # The files were in one private folder, which is deleted at the end.
     (private,) = running.folder.iterdir()
@@ -188,6 +188,73 @@ def test_lists_with_sliders_and_contributions_on_click(page: Any, exports: list[
     assert page.locator(page.evaluate("location.hash")).is_visible()
 
 
+def test_a_slider_that_comes_to_rest_updates_the_lists(page: Any, tmp_path: Path) -> None:
+    """By keyboard: one run after the last step, announced, with tables that sort; it can be stopped."""
+    scores = tmp_path / "scores.csv"
+    rows = (f"r{(i * 7 + j * 5) % 12},p{i},{(i * 3 + j * 4) % 5 + 1}" for i in range(40) for j in range(3))
+    scores.write_text("reviewer,paper,score\n" + "\n".join(rows), "utf-8")
+    add(page, [scores])
+    run(page, "Calibrate", select="20%")
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    slider, status = page.get_by_label("Papers to be selected, slider"), page.locator(".updating [role=status]")
+    assert status.get_attribute("aria-live") == "polite"
+    for _ in range(5):
+        slider.press("ArrowRight")
+    page.get_by_text("Updated: ").wait_for()
+    assert [url.rpartition("/")[2] for url in sent] == ["stop", "calibrate"]
+    assert page.locator("#outcome .report h2").first.inner_text() in status.inner_text()
+    assert "--select 25%" in page.locator("#outcome .next").last.inner_text()
+    assert "10 of 40 papers are to be selected" in page.locator("#outcome").inner_text()
+    assert slider.evaluate("each => each === document.activeElement")
+    page.locator("#papers thead button").first.click()
+    assert page.locator("#papers th[aria-sort]").count() == 1
+    slider.press("ArrowRight")
+    page.get_by_role("button", name="Stop the update").click()
+    assert "The update was stopped" in status.inner_text()
+    assert "--select 25%" in page.locator("#outcome .next").last.inner_text()
+
+
+#: Roles that a screen reader announces by name.
+NAMED = {"link", "button", "combobox", "textbox", "slider", "checkbox", "option", "heading", "region", "image", "table"}
+
+
+def announced(page: Any) -> list[tuple[str, str]]:
+    """Return role and name of what a screen reader reads, in its order."""
+    nodes = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+    by_id, found = {node["nodeId"]: node for node in nodes}, list[tuple[str, str]]()
+
+    def read(node: Any) -> None:
+        if not node.get("ignored"):
+            found.append((node["role"]["value"], node.get("name", {}).get("value", "")))
+        for child in node.get("childIds", []):
+            read(by_id[child])
+
+    read(nodes[0])
+    return found
+
+
+def test_a_screen_reader_reads_names_in_order(page: Any, exports: list[Path]) -> None:
+    add(page, exports)
+    files = announced(page)
+    run(page, "Calibrate", explain="5")
+    step = announced(page)
+    for read in (files, step):
+        assert [role for role, name in read if role in NAMED and not name.strip()] == []
+    names = [name for _, name in files]
+    order = ["Skip to the page", "Steps", "Files: choose them, or drop them here", exports[0].name, "It is"]
+    assert [names.index(name) for name in order] == sorted(names.index(name) for name in order)
+    names = [name for _, name in step]
+    order = [
+        "Calibrate the scores",
+        "Result",
+        "Downloads",
+        "Download: File for HotCRP",
+        "The command that does the same",
+    ]
+    assert [names.index(name) for name in order] == sorted(names.index(name) for name in order)
+
+
 def test_bad_input_is_said_at_the_field_and_a_run_is_stopped(page: Any, exports: list[Path], tmp_path: Path) -> None:
     add(page, exports)
     run(page, "Plan", spare="many")
@@ -203,7 +270,7 @@ def test_bad_input_is_said_at_the_field_and_a_run_is_stopped(page: Any, exports:
     page.locator("[name=target]").select_option("survives-reviewer")
     page.locator("button.main").click()
     page.get_by_role("button", name="Stop").wait_for()
-    assert page.locator("[role=status]").get_attribute("aria-live") == "polite"
+    assert page.locator("#progress [role=status]").get_attribute("aria-live") == "polite"
     page.get_by_role("button", name="Stop").click()
     page.wait_for_selector("#result, .problem")
     assert page.locator("[data-running]").count() == 0

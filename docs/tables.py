@@ -1,0 +1,258 @@
+"""Write the tables of the documentation that say what the code says: ``python -m docs.tables``.
+
+A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->`` on a page. Tests compare it with the code.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n)(.*?)(<!-- end of table -->)", re.S)
+#: What the columns of side files contain.
+CONTAINS = {
+    "demand": "reviews that the paper needs",
+    "load": "maximum reviews per reviewer",
+    "min_load": "minimum reviews per reviewer",
+    "institution": "institution of the reviewer",
+    "senior": "whether the reviewer is senior",
+    "willing": "whether the reviewer may be asked",
+    "spare": "further reviews that the reviewer can write",
+    "affinity": "how well the reviewer fits the paper",
+    "bid": "the reviewer's bid on the paper",
+    "cost": "cost of the extra review",
+    "probability": "probability that the review does not arrive",
+    "weight": "reliability of the review",
+    "hypothesis": "hypothesis class of the reviewer",
+    "quality": "known quality of the paper, as a reference",
+    "truth": "known quality of the paper, to compare with",
+    "submitted_at": "when the review was submitted",
+    "asked_at": "when the review was requested",
+}
+#: Sections of the page of mistakes, each with the case of ``tests/test_traps.py`` that begins it.
+SECTIONS = {
+    "Scores in a data frame": "a clean frame",
+    "Columns and repeated rows": "a missing reviewer",
+    "Categories and other libraries": "labels as categories",
+    "An index, a Series, a pivot": "reviewers in the index",
+    "Rows, dictionaries, arrays": "tuples",
+    "Labels": "labels 1 and '1'",
+    "Small tables and numbers such as 99": "an empty frame",
+    "Graphs": "a graph with sides",
+    "Matrices": "a bare matrix",
+    "Conflicts as a matrix": "a matrix of conflicts",
+    "Loads and demands": "an array of loads",
+    "Capacities, costs, affinities, weights": "capacities beside rows",
+}
+#: Cases whose names need their neighbours, in words of their own.
+CASES = {
+    "a clean frame": "a data frame with columns `reviewer`, `paper`, `score`",
+    "nullable scores": "scores of a nullable type (`Int64`)",
+    "a missing score is planned": "a missing score (a planned review)",
+    "an odd name of the scores": "a column of scores with an unusual name (`niveau`)",
+    "a column twice": "two columns of one name",
+    "a row twice": "the same row twice",
+    "a pair with two scores": "two scores of a reviewer for a paper",
+    "ordered against the numbers": "categories ordered against their numbers",
+    "ordered numbers": "ordered categories of numbers",
+    "pyarrow": "a pyarrow table",
+    "a Series by two levels": "a Series indexed by paper and reviewer",
+    "its levels exchanged": "a Series indexed by reviewer and paper",
+    "levels without names": "a Series whose index levels have no names",
+    "a Series of scores alone": "a Series of scores without labels",
+    "a pivot": "a pivot, papers x reviewers",
+    "a turned pivot": "a pivot, reviewers x papers",
+    "tuples": "tuples (reviewer, paper, score)",
+    "tuples the other way round": "tuples (paper, reviewer, score) with e-mail addresses",
+    "columns by name": "a dictionary of columns",
+    "columns of other lengths": "columns of different lengths",
+    "rows of four": "rows with four values",
+    "rows of mixed kinds": "tuples and dictionaries mixed",
+    "nothing": "`None`",
+    "99 for no score of a criterion": "99 for a missing criterion",
+    "99 for no score": "99 for a missing score",
+    "-1 for no score": "-1 for a missing score",
+    "999 in rows": "999 for a missing score in tuples",
+    "0 for no score": "0 for a missing score",
+    "a graph with sides": "a graph whose nodes have `bipartite`",
+    "a graph without sides": "a graph without `bipartite`",
+    "one side known": "a graph with `bipartite` at one node",
+    "sides as an argument": "the reviewers as an argument",
+    "unknown sides": "reviewers who are not in the graph",
+    "sides that do not fit": "an incomplete list of reviewers",
+    "sides turned": "`bipartite` exchanged, with e-mail addresses",
+    "an isolated node without a side": "an isolated node without `bipartite`",
+    "arrows in both directions": "a directed graph with edges in both directions",
+    "a multigraph": "a multigraph with two edges for a review",
+    "scores as weights": "scores as edge attribute `weight`",
+    "igraph": "a graph of igraph",
+    "igraph without types": "a graph of igraph without `type`",
+    "what to_networkx gives": "the graph that `to_networkx` returns",
+    "a bare matrix": "a matrix without labels",
+    "two lines of one label": "a label for two rows of a matrix",
+    "labels of the other side": "labels of the wrong number",
+    "a sparse one": "a sparse matrix of conflicts",
+    "of 0 and 1": "conflicts as 0 and 1",
+    "in lists": "conflicts as nested lists",
+    "turned": "conflicts, papers x reviewers",
+    "of another shape": "conflicts of another shape",
+    "of distances": "numbers between 0 and 1 as conflicts",
+    "with labels": "conflicts as a data frame with labels",
+    "with labels, turned": "the same, papers x reviewers",
+    "with labels in another order": "the same in another order",
+    "with labels of others": "the same with unknown labels",
+    "a square one": "a square matrix of conflicts",
+    "beside rows": "a matrix of conflicts, with reviews as tuples",
+    "too short": "an array of loads that is too short",
+    "of the items": "loads in number equal to the papers",
+    "a Series in another order": "a Series of loads by reviewer",
+    "a Series without labels": "a Series of loads without labels",
+    "labels from 1, index from 0": "a Series indexed from 0, with reviewers from 1",
+    "a Series with a label twice": "a Series with a label twice",
+    "loads of papers": "loads whose labels are papers",
+    "an unknown reviewer": "a load of an unknown reviewer",
+    "fractions of reviews": "loads that are not whole numbers",
+    "a load of NaN": "a load of NaN",
+    "demands as loads": "demands of papers as loads",
+    "conflicts of an assignment, turned": "conflicts of `assign`, papers x reviewers",
+    "capacities beside rows": "an array of capacities, with reviews as tuples",
+    "capacities without labels": "a Series of capacities without labels",
+    "half a capacity": "half a review as capacity",
+    "costs turned": "costs, papers x reviewers",
+    "a wide affinity without names": "a wide table of affinities whose axes have no names",
+    "weights beside a file": "weights of the wrong number",
+    "a sample of one assignment": "`sample` of an assignment without randomisation",
+}
+#: The longest message of the page, in characters.
+LONGEST = 300
+
+
+def row(*cells: str) -> str:
+    """Return a row of a table in Markdown; bars in cells are escaped.
+
+    >>> row("a", "b")
+    '| a | b |'
+    """
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table in Markdown."""
+    head = list(head)
+    return "\n".join([row(*head), f"|{'---|' * len(head)}", *(row(*cells) for cells in rows)]) + "\n"
+
+
+def commands() -> str:
+    """Return the commands with what they do, as ``reviewgraph --help`` has them."""
+    import click
+
+    from reviewgraph.cli import main
+
+    context = click.Context(main)
+    listed = [(name, main.get_command(context, name)) for name in main.list_commands(context)]
+    rows = []
+    for name, command in listed:
+        words = " ".join(((command and command.help) or "").split("\n\n")[0].split())
+        rows.append((f"[`{name}`](command/{name}.md)", re.sub(r"(?<= )(--?\w+)", r"`\1`", words)))
+    return table(("command", "what it does"), rows)
+
+
+def roles() -> str:
+    """Return the columns of side files: what they contain, further names, and valid cells."""
+    from reviewgraph.formats import side
+
+    fields = {one.role.name: one for one in vars(side).values() if isinstance(one, side.Field)}
+    found = []
+    for role in side.ROLES:
+        expected = fields[role.name].expected if role.name in fields else "a day or a time"
+        if role.name == "bid":
+            expected = "a word of OpenReview, EasyChair or CMT, `conflict`, or a number"
+        names = ", ".join(name.replace("_", " ") for name in role.names if name != role.name)
+        found.append((f"`{role.name}`", CONTAINS[role.name], names, expected))
+    return table(("column", "contains", "other names", "valid cells"), found)
+
+
+def shortened(message: str) -> str:
+    """Return a message in at most ``LONGEST`` characters, cut after a clause or a word.
+
+    >>> shortened("score: found 'x'; say which")
+    "score: found 'x'; say which"
+    >>> len(shortened("word " * 100)) <= LONGEST
+    True
+    """
+    first, *further = message.split("\n")
+    other = [line for line in further if line[:4] != first[:4]]  # not the same about another row
+    kept = ""
+    for part in re.split(r"(?<=[;.] )", "; ".join([first, *other])):
+        if kept and len(kept) + len(part) > LONGEST:
+            break
+        kept += part
+    kept = kept.removesuffix("; ").strip()
+    return kept if len(kept) <= LONGEST else kept[: LONGEST - 4].rsplit(" ", 1)[0] + " ..."
+
+
+def outcome(make: Callable[[], Any]) -> tuple[str, str]:
+    """Return what comes of a case: ``read``, ``warning`` or ``error``, and the message."""
+    from reviewgraph import ColumnWarning, InputError, LabelWarning
+
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        try:
+            make()
+        except InputError as error:
+            return "error", str(error)
+    ours = [str(one.message) for one in raised if issubclass(one.category, ColumnWarning | LabelWarning)]
+    return ("warning", ours[0]) if ours else ("read", "")
+
+
+def mistakes() -> str:
+    """Return the cases of ``tests/test_traps.py`` with what comes of them, section by section."""
+    from tests.test_traps import ALL
+
+    return "\n".join(sections(ALL))
+
+
+def sections(traps: Iterable[Any]) -> Iterator[str]:
+    """Yield the sections of the page of mistakes."""
+    begins = {name: title for title, name in SECTIONS.items()}
+    grouped: dict[str, list[tuple[str, str, str]]] = {}
+    title = ""
+    for trap in traps:
+        title = begins.get(trap.name, title)
+        grouped.setdefault(title, []).append((CASES.get(trap.name, trap.name), *outcome(trap.make)))
+    for title, cases in grouped.items():
+        yield f"## {title}\n"
+        if read := [name for name, kind, _ in cases if kind == "read"]:
+            yield f"Read as they are: {'; '.join(read)}.\n"
+        if other := [(name, kind, f"`{shortened(text)}`") for name, kind, text in cases if kind != "read"]:
+            yield table(("passed", "result", "message"), other)
+
+
+TABLES: dict[str, tuple[str, Callable[[], str]]] = {
+    "commands": ("reference/command.md", commands),
+    "roles": ("reference/data.md", roles),
+    "mistakes": ("reference/mistakes.md", mistakes),
+}
+
+
+def shown(name: str) -> str:
+    """Return the table of a page as it stands there."""
+    page = DOCS / TABLES[name][0]
+    found = {match[2]: match[3] for match in TABLE.finditer(page.read_text("utf-8"))}
+    return found[name].strip("\n") + "\n"
+
+
+def main() -> None:
+    """Write all tables."""
+    for page in {page for page, _ in TABLES.values()}:
+        path = DOCS / page
+        text = TABLE.sub(lambda found: f"{found[1]}\n{TABLES[found[2]][1]()}\n{found[4]}", path.read_text("utf-8"))
+        path.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
