@@ -236,7 +236,7 @@ HOPELESS = 2.0
 
 #: Total work, and the part of it that goes into searching pairs; work of a search for a cycle, per pair that may be
 #: assigned, and of a test of the level, per review.
-WORK, RELINKED_SHARE, SEARCH, LOOK = 5.0, 0.4, 1e-7, 2e-7
+WORK, RELINKED_SHARE, SEARCH, LOOK = 1.0, 0.4, 1e-7, 2e-7
 
 _NONE = np.empty(0, np.int64)
 
