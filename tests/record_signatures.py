@@ -20,6 +20,7 @@ from reviewgraph.cli.command import main
 from reviewgraph.graph.kernels.ahead import LISTED, spell
 from reviewgraph.graph.kernels.compiling import POLICY, Kernel
 
+PACKAGES = ("reviewgraph", "planner", "lsc")
 #: Papers, reviewers and reviews per paper: arrays of small tables have other types than those of large ones.
 SIZES = ((60, 50, 3), (1_000, 1_000, 3), (22_000, 20_000, 4))
 #: The commands, where TABLE, ITEMS, REVIEWERS and AFFINITY are files.
@@ -63,9 +64,9 @@ def run_commands() -> None:
 
 def signatures() -> dict[str, list[Any]]:
     """Return the types of arguments with which Python called kernels so far, by the name of the kernel."""
-    modules = [module for name, module in sorted(sys.modules.items()) if name.startswith(("reviewgraph", "planner", "lsc"))]
+    ours = [module for name, module in sorted(sys.modules.items()) if name.partition(".")[0] in PACKAGES]
     found = {}
-    for kernel in {id(value): value for module in modules for value in vars(module).values()}.values():
+    for kernel in {id(value): value for module in ours for value in vars(module).values()}.values():
         if isinstance(kernel, Kernel) and "compiled" in vars(kernel):
             called = [[spell(kind) for kind in kinds] for kinds in kernel.compiled.overloads]  # type: ignore[attr-defined]
             found[f"{kernel.__module__}:{kernel.__name__}"] = sorted(called, key=json.dumps)

@@ -83,7 +83,8 @@ def compile_all(tree: Path) -> None:
     env.pop("NUMBA_CACHE_DIR", None)
     while waiting or running:
         while waiting and len(running) < (os.cpu_count() or 1):
-            running.append(subprocess.Popen(waiting.pop(0), cwd=tree, env=env, stderr=subprocess.DEVNULL))
+            command = waiting.pop(0)
+            running.append(subprocess.Popen(command, cwd=tree, env=env, stderr=subprocess.DEVNULL))  # noqa: S603
         first = running.pop(0)
         if first.wait():
             raise subprocess.CalledProcessError(first.returncode, first.args)

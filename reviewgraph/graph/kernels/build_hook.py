@@ -13,10 +13,11 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PACKAGES = ("reviewgraph", "planner", "lsc")
 
 
-class CompileKernels(BuildHookInterface[Any]):
+class CompileKernels(BuildHookInterface[Any]):  # type: ignore[misc]
     """Adds compiled kernels to a wheel, or puts them beside the modules of an editable installation."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile before the wheel is written."""
         root = Path(self.root)
         sys.path.insert(0, str(root))
         from reviewgraph.graph.kernels.ahead import compile_all
@@ -38,5 +39,6 @@ class CompileKernels(BuildHookInterface[Any]):
         build_data["pure_python"], build_data["infer_tag"] = False, True
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove the copy that was compiled."""
         if version != "editable":
             shutil.rmtree(self.copy, ignore_errors=True)
