@@ -1,5 +1,8 @@
 """Build the wheel and the sdist, install both where nothing else is, and run the demo: ``python -m tests.release``.
 
+The wheel is for any machine, so it has no compiled kernels. Only the sdist is published: an installation from it compiles
+them for the machine at hand.
+
 Needs ``uv`` and a package index. Each Python that uv finds and each that ``--python PATH`` names gets the wheel twice,
 with the newest dependencies and with the lowest that ``pyproject.toml`` allows, and the sdist once. ``--tests`` runs a
 part of the tests of the unpacked sdist in each environment of a wheel. The exit status is 1 where anything failed.
@@ -72,9 +75,10 @@ def unwanted(names: Iterable[str]) -> list[str]:
     )
 
 
-def called(*command: str | Path, folder: Path, path: str | None = None) -> str:
-    """Run a command and return what it printed; where it fails, the error bears its last words."""
+def called(*command: str | Path, folder: Path, **more: str) -> str:
+    """Run a command, with ``more`` in its environment, and return what it printed; an error bears its last words."""
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    environment |= more
     run = subprocess.run(
         [str(word) for word in command], cwd=folder, env=environment, capture_output=True, text=True, timeout=900
     )
@@ -86,7 +90,8 @@ def called(*command: str | Path, folder: Path, path: str | None = None) -> str:
 
 def built(folder: Path) -> tuple[Path, Path]:
     """Build the sdist, and from it the wheel; return both."""
-    called("uv", "tool", "run", "--from", "build", "pyproject-build", "--outdir", folder, ROOT, folder=folder)
+    build = ("uv", "tool", "run", "--from", "build", "pyproject-build", "--outdir", folder, ROOT)
+    called(*build, folder=folder, HATCH_BUILD_NO_HOOKS="true")
     (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     names = zipfile.ZipFile(wheel).namelist()
     if missing(names) or unwanted(names):
@@ -143,7 +148,7 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--python", action="append", default=[], metavar="PATH", help="one more interpreter")
     asked.add_argument("--only", choices=ENDS, help="one end of the dependencies")
-    asked.add_argument("--keep", type=Path, metavar="DIR", help="where both files go once all has run")
+    asked.add_argument("--keep", type=Path, metavar="DIR", help="where the sdist goes once all has run")
     asked.add_argument("--tests", action="store_true", help="run a part of the tests in each environment")
     options = asked.parse_args()
     with tempfile.TemporaryDirectory() as made:
@@ -162,8 +167,7 @@ def main() -> None:
         failures = [found.failure for found in outcomes if found.failure]
         if options.keep and not failures:
             options.keep.mkdir(parents=True, exist_ok=True)
-            for file in (wheel, sdist):
-                shutil.copy(file, options.keep)
+            shutil.copy(sdist, options.keep)
     print(*failures, sep="\n\n", file=sys.stderr)
     raise SystemExit(1 if failures or not outcomes else 0)
 
