@@ -1,7 +1,7 @@
 """Build the wheel and the sdist, install both where nothing else is, and run the demo: ``python -m tests.release``.
 
-The wheel is for any machine, so it has no compiled kernels. Only the sdist is published: an installation from it compiles
-them for the machine at hand.
+The wheel is for any machine, so it has no compiled kernels. Only the sdist is published: an installation from it
+compiles them for the machine at hand.
 
 Needs ``uv`` and a package index. Each Python that uv finds and each that ``--python PATH`` names gets the wheel twice,
 with the newest dependencies and with the lowest that ``pyproject.toml`` allows, and the sdist once. ``--tests`` runs a
