@@ -44,7 +44,7 @@ from lsc._inference.states import (
     parts_with_messages,
     prepare,
 )
-from lsc._inference.sweeps import Fit, block_inputs, slowed, standardised, sweep, with_hyperparameters
+from lsc._inference.sweeps import Fit, block_inputs, standardised, sweep, with_hyperparameters
 from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 #: Bounds of the variance of a pseudo-observation, and of the share of variance that an interval leaves.
@@ -291,13 +291,11 @@ def optimise_levels(
     while count < max_sweeps and not converged:
         count += 1
         learn = bool(free.any()) and count > warm_up
-        slower = max(n_converged, slowed(count))
-        problem = observe(problem, state, low, high, DAMPING / (1 + DECAY * slower)).problem
-        last = sweep(problem, state, learn=learn, n_converged=slower)
+        problem = observe(problem, state, low, high, DAMPING / (1 + DECAY * n_converged)).problem
+        last = sweep(problem, state, learn=learn, n_converged=n_converged)
         state = last.state
         # Without a step of the hyperparameters nothing rescales qualities.
         if learn:
-            step = step.damped(1 / (1 + slowed(count)))
             step = ascend(state.theta, last.gradient, problem.n_reviewers, problem.n_reviews, free, step)
             state = standardised(problem, with_hyperparameters(state, step.theta))
         n_converged = n_converged + 1 if count > warm_up and (not learn or step.gain < GAIN_TOLERANCE) else 0

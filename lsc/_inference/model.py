@@ -298,10 +298,6 @@ class Ascent(NamedTuple):
     max_damping: float
     information: FloatArray
 
-    def damped(self, most: float) -> Ascent:
-        """Return the same with a damping factor of at most ``most`` for the next step."""
-        return self._replace(damping=min(self.damping, most), max_damping=min(self.max_damping, most))
-
 
 def initial_step(theta: FloatArray, max_damping: float = 1.0) -> Ascent:
     return Ascent(

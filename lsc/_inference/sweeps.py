@@ -243,15 +243,14 @@ def sweep(
     *,
     learn: bool = True,
     changed: BoolArray | None = None,
-    n_converged: float = 0,
+    n_converged: int = 0,
     posterior: ItemPosterior | None = None,
 ) -> Sweep:
     """Update the messages of every reviewer, all from the old state; the gradient only with ``learn``.
 
     Compiled steps may be restricted to reviewers of ``changed`` items, (N + 1,); there is no evidence then.
-    ``n_converged`` counts the sweeps since the hyperparameters converged, or since they should have: nodes are damped
-    by ``1 / (1 + n_converged)``, and beyond :data:`DAMP_AFTER` messages by 1/2. Fixed points are unchanged, and
-    oscillations decay.
+    ``n_converged`` counts the sweeps since the hyperparameters converged: nodes are damped by ``1 / (1 +
+    n_converged)``, and beyond :data:`DAMP_AFTER` messages by 1/2. Fixed points are unchanged, and oscillations decay.
     ``posterior`` replaces that of the state's sums: of reviewers whose items have other reviewers elsewhere.
     """
     posterior = posterior or item_posterior(problem, state)
@@ -484,9 +483,6 @@ ROUGH_TOLERANCE, ROUGH_GAIN_TOLERANCE = 1e-2, 5e-2
 PLATEAU = 12
 #: Sweeps before the first step: messages have to propagate first.
 WARM_UP = 2
-#: Sweeps after which steps and nodes are damped, and the number of further ones after which they are by 1/2, 1/3, ...:
-#: whatever alternates, such as steps to which messages respond late, comes to an end.
-PATIENT, SLOWER = 30, 10
 MAX_SWEEPS, MAX_ROUGH_SWEEPS, MAX_PARTIAL_SWEEPS = 150, 60, 30
 #: A loss of the objective of more than this, plus this per review, reverts to the best state, with shorter steps.
 MAX_LOSS, LOSS_PER_REVIEW, SHRINK, MIN_DAMPING = 3.0, 0.005, 0.5, 0.1
@@ -518,15 +514,6 @@ class Fit:
         return self.evidence + log_prior(self.state.theta).value
 
 
-def slowed(count: int) -> float:
-    """Return by how much the sweep of this number is damped: n is a factor ``1 / (1 + n)``.
-
-    >>> slowed(12), slowed(60)
-    (0.0, 3.0)
-    """
-    return max(count - PATIENT, 0) / SLOWER
-
-
 def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = False, warm_up: int = WARM_UP) -> Fit:
     """Alternate sweeps and steps of the ``free`` hyperparameters, (P,), until both have converged.
 
@@ -542,7 +529,7 @@ def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = F
     max_loss = MAX_LOSS + LOSS_PER_REVIEW * problem.n_reviews
     for count in range(1, max_sweeps + 1):
         learn = bool(free.any()) and count > warm_up
-        last = sweep(problem, state, learn=learn, n_converged=max(n_converged, slowed(count)))
+        last = sweep(problem, state, learn=learn, n_converged=n_converged)
         track.add(count, last.mean)
         objective = last.evidence + log_prior(state.theta).value
         if best_state is not None and objective < best - max_loss:
@@ -552,7 +539,6 @@ def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = F
             state, previous = best_state, None
             continue
         if learn:
-            step = step.damped(1 / (1 + slowed(count)))
             step = ascend(state.theta, last.gradient, problem.n_reviewers, problem.n_reviews, free, step)
         # Convergence: first of the hyperparameters, then of the means.
         objectives.append(objective)

@@ -393,7 +393,9 @@ def test_nodes_converge_where_one_side_of_the_prior_is_far_narrower() -> None:
 
 @pytest.mark.parametrize(("left", "right"), [(0.3, 0.2), (0.7, 0.04), (0.05, 0.6)])
 @pytest.mark.parametrize("score", [(-1.0, 0.2, 0.9), (-0.3, 0.1, 0.2), (-2.5, 0.0, 2.8)])
-def test_a_narrow_side_of_the_prior_is_integrated_exactly(left: float, right: float, score: tuple[float, ...]) -> None:
+def test_a_narrow_side_of_the_prior_is_integrated_exactly(
+    left: float, right: float, score: tuple[float, ...]
+) -> None:
     """Evidence, slope, and derivative by the mode, against a fine sum over log slopes."""
     theta, cavity = START.copy(), Cavity(np.array([[-1.0], [0.1], [1.1]]), np.full((3, 1), 0.2))
     theta[[LOG_TAU_LEFT, LOG_TAU_RIGHT, RHO]] = np.log(left), np.log(right), 0.0
