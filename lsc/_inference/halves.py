@@ -32,7 +32,6 @@ from lsc._inference.scale_users import (
     BEFORE_MODE,
     FAR_ROOT,
     LAG,
-    LEAST_WEIGHT,
     MAX_SHIFT,
     MIN_PRECISION,
     MIN_SHRINKAGE,
@@ -104,26 +103,22 @@ def place_slopes(work: Workspace, hyper: Hyperparameters, centre: float, spread:
     narrow, wide, direction = hyper.left, hyper.right, -1.0
     if hyper.right < hyper.left:
         narrow, wide, direction = hyper.right, hyper.left, 1.0
-    mean = direction * (centre - hyper.mu) / spread
-    matters = min(max(min(mean + REACH, 1.0 - mean / REACH), 0.0), 1.0)
-    fine = 1.0 / math.sqrt(1.0 / spread**2 + matters * (1.0 / narrow**2 - 1.0 / wide**2))
-    ratio = spread / fine
-    low, high = REACH - mean, min((mean + REACH) * ratio, max(mean, 0.0) * ratio + REACH)
-    extra = 0.5 * (BEFORE_MODE + FAR_ROOT) * (1.0 - 1.0 / ratio)
-    if matters == 0.0:
-        origin, spacing, exact = centre, 2.0 * REACH / (SLOPE_NODES - 1), 0.5 * (SLOPE_NODES - 1)
+    fine = 1.0 / math.sqrt(1.0 / spread**2 + (1.0 / narrow**2 - 1.0 / wide**2))
+    mean = direction * (centre - hyper.mu)
+    low, high = mean - REACH * spread, min(mean + REACH * spread, max(mean, 0.0) + REACH * fine)
+    origin, spacing, at_mode = centre, 2.0 * REACH / (SLOPE_NODES - 1), 0.5 * (SLOPE_NODES - 1)
+    if low >= 0.0 or high <= 0.0:
+        fine = spread
     else:
-        origin, spacing = hyper.mu, (low + high) / (SLOPE_NODES - 1 - extra)
-        exact = extra + low / spacing
-    at_mode = math.floor(exact + 0.5)
+        extra = 0.5 * (BEFORE_MODE + FAR_ROOT) * (1.0 - fine / spread)
+        origin, spacing = hyper.mu, (high / fine - low / spread) / (SLOPE_NODES - 1 - extra)
+        at_mode = math.floor(extra - low / spread / spacing + 0.5)
     half_sum, half_difference = 0.5 * spacing * (spread + fine), 0.5 * spacing * (spread - fine)
     for g in range(SLOPE_NODES):
         t = g - at_mode
         root = math.sqrt((t + BEFORE_MODE) ** 2 + TRANSITION**2)
         work.log_slope[g] = origin + direction * (half_sum * t - half_difference * (root - FAR_ROOT))
         work.spacing[g] = half_sum - half_difference * (t + BEFORE_MODE) / root
-    work.spacing[0] *= max(0.5 + exact - at_mode, LEAST_WEIGHT)
-    work.spacing[SLOPE_NODES - 1] *= max(0.5 - exact + at_mode, LEAST_WEIGHT)
 
 
 @kernel(element=ELEMENT)

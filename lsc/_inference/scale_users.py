@@ -30,10 +30,9 @@ from lsc._inference.model import (
 from reviewgraph._base import FloatArray
 
 #: Number of quadrature nodes of the log slope, and their range in standard deviations.
-SLOPE_NODES, REACH = 13, 4.6
+SLOPE_NODES, REACH = 13, 4.2
 #: Where the spacing of nodes changes between the sides of the mode, and over which width, in nodes: see :func:`graded`.
 BEFORE_MODE, TRANSITION = 1.5, 1.0
-LEAST_WEIGHT = 1e-9
 FAR_ROOT = float(np.sqrt(BEFORE_MODE**2 + TRANSITION**2))
 #: Gauss-Hermite nodes of own noise at each node of the slope, exact to degree 5.
 HERMITE, HERMITE_WEIGHT = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)]), np.array([1 / 6, 2 / 3, 1 / 6])
@@ -91,38 +90,34 @@ def graded(centre: FloatArray, spread: FloatArray, theta: FloatArray) -> tuple[F
 
         x = (w + n) / 2 t - (w - n) / 2 (root(t + t0) - root(t0)),  root(t) = sqrt(t^2 + width^2)
 
-    Where the mode is out of range nodes are evenly spaced. Nodes and weights are continuous functions of the arguments:
-    otherwise the messages of a reviewer could alternate between two values for ever.
+    Where the mode is out of range nodes are evenly spaced.
 
     >>> theta = np.zeros(12)
     >>> nodes, weights = graded(np.zeros(1), np.ones(1), theta)
-    >>> nodes[[0, 6, -1], 0].round(9).tolist(), weights[[0, 6], 0].round(4).tolist()
-    ([4.6, 0.0, -4.6], [0.3833, 0.7667])
+    >>> nodes[[0, 5, -1], 0].round(9).tolist(), weights[[0, 5], 0].round(9).tolist()
+    ([4.2, 0.7, -4.2], [0.7, 0.7])
     """
     left, right = np.exp(theta[LOG_TAU_LEFT]), np.exp(theta[LOG_TAU_RIGHT])
     narrow, wide, direction = min(left, right), max(left, right), 1.0 if right < left else -1.0
-    # The mean of x in spreads; the mode matters less the farther out it is, and not beyond the range.
-    mean = direction * (centre - theta[MU]) / spread
-    matters = np.clip(np.minimum(mean + REACH, 1.0 - mean / REACH), 0.0, 1.0)
-    even = matters == 0
-    # Standard deviation on the narrow side, with the same likelihood; the range, in standard deviations of each side.
-    fine = (spread**-2 + matters * (narrow**-2 - wide**-2)) ** -0.5
-    ratio = spread / fine
-    low, high = REACH - mean, np.minimum((mean + REACH) * ratio, np.maximum(mean, 0.0) * ratio + REACH)
-    # Spacing in standard deviations, and the number of the node at the mode; bending the line takes some nodes.
-    extra = 0.5 * (BEFORE_MODE + FAR_ROOT) * (1.0 - 1.0 / ratio)
-    spacing = np.where(even, 2 * REACH, low + high) / (SLOPE_NODES - 1 - extra)
-    exact = np.where(even, 0.5 * (SLOPE_NODES - 1), extra + low / spacing)
-    at_mode = np.floor(exact + 0.5)
+    # Standard deviation on the narrow side, of the same likelihood; range and mean of x.
+    fine = (spread**-2 + (narrow**-2 - wide**-2)) ** -0.5
+    mean = direction * (centre - theta[MU])
+    low, high = mean - REACH * spread, np.minimum(mean + REACH * spread, np.maximum(mean, 0.0) + REACH * fine)
+    even = (low >= 0) | (high <= 0)
+    # Spacing in standard deviations, and the number of the node at the mode.
+    extra = 0.5 * (BEFORE_MODE + FAR_ROOT) * (1.0 - fine / spread)
+    spacing = (high / fine - low / spread) / (SLOPE_NODES - 1 - extra)
+    spacing = np.where(even, 2 * REACH / (SLOPE_NODES - 1), spacing)
+    at_mode = np.where(even, 0.5 * (SLOPE_NODES - 1), np.floor(extra - low / spread / spacing + 0.5))
+    fine = np.where(even, spread, fine)
     t = np.arange(SLOPE_NODES)[:, None] - at_mode
     half_sum, half_difference = 0.5 * spacing * (spread + fine), 0.5 * spacing * (spread - fine)
     root = np.sqrt((t + BEFORE_MODE) ** 2 + TRANSITION**2)
     x = half_sum * t - half_difference * (root - FAR_ROOT)
-    weight = half_sum - half_difference * (t + BEFORE_MODE) / root
-    # The first and the last node have half a weight, or the shares that leave no jump where the rounding changes.
-    weight[0] *= np.maximum(0.5 + exact - at_mode, LEAST_WEIGHT)
-    weight[-1] *= np.maximum(0.5 - exact + at_mode, LEAST_WEIGHT)
-    return np.where(even, centre, theta[MU]) + direction * x, weight
+    return (
+        np.where(even, centre, theta[MU]) + direction * x,
+        half_sum - half_difference * (t + BEFORE_MODE) / root,
+    )
 
 
 class Step(NamedTuple):

@@ -110,7 +110,7 @@ def _arrangements(ranked: FloatArray) -> FloatArray:
 
 #: Nodes of a log slope, their reach in standard deviations, where their spacing changes, in nodes from the mode of the
 #: prior, and over which width.
-COUNT, WITHIN, PLACE, WIDTH = 13, 4.6, -1.5, 1.0
+COUNT, WITHIN, PLACE, WIDTH = 13, 4.2, -1.5, 1.0
 #: Nodes of the log of own noise, in standard deviations, and their weights over the density.
 CROSS = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)])[:, None]
 CROSS_AREA = np.array([1.0, 4.0, 1.0])[:, None] / 6 * np.sqrt(2 * np.pi) * np.exp(CROSS**2 / 2)
@@ -357,21 +357,19 @@ def _line(mode: float, sides: FloatArray, middle: FloatArray, sd: FloatArray) ->
     to what that would be if the prior were as narrow everywhere as on the other. They change along a hyperbola.
     """
     turn = 1 if sides[0] > sides[1] else -1
-    at = turn * (middle - mode) / sd
-    across = np.minimum(at + WITHIN, 1 - at / WITHIN).clip(0, 1)
-    narrow = 1 / np.sqrt(1 / sd**2 + across * (1 / sides.min() ** 2 - 1 / sides.max() ** 2))
-    begin, end = at - WITHIN, np.minimum((at + WITHIN) * sd / narrow, WITHIN + at.clip(0) * sd / narrow)
+    narrow = 1 / np.sqrt(1 / sd**2 + 1 / sides.min() ** 2 - 1 / sides.max() ** 2)
+    at = turn * (middle - mode)
+    end, begin = np.minimum(at + WITHIN * sd, at.clip(0) + WITHIN * narrow), at - WITHIN * sd
+    across = (begin < 0) & (end > 0)
+    narrow = np.where(across, narrow, sd)
     # The bend takes some nodes; the others share the reach, in standard deviations of each side.
     bend = (1 - narrow / sd) * (np.hypot(PLACE, WIDTH) - PLACE) / 2
-    share = np.where(across > 0, end - begin, 2 * WITHIN) / (COUNT - 1 - bend)
-    before = np.where(across > 0, bend - begin / share, (COUNT - 1) / 2)
-    first = np.floor(0.5 + before)
+    share = np.where(across, (end / narrow - begin / sd) / (COUNT - 1 - bend), 2 * WITHIN / (COUNT - 1))
+    first = np.where(across, np.floor(0.5 + bend - begin / (sd * share)), (COUNT - 1) / 2)
     step = np.arange(COUNT)[:, None] - first
     root, mean, half = np.hypot(step - PLACE, WIDTH), share * (sd + narrow) / 2, share * (sd - narrow) / 2
     along = mean * step - half * (root - np.hypot(PLACE, WIDTH))
-    length = mean - half * (step - PLACE) / root
-    length[[0, -1]] *= np.array([0.5 + before - first, 0.5 - before + first]).clip(1e-9)
-    return np.where(across > 0, mode, middle) + turn * along, length
+    return np.where(across, mode, middle) + turn * along, mean - half * (step - PLACE) / root
 
 
 def _followed(nodes: FloatArray, share: FloatArray, value: FloatArray) -> FloatArray:
