@@ -29,8 +29,6 @@ from lsc._inference.model import (
     Layout,
 )
 from lsc._inference.scale_users import (
-    BEFORE_MODE,
-    FAR_ROOT,
     LAG,
     MAX_SHIFT,
     MIN_PRECISION,
@@ -38,15 +36,14 @@ from lsc._inference.scale_users import (
     MIN_VARIANCE,
     PRODUCT,
     REACH,
-    SLOPE_NODES,
-    TRANSITION,
+    SPACING,
 )
 from lsc._inference.states import ItemPosterior, Messages, State, is_zeros_view
 from reviewgraph._base import BoolArray, CodeArray, FloatArray
 from reviewgraph.graph import kernel
 
-#: Number of nodes of own noise at each node of the slope; distance of the outer ones, in spreads.
-OWN_NODES = 3
+#: Numbers of nodes of the slope, and of own noise at each; distance of the outer ones, in spreads.
+SLOPE_NODES, OWN_NODES = round(2 * REACH / SPACING) + 1, 3
 SQRT_3 = math.sqrt(3.0)
 #: Seconds per review in plain Python.
 ELEMENT = 60e-6
@@ -81,7 +78,6 @@ class Workspace(NamedTuple):
     log_own: FloatArray
     slope: FloatArray
     noise: FloatArray
-    spacing: FloatArray
     share: FloatArray
     precision: FloatArray
     offset_mean: FloatArray
@@ -92,60 +88,36 @@ class Workspace(NamedTuple):
 
 def workspace_for(load: int, rows: int) -> Workspace:
     nodes = rows * SLOPE_NODES
-    by_review, by_node, by_both = np.zeros((5, load)), np.zeros((8, nodes)), np.zeros((2, nodes, load))
+    by_review, by_node, by_both = np.zeros((5, load)), np.zeros((7, nodes)), np.zeros((2, nodes, load))
     arrays: list[FloatArray] = [*by_review, *by_node, *by_both, np.zeros(SIZE)]
     return Workspace(*arrays)
 
 
 @kernel(element=ELEMENT)
-def place_slopes(work: Workspace, hyper: Hyperparameters, centre: float, spread: float) -> None:
-    """Write log slopes of the first row of nodes, and their weights, as :func:`..scale_users.graded` does."""
-    narrow, wide, direction = hyper.left, hyper.right, -1.0
-    if hyper.right < hyper.left:
-        narrow, wide, direction = hyper.right, hyper.left, 1.0
-    fine = 1.0 / math.sqrt(1.0 / spread**2 + (1.0 / narrow**2 - 1.0 / wide**2))
-    mean = direction * (centre - hyper.mu)
-    low, high = mean - REACH * spread, min(mean + REACH * spread, max(mean, 0.0) + REACH * fine)
-    origin, spacing, at_mode = centre, 2.0 * REACH / (SLOPE_NODES - 1), 0.5 * (SLOPE_NODES - 1)
-    if low >= 0.0 or high <= 0.0:
-        fine = spread
-    else:
-        extra = 0.5 * (BEFORE_MODE + FAR_ROOT) * (1.0 - fine / spread)
-        origin, spacing = hyper.mu, (high / fine - low / spread) / (SLOPE_NODES - 1 - extra)
-        at_mode = math.floor(extra - low / spread / spacing + 0.5)
-    half_sum, half_difference = 0.5 * spacing * (spread + fine), 0.5 * spacing * (spread - fine)
-    for g in range(SLOPE_NODES):
-        t = g - at_mode
-        root = math.sqrt((t + BEFORE_MODE) ** 2 + TRANSITION**2)
-        work.log_slope[g] = origin + direction * (half_sum * t - half_difference * (root - FAR_ROOT))
-        work.spacing[g] = half_sum - half_difference * (t + BEFORE_MODE) / root
-
-
-@kernel(element=ELEMENT)
 def place_nodes(work: Workspace, hyper: Hyperparameters, nodes: FloatArray) -> None:
     """Write log slopes, own noise, slopes and noise variances at the nodes, and log densities into ``share``."""
-    place_slopes(work, hyper, nodes[0], nodes[1])
-    constant = math.log(2.0 / (math.sqrt(2.0 * math.pi) * (hyper.left + hyper.right)))
-    for g in range(SLOPE_NODES):
-        deviation = work.log_slope[g] - hyper.mu
-        work.slope[g] = math.exp(work.log_slope[g])
-        work.noise[g] = math.exp(2.0 * (hyper.nu + hyper.rho * deviation))
-        deviation /= hyper.left if deviation < 0.0 else hyper.right
-        work.share[g] = constant + math.log(work.spacing[g]) - 0.5 * deviation * deviation
-        work.log_own[g] = 0.0
-    # Rows of own noise, the first one last: the others are copies of it.
-    for row in range(hyper.rows - 1, -1, -1):
-        if hyper.rows == 1:
-            break
-        log_own = nodes[2] + (row - 1) * SQRT_3 * nodes[3]
-        # Gauss-Hermite weights over the normal density, which the integrand includes.
-        rule = 2.0 / 3.0 if row == 1 else math.exp(1.5) / 6.0
-        level = math.log(rule * nodes[3]) - 0.5 * (log_own * math.exp(-hyper.log_own)) ** 2 - hyper.log_own
-        noisier = math.exp(log_own)
+    centre, spread = nodes[0], nodes[1]
+    ratio, noisier = math.exp(SPACING * spread), math.exp(2.0 * hyper.rho * SPACING * spread)
+    constant = math.log(2.0 * SPACING * spread / (math.sqrt(2.0 * math.pi) * (hyper.left + hyper.right)))
+    for row in range(hyper.rows):
+        level, log_own = constant, 0.0
+        if hyper.rows > 1:
+            own_spread = nodes[3]
+            log_own = nodes[2] + (row - 1) * SQRT_3 * own_spread
+            # Gauss-Hermite weights over the normal density, which the integrand includes.
+            rule = 2.0 / 3.0 if row == 1 else math.exp(1.5) / 6.0
+            level += math.log(rule * own_spread) - 0.5 * (log_own * math.exp(-hyper.log_own)) ** 2 - hyper.log_own
+        lowest = centre - REACH * spread
+        slope = math.exp(lowest)
+        noise = math.exp(2.0 * (hyper.nu + hyper.rho * (lowest - hyper.mu)) + log_own)
         for t in range(SLOPE_NODES):
-            g = row * SLOPE_NODES + t
-            work.log_slope[g], work.slope[g], work.spacing[g] = work.log_slope[t], work.slope[t], work.spacing[t]
-            work.log_own[g], work.noise[g], work.share[g] = log_own, noisier * work.noise[t], level + work.share[t]
+            g, log_slope = row * SLOPE_NODES + t, lowest + t * SPACING * spread
+            deviation = log_slope - hyper.mu
+            deviation /= hyper.left if deviation < 0.0 else hyper.right
+            work.log_slope[g], work.log_own[g], work.slope[g], work.noise[g] = log_slope, log_own, slope, noise
+            work.share[g] = level - 0.5 * deviation * deviation
+            slope *= ratio
+            noise *= noisier
 
 
 @kernel(element=ELEMENT)
@@ -221,7 +193,6 @@ def node_moments(work: Workspace, value: FloatArray, nodes: int) -> tuple[float,
 def differentiate(work: Workspace, hyper: Hyperparameters, k: int) -> None:
     """Write the gradient of the log evidence, by Fisher's identity: expected derivatives of the log density."""
     gradient, sides = work.gradient, hyper.left + hyper.right
-    kink = (1.0 / hyper.right**2 - 1.0 / hyper.left**2) / 12.0
     gradient[:] = 0.0
     for g in range(hyper.rows * SLOPE_NODES):
         share, slope, deviation = work.share[g], work.slope[g], work.log_slope[g] - hyper.mu
@@ -237,8 +208,6 @@ def differentiate(work: Workspace, hyper: Hyperparameters, k: int) -> None:
         by_noise = 0.5 * share * work.noise[g] * noise_gradient
         side = hyper.left if deviation < 0.0 else hyper.right
         gradient[MU] += share * deviation / (side * side) - 2.0 * hyper.rho * by_noise
-        if deviation == 0.0:
-            gradient[MU] += share * work.spacing[g] * kink
         gradient[LOG_TAU_LEFT if deviation < 0.0 else LOG_TAU_RIGHT] += share * (deviation / side) ** 2
         offset_deviation = work.offset_mean[g] - hyper.g0 - hyper.g1 * slope
         gradient[G0] += share * offset_deviation / hyper.omega_square

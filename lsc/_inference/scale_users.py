@@ -29,11 +29,11 @@ from lsc._inference.model import (
 )
 from reviewgraph._base import FloatArray
 
-#: Number of quadrature nodes of the log slope, and their range in standard deviations.
-SLOPE_NODES, REACH = 13, 4.2
-#: Where the spacing of nodes changes between the sides of the mode, and over which width, in nodes: see :func:`graded`.
-BEFORE_MODE, TRANSITION = 1.5, 1.0
-FAR_ROOT = float(np.sqrt(BEFORE_MODE**2 + TRANSITION**2))
+#: Spacing and range of the quadrature nodes of the log slope, in standard deviations. A normal density would allow a
+#: spacing of 1, but the two-piece prior has a kink at its mode: at 0.8 a narrow side can fall between nodes, and the
+#: optimisation of the hyperparameters does not converge.
+SPACING, REACH = 0.6, 4.2
+SLOPE_GRID = np.arange(-REACH, REACH + SPACING / 2, SPACING)[:, None]
 #: Gauss-Hermite nodes of own noise at each node of the slope, exact to degree 5.
 HERMITE, HERMITE_WEIGHT = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)]), np.array([1 / 6, 2 / 3, 1 / 6])
 #: Minimum site precision: every cavity stays proper.
@@ -67,57 +67,17 @@ class Nodes(NamedTuple):
     own: FloatArray
     own_spread: FloatArray | None
 
-    def grid(self, theta: FloatArray) -> tuple[FloatArray, ...]:
-        """Log slopes and logs of own noise at the nodes, the quadrature weights, and those of slopes, shapes (G, m)."""
-        line, area = graded(self.centre, self.spread, theta)
+    def grid(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Log slopes and logs of own noise at the nodes, and the quadrature weights, shapes (G, m)."""
+        line = self.centre + SLOPE_GRID * self.spread
         if self.own_spread is None:
-            return line, np.zeros((1, 1)), area, area
+            return line, np.zeros((1, 1)), (self.spread * SPACING)[None]
         own = (self.own + HERMITE[:, None] * self.own_spread)[:, None] + 0 * line
         # Gauss-Hermite weights include the normal density; the integrand has its own, so divide by it.
         part = HERMITE_WEIGHT * np.sqrt(2 * np.pi) * np.exp(0.5 * HERMITE**2)
-        both = part[:, None, None] * self.own_spread * area
-        return tuple(x.reshape(-1, own.shape[2]) for x in (line + 0 * own, own, both, area + 0 * own))
-
-
-def graded(centre: FloatArray, spread: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return nodes of the log slope and their weights, shapes (G, m), for a posterior of this mean and spread, (m,).
-
-    The prior has a kink at its mode, and its narrow side can be far narrower than the posterior. On evenly spaced nodes
-    the evidence would then depend on where nodes happen to lie, by more than a few percent, and the optimisation of
-    hyperparameters would chase that. So the mode is a node, and nodes on the narrow side are as dense as its own
-    standard deviation demands. With x the distance from the mode in the direction of the narrow side, t whole numbers,
-    w and n the spacings far from the mode::
-
-        x = (w + n) / 2 t - (w - n) / 2 (root(t + t0) - root(t0)),  root(t) = sqrt(t^2 + width^2)
-
-    Where the mode is out of range nodes are evenly spaced.
-
-    >>> theta = np.zeros(12)
-    >>> nodes, weights = graded(np.zeros(1), np.ones(1), theta)
-    >>> nodes[[0, 5, -1], 0].round(9).tolist(), weights[[0, 5], 0].round(9).tolist()
-    ([4.2, 0.7, -4.2], [0.7, 0.7])
-    """
-    left, right = np.exp(theta[LOG_TAU_LEFT]), np.exp(theta[LOG_TAU_RIGHT])
-    narrow, wide, direction = min(left, right), max(left, right), 1.0 if right < left else -1.0
-    # Standard deviation on the narrow side, of the same likelihood; range and mean of x.
-    fine = (spread**-2 + (narrow**-2 - wide**-2)) ** -0.5
-    mean = direction * (centre - theta[MU])
-    low, high = mean - REACH * spread, np.minimum(mean + REACH * spread, np.maximum(mean, 0.0) + REACH * fine)
-    even = (low >= 0) | (high <= 0)
-    # Spacing in standard deviations, and the number of the node at the mode.
-    extra = 0.5 * (BEFORE_MODE + FAR_ROOT) * (1.0 - fine / spread)
-    spacing = (high / fine - low / spread) / (SLOPE_NODES - 1 - extra)
-    spacing = np.where(even, 2 * REACH / (SLOPE_NODES - 1), spacing)
-    at_mode = np.where(even, 0.5 * (SLOPE_NODES - 1), np.floor(extra - low / spread / spacing + 0.5))
-    fine = np.where(even, spread, fine)
-    t = np.arange(SLOPE_NODES)[:, None] - at_mode
-    half_sum, half_difference = 0.5 * spacing * (spread + fine), 0.5 * spacing * (spread - fine)
-    root = np.sqrt((t + BEFORE_MODE) ** 2 + TRANSITION**2)
-    x = half_sum * t - half_difference * (root - FAR_ROOT)
-    return (
-        np.where(even, centre, theta[MU]) + direction * x,
-        half_sum - half_difference * (t + BEFORE_MODE) / root,
-    )
+        area = part[:, None, None] * self.own_spread * self.spread * SPACING + 0 * line
+        columns = own.shape[2]
+        return (line + 0 * own).reshape(-1, columns), own.reshape(-1, columns), area.reshape(-1, columns)
 
 
 class Step(NamedTuple):
@@ -139,10 +99,7 @@ class Step(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """Values at the nodes: log slope, log own noise, slope, noise variance, expected offset, log density.
-
-    ``kink`` is the spacing of the slope's nodes at the mode of its prior, and 0 elsewhere.
-    """
+    """Values at the nodes: log slope, log own noise, slope, noise variance, expected offset, log density."""
 
     log_slope: FloatArray
     log_own: FloatArray
@@ -150,7 +107,6 @@ class Slopes(NamedTuple):
     noise: FloatArray
     offset: FloatArray
     log_density: FloatArray
-    kink: FloatArray
 
 
 class Offsets(NamedTuple):
@@ -169,23 +125,12 @@ class Offsets(NamedTuple):
 
 def slopes_at(nodes: Nodes, theta: FloatArray) -> Slopes:
     """Evaluate what depends on the reviewer alone, shapes (G, m); the density includes the quadrature weights."""
-    z, own, area, spacing = nodes.grid(theta)
-    return points_at(z, own, area, theta, own=nodes.own_spread is not None, spacing=spacing)
+    z, own, area = nodes.grid()
+    return points_at(z, own, area, theta, own=nodes.own_spread is not None)
 
 
-def points_at(
-    z: FloatArray,
-    log_own: FloatArray,
-    area: FloatArray,
-    theta: FloatArray,
-    *,
-    own: bool,
-    spacing: FloatArray | float = 0.0,
-) -> Slopes:
-    """Evaluate it at log slopes and logs of own noise, shapes (G, m), whose cells have an area.
-
-    ``spacing`` is that of the nodes beside the mode of the slope, where one of them is the mode.
-    """
+def points_at(z: FloatArray, log_own: FloatArray, area: FloatArray, theta: FloatArray, *, own: bool) -> Slopes:
+    """Evaluate it at log slopes and logs of own noise, shapes (G, m), whose cells have an area."""
     deviation = z - theta[MU]
     left, right = np.exp(theta[LOG_TAU_LEFT]), np.exp(theta[LOG_TAU_RIGHT])
     density = -0.5 * (deviation / np.where(deviation < 0, left, right)) ** 2
@@ -194,8 +139,7 @@ def points_at(
         density -= 0.5 * (log_own * np.exp(-theta[LOG_OWN])) ** 2 + theta[LOG_OWN] + 0.5 * np.log(2 * np.pi)
     slope = np.exp(z)
     noise = np.exp(2 * (theta[NU] + theta[RHO] * deviation) + log_own)
-    kink = np.where(deviation == 0, spacing, 0.0)
-    return Slopes(z, log_own, slope, noise, theta[G0] + theta[G1] * slope, density, kink)
+    return Slopes(z, log_own, slope, noise, theta[G0] + theta[G1] * slope, density)
 
 
 def offsets_given(block: Block, cavity: Cavity, at: Slopes, variance: FloatArray, omega_square: float) -> Offsets:
@@ -325,8 +269,6 @@ def _gradient(
     weighted_deviation = share * deviation
     gradient = np.empty((SIZE, share.shape[1]))
     gradient[MU] = (weighted_deviation / np.where(below, left, right) ** 2 - 2 * theta[RHO] * by_noise).sum(axis=0)
-    # The kink of that derivative at the mode, by the Euler-Maclaurin formula for sums over the nodes on either side.
-    gradient[MU] += (share * at.kink).sum(axis=0) * (right**-2 - left**-2) / 12
     gradient[LOG_TAU_LEFT] = (share * below * square).sum(axis=0) - left / (left + right)
     gradient[LOG_TAU_RIGHT] = (share * ~below * square).sum(axis=0) - right / (left + right)
     gradient[G0] = drift.sum(axis=0)

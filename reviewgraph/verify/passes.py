@@ -108,10 +108,8 @@ def _arrangements(ranked: FloatArray) -> FloatArray:
     return log
 
 
-#: Nodes of a log slope, their reach in standard deviations, where their spacing changes, in nodes from the mode of the
-#: prior, and over which width.
-COUNT, WITHIN, PLACE, WIDTH = 13, 4.2, -1.5, 1.0
-#: Nodes of the log of own noise, in standard deviations, and their weights over the density.
+#: Nodes of a log slope and of the log of own noise, in standard deviations, and their weights over the density.
+LINE, AREA = np.linspace(-4.2, 4.2, 15)[:, None], 0.6
 CROSS = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)])[:, None]
 CROSS_AREA = np.array([1.0, 4.0, 1.0])[:, None] / 6 * np.sqrt(2 * np.pi) * np.exp(CROSS**2 / 2)
 #: Minimum precision of a message, and maximum shift of one of that precision.
@@ -181,7 +179,7 @@ def one_pass(problem: Problem, model: Model, state: State) -> Pass:
     messages, nodes = np.zeros_like(state.messages), state.nodes.copy()
     parts, people = np.zeros(problem.sizes[0]), np.full((5, problem.sizes[0]), np.nan)
     between = (problem.counts > 0) @ _potential(mean, variance) + model.log_determinant
-    for who, rows in problem.blocks((3 if model.own else 1) * COUNT):
+    for who, rows in problem.blocks(45 if model.own else 15):
         cavity = _cavity(problem, mean, variance, state.messages[:2], rows)
         step = reviewer_step(problem, model, state.nodes[:, who], rows, cavity)
         parts[who], people[:, who], nodes[:, who] = step.log_evidence, step.people, step.nodes
@@ -198,7 +196,7 @@ def evidences(problem: Problem, model: Model, state: State) -> FloatArray:
     """Return each reviewer's part of the log evidence, shape (M,), from the messages of a state."""
     mean, variance = beliefs(problem, model, state)
     parts = np.zeros(problem.sizes[0])
-    for who, rows in problem.blocks((3 if model.own else 1) * COUNT):
+    for who, rows in problem.blocks(45 if model.own else 15):
         cavity = _cavity(problem, mean, variance, state.messages[:2], rows)
         parts[who] = reviewer_step(problem, model, state.nodes[:, who], rows, cavity).log_evidence
     return parts
@@ -338,38 +336,16 @@ def _uses_scale(
 def _grid(model: Model, nodes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return log slopes, logs of own noise, and log weights of the prior at the nodes, shapes (G, m)."""
     theta = model.theta
-    sides = np.exp([theta["log_tau_left"], theta["log_tau_right"]])
-    z, area = _line(theta["mu"], sides, *nodes[:2])
+    z = nodes[0] + LINE * nodes[1]
     own, off = 0 * z, z - theta["mu"]
-    log = np.log(2 * area / (np.sqrt(2 * np.pi) * sides.sum())) - (off / np.where(off < 0, *sides)) ** 2 / 2
+    sides = np.exp([theta["log_tau_left"], theta["log_tau_right"]])
+    log = np.log(2 * AREA * nodes[1] / (np.sqrt(2 * np.pi) * sides.sum())) - (off / np.where(off < 0, *sides)) ** 2 / 2
     if model.own:
-        own = np.repeat(nodes[2] + CROSS * nodes[3], COUNT, axis=0)
+        own = np.repeat(nodes[2] + CROSS * nodes[3], len(LINE), axis=0)
         density = -((own / np.exp(theta["log_own"])) ** 2) / 2 - theta["log_own"] - np.log(2 * np.pi) / 2
-        log = np.tile(log, (3, 1)) + density + np.log(np.repeat(CROSS_AREA, COUNT, axis=0) * nodes[3])
+        log = np.tile(log, (3, 1)) + density + np.log(np.repeat(CROSS_AREA, len(LINE), axis=0) * nodes[3])
         z = np.tile(z, (3, 1))
     return z, own, log
-
-
-def _line(mode: float, sides: FloatArray, middle: FloatArray, sd: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return log slopes about ``middle`` and the distance each stands for, shapes (COUNT, m).
-
-    One is the mode of the prior, if in reach; spacings are proportional to the posterior's ``sd`` on the wide side, and
-    to what that would be if the prior were as narrow everywhere as on the other. They change along a hyperbola.
-    """
-    turn = 1 if sides[0] > sides[1] else -1
-    narrow = 1 / np.sqrt(1 / sd**2 + 1 / sides.min() ** 2 - 1 / sides.max() ** 2)
-    at = turn * (middle - mode)
-    end, begin = np.minimum(at + WITHIN * sd, at.clip(0) + WITHIN * narrow), at - WITHIN * sd
-    across = (begin < 0) & (end > 0)
-    narrow = np.where(across, narrow, sd)
-    # The bend takes some nodes; the others share the reach, in standard deviations of each side.
-    bend = (1 - narrow / sd) * (np.hypot(PLACE, WIDTH) - PLACE) / 2
-    share = np.where(across, (end / narrow - begin / sd) / (COUNT - 1 - bend), 2 * WITHIN / (COUNT - 1))
-    first = np.where(across, np.floor(0.5 + bend - begin / (sd * share)), (COUNT - 1) / 2)
-    step = np.arange(COUNT)[:, None] - first
-    root, mean, half = np.hypot(step - PLACE, WIDTH), share * (sd + narrow) / 2, share * (sd - narrow) / 2
-    along = mean * step - half * (root - np.hypot(PLACE, WIDTH))
-    return np.where(across, mode, middle) + turn * along, mean - half * (step - PLACE) / root
 
 
 def _followed(nodes: FloatArray, share: FloatArray, value: FloatArray) -> FloatArray:
@@ -436,7 +412,7 @@ def observed(problem: Problem, model: Model, state: State, part: float = 1.0) ->
     mean, variance = beliefs(problem, model, state)
     score, rounding, evidence = problem.score.copy(), np.array(problem.rounding), 0.0
     latent = np.zeros((2, score.size))
-    for who, rows in problem.blocks((3 if model.own else 1) * COUNT):
+    for who, rows in problem.blocks(45 if model.own else 15):
         cavity = _cavity(problem, mean, variance, state.messages[:2], rows)
         old, before = problem.score[rows], rounding[rows]
         expected, spread = _predicted(problem, model, state.nodes[:4, who], rows, cavity)

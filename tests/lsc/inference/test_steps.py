@@ -11,16 +11,12 @@ from lsc._inference.inferring import fit_averages
 from lsc._inference.model import (
     G1,
     GAMMA,
-    LOG_OMEGA,
     LOG_OWN,
     LOG_S_R,
-    LOG_TAU_LEFT,
-    LOG_TAU_RIGHT,
     LOGIT_W,
     LOWEST,
     MU,
     NU,
-    RHO,
     SIZE,
     START,
     Extent,
@@ -372,9 +368,9 @@ def test_who_only_orders_is_not_asked_where_most_have_two_papers(
     assert any(asked) is expected
 
 
-def test_nodes_converge_where_one_side_of_the_prior_is_far_narrower() -> None:
-    # Nearly equal scores, a long side of small slopes and a narrow side of large ones: on evenly spaced nodes, where
-    # they lie decides the posterior, and that where they lie next, for ever.
+def test_nodes_that_swing_come_to_rest_once_nothing_is_left_to_learn() -> None:
+    # Nearly equal scores, a long side of small slopes and a narrow side of large ones: where the nodes lie decides what
+    # they see, and that where they lie next.
     score = np.array([0.954, 0.838, 0.843, 0.855, 0.869])
     mean, variance = np.array([-0.47, -1.17, -1.14, -1.53, -2.09]), np.array([0.026, 0.119, 0.031, 0.034, 0.09])
     theta = START.copy()
@@ -384,41 +380,16 @@ def test_nodes_converge_where_one_side_of_the_prior_is_far_narrower() -> None:
     known = {"reference_precision": 1 / variance - 1, "reference_shift": mean / variance}
     problem = replace(plain, parts=(Part(layout),), **known)
 
-    state, nodes = initial_state(problem, theta, Extent()), []
-    for _ in range(40):
-        state = sweep(problem, state, learn=False).state
-        nodes.append(state.nodes[0, 0])
-    assert np.abs(np.diff(nodes[20:])).max() < 1e-6
+    def last_moves(slower: int) -> FloatArray:
+        """How far the nodes moved in each of 20 sweeps, after 20 others."""
+        state, nodes = initial_state(problem, theta, Extent()), []
+        for count in range(40):
+            state = sweep(problem, state, learn=False, n_converged=slower * count).state
+            nodes.append(state.nodes[0, 0])
+        return np.abs(np.diff(nodes[20:]))
 
-
-@pytest.mark.parametrize(("left", "right"), [(0.3, 0.2), (0.7, 0.04), (0.05, 0.6)])
-@pytest.mark.parametrize("score", [(-1.0, 0.2, 0.9), (-0.3, 0.1, 0.2), (-2.5, 0.0, 2.8)])
-def test_a_narrow_side_of_the_prior_is_integrated_exactly(
-    left: float, right: float, score: tuple[float, ...]
-) -> None:
-    """Evidence, slope, and derivative by the mode, against a fine sum over log slopes."""
-    theta, cavity = START.copy(), Cavity(np.array([[-1.0], [0.1], [1.1]]), np.full((3, 1), 0.2))
-    theta[[LOG_TAU_LEFT, LOG_TAU_RIGHT, RHO]] = np.log(left), np.log(right), 0.0
-    nodes = Nodes(theta[[MU]], np.full(1, 0.3), np.zeros(1), None)
-    for _ in range(20):
-        found = step(block_of([list(score)]), cavity, nodes, theta, np.ones((1, 1)), None, 0.02)
-        nodes = found.nodes
-    grid = np.linspace(-12, 12, 240_001)
-    deviation, slope = grid - theta[MU], np.exp(grid)
-    # Scores are normal given the slope: independent noise and papers, a common offset.
-    total = slope**2 * 0.2 + np.exp(2 * theta[NU]) + 0.02
-    omega = np.exp(2 * theta[LOG_OMEGA])
-    residual = np.array(score)[:, None] - slope * cavity.mean
-    squares = (residual**2).sum(axis=0) / total - omega * (residual.sum(axis=0) / total) ** 2 / (1 + 3 * omega / total)
-    side = np.where(deviation < 0, left, right)
-    log = -0.5 * (squares + 3 * np.log(2 * np.pi * total) + np.log1p(3 * omega / total) + (deviation / side) ** 2)
-    density = np.exp(log) * 2 / (np.sqrt(2 * np.pi) * (left + right))
-    evidence = density.sum() * (grid[1] - grid[0])
-    share = density / density.sum()
-    assert found.log_evidence[0] == pytest.approx(np.log(evidence), abs=8e-3)
-    spread = np.sqrt(share @ (grid - share @ grid) ** 2)
-    assert found.nodes.centre[0] == pytest.approx(share @ grid, abs=0.04 * spread)
-    assert found.gradient[MU, 0] == pytest.approx(share @ (deviation / side**2), abs=0.02 * (1 / left + 1 / right))
+    assert last_moves(0).min() > 0.05
+    assert last_moves(1).max() < 0.002
 
 
 def test_gradients_of_a_mixture_with_ordinal_reviewers_are_those_of_its_evidence() -> None:
