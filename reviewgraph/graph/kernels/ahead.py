@@ -45,8 +45,8 @@ def spell(kind: Any) -> Any:
 def read(spelled: Any) -> Any:
     """Return the type of Numba that :func:`spell` spelled.
 
-    >>> read(["float64", 2, "C", "mutable"]), read({"builtins:tuple": ["int64", "bool"]})
-    (Array(float64, 2, 'C', False, aligned=True), Tuple(int64, bool))
+    >>> print(read(["float64", 2, "C", "mutable"]), read({"builtins:tuple": ["int64", "bool"]}))
+    array(float64, 2d, C) Tuple(int64, bool)
     """
     from numba import types
 

@@ -147,6 +147,7 @@ def check_alternates(result, market, rules):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.filterwarnings("ignore:affinity. a square matrix")
 def test_exchanges_find_what_the_programme_finds_or_say_how_far_off_they_may_be(seed, monkeypatch):
     """Beyond the size of exact answers: the bound holds for the best, and the smallest score is between."""
     score = np.random.default_rng(seed).random((8, 8)).round(2)
