@@ -27,20 +27,7 @@ DECIMALS = 9
 
 
 class Gain(NamedTuple):
-    """How much better the posterior predicts the rankings of held-out reviewers than averages do.
-
-    Attributes
-    ----------
-    relative
-        1 - squared error of the posterior's qualities / that of averages; NaN if fewer than five reviewers gave at
-        least two scores to items that others scored.
-    standard_error
-        Of ``relative``, from the variance between reviewers.
-    error, average_error
-        Root mean squared errors, in ranks: 0 is the lowest of all scores, 1 the highest.
-    reviews
-        Number of predicted reviews.
-    """
+    """The numbers of :class:`lsc.predictions.HeldOutGain`, which explains them."""
 
     relative: float
     standard_error: float

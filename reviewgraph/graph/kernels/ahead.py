@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,17 +78,15 @@ def compile_all(tree: Path) -> None:
     subprocess.CalledProcessError
         If a process fails; the other parts may be compiled.
     """
-    waiting = [[sys.executable, "-m", __spec__.name, part] for part in PARTS]
-    running: list[subprocess.Popen[bytes]] = []
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tree), *filter(None, [os.environ.get("PYTHONPATH")])])}
     env.pop("NUMBA_CACHE_DIR", None)
-    while waiting or running:
-        while waiting and len(running) < (os.cpu_count() or 1):
-            command = waiting.pop(0)
-            running.append(subprocess.Popen(command, cwd=tree, env=env, stderr=subprocess.DEVNULL))  # noqa: S603
-        first = running.pop(0)
-        if first.wait():
-            raise subprocess.CalledProcessError(first.returncode, first.args)
+
+    def compile_part(part: str) -> None:
+        command = [sys.executable, "-m", __spec__.name, part]
+        subprocess.run(command, cwd=tree, env=env, stderr=subprocess.DEVNULL, check=True)  # noqa: S603
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(compile_part, PARTS))
 
 
 if __name__ == "__main__":

@@ -20,14 +20,14 @@ class CompileKernels(BuildHookInterface[Any]):  # type: ignore[misc]
         """Compile before the wheel is written."""
         root = Path(self.root)
         sys.path.insert(0, str(root))
-        from reviewgraph.graph.kernels.ahead import compile_all
-
+        # A copy, so that the wheel has nothing of earlier runs and the source stays as it is.
+        self.copy = Path(tempfile.mkdtemp())
         try:
+            from reviewgraph.graph.kernels.ahead import compile_all
+
             if version == "editable":
                 compile_all(root)
                 return
-            # A copy, so that the wheel has nothing of earlier runs and the source stays as it is.
-            self.copy = Path(tempfile.mkdtemp())
             for package in PACKAGES:
                 shutil.copytree(root / package, self.copy / package, ignore=shutil.ignore_patterns("__pycache__"))
             compile_all(self.copy)
@@ -40,5 +40,4 @@ class CompileKernels(BuildHookInterface[Any]):  # type: ignore[misc]
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the copy that was compiled."""
-        if version != "editable":
-            shutil.rmtree(self.copy, ignore_errors=True)
+        shutil.rmtree(self.copy, ignore_errors=True)
