@@ -42,7 +42,7 @@ from lsc._solver.faces import (
     take_step,
     update_search,
 )
-from lsc._solver.projections import project_bent, project_chains
+from lsc._solver.projections import project_bent, project_bounded_chains, project_chains
 from reviewgraph._base import BoolArray, FloatArray, IntArray
 from reviewgraph.graph import kernel
 
@@ -152,9 +152,11 @@ class Merit(Objective):
         n = len(fixed)
         self.table, self.face = table, first_face(table)
         self.perceived = np.zeros(len(table.item))
-        self._chains = bool(np.any(table.kind == MONOTONE))
+        bounded = np.isfinite(table.upper)
+        self._chains = bool(np.any((table.kind == MONOTONE) & ~bounded))
+        self._bounded_chains = bool(np.any((table.kind == MONOTONE) & bounded))
         self._bent = bool(np.any((table.kind == CONVEX) | (table.kind == CONCAVE)))
-        self.bends = self._chains or self._bent
+        self.bends = self._chains or self._bounded_chains or self._bent
         if self.bends:
             self._pattern = pattern_of(table, n)
             self._system = system_of(self._pattern)
@@ -165,6 +167,8 @@ class Merit(Objective):
         """Value and gradient (zero at references); face and perceived qualities are those of ``x``."""
         if self._chains:
             project_chains(self.table, self.face, x, self.perceived)
+        if self._bounded_chains:
+            project_bounded_chains(self.table, self.face, x, self.perceived)
         if self._bent:
             project_bent(self.table, self.face, x, self.perceived)
         weights = self.weights if self.bends else Weights(0.0, self.weights.common)

@@ -29,40 +29,6 @@ WORK_ROWS, IWORK_ROWS = 14, 6
 
 
 @kernel
-def isotonic(n: int, work: FloatArray, iwork: IntArray) -> int:
-    """Project on non-decreasing sequences; pool adjacent violators, O(n).
-
-    ::
-
-        minimise  sum_l w_l (fit_l - z_l)^2   subject to  fit_0 <= fit_1 <= ... <= fit_(n-1)
-
-    Writes ``FIT`` and the first level of each block into ``FIRST``; returns the number of blocks. 4 to 5 microseconds
-    for 770 levels, against 11 of SciPy, which kernels cannot call.
-    """
-    # Invariant: the means of the blocks so far increase strictly. FIT and SPARE hold mean and weight of a block.
-    blocks = 0
-    for level in range(n):
-        # A new block of this level alone; pool it with preceding blocks of no smaller mean.
-        v, u, start = work[Z, level], work[W, level], level
-        while blocks > 0 and work[FIT, blocks - 1] >= v:
-            blocks -= 1
-            total = work[SPARE, blocks] + u
-            v = (work[FIT, blocks] * work[SPARE, blocks] + v * u) / total
-            u = total
-            start = iwork[FIRST, blocks]
-        work[FIT, blocks], work[SPARE, blocks], iwork[FIRST, blocks] = v, u, start
-        blocks += 1
-    # Expand the means to the levels, from the last block down; a block's number is at most its first level.
-    end = n
-    for block in range(blocks - 1, -1, -1):
-        v = work[FIT, block]
-        for level in range(iwork[FIRST, block], end):
-            work[FIT, level] = v
-        end = iwork[FIRST, block]
-    return blocks
-
-
-@kernel
 def bounded_isotonic(n: int, work: FloatArray, iwork: IntArray) -> int:
     """Project on sequences with steps between 0 and a cap; dynamic programming, O(n^2) at worst.
 
@@ -352,46 +318,94 @@ def _sort_levels(
 
 @kernel(element=ELEMENT)
 def project_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArray) -> None:
-    """Project monotone reviewers on sequences with bounded steps; where ties are equal, levels replace reviews."""
+    """Project monotone reviewers without an upper bound on slopes: pool adjacent violators, O(n).
+
+    ::
+
+        minimise  sum_r (fit_r - x_r + lower score_r)^2   subject to  fit non-decreasing, equal where scores are ``tied``
+
+    One function without calls, whose array arguments would take longer than five reviews.
+    """
     starts, item, scores, _, _, kinds, lowers, uppers, ties = table
     order, place, ends = face.item, face.place, face.end
     longest = np.max(starts[1:] - starts[:-1])
     work, iwork = np.empty((WORK_ROWS, longest + 2)), np.empty((IWORK_ROWS, longest + 2), np.int64)
+    mean, weight, first = work[FIT], work[W], iwork[FIRST]
     for j in range(len(kinds)):
-        if kinds[j] != MONOTONE:
+        if kinds[j] != MONOTONE or uppers[j] < np.inf:
             continue
-        start, end, lower, upper, tied = starts[j], starts[j + 1], lowers[j], uppers[j], ties[j]
+        start, stop, lower, tied = starts[j], starts[j + 1], lowers[j], ties[j]
         # With free ties the partial order of levels becomes a chain of reviews.
         if not tied:
-            _sort_levels(start, end, item, scores, x, order, place, work, iwork)
-        # Levels without the lower bound on the slope; where ties are equal, a level is the mean of its reviews.
+            _sort_levels(start, stop, item, scores, x, order, place, work, iwork)
+        # Invariant: the means of the blocks so far increase strictly.
+        blocks, r = 0, start
+        while r < stop:
+            # A new block of this level alone; pool it with preceding blocks of no smaller mean.
+            height, begin, u = scores[r], r, 1.0
+            v = x[order[r]] - lower * height
+            r += 1
+            while tied and r < stop and scores[r] == height:
+                u += 1.0
+                v += (x[order[r]] - lower * height - v) / u
+                r += 1
+            while blocks > 0 and mean[blocks - 1] >= v:
+                blocks -= 1
+                total = weight[blocks] + u
+                v = (mean[blocks] * weight[blocks] + v * u) / total
+                u = total
+                begin = first[blocks]
+            mean[blocks], weight[blocks], first[blocks] = v, u, begin
+            blocks += 1
+        # The blocks are the face; add the lower bound again.
+        first[blocks] = stop
+        changed = not tied
+        for block in range(blocks):
+            begin, end = first[block], first[block + 1]
+            changed = changed or ends[begin] != end
+            ends[begin] = end
+            for r in range(begin, end):
+                perceived[place[r]] = mean[block] + lower * scores[r]
+        if changed:
+            face.changed[j] = True
+
+
+@kernel(element=ELEMENT)
+def project_bounded_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArray) -> None:
+    """Project monotone reviewers on sequences with bounded steps, whose tied reviews are equal."""
+    starts, item, scores, _, _, kinds, lowers, uppers, _ = table
+    ends = face.end
+    longest = np.max(starts[1:] - starts[:-1])
+    work, iwork = np.empty((WORK_ROWS, longest + 2)), np.empty((IWORK_ROWS, longest + 2), np.int64)
+    for j in range(len(kinds)):
+        if kinds[j] != MONOTONE or uppers[j] == np.inf:
+            continue
+        start, end, lower, upper = starts[j], starts[j + 1], lowers[j], uppers[j]
+        # Levels without the lower bound on the slope; a level is the mean of its reviews.
         n, previous = 0, np.inf
         for r in range(start, end):
             score = scores[r]
-            value = x[order[r]] - lower * score
-            if tied and score == previous:
+            value = x[item[r]] - lower * score
+            if score == previous:
                 work[W, n - 1] += 1.0
                 work[Z, n - 1] += (value - work[Z, n - 1]) / work[W, n - 1]
             else:
                 work[Z, n], work[W, n], iwork[BEGIN, n] = value, 1.0, r
-                if n > 0 and upper < np.inf:
+                if n > 0:
                     work[CAP, n] = (upper - lower) * (score - previous)
                 n += 1
             previous = score
         # Project, write the blocks as the face, and add the lower bound again.
         iwork[BEGIN, n] = end
-        blocks = isotonic(n, work, iwork) if upper == np.inf else bounded_isotonic(n, work, iwork)
+        blocks = bounded_isotonic(n, work, iwork)
         iwork[FIRST, blocks] = n
-        changed = not tied
         for block in range(blocks):
             r, end = iwork[BEGIN, iwork[FIRST, block]], iwork[BEGIN, iwork[FIRST, block + 1]]
-            changed = changed or ends[r] != end
-            ends[r] = end
-        if changed:
-            face.changed[j] = True
+            if ends[r] != end:
+                ends[r], face.changed[j] = end, True
         for level in range(n):
             for r in range(iwork[BEGIN, level], iwork[BEGIN, level + 1]):
-                perceived[place[r]] = work[FIT, level] + lower * scores[r]
+                perceived[r] = work[FIT, level] + lower * scores[r]
 
 
 @kernel

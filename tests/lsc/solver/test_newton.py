@@ -140,7 +140,12 @@ def test_kernels_give_the_same_interpreted_and_compiled(shape, seed):
     compiled, interpreted = state(seed, shape), state(seed, shape)
     x = np.random.default_rng(seed).normal(size=12)
     compiled(x)
-    pairs = [(projections.project_chains, ()), (projections.project_bent, ()), (faces.distances, (True,))]
+    pairs = [
+        (projections.project_chains, ()),
+        (projections.project_bounded_chains, ()),
+        (projections.project_bent, ()),
+        (faces.distances, (True,)),
+    ]
     for kernel, extra in pairs:
         answers = []
         for merit, form in ((compiled, kernel.compiled), (interpreted, kernel.python)):
@@ -201,7 +206,7 @@ def test_the_number_of_threads_changes_no_digit(monkeypatch):
     assert np.array_equal(*found)
 
 
-CHAIN_KERNELS = ("isotonic", "bounded_isotonic", "spline_fit", "concave_fit", "sort_ranks")
+CHAIN_KERNELS = ("bounded_isotonic", "spline_fit", "concave_fit", "sort_ranks")
 
 
 @pytest.mark.slow
