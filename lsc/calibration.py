@@ -544,7 +544,7 @@ def calibrate(
         spread,
         group,
         programme.is_reference,
-        1.0 / float(np.median(programme.lower)),
+        1.0 / programme.median_lower,
         _fixed_units(programme, group),
     )
     return Calibration(

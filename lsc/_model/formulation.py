@@ -71,6 +71,11 @@ class Programme:
         """Shape (M,): codes of :class:`~lsc._model.hypotheses.Shape`, the form of each reviewer's set."""
         return np.asarray(np.array([kind.shape for kind in classes()], np.int64)[self.kind])
 
+    @property
+    def median_lower(self) -> float:
+        """The median of the lower bounds, which are usually all equal."""
+        return float(self.lower[0] if (self.lower == self.lower[0]).all() else np.median(self.lower))
+
 
 class Minimiser(NamedTuple):
     """A solver's result: qualities (N,), perceived qualities (E,), and the outcome."""
@@ -422,7 +427,7 @@ def in_units(programme: Programme) -> tuple[Programme, Units]:
     """
     spread = float(np.ptp(programme.score))
     score_unit = _power_of_two(spread)
-    slope_unit = _power_of_two(float(np.median(programme.lower)))
+    slope_unit = _power_of_two(programme.median_lower)
     unit = score_unit * slope_unit
     references = programme.reference[programme.is_reference]
     origin = float(references.min()) if references.size else 0.0

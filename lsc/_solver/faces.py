@@ -119,7 +119,7 @@ def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     # Offsets are free, so only centred scores matter.
     score = centred(programme.score, start, reviewer)
     norm = np.sqrt(np.bincount(reviewer, score * score, len(size)))
-    slope = float(np.median(programme.lower)) or 1.0
+    slope = programme.median_lower or 1.0
     # Units: scores of spread 1, median lower slope 1, references of range at most 1.
     known = programme.reference[programme.is_reference]
     origin = float(known.mean()) if len(known) else 0.0

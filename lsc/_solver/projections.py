@@ -322,7 +322,7 @@ def project_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArra
 
     ::
 
-        minimise  sum_r (fit_r - x_r + lower score_r)^2   subject to  fit non-decreasing, equal where scores are ``tied``
+        minimise  sum_r (fit_r - x_r + lower score_r)^2   subject to  fit non-decreasing, equal where tied
 
     One function without calls, whose array arguments would take longer than five reviews.
     """

@@ -96,7 +96,7 @@ def scale(programme: Programme, quality: FloatArray) -> float:
     >>> scale(programme, np.array([0.0, 2.0]))
     1.0
     """
-    lower = float(np.median(programme.lower))
+    lower = programme.median_lower
     return max(float(np.std(quality)), lower * float(np.std(programme.score))) or lower
 
 

@@ -258,7 +258,7 @@ def test_newton_matrix_is_the_derivative_of_the_gradient(shape, size, line_weigh
     if merit.bends:
         clustered_direction.python(
             merit.table, merit.face, merit.common, merit._slope_free, merit.weights, merit._pattern, merit._system,
-            merit.fixed, gradient, 1e-12, 10_000, again,
+            merit.fixed, gradient, 1e-12, 10_000, again, 0.0,
         )  # fmt: skip
     else:
         lines_direction.python(
