@@ -528,9 +528,12 @@ def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: i
 
 
 @kernel
-def look_ahead(net: Network, cost: IntArray, work: Work, pair: int, forget: bool) -> None:
-    """Set, or reset, the distance to the item of a pair from the reviewers who may give it up for this pair."""
-    n_items, item, taker = net.item_start.size - 1, net.item[pair], net.reviewer[pair]
+def look_ahead(net: Network, cost: IntArray, work: Work, pair: int, forget: bool) -> bool:
+    """Set, or reset, the distance to the item of a pair from the reviewers who may give it up for this pair.
+
+    Returns whether there is one.
+    """
+    n_items, item, taker, some = net.item_start.size - 1, net.item[pair], net.reviewer[pair], False
     for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
         p = net.panel[slot]
         node = n_items + net.reviewer[p]
@@ -539,7 +542,8 @@ def look_ahead(net: Network, cost: IntArray, work: Work, pair: int, forget: bool
         elif not net.locked[p] and free_of_rivals(net, pair, p) and serves(net, item, p, pair):
             extra = toll(net, item, net.reviewer[p], taker)
             if extra < FAR:
-                work.toward[node] = max(extra + net.potential[node] - cost[p] - net.potential[item], 0)
+                work.toward[node], some = max(extra + net.potential[node] - cost[p] - net.potential[item], 0), True
+    return some
 
 
 @kernel
@@ -598,15 +602,14 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
     i, j = net.item[pair], n_items + net.reviewer[pair]
     source, target = (i, j) if net.assigned[pair] else (j, i)
     ends = np.array([source, target, j - n_items, pair])
-    if target == i and barred(net, pair):
+    # Where nobody may give the item up, a search would look at everything in vain.
+    if target == i and (barred(net, pair) or not look_ahead(net, cost, work, pair, False)):
         return 0
     work.dist[source] = 0
     work.heap[0] = source
     work.place[source] = 0
     work.bound[:] = np.array([limit, 0, target, 0])
-    if target == i:
-        look_ahead(net, cost, work, pair, False)
-    else:
+    if target != i:
         work.toward[target] = 0
     # Dijkstra on reduced costs: the nearest node is done; stop at the target or where the bound cuts everything off.
     size, touched, length, far = 1, 0, 0, limit

@@ -34,7 +34,7 @@ from planner._assign.panels import (
     within_rules,
 )
 from planner._assign.problem import NO_FLOOR, authored, concerned, whole_values
-from planner._assign.robust import Robust, alternates_of, harden, missing_without, uncovered_without
+from planner._assign.robust import Robust, alternates_of, critical_without, harden, uncovered_without
 from planner._assign.why_none import (
     how_it_ended,
     nearly_all,
@@ -436,7 +436,7 @@ class Run:
             return None
         self.say(_LOOKING)
         try:
-            return self._labels(missing_without(linker.core, self.clock))
+            return self._labels(critical_without(linker.core, self.clock))
         except Clock.Over:
             return None
 
