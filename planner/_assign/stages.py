@@ -439,7 +439,7 @@ class Run:
             return None
         self.say(_LOOKING)
         try:
-            return self._labels(critical_without(linker.core, self.clock))
+            return self._labels(critical_without(linker.core, self.clock).astype(np.int64))
         except Clock.Over:
             return None
 
