@@ -528,9 +528,23 @@ def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: i
 
 
 @kernel
-def look_ahead(net: Network, cost: IntArray, work: Work, pair: int, forget: bool) -> None:
-    """Set, or reset, the distance to the item of a pair from the reviewers who may give it up for this pair."""
-    n_items, item, taker = net.item_start.size - 1, net.item[pair], net.reviewer[pair]
+def is_far(net: Network, work: Work, u: int, v: int, arc: int) -> bool:
+    """Whether an arc from u to v leads beyond the bound, or to a node that is done; quicker than :func:`reach`."""
+    if work.place[v] == DONE:
+        return True
+    if work.dist[u] + max(arc + net.potential[u] - net.potential[v], 0) <= work.bound[REACH]:
+        return False
+    work.bound[CUT] = 1
+    return True
+
+
+@kernel
+def look_ahead(net: Network, cost: IntArray, work: Work, pair: int, forget: bool) -> bool:
+    """Set, or reset, the distance to the item of a pair from the reviewers who may give it up for this pair.
+
+    Returns whether there is one.
+    """
+    n_items, item, taker, some = net.item_start.size - 1, net.item[pair], net.reviewer[pair], False
     for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
         p = net.panel[slot]
         node = n_items + net.reviewer[p]
@@ -539,7 +553,8 @@ def look_ahead(net: Network, cost: IntArray, work: Work, pair: int, forget: bool
         elif not net.locked[p] and free_of_rivals(net, pair, p) and serves(net, item, p, pair):
             extra = toll(net, item, net.reviewer[p], taker)
             if extra < FAR:
-                work.toward[node] = max(extra + net.potential[node] - cost[p] - net.potential[item], 0)
+                work.toward[node], some = max(extra + net.potential[node] - cost[p] - net.potential[item], 0), True
+    return some
 
 
 @kernel
@@ -552,17 +567,25 @@ def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: Int
         if goal >= 0 and net.n_held[goal] > net.least[goal]:
             size = reach(net, work, size, u, ends[TARGET], -1, 0)
         for j in range(net.n_held.size):
-            if net.n_held[j] > net.least[j]:
+            if net.n_held[j] > net.least[j] and not is_far(net, work, u, n_items + j, 0):
                 size = reach(net, work, size, u, n_items + j, -1, 0)
     # An item that was given up needs another reviewer, who must fit those that stay.
     elif u < n_items:
         leaving = ends[PERSON] if u == ends[SOURCE] else work.via_node[u] - n_items
         gone = ends[PAIR] if u == ends[SOURCE] else work.via_pair[u]
         base, bound = work.dist[u] + net.potential[u], net.bound[u]
+        free = not bound and not net.floored[0]
         for p in range(net.item_start[u], net.item_start[u + 1]):
             v = n_items + net.reviewer[p]
             if base + cost[p] - net.potential[v] >= work.dist[v] or net.locked[p] or net.assigned[p]:
                 continue
+            # Most arcs are too long, see :func:`is_far`, whose call would take longer than the rest.
+            if free and net.n_rivals[p] == 0:
+                if work.place[v] == DONE:
+                    continue
+                if max(base + cost[p] - net.potential[v], work.dist[u]) > work.bound[REACH]:
+                    work.bound[CUT] = 1
+                    continue
             extra = toll(net, u, leaving, net.reviewer[p]) if bound else 0
             if extra < FAR and free_of_rivals(net, p, gone) and serves(net, u, gone, p):
                 size = reach(net, work, size, u, v, p, cost[p] + extra)
@@ -598,15 +621,14 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
     i, j = net.item[pair], n_items + net.reviewer[pair]
     source, target = (i, j) if net.assigned[pair] else (j, i)
     ends = np.array([source, target, j - n_items, pair])
-    if target == i and barred(net, pair):
+    # Where nobody may give the item up, a search would look at everything in vain.
+    if target == i and (barred(net, pair) or not look_ahead(net, cost, work, pair, False)):
         return 0
     work.dist[source] = 0
     work.heap[0] = source
     work.place[source] = 0
     work.bound[:] = np.array([limit, 0, target, 0])
-    if target == i:
-        look_ahead(net, cost, work, pair, False)
-    else:
+    if target != i:
         work.toward[target] = 0
     # Dijkstra on reduced costs: the nearest node is done; stop at the target or where the bound cuts everything off.
     size, touched, length, far = 1, 0, 0, limit

@@ -24,8 +24,6 @@ from reviewgraph.graph import mean_information
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import scipy.sparse as sp
-
     from planner._assign.core import Core
     from planner._assign.problem import Network, Problem
     from reviewgraph._base import BoolArray, FloatArray, IntArray
@@ -39,7 +37,9 @@ class Covariance(NamedTuple):
     """``C = (I + sum_j F_j)^-1`` over all papers."""
 
     matrix: FloatArray  # C, shape (N, N)
-    holds: sp.csr_array  # which reviewer holds which paper, shape (N, M), sparse
+    # reviewer, item: who holds which paper, sorted by reviewer, shape (E,)
+    reviewer: IntArray
+    item: IntArray
     # within, share: ``F_j = within I - share 1 1^T`` on the papers of reviewer j, shape (M,)
     within: FloatArray
     share: FloatArray
@@ -56,33 +56,35 @@ class Covariance(NamedTuple):
 
     def square(self) -> FloatArray:
         """Return ``C diag(counts) C``, shape (N, N)."""
-        from scipy.linalg.blas import dsyrk
+        counted = self.matrix[:, self.counts]
+        whole: FloatArray = counted @ counted.T
+        return whole
 
-        return _whole(dsyrk(1.0, self.matrix[:, self.counts], lower=True))
+    def sums(self, matrix: FloatArray) -> FloatArray:
+        """Return the sums of a matrix over the papers of each reviewer, (N, N) to (N, M)."""
+        sums = np.zeros((len(matrix), self.share.size))
+        holders, first = np.unique(self.reviewer, return_index=True)
+        if holders.size:
+            sums[:, holders] = np.add.reduceat(matrix[:, self.item], first, axis=1)
+        return sums
 
 
 def covariance(net: Network, counts: BoolArray, assumptions: Assumptions) -> Covariance:
     """Invert the precision of an assignment in O(N^3); ``counts`` marks the papers whose errors are summed, (N,)."""
-    from scipy.linalg.lapack import dpotrf, dpotri
-    from scipy.sparse import csr_array
-
     pairs = np.flatnonzero(net.assigned)
-    item, reviewer = net.item[pairs], net.reviewer[pairs]
+    pairs = pairs[np.argsort(net.reviewer[pairs], kind="stable")]
+    item, reviewer, n_items = net.item[pairs], net.reviewer[pairs], counts.size
     within, common = mean_information(net.n_held, assumptions)
     share = (within - common) / np.maximum(net.n_held, 1)
-    holds = csr_array((np.ones(pairs.size), (item, reviewer)), shape=(counts.size, share.size))
-    # Precision: the prior's I, a diagonal by item, and a rank one for each reviewer.
-    precision = np.diag(1.0 + np.bincount(item, within[reviewer], counts.size))
-    precision -= ((holds * share) @ holds.T).toarray()
-    factor, _ = dpotrf(precision, lower=True)
-    lower, _ = dpotri(factor, lower=True)
-    return Covariance(_whole(lower), holds, within, share, counts)
-
-
-def _whole(lower: FloatArray) -> FloatArray:
-    """Return the symmetric matrix of which the lower triangle is given."""
-    below = np.tril(lower)
-    return np.asarray(below + np.tril(below, -1).T)
+    # Precision: the prior's I, a diagonal by item, and a rank one for each reviewer, on all couples of their papers.
+    load, first = net.n_held[reviewer], np.searchsorted(reviewer, reviewer)
+    other = np.arange(int(load.sum())) + np.repeat(first - np.cumsum(load) + load, load)
+    place = np.repeat(item, load) * n_items + item[other]
+    shared = np.bincount(place, np.repeat(share[reviewer], load), n_items**2).reshape(n_items, n_items)
+    precision = np.diag(1.0 + np.bincount(item, within[reviewer], n_items)) - shared
+    # Neither SciPy's sparse matrices nor its inverse from a factor: importing them would take longer than this.
+    inverse = np.linalg.inv(precision)
+    return Covariance((inverse + inverse.T) / 2, reviewer, item, within, share, counts)
 
 
 # Exchanges: two reviewers change places on a paper each, and the effect on the expected errors of all papers.
@@ -131,7 +133,7 @@ def gains(net: Network, swaps: Swaps, now: Covariance) -> FloatArray:
     """
     item, reviewer = net.item[swaps.off], net.reviewer[swaps.off]
     square = now.square()
-    both = [(matrix, matrix @ now.holds) for matrix in (now.matrix, square)]
+    both = [(matrix, now.sums(matrix)) for matrix in (now.matrix, square)]
     fall = np.empty(len(item))
     for first in range(0, len(item), BLOCK):
         part = slice(first, first + BLOCK)
@@ -260,6 +262,8 @@ def improve(
         part = SPENT * (budget - lost)
         most = max(int(MOVED * net.assigned.sum() / 2), 1)
         swaps = candidates(net, problem, part, rng)
+        if not len(swaps.off):
+            break
         merit = _merit(gains(net, swaps, now), swaps.loss, problem)
         made = _held(core, swaps, make_best(net, swaps, merit, part, most), holds)
         # Together they must lower the trace; otherwise they are undone, and the search ends.

@@ -27,7 +27,7 @@ from planner._assign.core import (
 from planner._assign.findings import Alternate, Alternates, Lack, Missing
 from planner._assign.flow import FAR, flip, free_of_rivals, toll
 from reviewgraph._base import Clock
-from reviewgraph.graph import kernel
+from reviewgraph.graph import kernel, level_named
 
 if TYPE_CHECKING:
     from planner._assign.levels import Aim
@@ -276,6 +276,18 @@ class Watch:
     def _reached(self, seed: int, without: int) -> int:
         core = self.core
         return reached(core.net, self.groups, self.grown, core.required, seed, core.aim.shared, without, self.used)
+
+
+def critical_without(core: Core, clock: Clock) -> BoolArray:
+    """Reviewers without whom no component covers all required items, shape (M,), of an assignment where one does.
+
+    Raises Clock.Over if the clock is over before the end.
+    """
+    if core.aim.shared < 2 or not core.required.all():
+        return missing_without(core, clock) > 0
+    mask = np.zeros(core.net.n_held.size, np.bool_)
+    mask[level_named("double").part("finder").critical_reviewers(core.table(), clock)] = True
+    return mask
 
 
 def missing_without(core: Core, clock: Clock) -> IntArray:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.assignment import Assignment, AssignmentStatus
-from planner._assign.core import Core
+from planner._assign.core import Core, largest_of, promise
 from planner._assign.fair import best_with_good, sole
 from planner._assign.findings import Exchanges
-from planner._assign.flow import TIE_BITS, flip, whole, whole_costs
+from planner._assign.flow import TIE_BITS, cheapest_path, flip, whole, whole_costs
 from planner._assign.inputs import Constraints, build, scored_pairs
 from planner._assign.levels import aim_named
 from planner._assign.linking import Relinker, least_loss
@@ -34,7 +34,7 @@ from planner._assign.panels import (
     within_rules,
 )
 from planner._assign.problem import NO_FLOOR, authored, concerned, whole_values
-from planner._assign.robust import Robust, alternates_of, harden, missing_without, uncovered_without
+from planner._assign.robust import Robust, alternates_of, critical_without, harden, uncovered_without
 from planner._assign.why_none import (
     how_it_ended,
     nearly_all,
@@ -192,6 +192,9 @@ MOST_CRITICAL = 2_000
 
 #: Pairs from which kernels are compiled: the searches look at each many times.
 COMPILE_PAIRS = 4_000
+
+#: Seconds of plain Python, above every price of loading compiled kernels.
+EXPECTED = 60.0
 
 #: By default exchanges are examined only where at least FEW_TIES pairs share an affinity, on average.
 FEW_TIES = 4
@@ -436,7 +439,7 @@ class Run:
             return None
         self.say(_LOOKING)
         try:
-            return self._labels(missing_without(linker.core, self.clock))
+            return self._labels(critical_without(linker.core, self.clock).astype(np.int64))
         except Clock.Over:
             return None
 
@@ -515,6 +518,9 @@ def _compile_kernels(clock: Clock) -> float:
     Loading kernels that were compiled before counts as part of the search; stopping the clock stops this as well.
     """
     if uncovered_without.is_loaded or clock.over():
+        return 0.0
+    if all(each.is_cached for each in (cheapest_path, promise, largest_of, uncovered_without)):
+        POLICY.expect(EXPECTED)
         return 0.0
     from numba.core import event
 

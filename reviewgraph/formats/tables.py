@@ -271,7 +271,11 @@ class Grid(Table):
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         width = len(self.header)
-        longer = [number for number, line in enumerate(self.lines, 1) if any(map(str.strip, line.cells[width:]))]
+        longer = [
+            number
+            for number, (cells, _) in enumerate(self.lines, 1)
+            if len(cells) > width and any(map(str.strip, cells[width:]))
+        ]
         problems.add_rows(
             file,
             longer,
@@ -314,11 +318,10 @@ class Grid(Table):
     def _column(self, place: int, kept: Sequence[int]) -> Column:
         import numpy as np
 
-        known: dict[str, int] = {}
-        cells = (self.lines[number - 1].cells for number in kept)
-        texts = (row[place] if place < len(row) else "" for row in cells)
-        codes = np.fromiter((known.setdefault(text, len(known)) for text in texts), np.int64, len(kept))
-        return Column(codes, list(known))
+        cells = [self.lines[number - 1].cells for number in kept]
+        texts = [row[place] if place < len(row) else "" for row in cells]
+        known = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+        return Column(np.fromiter(map(known.__getitem__, texts), np.int64, len(texts)), list(known))
 
 
 class Changed(Wrapped):

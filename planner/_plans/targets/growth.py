@@ -42,6 +42,8 @@ HUGE, HUGE_WIDTHS, HUGE_WORK = 20_000, (30, 100, 300), 1_500_000
 HUGE_LISTING = 0.1
 #: Lower bound of a part above which listing is hopeless: each review multiplies the number of groups by four to ten.
 DEEPEST = 8
+#: A level that no listing reaches: groups multiply with every review.
+FARTHEST = 2 * DEEPEST
 
 
 def fill_by_groups(task: Task, ledger: Ledger, clock: Clock) -> cascade.Search | None:
@@ -77,7 +79,9 @@ def is_huge(task: Task) -> bool:
 def _rise(reduction: Reduction, levels: list[Levels], ledger: Ledger, clock: Clock) -> bool:
     """Raise the bound of the part where it is easiest; false if that is impossible or takes too long."""
     open_ = [level for level in levels if level.path is None and level.part.least <= DEEPEST]
-    if not open_:
+    # A bound by other means that is beyond every listing cannot be raised by one, nor is there a shorter plan.
+    farthest = reduction.fringe + sum(max(level.value, FARTHEST) for level in levels)
+    if not open_ or ledger.lower_bound >= farthest:
         return False
     level = min(open_, key=lambda level: level.effort)
     others = reduction.fringe + sum(other.value for other in levels if other is not level)

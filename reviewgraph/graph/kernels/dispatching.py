@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.environment import Environment, _rebuild_env, lookup_environment
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.types.misc import unliteral
@@ -82,6 +83,31 @@ class Dispatcher(CPUDispatcher):  # type: ignore[misc]
         return super().get_call_template(args, {name: unliteral(kind) for name, kind in kws.items()})
 
 
+def rebuild_environment(module: str, constants: list[Any], name: str) -> Environment:
+    """Return the constants of compiled code as Numba does, but import no module for it.
+
+    The names of its module matter in object mode only, and modules of Numba would import SciPy's linear algebra.
+    """
+    known: Environment | None = lookup_environment(name)
+    if known is not None:
+        return known
+    loaded = sys.modules.get(module)
+    environment = Environment({"__name__": module} if loaded is None else vars(loaded))
+    environment.consts[:] = constants
+    environment.env_name = name
+    Environment._memo[name] = environment
+    return environment
+
+
+class Unpickler(pickle.Unpickler):
+    """Reads compiled code."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return a class or function, with the one above instead of Numba's."""
+        numbas = module == _rebuild_env.__module__ and name == _rebuild_env.__name__
+        return rebuild_environment if numbas else super().find_class(module, name)
+
+
 class SoundFile(IndexDataCacheFile):  # type: ignore[misc]
     """Index and data, each followed by its digest: a truncated or zeroed file is never run."""
 
@@ -94,8 +120,10 @@ class SoundFile(IndexDataCacheFile):  # type: ignore[misc]
         return super()._load_index()
 
     def _load_data(self, name: str) -> Any:
-        verify(self._data_path(name))
-        return super()._load_data(name)  # pickle ignores the digest after its end
+        path = Path(self._data_path(name))
+        verify(str(path))
+        with path.open("rb") as file:
+            return Unpickler(file).load()  # which ignores the digest after its end
 
 
 def verify(path: str, after: int = 0) -> None:

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from planner._assign.core import groups_of, grow, nothing_grown
-from planner._assign.robust import Watch, close_outside, missing_without, spared, truly_missing
+from planner._assign.robust import Watch, close_outside, critical_without, missing_without, spared, truly_missing
 from reviewgraph._base import Clock
 from tests.looks import Looks
 from tests.planner.assignments.cases import core_of, covers_of, problem_of
@@ -39,6 +40,22 @@ def test_dropouts_are_judged_as_the_full_closure_does():
         agreed += int(core.count == n) * int((found == exact).sum())
         judged += int(core.count == n) * m
     assert agreed >= 0.95 * judged > 0
+
+
+def test_critical_reviewers_are_those_without_whom_the_full_closure_misses_an_item():
+    """By division where all items are required, and by growth where some were left behind; the level holds."""
+    rng, judged, critical = np.random.default_rng(2), 0, 0
+    for number in range(400 if NIGHTLY else 80):
+        problem, whole = everything(rng)
+        if number % 4 == 0:
+            problem = replace(problem, required=np.arange(problem.n_items) > 0)
+        core = core_of(problem, whole)
+        if not core.complete():
+            continue
+        exact = np.array([truly_missing(core, j) for j in range(problem.n_reviewers)]) > 0
+        assert (critical_without(core, Clock(None)) == exact).all()
+        judged, critical = judged + exact.size, critical + int(exact.sum())
+    assert 0 < critical < judged
 
 
 def test_what_is_missing_is_told_whole_or_not_at_all():
