@@ -9,14 +9,17 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("nightly", max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+from tests.trials import NIGHTLY, USUAL
+
+settings.register_profile("both", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("both"), max_examples=USUAL, derandomize=True)
+settings.register_profile("nightly", settings.get_profile("both"), max_examples=50 * USUAL)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what takes longest, unless the run is nightly."""
-    if os.environ.get("HYPOTHESIS_PROFILE") != "nightly":
+    if not NIGHTLY:
         for item in items:
             if item.get_closest_marker("nightly"):
                 item.add_marker(pytest.mark.skip(reason="runs with HYPOTHESIS_PROFILE=nightly"))

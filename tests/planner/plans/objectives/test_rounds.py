@@ -7,7 +7,6 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import settings
 
 from planner import plan_extra_reviews
 from planner._plans.choosing import choose
@@ -23,6 +22,7 @@ from reviewgraph import InputError, Reviews
 from reviewgraph._base import cut_of, probability_in_top
 from reviewgraph.graph import random_assignment
 from reviewgraph.verify.rounds import losses
+from tests.trials import trials
 
 
 def papers(size: int, seed: int, n: int = 5, **changes) -> Papers:
@@ -334,8 +334,8 @@ def test_processes_keep_what_was_asked(seed: int) -> None:
     played_through(seed)
 
 
-#: Processes played, each for half a second: 100, and with HYPOTHESIS_PROFILE=nightly 1,000.
-PROCESSES = min(settings.default.max_examples, 1_000)
+#: Processes played, each for half a second.
+PROCESSES = trials(20)
 
 
 @pytest.mark.slow
