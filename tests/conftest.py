@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import pickle
 import signal
 import sys
 from collections.abc import Callable
@@ -42,6 +43,26 @@ def quiet_compiler() -> None:
     from reviewgraph.graph.kernels import compiling
 
     compiling.announced = True
+
+
+#: Posteriors that tests of one process have asked for, by all that they depend on.
+INFERRED: dict[bytes, object] = {}
+
+
+@pytest.fixture
+def infer_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Infer the posterior of equal arguments once, where a test is of what is made of it and not of the inference."""
+    from lsc import posteriors
+
+    infer = posteriors.infer
+
+    def remembered(*given: object, progress: object = None, **options: object) -> object:
+        key = pickle.dumps((given, options))
+        if key not in INFERRED:
+            INFERRED[key] = infer(*given, progress=progress, **options)  # type: ignore[arg-type]
+        return INFERRED[key]
+
+    monkeypatch.setattr(posteriors, "infer", remembered)
 
 
 @pytest.fixture

@@ -19,6 +19,9 @@ from reviewgraph import InputError, Reviews, report
 from reviewgraph._base.errors import LabelWarning
 from reviewgraph.cli.verify import verify
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+
 TRACKS, MEANS = ("art", "law", "zoo"), np.array([-1.0, 0.1, 0.9])
 
 

@@ -14,6 +14,8 @@ from tests.reviewgraph.report.browsing import chromium, expect_good_looks, opene
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -27,6 +27,9 @@ from reviewgraph.verify.passes import Model, Problem, State, one_pass
 from tests.lsc.inference.simulated_tables import ordering, table
 from tests.verifying.calibrations import calibration, changes
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+
 WORDS = ("--select", "3", "--lottery", "--seed", "4", "--explain", "p1", "--weights", "weights.csv")
 
 
