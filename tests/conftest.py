@@ -50,8 +50,8 @@ INFERRED: dict[bytes, object] = {}
 
 
 @pytest.fixture
-def infer_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Infer the posterior of equal arguments once, where a test is of what is made of it and not of the inference."""
+def infer_once(monkeypatch: pytest.MonkeyPatch) -> dict[bytes, object]:
+    """Infer the posterior of equal arguments once, where a test is of what is made of it; return what was inferred."""
     from lsc import posteriors
 
     infer = posteriors.infer
@@ -63,6 +63,7 @@ def infer_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return INFERRED[key]
 
     monkeypatch.setattr(posteriors, "infer", remembered)
+    return INFERRED
 
 
 @pytest.fixture
