@@ -124,6 +124,7 @@ def test_a_budget_holds() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_recruits_find_room_in_the_proofs_that_search_cuts() -> None:
     """Nobody of the table may write more: all joins are by recruits, and more of them than the table has reviewers."""
     table = Reviews.from_pairs([("r0", "p0"), ("r0", "p1"), ("r1", "p2"), ("r1", "p3"), ("r2", "p3")])
