@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from lsc import posteriors
 from lsc._inference import inferring
 from lsc._inference.inferring import infer
 from lsc._inference.model import MU, NAMES, NU, START, Extent
@@ -93,6 +94,7 @@ def test_that_there_is_no_signal_cannot_be_claimed(change: dict[int, float], mon
         return [run_sweeps(problem, initial_state(problem, theta, Extent()), 40)]
 
     monkeypatch.setattr(inferring, "run_members", members)
+    monkeypatch.setattr(posteriors, "infer", infer)  # nothing that was inferred before
     answer = asked()
     assert answer["status"] == "no_signal"
     result = verified(answer)
