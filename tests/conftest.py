@@ -2,24 +2,37 @@
 
 import importlib
 import os
+import pickle
 import signal
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("nightly", max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+from tests.trials import NIGHTLY, USUAL
+
+settings.register_profile("both", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("both"), max_examples=USUAL, derandomize=True)
+settings.register_profile("nightly", settings.get_profile("both"), max_examples=50 * USUAL)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what takes longest, unless the run is nightly."""
-    if os.environ.get("HYPOTHESIS_PROFILE") != "nightly":
+    if not NIGHTLY:
         for item in items:
             if item.get_closest_marker("nightly"):
                 item.add_marker(pytest.mark.skip(reason="runs with HYPOTHESIS_PROFILE=nightly"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker a stretch of the tests, so that those of a module share what they make, and let it take more."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
 # A shell starts what runs in the background with Ctrl-C ignored, which all it starts inherits: tests press it.
@@ -39,6 +52,27 @@ def quiet_compiler() -> None:
     from reviewgraph.graph.kernels import compiling
 
     compiling.announced = True
+
+
+#: Posteriors that tests of one process have asked for, by all that they depend on.
+INFERRED: dict[bytes, object] = {}
+
+
+@pytest.fixture
+def infer_once(monkeypatch: pytest.MonkeyPatch) -> dict[bytes, object]:
+    """Infer the posterior of equal arguments once, where a test is of what is made of it; return what was inferred."""
+    from lsc import posteriors
+
+    infer = posteriors.infer
+
+    def remembered(*given: object, progress: object = None, **options: object) -> object:
+        key = pickle.dumps((given, options))
+        if key not in INFERRED:
+            INFERRED[key] = infer(*given, progress=progress, **options)  # type: ignore[arg-type]
+        return INFERRED[key]
+
+    monkeypatch.setattr(posteriors, "infer", remembered)
+    return INFERRED
 
 
 @pytest.fixture

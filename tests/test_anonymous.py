@@ -14,6 +14,9 @@ from click.testing import CliRunner
 from reviewgraph.cli import main
 from tests.reviewgraph.report.reading_pages import Page
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+
 DRAW = random.Random(14)
 
 

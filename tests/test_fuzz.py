@@ -15,9 +15,10 @@ from reviewgraph.cli import main
 from tests import fuzz_readers
 from tests.fuzz_readers import CORPUS, Findings, Run, drawn, outcome
 from tests.readers import CASES, READERS, WORDS, Case, answers
+from tests.trials import trials
 
 #: More in a nightly run.
-INPUTS = 5_000 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 250
+INPUTS = trials(100)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="alarms of POSIX")
 

@@ -14,6 +14,9 @@ from click.testing import CliRunner, Result
 from reviewgraph.cli import main
 from tests.pages import offered
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+
 COMMANDS = {name: main.get_command(click.Context(main), name) for name in main.list_commands(click.Context(main))}
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 

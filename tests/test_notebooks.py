@@ -27,6 +27,9 @@ from reviewgraph._base import Pictured, Plot, plain
 from reviewgraph.graph import structure_of
 from reviewgraph.graph.check import violations_of
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "notebook.md"
 BUILD: dict[str, Callable[..., Any]] = {
     "pandas": pandas.DataFrame,

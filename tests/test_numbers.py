@@ -10,6 +10,9 @@ from click.testing import CliRunner
 
 from reviewgraph.cli import main
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+
 ROWS = [("ann", "p1", 3), ("ann", "p2", 1), ("bob", "p2", 4), ("bob", "p3", 2), ("cyd", "p3", 1), ("cyd", "p1", 3)]
 AFFINITY = [(j, i) for j in ("ann", "bob", "cyd") for i in ("p1", "p2", "p3")]
 NUMERIC = (click.types.IntParamType, click.types.FloatParamType)

@@ -11,13 +11,14 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lsc import posterior
 from planner import assign, plan_extra_reviews
 from reviewgraph import Reviews, check, connected_components, read_reviews, to_igraph, to_networkx
 from reviewgraph.table import as_reviews
+from tests.trials import examples
 
 #: Scores by pair: few reviewers and items, so that they share some.
 TABLES = st.dictionaries(
@@ -51,7 +52,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=25, deadline=None)
+@examples(10)
 @given(table=TABLES)
 def test_every_form_gives_the_same_table(form: str, table: dict[tuple[str, str], float]) -> None:
     found = as_reviews(FORMS[form](table)).to_dict()

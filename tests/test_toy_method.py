@@ -14,6 +14,8 @@ from lsc.methods import METHODS, Method, Variant, method_named
 from reviewgraph import InputError, Reviews
 from tests.toys import printed, register, run, table_of_scores
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
 
 def medians(reviews: Reviews, *, references: Any = None) -> lsc.Estimate:
     """Estimate by the median of each item's scores, which references do not change."""

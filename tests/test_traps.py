@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import igraph
@@ -475,36 +476,40 @@ def test_a_keyword_of_another_function_names_the_one_that_is_meant(call: Callabl
         call()
 
 
-ESTIMATE = posterior(
-    Reviews.from_pairs([(j, f"p{i}", i / 5 + (3 * i + 7 * j) % 5) for j in range(30) for i in range(90)])
-)
+@cache
+def estimate() -> Any:
+    return posterior(
+        Reviews.from_pairs([(j, f"p{i}", i / 5 + (3 * i + 7 * j) % 5) for j in range(30) for i in range(90)])
+    )
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (
-            lambda: ESTIMATE.account(7),
+            lambda: estimate().account(7),
             "item: expected an item with a score, found 7 (int), but labels are str, such as",
         ),
-        (lambda: ESTIMATE.account("P7"), "item: expected an item with a score, found 'P7'; did you mean 'p7'?"),
+        (lambda: estimate().account("P7"), "item: expected an item with a score, found 'P7'; did you mean 'p7'?"),
         (
-            lambda: ESTIMATE.probability_better("p1", "q"),
+            lambda: estimate().probability_better("p1", "q"),
             "second: expected an item with a score, found 'q'; there are labels such as 'p0', 'p1'",
         ),
-        (lambda: ESTIMATE.predict("7", "p1"), "found '7' (str), but labels are int; did you mean 7?"),
-        (lambda: ESTIMATE.predict([7, "7"], ["p1", "p1"]), "found '7' (str), but labels are int; did you mean 7?"),
-        (lambda: ESTIMATE.predict(7, 1), "None for a new one, found 1 (int), but labels are str, such as 'p0'"),
-        (lambda: ESTIMATE.plot("moved", highlight=["P7"]), "picture 'moved', found 'P7'; did you mean 'p7'?"),
-        (
-            lambda: ESTIMATE.plot("line", n_selected=5, highlight=[ESTIMATE.ranking()[-1]]),
-            f"'line', found {ESTIMATE.ranking()[-1]!r}, which it does not show: it has",
-        ),
+        (lambda: estimate().predict("7", "p1"), "found '7' (str), but labels are int; did you mean 7?"),
+        (lambda: estimate().predict([7, "7"], ["p1", "p1"]), "found '7' (str), but labels are int; did you mean 7?"),
+        (lambda: estimate().predict(7, 1), "None for a new one, found 1 (int), but labels are str, such as 'p0'"),
+        (lambda: estimate().plot("moved", highlight=["P7"]), "picture 'moved', found 'P7'; did you mean 'p7'?"),
     ],
 )
 def test_a_label_that_is_not_there_is_told_from_one_of_another_type(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         call()
+
+
+def test_a_label_that_a_picture_does_not_show_is_named() -> None:
+    last = estimate().ranking()[-1]
+    with pytest.raises(InputError, match=f"'line', found {last!r}, which it does not show: it has"):
+        estimate().plot("line", n_selected=5, highlight=[last])
 
 
 REFUSED = assign(np.ones((3, 3)), demand=3, load=1)

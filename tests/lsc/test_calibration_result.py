@@ -2,20 +2,21 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.testing import assert_allclose
 
 import lsc
 from lsc.simulation import simulate
 from reviewgraph import InputError, Reviews, doubly_connected_assignment
 from tests.lsc.strategies import Problem, problems
+from tests.trials import examples
 
 PANEL = [("ann", p, y) for p, y in zip("abcde", (1.0, 2.0, 4.0, 5.0, 7.0), strict=True)]
 PANEL += [("bob", p, y) for p, y in zip("abcde", (5.0, 5.5, 6.5, 7.0, 8.0), strict=True)]
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@examples(24)
 @given(problems())
 def test_scoring_functions_meet_every_score(problem: Problem) -> None:
     result = lsc.calibrate(problem.reviews, **problem.arguments)
@@ -29,7 +30,7 @@ def test_scoring_functions_meet_every_score(problem: Problem) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@examples(24)
 @given(problems())
 def test_the_order_of_rows_and_the_names_of_people_do_not_matter(problem: Problem) -> None:
     plain = lsc.calibrate(problem.reviews, **problem.arguments)

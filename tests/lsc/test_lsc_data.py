@@ -1,6 +1,5 @@
 """Real score tables, where they are at hand."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 import lsc
 from lsc.words.calibration_page import report, warnings_of
 from reviewgraph import read_reviews
+from tests.trials import NIGHTLY
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 TABLES = ("aibs_grants", "auckland", "mooc_peer_grading", "nih_r01", "skating_2018", "strictly", "vqeg_525_high")
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the score tables are 
 @pytest.mark.parametrize("hypothesis", ["linear", "monotone", "convex", "concave"])
 @pytest.mark.parametrize("table", TABLES)
 def test_every_table_calibrates_under_every_class(table: str, hypothesis: str) -> None:
-    if table == "nih_r01" and hypothesis != "linear" and os.environ.get("HYPOTHESIS_PROFILE") != "nightly":
+    if table == "nih_r01" and hypothesis != "linear" and not NIGHTLY:
         pytest.skip("a minute each: in the nightly profile")
     reviews = read_reviews(DATA / table / "scores.csv", lower_is_better=table in LOWER)
     result = lsc.calibrate(reviews, hypothesis)

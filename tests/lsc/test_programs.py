@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.testing import assert_allclose
 
 import lsc
@@ -12,6 +12,7 @@ from lsc.programs import feasibility_program, least_squares_program
 from lsc.simulation import simulate
 from reviewgraph import InputError, Reviews, doubly_connected_assignment
 from tests.lsc.strategies import Problem, problems
+from tests.trials import examples
 
 
 def aligned(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -75,7 +76,7 @@ def test_users_add_constraints_and_choose_solvers() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@examples(12)
 @given(problems())
 def test_the_programme_as_written_has_the_objective_that_calibrate_reports(problem: Problem) -> None:
     program = least_squares_program(problem.reviews, **problem.arguments)

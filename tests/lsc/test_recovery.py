@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -12,6 +12,7 @@ from reviewgraph import Reviews, doubly_connected_assignment, random_assignment
 from reviewgraph.graph import recoverability
 from tests.lsc.certificates import Rule, violations
 from tests.lsc.test_programs import aligned
+from tests.trials import examples
 
 
 @pytest.mark.parametrize("n", [10, 100, 1000])
@@ -31,7 +32,7 @@ def test_noiseless_linear_scores_are_recovered(n: int, design: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=80)
+@examples(32)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_unique_without_noise_exactly_where_the_graph_is_recoverable(seed: int) -> None:
     """Scores drawn anew are generic, so that the graph decides."""

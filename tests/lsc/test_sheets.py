@@ -17,6 +17,8 @@ from tests.reviewgraph.report.browsing import chromium, expect_good_looks, opene
 from tests.reviewgraph.report.reading_pages import Page, numbers
 from tests.reviewgraph.report.test_check_report import SCRIPT, write
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

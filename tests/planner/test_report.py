@@ -23,6 +23,9 @@ from tests.reviewgraph.report.browsing import chromium, expect_good_looks
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+
 PLANS = [
     (),
     ("--spare", "0"),

@@ -24,6 +24,9 @@ from reviewgraph.cli import main
 from reviewgraph.io.sides import without_gone
 from tests.reviewgraph.reading_cases import refused
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+
 BUILD = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "pyarrow": pa.table}
 FIELDS = ("overall", "novelty", "clarity")
 

@@ -14,6 +14,7 @@ from scipy.stats import chi2_contingency
 from reviewgraph import ImpossibleDesign, InputError, Reviews
 from reviewgraph.graph import doubly_connected_assignment, random_assignment
 from tests.reviewgraph import naive_designs
+from tests.trials import NIGHTLY
 
 BOTH = pytest.mark.parametrize("design", [random_assignment, doubly_connected_assignment])
 
@@ -87,7 +88,7 @@ Naive = Callable[[int, list[int], np.random.Generator], list[set[int]]]
 def test_every_assignment_is_as_likely_as_in_the_paper(
     design: Callable[..., Reviews], naive: Naive, n_items: int, loads: list[int]
 ) -> None:
-    rng, draws = np.random.default_rng(7), 3000
+    rng, draws = np.random.default_rng(7), 3000 if NIGHTLY else 1200
     ours = Counter(str(sets_of(design(n_items, len(loads), loads, rng))) for _ in range(draws))
     paper = Counter(str(naive(n_items, loads, rng)) for _ in range(draws))
     outcomes = sorted(set(ours) | set(paper), key=lambda outcome: -ours[outcome] - paper[outcome])

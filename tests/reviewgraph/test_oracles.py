@@ -1,8 +1,6 @@
-"""Thousands of random graphs against the naive versions: 2,000 normally, 20,000 with HYPOTHESIS_PROFILE=nightly."""
+"""Hundreds of random graphs against the naive versions, and thousands in a nightly run."""
 
 from __future__ import annotations
-
-import os
 
 import numpy as np
 import pytest
@@ -11,9 +9,10 @@ from reviewgraph import connected_components, doubly_connected_components, recov
 from tests import naive
 from tests.oracles.graphs import parts, random_rows
 from tests.strategies import to_reviews
+from tests.trials import trials
 
 CHUNKS = 20
-GRAPHS = (20_000 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 2_000) // CHUNKS
+GRAPHS = trials(400) // CHUNKS
 
 
 @pytest.mark.slow

@@ -5,12 +5,13 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import Reviews, degrees_of_freedom, is_recovery_resilient, recoverability
 from tests import naive
 from tests.strategies import Rows, fano, tables, to_reviews
+from tests.trials import examples
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -30,7 +31,7 @@ def test_rank_is_that_of_the_equations(table: tuple[Rows, int], seed: int) -> No
     assert found.degrees_of_freedom == n_items + 2 * counted - min(n_items, 2) - rank
 
 
-@settings(max_examples=40)
+@examples(16)
 @given(tables(6), seeds)
 def test_redundant_reviews_leave_the_rank(table: tuple[Rows, int], seed: int) -> None:
     rows, n_items = table
@@ -45,7 +46,7 @@ def test_redundant_reviews_leave_the_rank(table: tuple[Rows, int], seed: int) ->
         assert redundant == (naive.rank(equations[:row] + equations[row + 1 :]) == rank)
 
 
-@settings(max_examples=40)
+@examples(16)
 @given(tables(6), seeds)
 def test_blocks_are_the_reviewers_of_one_line(table: tuple[Rows, int], seed: int) -> None:
     rows, n_items = table

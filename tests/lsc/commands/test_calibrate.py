@@ -14,6 +14,9 @@ from lsc.commands.calibrate import calibrate
 from reviewgraph.cli.verify import verify
 from tests.pages import offered
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+
 KEYS = {"item", "quality", "average", "rank", "standard_error", "group"}
 METHOD_KEYS = {
     "files",

@@ -10,6 +10,8 @@ from click.testing import CliRunner, Result
 from lsc.commands.calibrate import calibrate
 from reviewgraph.cli.verify import verify
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.optimize import linprog
 
 import lsc
 from reviewgraph import Reviews
 from tests.lsc.certificates import rows
 from tests.lsc.strategies import Problem, problems
+from tests.trials import examples
 
 
 def directions_by_coordinates(problem: Problem, quality: np.ndarray, noise: np.ndarray) -> list[np.ndarray]:
@@ -39,7 +40,7 @@ def directions_by_coordinates(problem: Problem, quality: np.ndarray, noise: np.n
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@examples(24)
 @given(problems(max_items=5, max_reviewers=4))
 def test_unique_exactly_where_no_direction_keeps_the_noise(problem: Problem) -> None:
     result = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")
@@ -58,7 +59,7 @@ def test_unique_exactly_where_no_direction_keeps_the_noise(problem: Problem) -> 
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@examples(16)
 @given(problems())
 def test_both_solvers_choose_the_same_minimiser(problem: Problem) -> None:
     fast = lsc.calibrate(problem.reviews, **problem.arguments)

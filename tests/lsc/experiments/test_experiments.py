@@ -312,6 +312,7 @@ def test_intervals_leave_out_two_and_a_half_percent_on_each_side() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("infer_once")
 def test_the_command_compares_all_methods_with_the_average(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     scores = [f"r{j},p{i},{rng.integers(1, 11)}" for j in range(8) for i in rng.choice(12, 5, replace=False)]

@@ -31,6 +31,7 @@ from reviewgraph import InputError, Reviews
 from reviewgraph.cli import main
 from tests.benchmarks.ordinal import REGIMES, drawn, exact
 from tests.lsc.inference.simulated_tables import table
+from tests.trials import NIGHTLY
 
 CEILING = next(regime for regime in REGIMES if regime.title == "5 levels, ceiling")
 
@@ -168,7 +169,7 @@ NAMES = ("numbers", "default")
 
 @pytest.mark.slow
 def test_means_are_those_of_a_gibbs_sampler() -> None:
-    for seed in range(2):
+    for seed in range(2 if NIGHTLY else 1):
         drawn_table = drawn(CEILING, seed)
         score = drawn_table.level.astype(float)
         found = infer(drawn_table.who, drawn_table.what, score, 60, 200, likelihood="ordinal")
@@ -219,8 +220,9 @@ def test_an_unknown_likelihood() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("infer_once")
 def test_the_command_records_levels_and_verify_does_not_refute_them(tmp_path) -> None:
-    drawn_table = drawn(replace(CEILING, n_items=100, n_reviewers=30), 0)
+    drawn_table = drawn(replace(CEILING, n_items=60, n_reviewers=20), 0)
     lines = [f"r{j},p{i},{y}" for j, i, y in zip(drawn_table.who, drawn_table.what, drawn_table.level, strict=True)]
     path, answer = tmp_path / "reviews.csv", tmp_path / "answer.json"
     path.write_text("\n".join(["reviewer,item,score", *lines]) + "\n")

@@ -2,13 +2,14 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lsc._inference.beliefs import InferenceStatus
 from lsc._inference.inferring import infer
 from reviewgraph._base import InputError
 from tests.lsc.inference.simulated_tables import precision, table
+from tests.trials import examples
 
 
 def account(posterior, item):
@@ -125,7 +126,7 @@ def test_reviewers_who_only_order_are_found() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=6)
+@examples(4)
 @given(seed=st.integers(0, 5), shift=st.sampled_from([-300.0, 0.0, 7.0]), scale=st.sampled_from([0.01, 1.0, 40.0]))
 def test_shift_scale_order_of_rows_and_labels_do_not_matter(seed: int, shift: float, scale: float) -> None:
     who, what, score, _ = table(seed, 40, 30, 4)

@@ -37,6 +37,7 @@ from lsc.predictions import Residuals
 from reviewgraph import InputError, Reviews
 from tests.benchmarks.ordinal import REGIMES, drawn
 from tests.lsc.inference.simulated_tables import ordering, table
+from tests.trials import NIGHTLY
 
 
 def estimate_of(seed: int = 0, *, lower_is_better: bool = False, **options: float) -> PosteriorEstimate:
@@ -266,7 +267,7 @@ def coverage(found: Residuals) -> float:
 def test_held_out_levels_are_as_likely_as_said(title: str) -> None:
     regime = next(regime for regime in REGIMES if regime.title == title)
     parts, said, seen, fits = [], [], [], []
-    for seed in range(3):
+    for seed in range(3 if NIGHTLY else 1):
         levels = drawn(regime, seed)
         kept, score = np.random.default_rng(seed).random(levels.who.size) >= 0.15, levels.level + 1.0
         sizes = {"reviewers": regime.n_reviewers, "items": regime.n_items}
@@ -408,7 +409,7 @@ def test_equal_scores_leave_room_between_them_and_many_are_thinned(
 @pytest.mark.slow
 def test_ordinal_reviewers_are_predicted_from_ranks() -> None:
     probability, errors, sds = [], [], []
-    for seed in range(3):
+    for seed in range(3 if NIGHTLY else 2):
         who, what, score, _ = ordering(seed, share=1.0, load=12)
         kept = np.random.default_rng(seed).random(who.size) >= 0.15
         fitted = infer(who[kept], what[kept], score[kept], 200, 200)

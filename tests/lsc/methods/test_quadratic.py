@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from lsc import metrics
@@ -11,6 +11,7 @@ from lsc.baselines import quadratic_programme
 from lsc.errors import SolverFailed
 from lsc.simulation import simulate
 from reviewgraph import InputError, Reviews
+from tests.trials import examples
 
 #: The largest times the shift still has finite sums: plain averages overflow beyond 1e308.
 SIZES = [1e-90, 1e-8, 1.0, 1e8, 1e90]
@@ -42,7 +43,7 @@ def rows_of(reviews: Reviews, name: str = "") -> list[tuple[str, str, float]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bounded", [False, True])
-@settings(max_examples=40)
+@examples(16)
 @given(reviews=tables())
 def test_it_gives_every_scored_item_a_finite_quality_or_with_bounds_may_refuse(bounded: bool, reviews: Reviews) -> None:
     refusals = (SolverFailed, InputError) if bounded else ()

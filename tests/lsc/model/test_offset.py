@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.testing import assert_allclose
 
 import lsc
 from reviewgraph import InputError, Reviews
 from tests.lsc.strategies import Problem, problems
+from tests.trials import examples
 
 CHAIN = [("ann", "a", 1.0), ("ann", "b", 3.0), ("bob", "b", 7.0), ("bob", "c", 8.0)]
 
@@ -79,7 +80,7 @@ def test_standard_errors_where_they_are_estimated() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@examples(24)
 @given(problems(names=("offset",)))
 def test_both_solvers_agree_on_offsets_alone(problem: Problem) -> None:
     fast = lsc.calibrate(problem.reviews, **problem.arguments)

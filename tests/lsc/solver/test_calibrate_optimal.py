@@ -1,17 +1,16 @@
 """The fast solver and the general one against each other and against certificates, over all classes and mixtures."""
 
-import os
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import lsc
 from lsc.evidence.optimality import residuals
 from tests.lsc.certificates import violations
 from tests.lsc.strategies import Problem, problems
+from tests.trials import examples
 
-INSTANCES = 500 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 60
+INSTANCES = 24
 
 
 def units(problem: Problem) -> float:
@@ -30,7 +29,7 @@ def assert_certified(problem: Problem, result: lsc.Calibration, tolerance: float
 
 
 @pytest.mark.slow
-@settings(max_examples=INSTANCES)
+@examples(INSTANCES)
 @given(problems())
 def test_the_fast_solver_is_optimal_and_agrees_with_the_programme_as_written(problem: Problem) -> None:
     fast = lsc.calibrate(problem.reviews, **problem.arguments)
@@ -43,7 +42,7 @@ def test_the_fast_solver_is_optimal_and_agrees_with_the_programme_as_written(pro
 
 
 @pytest.mark.slow
-@settings(max_examples=INSTANCES)
+@examples(INSTANCES)
 @given(problems())
 def test_the_programme_as_written_is_optimal(problem: Problem) -> None:
     result = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")
@@ -52,7 +51,7 @@ def test_the_programme_as_written_is_optimal(problem: Problem) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=INSTANCES)
+@examples(INSTANCES)
 @given(problems())
 def test_moving_the_solution_is_noticed(problem: Problem) -> None:
     result = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")

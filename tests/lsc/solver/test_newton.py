@@ -1,6 +1,5 @@
 """The fast solver against CVXPY, against the conditions of optimality, and on what breaks solvers."""
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
@@ -19,10 +18,10 @@ from reviewgraph._base import InputError
 from reviewgraph.graph import POLICY
 from tests.lsc import naive_projections as naive
 from tests.lsc import programmes
+from tests.trials import trials
 
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
-MANY = range(3_000) if NIGHTLY else range(120)
-COMPARED = range(600) if NIGHTLY else range(60)
+MANY = range(trials(60))
+COMPARED = range(trials(20))
 
 
 def unit(programme):

@@ -20,6 +20,8 @@ from lsc.words.posterior_page import account_lines, page_of
 from reviewgraph import InputError, Reviews, stream_reviews
 from reviewgraph._base import FloatArray
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
 
 def scores(name: str = "p", seed: int = 0) -> list[tuple[str, str, float]]:
     """Six reviewers, the first harsh and the last lenient, of all but a few of twelve papers."""

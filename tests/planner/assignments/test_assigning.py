@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import os
 import re
 import signal
 from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import coo_array
 
@@ -19,11 +18,10 @@ from reviewgraph import Reviews, check
 from reviewgraph._base import Clock, InputError
 from reviewgraph.graph import Assumptions
 from tests.planner.assignments import naive_assignment as naive
+from tests.trials import NIGHTLY, examples, trials
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
 pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
-
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 
 
 def pairs_of(result):
@@ -72,7 +70,7 @@ def wrong_with(market, result):
 
 
 @given(markets())
-@settings(max_examples=200 if NIGHTLY else 60, deadline=None)
+@examples(24)
 def test_unconstrained_optimum_equals_the_linear_programme(market):
     result = call(market, target="none")
     free = [pair for pair in market["affinity"] if pair not in market["conflicts"]]
@@ -88,7 +86,7 @@ def test_unconstrained_optimum_equals_the_linear_programme(market):
     assert result.affinity == pytest.approx(sum(market["affinity"][pair] for pair in pairs_of(result)))
 
 
-@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 25))
+@pytest.mark.parametrize("seed", range(trials(8)))
 def test_equals_highs_on_larger_random_instances(seed):
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(10, 40)), int(rng.integers(10, 40))
@@ -107,7 +105,7 @@ def test_equals_highs_on_larger_random_instances(seed):
 
 
 @given(markets(extras=True), st.sampled_from(["double", "connected", "none"]))
-@settings(max_examples=400 if NIGHTLY else 80, deadline=None)
+@examples(32)
 def test_every_result_obeys_every_constraint(market, target):
     result = call(market, target=target, time_limit=20)
     if result.status == "infeasible":
@@ -125,7 +123,7 @@ def test_every_result_obeys_every_constraint(market, target):
 
 
 @given(markets())
-@settings(max_examples=200 if NIGHTLY else 60, deadline=None)
+@examples(24)
 def test_explanations_count_right(market):
     """The inequality in an explanation is the violated one, and the papers and reviewers it counts are there."""
     result = call(market, target="none")
@@ -139,7 +137,7 @@ def test_explanations_count_right(market):
 
 
 @given(markets(), st.randoms(use_true_random=False))
-@settings(max_examples=30, deadline=None)
+@examples(12)
 def test_order_of_rows_does_not_matter(market, random):
     first = call(market)
     rows = list(market["affinity"].items())

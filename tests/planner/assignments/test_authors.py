@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import os
 import signal
 from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import assign
@@ -14,8 +13,8 @@ from planner._assign.words import page
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.naive_authors import authors_broken, cycles_of_three
 from tests.planner.assignments.test_assigning import call, clustered, markets, pairs_of, wrong_with
+from tests.trials import examples
 
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 RULES = ("author_distance", "allow_cycles", "allow_coauthors")
 
 
@@ -75,7 +74,7 @@ def tiny(draw):
 
 
 @given(tiny(), st.data())
-@settings(max_examples=2000 if NIGHTLY else 50, deadline=None)
+@examples(20)
 def test_equals_enumeration_and_relaxing_never_loses(market, data):
     authors, rules = data.draw(rules_of_authors(market))
     result = call(market, target="none", authors=authors, **rules)
@@ -92,7 +91,7 @@ def test_equals_enumeration_and_relaxing_never_loses(market, data):
 
 
 @given(markets(extras=True), st.sampled_from(["double", "connected", "none"]), st.data())
-@settings(max_examples=600 if NIGHTLY else 60, deadline=None)
+@examples(24)
 def test_no_rule_is_broken_at_any_level(market, target, data):
     authors, rules = data.draw(rules_of_authors(market))
     plain = naive_rules(rules)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from planner import AtMost, assign
 from reviewgraph import InputError
+from tests.trials import examples
 
 
 def spread(demand: list[int], chosen: tuple[tuple[int, int], ...]) -> list[int]:
@@ -21,7 +22,7 @@ def spread(demand: list[int], chosen: tuple[tuple[int, int], ...]) -> list[int]:
 
 @pytest.mark.slow
 @given(st.data())
-@settings(max_examples=60)
+@examples(24)
 def test_as_many_demands_as_can_be_are_met_evenly_and_with_most_affinity(data: st.DataObject) -> None:
     M, N = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
     demand = [data.draw(st.integers(0, 3)) for _ in range(N)]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from planner import assign
@@ -16,6 +16,7 @@ from reviewgraph.formats import Columns
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_changes
 from tests.planner.assignments.test_assigning import markets
+from tests.trials import examples
 
 
 @st.composite
@@ -61,7 +62,7 @@ def count_below(market, pairs, threshold):
 
 
 @given(replaced())
-@settings(max_examples=120, deadline=None)
+@examples(48)
 def test_without_a_level_nothing_is_better(asked):
     market, previous, threshold, per_change = asked
     result = call(market, target="none", previous=previous, min_affinity=threshold, per_change=per_change)
@@ -83,7 +84,7 @@ def test_without_a_level_nothing_is_better(asked):
 
 
 @given(replaced())
-@settings(max_examples=60, deadline=None)
+@examples(24)
 def test_kept_dropped_and_new_pairs_add_up(asked):
     market, previous, threshold, per_change = asked
     result = call(market, target="connected", previous=previous, min_affinity=threshold, per_change=per_change)
@@ -107,7 +108,7 @@ def test_kept_dropped_and_new_pairs_add_up(asked):
 
 
 @given(replaced())
-@settings(max_examples=60, deadline=None)
+@examples(24)
 def test_at_a_level_no_more_is_claimed_than_holds(asked):
     market, previous, threshold, per_change = asked
     result = call(market, target="connected", previous=previous, min_affinity=threshold, per_change=per_change)
@@ -129,7 +130,7 @@ def test_at_a_level_no_more_is_claimed_than_holds(asked):
 
 
 @given(markets(extras=True), st.integers(0, 2**20))
-@settings(max_examples=60, deadline=None)
+@examples(24)
 def test_rules_hold_whatever_is_to_be_few(market, seed):
     rng = np.random.default_rng(seed)
     previous = [(r, p) for r in [*market["load"], "gone"] for p in market["demand"] if rng.random() < 0.4]
@@ -216,7 +217,7 @@ def in_order_of_rows(pairs):
 
 
 @given(replaced(), st.randoms(use_true_random=False))
-@settings(max_examples=25, deadline=None)
+@examples(10)
 def test_the_order_of_previous_pairs_does_not_matter(asked, random):
     market, previous, threshold, per_change = asked
     options = {"target": "double", "min_affinity": threshold, "per_change": per_change}

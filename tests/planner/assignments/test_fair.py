@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import assign
@@ -10,7 +10,8 @@ from planner._assign.words import page
 from reviewgraph._base import InputError
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_fair
-from tests.planner.assignments.test_assigning import NIGHTLY, clustered, pairs_of
+from tests.planner.assignments.test_assigning import clustered, pairs_of
+from tests.trials import examples
 
 
 @st.composite
@@ -52,7 +53,7 @@ def wrong_with(result, affinity, market):
 
 
 @given(markets())
-@settings(max_examples=300 if NIGHTLY else 20, deadline=None)
+@examples(8)
 def test_leximin_equals_the_fairest_of_all_assignments(drawn):
     affinity, market = drawn
     best = naive_fair.fairest(naive_fair.assignments(affinity, **market), affinity)
@@ -69,7 +70,7 @@ def test_leximin_equals_the_fairest_of_all_assignments(drawn):
 
 
 @given(markets(), st.sampled_from([0.2, 0.5, 0.9]))
-@settings(max_examples=300 if NIGHTLY else 20, deadline=None)
+@examples(8)
 def test_floors_are_reached_at_the_least_price_or_proved_impossible(drawn, part):
     affinity, market = drawn
     found = list(naive_fair.assignments(affinity, **market))
@@ -89,7 +90,7 @@ def test_floors_are_reached_at_the_least_price_or_proved_impossible(drawn, part)
 
 
 @given(markets(), st.sampled_from([0.3, 0.6, 1.0]))
-@settings(max_examples=300 if NIGHTLY else 20, deadline=None)
+@examples(8)
 def test_a_good_reviewer_on_every_paper_is_exact(drawn, part):
     affinity, market = drawn
     floor = float(np.quantile(list(affinity.values()), part, method="lower")) if affinity else 0.0
@@ -109,7 +110,7 @@ def test_a_good_reviewer_on_every_paper_is_exact(drawn, part):
 
 
 @given(markets(), st.sampled_from(["double", "connected"]))
-@settings(max_examples=200 if NIGHTLY else 20, deadline=None)
+@examples(8)
 def test_the_level_and_alternates_hold_beside_fairness(drawn, target):
     affinity, market = drawn
     result = call(affinity, market, fair="leximin", target=target, alternates=2)

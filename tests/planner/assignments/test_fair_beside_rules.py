@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import assign
@@ -17,11 +15,11 @@ from tests.planner.assignments import naive_fair
 from tests.planner.assignments.naive_authors import authors_broken
 from tests.planner.assignments.naive_rules import broken, random_attributes, random_rules, rewards
 from tests.planner.assignments.test_assigning import pairs_of
+from tests.trials import examples
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
 pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
 
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 LEVELS = {"none": lambda pairs, items: True, "connected": naive.connected, "double": naive.doubly_connected}
 
 
@@ -81,7 +79,7 @@ def conferences():
 
 @pytest.mark.slow
 @given(conferences())
-@settings(max_examples=400 if NIGHTLY else 25, deadline=None)
+@examples(10)
 def test_the_fairest_that_breaks_no_rule(market):
     found = market.assignments()
     result = market.assign(fair="leximin", target="none")
@@ -94,7 +92,7 @@ def test_the_fairest_that_breaks_no_rule(market):
 
 @pytest.mark.slow
 @given(conferences(), st.sampled_from([0.5, 0.9, 1.1]), st.sampled_from([*LEVELS]), st.booleans())
-@settings(max_examples=600 if NIGHTLY else 40, deadline=None)
+@examples(16)
 def test_floors_hold_or_are_said_to_be_missed(market, part, target, again):
     found, affinity = market.assignments(), market.affinity
     worst = sorted(naive_fair.scores(panels, affinity)[0] for panels in found)
@@ -123,7 +121,7 @@ def test_floors_hold_or_are_said_to_be_missed(market, part, target, again):
 
 @pytest.mark.slow
 @given(conferences(), st.sampled_from(["double", "connected"]), st.sampled_from([None, "leximin"]))
-@settings(max_examples=400 if NIGHTLY else 30, deadline=None)
+@examples(12)
 def test_alternates_break_no_rule_and_nobody_better_is_passed_over(market, target, fair):
     result = market.assign(target=target, fair=fair, alternates=2)
     if result.status == "infeasible":

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner._assign.inputs import Constraints, build, scored_pairs
@@ -13,6 +13,7 @@ from reviewgraph._base import InputError
 from reviewgraph.formats import Columns
 from reviewgraph.io import Rules
 from tests.planner.assignments.naive_authors import authors_broken
+from tests.trials import examples
 
 
 @st.composite
@@ -28,7 +29,7 @@ def constraints(authors, distance=0, phase_one=(), **rules):
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@examples(60)
 def test_rivals_are_what_breaks_a_rule_together(data):
     n, m = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5))
     distance, cycles, coauthors = (data.draw(st.integers(0, 1)) for _ in range(3))
@@ -48,7 +49,7 @@ def test_rivals_are_what_breaks_a_rule_together(data):
 
 
 @given(st.integers(1, 8), st.data())
-@settings(max_examples=60, deadline=None)
+@examples(24)
 def test_couples_and_counts_among_the_chosen(size, data):
     couple = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)).filter(lambda c: c[0] < c[1])
     couples = data.draw(st.sets(couple))
@@ -60,7 +61,7 @@ def test_couples_and_counts_among_the_chosen(size, data):
 
 
 @given(st.integers(2, 8), st.data())
-@settings(max_examples=60, deadline=None)
+@examples(24)
 def test_cliques_hold_all_couples_and_nothing_else(size, data):
     couple = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)).filter(lambda c: c[0] < c[1])
     couples = data.draw(st.sets(couple))

@@ -15,6 +15,9 @@ from planner import assign, plan_extra_reviews
 from reviewgraph import InputError, read_reviews
 from reviewgraph.cli import main
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+
 PEOPLE, PAPERS = [f"{name}@example.org" for name in ("ann", "bob", "cyd", "dan", "eve")], range(1, 7)
 #: Paper i is meta-reviewed by the reviewer i + 2 and reviewed by two others.
 META = {(PEOPLE[(i + 2) % 5], str(i)) for i in PAPERS}

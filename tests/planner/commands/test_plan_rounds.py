@@ -17,6 +17,9 @@ from reviewgraph import InputError, read_reviews
 from reviewgraph._base import check_draws
 from reviewgraph.cli import main
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+
 PEOPLE = [f"r{number:02}@example.org" for number in range(20)]
 FIRST = "plan scores.csv pcassignments.csv --for decision --select 4 --max-reviews 12 --rounds 3"
 NEXT = "plan scores.csv pcassignments.csv --after round1.json"

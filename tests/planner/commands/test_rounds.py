@@ -12,6 +12,9 @@ from click.testing import CliRunner, Result
 
 from reviewgraph.cli import main
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+
 DESIGN = ["--papers", "30", "--reviews-total", "90", "--select", "5", "--draws", "4", "--rounds", "2,1"]
 #: Two papers by three reviewers each, and so on around.
 PANEL = "reviewer,item,score\n" + "".join(

@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
@@ -14,6 +14,7 @@ from reviewgraph import Reviews
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans.people_cases import Case, cases
 from tests.planner.plans.plan_cases import cases as plain_cases
+from tests.trials import examples
 
 #: Twelve papers with two reviews by each of two chairs; others may be asked.
 TABLE = Reviews.from_pairs([(chair, paper) for chair in "xy" for paper in range(12)])
@@ -27,7 +28,7 @@ def lacks(case: Case, chosen: tuple[tuple[int, int], ...]) -> list[int]:
 
 @pytest.mark.slow
 @given(plain_cases(most=4), st.integers(1, 3), st.sampled_from(list(NAMES)))
-@settings(max_examples=40)
+@examples(16)
 def test_fewest_reviews_are_missing_and_evenly(case: Any, least: int, target: Any) -> None:
     told = Case(case.reviews, {**case.options, "min_reviews": least})
     allowed = told.allowed()
@@ -60,7 +61,7 @@ def test_fewest_reviews_are_missing_and_evenly(case: Any, least: int, target: An
 
 @pytest.mark.slow
 @given(cases(most=3))
-@settings(max_examples=40)
+@examples(16)
 def test_with_rules_fewest_are_missing_in_all(case: Case) -> None:
     allowed = case.allowed()
     assume(case.keeps(()) and len(allowed) <= 8)
@@ -123,6 +124,7 @@ def test_a_budget_holds() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_recruits_find_room_in_the_proofs_that_search_cuts() -> None:
     """Nobody of the table may write more: all joins are by recruits, and more of them than the table has reviewers."""
     table = Reviews.from_pairs([("r0", "p0"), ("r0", "p1"), ("r1", "p2"), ("r1", "p3"), ("r2", "p3")])

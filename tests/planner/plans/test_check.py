@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
@@ -27,6 +27,7 @@ from reviewgraph.verify import bounds
 from reviewgraph.verify.bounds import WEAKEST
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case, cases
+from tests.trials import examples
 
 ROOT = Path(__file__).parents[3]
 NONE: dict[str, Any] = {"reviews": (), "pairs": np.empty((0, 2), np.int64), "merges": np.empty((0, 4), np.int64)}
@@ -44,7 +45,7 @@ def test_the_verifier_loads_nothing_that_searches_or_proves() -> None:
 
 @pytest.mark.slow
 @given(cases(), st.sampled_from(NAMES), st.sampled_from(list(WEAKEST)), st.integers(0, 5))
-@settings(max_examples=150)
+@examples(60)
 def test_no_bound_above_the_smallest_plan_is_accepted(case: Case, name: str, kind: str, value: int) -> None:
     """Whatever its kind, a bound that says more than brute force finds is refused."""
     plan = plan_extra_reviews(case.reviews, name, time_limit=20, **case.options)
@@ -62,7 +63,7 @@ def test_no_bound_above_the_smallest_plan_is_accepted(case: Case, name: str, kin
 
 @pytest.mark.slow
 @given(cases(), st.sampled_from(NAMES))
-@settings(max_examples=100)
+@examples(40)
 def test_no_plan_is_called_impossible_that_exists(case: Case, name: str) -> None:
     plan = plan_extra_reviews(case.reviews, name, time_limit=20, **case.options)
     verify_plan(plan)
@@ -74,7 +75,7 @@ def test_no_plan_is_called_impossible_that_exists(case: Case, name: str) -> None
 
 @pytest.mark.slow
 @given(cases(), st.sampled_from(NAMES), st.sampled_from(NAMES))
-@settings(max_examples=80)
+@examples(32)
 def test_a_plan_for_another_target_is_accepted_only_if_it_is_one(case: Case, name: str, other: str) -> None:
     plan = plan_extra_reviews(case.reviews, name, time_limit=20, **case.options)
     expected = naive_plans.smallest_plan(*case.naive(), other, most_sets=3_000)
@@ -90,7 +91,7 @@ def test_a_plan_for_another_target_is_accepted_only_if_it_is_one(case: Case, nam
 
 @pytest.mark.slow
 @given(cases(), st.sampled_from(NAMES))
-@settings(max_examples=60)
+@examples(24)
 def test_no_review_of_an_optimal_plan_may_be_dropped(case: Case, name: str) -> None:
     plan = plan_extra_reviews(case.reviews, name, time_limit=20, **case.options)
     if plan.status != PlanStatus.OPTIMAL:
@@ -103,7 +104,7 @@ def test_no_review_of_an_optimal_plan_may_be_dropped(case: Case, name: str) -> N
 
 
 @given(st.integers(0, 30))
-@settings(max_examples=15)
+@examples(6)
 def test_merges_out_of_order_prove_nothing(seed: int) -> None:
     plan = plan_extra_reviews(random_assignment(12, 6, 4, np.random.default_rng(seed)))
     verify_plan(plan)
@@ -206,7 +207,7 @@ def test_a_flow_is_sent_again_and_proves_no_more_than_its_claim(N: int, M: int, 
 
 
 @given(st.integers(0, 1_000))
-@settings(max_examples=20)
+@examples(8)
 def test_what_a_flow_crosses_is_no_more_than_what_a_cut_keeps(seed: int) -> None:
     """For any set of papers, theta b (N - b) and what the left-over pairs cut are at most the shares kept."""
     rng = np.random.default_rng(seed)
@@ -228,7 +229,7 @@ def test_what_a_flow_crosses_is_no_more_than_what_a_cut_keeps(seed: int) -> None
 
 @pytest.mark.slow
 @given(cases())
-@settings(max_examples=60)
+@examples(24)
 def test_pairs_and_loads_of_the_verifier_are_those_of_brute_force(case: Case) -> None:
     plan = plan_extra_reviews(case.reviews, time_limit=5, **case.options)
     own, table = Verified(rules_of(plan), plan.target), plan.constraints.reviews

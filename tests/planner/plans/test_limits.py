@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from planner import plan_extra_reviews, planning, verify_plan
 from planner._plans.constraints import Prices, constrain, no_pairs
@@ -22,6 +22,7 @@ from reviewgraph import Reviews
 from reviewgraph._base import Clock, distinct, occurs
 from tests.looks import Looks
 from tests.planner.plans.plan_cases import Case, cases, constrained
+from tests.trials import examples
 
 
 def groups(count: int, size: int = 3) -> Reviews:
@@ -104,7 +105,7 @@ def test_exchanges_and_matroids_stop() -> None:
 
 
 @given(cases())
-@settings(max_examples=60)
+@examples(24)
 def test_candidates_are_what_may_be_read_and_is_not_covered(case: Case) -> None:
     task = new_task(constrained(case.reviews, **case.options), 64)
     root, rules, count = task.block_labels(task.start), task.constraints, task.start.size
@@ -123,7 +124,7 @@ def test_candidates_are_what_may_be_read_and_is_not_covered(case: Case) -> None:
 
 
 @given(cases())
-@settings(max_examples=60)
+@examples(24)
 def test_pieces_that_may_be_joined_are_told_without_a_list(case: Case) -> None:
     oracle = ConnectedOracle(new_task(constrained(case.reviews, **case.options), 64))
     assert oracle.possible() == oracle.reaches(oracle.allowed)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
@@ -15,6 +15,7 @@ from reviewgraph._base.errors import LabelWarning
 from reviewgraph.formats import Columns
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans.people_cases import Case, best_plan, cases
+from tests.trials import examples
 
 #: ann, bob and cleo read 1-2, 2-3, 3-4: two reviews join them.
 CHAIN = Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3), ("cleo", 3), ("cleo", 4)])
@@ -28,7 +29,7 @@ def planned(plan: Plan) -> list[tuple[Any, Any]]:
 
 
 @given(cases(), st.sampled_from(list(NAMES)))
-@settings(max_examples=35)
+@examples(14)
 def test_plans_with_people_are_as_good_as_brute_force(case: Case, target: Any) -> None:
     expected = best_plan(case, target, most_sets=2_000)
     plan = plan_extra_reviews(case.reviews, target, time_limit=60, **case.options)
@@ -47,7 +48,7 @@ def test_plans_with_people_are_as_good_as_brute_force(case: Case, target: Any) -
 
 
 @given(cases(), st.integers(0, 3))
-@settings(max_examples=15)
+@examples(6)
 def test_within_a_budget_rules_hold_and_what_papers_lack_comes_first(case: Case, budget: int) -> None:
     plan = plan_extra_reviews(case.reviews, time_limit=60, max_reviews=budget, **case.options)
     verify_plan(plan)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
@@ -28,6 +28,7 @@ from reviewgraph.graph.components import degrees_of_freedom, tie_classes
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case, cases, constrained
+from tests.trials import examples
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 TARGETS = list(NAMES)
@@ -35,7 +36,7 @@ TARGETS = list(NAMES)
 
 @pytest.mark.slow
 @given(cases(), st.sampled_from(TARGETS))
-@settings(max_examples=60)
+@examples(24)
 def test_plans_are_as_good_as_brute_force(case: Case, target: Any) -> None:
     expected = naive_plans.smallest_plan(*case.naive(), target, most_sets=3_000)
     plan = plan_extra_reviews(case.reviews, target, time_limit=20, **case.options)
@@ -67,7 +68,7 @@ def test_the_least_cost_counts_no_pair_twice_and_none_that_is_closed() -> None:
 
 @pytest.mark.slow
 @given(cases(), st.sampled_from(TARGETS), st.integers(0, 3))
-@settings(max_examples=40)
+@examples(16)
 def test_budgets_hold_and_partial_plans_are_valid(case: Case, target: Any, budget: int) -> None:
     plan = plan_extra_reviews(case.reviews, target, time_limit=20, max_reviews=budget, **case.options)
     verify_plan(plan)
@@ -295,7 +296,7 @@ def test_ties_of_scores_ask_for_more() -> None:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=15)
+@examples(6)
 def test_plans_by_scores_are_valid(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows = [(j, int(i), float(rng.integers(1, 3))) for j in range(5) for i in rng.permutation(6)[:3]]
@@ -473,7 +474,7 @@ def test_the_least_waste(usable: list[int], needed: int, waste: int | None) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", [1e-300, 1e-12, 1e12])
 @given(cases(), st.sampled_from(TARGETS), st.integers(0, 2**20))
-@settings(max_examples=40, deadline=None)
+@examples(16)
 def test_the_unit_of_costs_changes_no_plan(unit: float, case: Case, target: Any, seed: int) -> None:
     """Every pair has a cost of its own, so what unlisted pairs cost must not count."""
     rng, everyone = np.random.default_rng(seed), range(len(case.naive()[0]))

@@ -54,7 +54,7 @@ WAYS = {
     "reviews go missing": lambda: least(missing=0.02),
     "decisions": lambda: scored(objective="decision", n_selected=8, max_reviews=20),
     "decisions at a level": lambda: scored(target="double", objective="decision", n_selected=8, max_reviews=40),
-    "best effort": lambda: least(capacity=dict.fromkeys(range(6), 1), best_effort=True),
+    "best effort": lambda: plan_extra_reviews(table(30, 30, 3), capacity=dict.fromkeys(range(6), 1), best_effort=True),
 }
 
 

@@ -11,6 +11,7 @@ from planner._plans.phases import after_phases, first_phases, paired, review_pre
 from reviewgraph import Assumptions, InputError, Reviews, expected_errors
 from reviewgraph._base import IntArray
 from reviewgraph.graph import expected_share
+from tests.trials import NIGHTLY
 
 
 def random_pairs(n_items: int, n_reviewers: int, per_paper: int, seed: int) -> IntArray:
@@ -187,7 +188,7 @@ def test_pieces_and_papers_without_a_review_are_not_enough() -> None:
 @pytest.mark.slow
 def test_a_design_is_what_conferences_simulated_in_full_come_to() -> None:
     """Within 10 % beyond chance: 100 papers, three reviews each, or two and 100 more where the plan asks for them."""
-    n, select, draws = 100, 12, 10
+    n, select, draws = 100, 12, 10 if NIGHTLY else 4
     design = design_rounds(n, 3 * n, select, load=3, rounds=[1], draws=100)
     two = next(split for split in design.of(1) if split.first == 2.0)
     wrong: dict[str, list[int]] = {"flat": [], "batch": []}

@@ -104,8 +104,9 @@ def test_a_paper_is_not_asked_for_more_scores_than_it_has() -> None:
     assert free.sum() == 10
 
 
+@pytest.mark.usefixtures("infer_once")
 def test_with_all_scores_every_way_selects_what_the_full_table_selects() -> None:
-    reviews = panel()
+    reviews = panel(24)
     replay = replay_rounds(reviews, 5, total=reviews.n_reviews, draws=2, rounds=[1, 3])
     assert [way.name for way in replay.ways] == ["flat", "random", "borderline", "1 round", "3 rounds"]
     assert [way.wrong for way in replay.ways] == [0.0] * 5
@@ -119,8 +120,9 @@ def test_a_replay_is_determined_by_its_seed_and_not_by_the_rows() -> None:
     assert first != other
 
 
+@pytest.mark.usefixtures("infer_once")
 def test_papers_accepted_then_are_compared_too() -> None:
-    reviews = panel()
+    reviews = panel(24)
     truly = [int(label) for label in reviews.items[:5]]
     replay = replay_rounds(reviews, 5, draws=2, rounds=[1], accepted=truly)
     assert all(way.refused is not None and 0 <= way.refused <= 5 for way in replay.ways)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import random
 import zipfile
 from typing import Any
@@ -30,9 +29,10 @@ from tests.reviewgraph.formats.exports import (
     note_of,
     profile,
 )
+from tests.trials import trials
 
 #: More in a nightly run.
-MUTATIONS = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 30
+MUTATIONS = trials(10)
 
 #: What leaves a number as it is or takes it away.
 KEEPING = [cells_emptied, lines_twice, without_lines]

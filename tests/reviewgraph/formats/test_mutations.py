@@ -12,8 +12,9 @@ from reviewgraph import InputError, read_reviews
 from tests.damages import FAIR, ROUGH, columns_renamed, inside
 from tests.reviewgraph.formats.exports import EVERY
 from tests.reviewgraph.formats.test_exports import found
+from tests.trials import trials
 
-MUTATIONS = 200
+MUTATIONS = trials(50)
 
 
 def outcome(write, export, data):

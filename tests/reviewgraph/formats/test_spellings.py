@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,8 +29,9 @@ from reviewgraph.graph.check import violations_of
 from reviewgraph.io import read_reviews
 from reviewgraph.streams.table import stream_reviews
 from tests.respellings import WAYS, judged, notes_on_real_tables
+from tests.trials import trials
 
-TABLES = 1_000 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 30
+TABLES = trials(20)
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph import read_reviews
@@ -22,6 +22,7 @@ from reviewgraph.formats.opening import FORMATS
 from reviewgraph.formats.side import read_conflicts
 from reviewgraph.formats.systems.known import SYSTEMS
 from reviewgraph.formats.workbooks import MOST_ROWS, read_xlsx, write_xlsx
+from tests.trials import examples
 
 WIDE = "\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
 #: What spreadsheets take for the beginning of a formula.
@@ -86,7 +87,7 @@ ODD = ["\r", "\n", "\r\n", "\x85", "\u2028", "\ufeff", "\xa0", *"\",;\t|'=- 1aZ"
 labels = st.lists(st.sampled_from(ODD), min_size=1, max_size=4).map("".join).filter(lambda text: not is_null(text))
 
 
-@settings(max_examples=50)
+@examples(20)
 @given(pairs=st.lists(st.tuples(labels, labels), min_size=1, max_size=6, unique=True))
 @pytest.mark.parametrize("large", [False, True])
 def test_any_labels_come_back_from_a_plan(

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from reviewgraph import InputError, Reviews, connected_components, fragile, is_recovery_resilient, keeps, recoverability
 from reviewgraph._base import Clock
@@ -16,6 +16,7 @@ from reviewgraph.graph import POLICY, fragility, structure_of
 from reviewgraph.graph.levels import NAMES
 from tests.looks import Looks
 from tests.strategies import Rows, fano, tables, to_reviews
+from tests.trials import examples
 
 HOLDS: dict[str, Callable[[Reviews], bool]] = {
     "double": is_recovery_resilient,
@@ -50,7 +51,7 @@ def random_table(rng: np.random.Generator) -> Reviews:
 
 @pytest.mark.slow
 @every_level
-@settings(max_examples=40)
+@examples(16)
 @given(table=tables())
 def test_losses_are_those_of_removal(level: str, table: tuple[Rows, int]) -> None:
     check_removals(to_reviews(*table, scored=False), level)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lsc import posterior
@@ -13,6 +13,7 @@ from reviewgraph.graph import Assumptions, error_variances
 from reviewgraph.graph.covariance import Effort
 from reviewgraph.graph.precision import average_errors, expected_variances, information, stratified
 from tests.reviewgraph.precision.simulated import DESIGNS, posterior_mean, scores_of
+from tests.trials import examples
 
 #: Hubs, chains, singletons, papers nobody reviews and pieces all occur among six papers and five reviewers.
 tables = st.sets(st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1).map(
@@ -32,7 +33,7 @@ def naive_precision(reviews: Reviews, quality: np.ndarray, given: Assumptions) -
     return found
 
 
-@settings(max_examples=30)
+@examples(12)
 @given(tables, assumptions, st.integers(0, 9))
 def test_information_is_that_of_each_reviewer_in_turn(reviews: Reviews, assumed: Assumptions, seed: int) -> None:
     quality = np.random.default_rng(seed).standard_normal(reviews.n_items)
@@ -42,7 +43,7 @@ def test_information_is_that_of_each_reviewer_in_turn(reviews: Reviews, assumed:
     )
 
 
-@settings(max_examples=30)
+@examples(12)
 @given(tables, assumptions)
 def test_errors_are_the_mean_of_dense_inverses(reviews: Reviews, assumed: Assumptions) -> None:
     drawn = stratified(6, 8 if assumed.stretch else 1, np.random.default_rng(0))
@@ -50,7 +51,7 @@ def test_errors_are_the_mean_of_dense_inverses(reviews: Reviews, assumed: Assump
     assert expected_errors(reviews, assumptions=assumed) == pytest.approx(np.sqrt(found), rel=1e-6)
 
 
-@settings(max_examples=30)
+@examples(12)
 @given(tables, assumptions, st.tuples(st.integers(0, 4), st.integers(0, 5)))
 def test_one_more_review_harms_no_paper(reviews: Reviews, assumed: Assumptions, pair: tuple[int, int]) -> None:
     pairs = {(reviews.reviewers[j], reviews.items[i]) for j, i in zip(reviews.reviewer, reviews.item, strict=True)}

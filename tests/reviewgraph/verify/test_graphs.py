@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 
 from reviewgraph.verify.graphs import groups, missing_links, pieces, replayed
 from tests.naive import PRIME, equations, rank, repeat_union, scored_union
 from tests.strategies import Rows, tables
+from tests.trials import examples
 
 
 def by_name(rows: Rows) -> dict[str, set[str]]:
@@ -16,7 +17,7 @@ def names(n_items: int) -> list[str]:
     return [f"p{i}" for i in range(n_items)]
 
 
-@settings(max_examples=25)
+@examples(10)
 @given(tables())
 def test_groups_are_those_of_the_plain_algorithm(table: tuple[Rows, int]) -> None:
     rows, n_items = table
@@ -24,7 +25,7 @@ def test_groups_are_those_of_the_plain_algorithm(table: tuple[Rows, int]) -> Non
     assert found == repeat_union([list(row) for row in rows], 2)
 
 
-@settings(max_examples=25)
+@examples(10)
 @given(tables())
 def test_groups_by_scores_are_those_of_the_plain_algorithm(table: tuple[Rows, int]) -> None:
     rows, n_items = table
@@ -33,7 +34,7 @@ def test_groups_by_scores_are_those_of_the_plain_algorithm(table: tuple[Rows, in
     assert sorted(sorted(int(who[1:]) for who in group.reviewers) for group in found) == scored_union(rows, n_items)
 
 
-@settings(max_examples=25)
+@examples(10)
 @given(tables(6))
 def test_missing_links_are_what_the_rank_leaves(table: tuple[Rows, int]) -> None:
     rows, n_items = table
@@ -43,7 +44,7 @@ def test_missing_links_are_what_the_rank_leaves(table: tuple[Rows, int]) -> None
     assert missing_links(by_name(rows), names(n_items)) == left
 
 
-@settings(max_examples=25)
+@examples(10)
 @given(tables())
 def test_pieces_are_what_one_shared_paper_joins(table: tuple[Rows, int]) -> None:
     rows, n_items = table

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from lsc import posteriors
 from lsc._inference import inferring
 from lsc._inference.inferring import infer
 from lsc._inference.model import MU, NAMES, NU, START, Extent
@@ -26,6 +27,9 @@ from reviewgraph.verify.fits import Curve, is_only
 from reviewgraph.verify.passes import Model, Problem, State, one_pass
 from tests.lsc.inference.simulated_tables import ordering, table
 from tests.verifying.calibrations import calibration, changes
+
+pytestmark = pytest.mark.usefixtures("infer_once")
+
 
 WORDS = ("--select", "3", "--lottery", "--seed", "4", "--explain", "p1", "--weights", "weights.csv")
 
@@ -90,6 +94,7 @@ def test_that_there_is_no_signal_cannot_be_claimed(change: dict[int, float], mon
         return [run_sweeps(problem, initial_state(problem, theta, Extent()), 40)]
 
     monkeypatch.setattr(inferring, "run_members", members)
+    monkeypatch.setattr(posteriors, "infer", infer)  # nothing that was inferred before
     answer = asked()
     assert answer["status"] == "no_signal"
     result = verified(answer)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import assign
@@ -12,6 +12,7 @@ from reviewgraph._base import InputError
 from reviewgraph.formats import Columns
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.test_assigning import call, markets, pairs_of, wrong_with
+from tests.trials import examples
 
 N, M = 12, 10
 
@@ -27,7 +28,7 @@ def probabilities(result):
 
 
 @given(markets(extras=True), st.sampled_from([1.0, 0.9, 0.5]), st.sampled_from([0.0, 0.2]))
-@settings(max_examples=40, deadline=None)
+@examples(16)
 def test_every_draw_obeys_the_rules_and_stays_in_the_support(market, cap, beta):
     plain = call(market, target="none")
     result = call(market, target="none", max_probability=cap, perturbation=beta, draws=3)

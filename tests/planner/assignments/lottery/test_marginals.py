@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import AtLeast, AtMost
@@ -13,6 +13,7 @@ from planner._assign.words import why_capped
 from reviewgraph._base import Mentions
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.naive_lottery import best_gain
+from tests.trials import examples
 
 
 @st.composite
@@ -35,7 +36,7 @@ def problems(draw):
 
 
 @given(problems(), st.sampled_from([1.0, 0.9, 0.5, 0.3]), st.sampled_from([0.0, 0.1, 0.5]))
-@settings(max_examples=40, deadline=None)
+@examples(16)
 def test_gain_is_that_of_the_quadratic_programme_within_the_gap(problem, cap, beta):
     found = best_marginals(problem, Gain(problem.affinity, beta), limits_of(problem, cap))
     best = best_gain(problem, cap, beta)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -20,6 +20,7 @@ from planner._assign.marginals import (
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.lottery.test_marginals import problems
 from tests.planner.assignments.naive_lottery import rounded
+from tests.trials import examples
 
 
 def laid_out(problem, units):
@@ -27,7 +28,7 @@ def laid_out(problem, units):
 
 
 @given(problems(), st.sampled_from([1.0, 0.9, 0.5, 0.3]), st.sampled_from([0.0, 0.5]), st.integers(0, 99))
-@settings(max_examples=100, deadline=None)
+@examples(40)
 def test_every_draw_meets_demands_and_loads(problem, cap, beta, seed):
     found = best_marginals(problem, Gain(problem.affinity, beta), limits_of(problem, cap))
     if found is None:

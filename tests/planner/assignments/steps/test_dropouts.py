@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from dataclasses import replace
 
@@ -13,8 +12,7 @@ from reviewgraph._base import Clock
 from tests.looks import Looks
 from tests.planner.assignments.cases import core_of, covers_of, problem_of
 from tests.planner.assignments.naive_assignment import doubly_connected
-
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
+from tests.trials import trials
 
 
 def everything(rng):
@@ -29,7 +27,7 @@ def everything(rng):
 def test_dropouts_are_judged_as_the_full_closure_does():
     """The kernels that follow a core without each reviewer against the closure of what is left, from many seeds."""
     rng, agreed, judged = np.random.default_rng(0), 0, 0
-    for _ in range(200 if NIGHTLY else 40):
+    for _ in range(trials(16)):
         problem, whole = everything(rng)
         core = core_of(problem, whole)
         n, m = problem.n_items, problem.n_reviewers

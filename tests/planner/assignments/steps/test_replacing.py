@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
@@ -9,8 +7,7 @@ from planner._assign.core import coverage
 from planner._assign.robust import Replacing
 from reviewgraph.table import Reviews
 from tests.planner.assignments.cases import core_of, problem_of, random_case
-
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
+from tests.trials import trials
 
 
 def table_of(problem, chosen):
@@ -49,7 +46,7 @@ def banded(rng):
 @pytest.mark.parametrize("level", ["double", "connected", "recoverable"])
 def test_who_takes_a_review_over_is_judged_as_the_table_made_anew_is(level):
     rng, answers = np.random.default_rng(0), []
-    for trial in range(200 if NIGHTLY else 16):
+    for trial in range(trials(8)):
         problem, chosen = banded(rng) if trial % 2 else random_case(rng, share=0.6)
         core = core_of(problem, chosen, level)
         replacing, least = Replacing(core), core.total if core.at_level() else core.count

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner._plans import structure
 from planner._plans.structure import COUNT, Growth, Structure
 from tests.planner.plans.naive_plans import closed
+from tests.trials import examples
 
 Covers = list[set[int]]
 N = 7
@@ -51,7 +52,7 @@ def close_all(state: Structure, space: Growth) -> None:
 
 
 @given(covers(), st.lists(st.tuples(st.integers(0, 5), st.integers(0, N - 1)), max_size=6))
-@settings(max_examples=150)
+@examples(60)
 def test_close_is_the_closure_of_sets(blocks: Covers, more: list[tuple[int, int]]) -> None:
     state, space = made(blocks)
     close_all(state, space)
@@ -66,7 +67,7 @@ def test_close_is_the_closure_of_sets(blocks: Covers, more: list[tuple[int, int]
 
 
 @given(covers(), st.integers(0, 5), st.integers(0, 5))
-@settings(max_examples=150)
+@examples(60)
 def test_a_trial_says_what_a_growth_would_make(blocks: Covers, a: int, b: int) -> None:
     state, space = made(blocks)
     close_all(state, space)
@@ -90,7 +91,7 @@ def test_a_trial_says_what_a_growth_would_make(blocks: Covers, a: int, b: int) -
 
 
 @given(covers(), st.integers(0, 5), st.integers(0, N - 1))
-@settings(max_examples=100)
+@examples(40)
 def test_an_entry_is_found_and_withdrawn(blocks: Covers, b: int, i: int) -> None:
     state, _ = made(blocks)
     b %= len(blocks)
@@ -107,7 +108,7 @@ def test_an_entry_is_found_and_withdrawn(blocks: Covers, b: int, i: int) -> None
 
 
 @given(covers(), st.permutations(range(12)))
-@settings(max_examples=80)
+@examples(32)
 def test_unfinished_structures_are_as_large_as_can_be(blocks: Covers, order: list[int]) -> None:
     state, space = made(blocks)
     close_all(state, space)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
@@ -26,6 +26,7 @@ from planner._plans.task import new_task
 from reviewgraph import InputError, Reviews
 from reviewgraph.graph import random_assignment
 from tests.planner.plans.objectives import naive_objectives as naive
+from tests.trials import examples
 
 PRECISIONS = st.sampled_from([0.0, 1e-3, 0.5, 2.0, 50.0])
 
@@ -43,7 +44,7 @@ def table(n: int = 40, load: int = 4, seed: int = 0) -> Reviews:
 
 
 @given(st.floats(-3, 3), st.sampled_from([0.1, 1.0, 4.0]), PRECISIONS, st.sampled_from([0.02, 0.35, 0.5, 0.9]))
-@settings(max_examples=12)
+@examples(5)
 def test_wrong_selections_are_the_integral(distance, sd, precision, price) -> None:
     found = misplaced(np.array([distance]), np.array([sd]), np.array([precision]), price)[0]
     assert found == pytest.approx(naive.misplaced(distance, sd, precision, price), abs=1e-7)
@@ -73,7 +74,7 @@ def test_the_sum_of_losses_is_the_expected_number_of_wrong_selections() -> None:
 
 
 @given(st.lists(st.sampled_from([-1.0, 0.0, 0.2, 1.0]), min_size=3, max_size=4), st.integers(1, 4))
-@settings(max_examples=15)
+@examples(6)
 def test_precision_is_chosen_as_well_as_by_trying_everything(sds, most) -> None:
     """Every further review of a paper gains less, so one after another is best."""
     known = beliefs(np.zeros(len(sds)), 1.5 + np.array(sds), np.ones(6))

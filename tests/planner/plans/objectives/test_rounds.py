@@ -7,7 +7,6 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import settings
 
 from planner import plan_extra_reviews
 from planner._plans.choosing import choose
@@ -23,6 +22,7 @@ from reviewgraph import InputError, Reviews
 from reviewgraph._base import cut_of, probability_in_top
 from reviewgraph.graph import random_assignment
 from reviewgraph.verify.rounds import losses
+from tests.trials import NIGHTLY, trials
 
 
 def papers(size: int, seed: int, n: int = 5, **changes) -> Papers:
@@ -127,13 +127,17 @@ def naive_play(own: Papers, budgets: list[int], rollouts: int, seed: int, arrive
     return wrong
 
 
+#: Rollouts of a plain loop.
+ROLLOUTS = 800 if NIGHTLY else 300
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("arrive", [1.0, 0.7])
 def test_rollouts_are_those_of_a_plain_loop(arrive: float) -> None:
     own, budgets = papers(25, 3), [6, 6, 6]
-    fast = play(own, budgets, np.random.default_rng(0), arrive=arrive, rollouts=800)
-    slow = naive_play(own, budgets, 800, 1, arrive)
-    error = np.hypot(fast.error[1:], slow.std(axis=0) / np.sqrt(800))
+    fast = play(own, budgets, np.random.default_rng(0), arrive=arrive, rollouts=ROLLOUTS)
+    slow = naive_play(own, budgets, ROLLOUTS, 1, arrive)
+    error = np.hypot(fast.error[1:], slow.std(axis=0) / np.sqrt(ROLLOUTS))
     assert (np.abs(fast.mean[1:] - slow.mean(axis=0)) < 4 * error).all()
 
 
@@ -142,7 +146,7 @@ def test_one_round_of_two_papers_is_the_expectation_by_enumeration() -> None:
     own = Papers(np.array([0.3, 0.0]), np.full(2, 0.8), np.zeros(2), 2.0, 1)
     played = flat(own, 2, np.random.default_rng(0), rollouts=4_000)
     left = 1 / (1 / 0.64 + 2.0)
-    grid = np.linspace(-6, 6, 241)
+    grid = np.linspace(-6, 6, 121)
     weight = np.exp(-0.5 * grid**2) / np.exp(-0.5 * grid**2).sum()
     total = 0.0
     for z, share in zip(grid, weight, strict=True):
@@ -334,8 +338,8 @@ def test_processes_keep_what_was_asked(seed: int) -> None:
     played_through(seed)
 
 
-#: Processes played, each for half a second: 100, and with HYPOTHESIS_PROFILE=nightly 1,000.
-PROCESSES = min(settings.default.max_examples, 1_000)
+#: Processes played, each for half a second.
+PROCESSES = trials(10)
 
 
 @pytest.mark.slow

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner._plans import listing as kernels
 from planner._plans.listing import ADDED, COVERS, GROUPS, NEAR, PARENT, TRAIL, Piece, new_desk, new_pool
+from tests.trials import examples
 
 Covers = list[set[int]]
 N = 8
@@ -40,7 +41,7 @@ pieces = st.lists(st.sets(st.integers(0, N - 1), min_size=2, max_size=3), min_si
 
 
 @given(pieces, st.integers(0, 5), st.integers(0, 5))
-@settings(max_examples=150)
+@examples(60)
 def test_a_desk_holds_the_closed_group_and_gives_it_back(covers: Covers, a: int, b: int) -> None:
     piece, desk = piece_of(covers), new_desk(piece_of(covers))
     a, b = a % len(covers), b % len(covers)
@@ -62,7 +63,7 @@ def test_a_desk_holds_the_closed_group_and_gives_it_back(covers: Covers, a: int,
 
 
 @given(pieces)
-@settings(max_examples=100)
+@examples(40)
 def test_a_pool_keeps_each_group_once_and_finds_it(covers: Covers) -> None:
     piece, desk, pool = piece_of(covers), new_desk(piece_of(covers)), new_pool(40, 200)
     known = set()
@@ -84,7 +85,7 @@ def test_a_pool_keeps_each_group_once_and_finds_it(covers: Covers) -> None:
 
 
 @given(pieces)
-@settings(max_examples=100)
+@examples(40)
 def test_joins_are_all_tried(covers: Covers) -> None:
     piece, desk, pool, into = piece_of(covers), new_desk(piece_of(covers)), new_pool(10, 60), new_pool(80, 600)
     for a in range(len(covers)):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
@@ -17,6 +17,7 @@ from reviewgraph.graph.components import degrees_of_freedom
 from reviewgraph.verify.bounds import wrong_parts
 from tests.planner.plans.naive_joins import fewest_joins, groups_by_price
 from tests.planner.plans.plan_cases import Case, cases
+from tests.trials import examples
 
 #: Two groups made by one join each, all others following; they meet in items 0 and 1, of which no component has both.
 TWIN = [[{2, 3, 4}, {2, 5, 6}, {3, 5, 0}, {4, 6, 1}], [{7, 8, 9}, {7, 10, 11}, {8, 10, 0}, {9, 11, 1}]]
@@ -96,7 +97,7 @@ def sparse_covers(draw: st.DrawFn) -> tuple[list[set[int]], int]:
 
 
 @given(sparse_covers())
-@settings(max_examples=100)
+@examples(40)
 def test_groups_and_fringe_cost_what_the_best_tree_of_merges_costs(case: tuple[list[set[int]], int]) -> None:
     task = task_of(*case)
     if task.is_done:
@@ -160,7 +161,7 @@ def test_every_group_of_few_joins_is_listed(N: int, seed: int) -> None:
 
 
 @given(sparse_covers())
-@settings(max_examples=60)
+@examples(24)
 def test_fringe_and_links_of_the_parts_are_the_degrees_of_freedom(case: tuple[list[set[int]], int]) -> None:
     task = task_of(*case)
     if not (task.start.cover > 1).any():
@@ -197,7 +198,7 @@ def test_what_hangs_is_peeled(covers: dict[int, list[int]], price: int, left: in
 
 @pytest.mark.slow
 @given(cases())
-@settings(max_examples=60)
+@examples(24)
 def test_the_verifier_replays_parts_and_groups(case: Case) -> None:
     plan = plan_extra_reviews(case.reviews, time_limit=20, **case.options)
     verify_plan(plan)
@@ -241,7 +242,7 @@ def test_fixed_reviews_that_merge_blocks_are_counted_once(seed: int) -> None:
 
 
 @given(sparse_covers())
-@settings(max_examples=40)
+@examples(16)
 def test_a_part_that_is_said_to_take_too_much_is_refused(case: tuple[list[set[int]], int]) -> None:
     task = task_of(*case)
     if task.is_done:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from planner._plans.constraints import no_pairs
 from planner._plans.lower_bounds import Master
@@ -14,6 +14,7 @@ from planner.errors import InternalError
 from reviewgraph import Reviews
 from reviewgraph._base import IntArray
 from tests.planner.plans.plan_cases import Case, cases, constrained
+from tests.trials import examples
 
 APART = Reviews.from_pairs([(j, (j, k)) for j in range(3) for k in range(3)])
 
@@ -24,7 +25,7 @@ def oracle_of(case: Case) -> DoubleOracle:
 
 
 @given(cases())
-@settings(max_examples=20)
+@examples(8)
 def test_no_cut_counts_a_lost_review_twice(case: Case) -> None:
     oracle = oracle_of(case)
     if not oracle.reaches(no_pairs()):

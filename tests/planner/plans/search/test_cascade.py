@@ -7,7 +7,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner._plans import cascade
@@ -18,6 +18,7 @@ from planner._plans.task import Task, new_task
 from reviewgraph._base import Clock
 from tests.planner.plans.naive_plans import closed, is_double
 from tests.planner.plans.plan_cases import Case, cases, constrained
+from tests.trials import examples
 
 
 def task_of(case: Case) -> Task:
@@ -34,7 +35,7 @@ def covers_of(task: Task, pairs: list[list[int]]) -> list[int]:
 
 
 @given(cases())
-@settings(max_examples=100)
+@examples(40)
 def test_the_board_allows_what_the_constraints_allow(case: Case) -> None:
     task = task_of(case)
     board = task.board(0)
@@ -45,7 +46,7 @@ def test_the_board_allows_what_the_constraints_allow(case: Case) -> None:
 
 @pytest.mark.slow
 @given(cases(), st.integers(0, 50), st.booleans())
-@settings(max_examples=200)
+@examples(80)
 def test_a_cascade_keeps_the_rules_and_says_whether_it_is_done(case: Case, seed: int, local: bool) -> None:
     task = task_of(case)
     if not task.home.size:
@@ -77,7 +78,7 @@ def keeps_the_rules(case: Case, task: Task, seed: int) -> None:
 
 
 @given(cases(), st.integers(0, 50))
-@settings(max_examples=100)
+@examples(40)
 def test_the_largest_group_grows_by_the_join_that_brings_most(case: Case, seed: int) -> None:
     task = task_of(case)
     search = cascade.new_search(task, 40, seed)
@@ -115,7 +116,7 @@ def test_joins_of_the_largest_group_make_a_plan_as_short_for_less_work() -> None
 
 
 @given(cases())
-@settings(max_examples=100)
+@examples(40)
 def test_finishing_pairs_are_those_whose_union_covers_all(case: Case) -> None:
     task = task_of(case)
     state = copy_structure(task.start)
@@ -137,7 +138,7 @@ def test_finishing_pairs_are_those_whose_union_covers_all(case: Case) -> None:
 
 
 @given(cases(), st.integers(0, 20))
-@settings(max_examples=60)
+@examples(24)
 def test_the_order_is_greedy(case: Case, seed: int) -> None:
     task = task_of(case)
     _, _, allowed, *_ = case.naive()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unittest import mock
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner._plans import covering
@@ -12,6 +12,7 @@ from planner._plans.constraints import no_pairs
 from planner._plans.task import Task, few_short_pairs, new_task, short_pairs
 from reviewgraph._base import Clock
 from tests.planner.plans.plan_cases import Case, cases, constrained
+from tests.trials import examples
 
 
 def task_of(case: Case, least: int) -> Task:
@@ -19,7 +20,7 @@ def task_of(case: Case, least: int) -> Task:
 
 
 @given(cases(), st.integers(1, 4), st.integers(1, 9))
-@settings(max_examples=100)
+@examples(40)
 def test_some_pairs_are_among_all_and_all_where_many_are_asked_for(case: Case, least: int, few: int) -> None:
     task = task_of(case, least)
     every, some = map(set, (map(tuple, short_pairs(task).tolist()), map(tuple, few_short_pairs(task, few).tolist())))
@@ -33,7 +34,7 @@ def test_some_pairs_are_among_all_and_all_where_many_are_asked_for(case: Case, l
 
 
 @given(cases(), st.integers(1, 3))
-@settings(max_examples=50)
+@examples(20)
 def test_a_cover_of_some_pairs_holds_and_claims_nothing(case: Case, least: int) -> None:
     task = task_of(case, least)
     whole = covering.cover(task, no_pairs(), Clock(5.0))

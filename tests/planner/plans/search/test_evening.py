@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
@@ -20,6 +20,7 @@ from reviewgraph._base import Clock
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import people_cases, plan_cases
 from tests.planner.plans.plan_cases import constrained
+from tests.trials import examples
 
 #: Sets of reviews that are tried for one case.
 MOST_SETS = 3_000
@@ -34,7 +35,7 @@ def loads_of(case: people_cases.Case, chosen: tuple[tuple[int, int], ...]) -> li
 
 @pytest.mark.slow
 @given(people_cases.cases(), st.sampled_from(list(NAMES)))
-@settings(max_examples=60)
+@examples(24)
 def test_loads_of_plans_are_no_smaller_than_is_proved_and_brute_force_finds(
     case: people_cases.Case, target: Any
 ) -> None:
@@ -62,7 +63,7 @@ def test_loads_of_plans_are_no_smaller_than_is_proved_and_brute_force_finds(
 
 @pytest.mark.slow
 @given(plan_cases.cases(), st.integers(1, 3))
-@settings(max_examples=100)
+@examples(40)
 def test_what_fills_needs_is_as_even_as_any_as_cheap(case: plan_cases.Case, least: int) -> None:
     told = people_cases.Case(case.reviews, {**case.options, "min_reviews": least})
     task = new_task(constrained(case.reviews, **told.options), 64)

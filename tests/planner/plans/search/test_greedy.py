@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner._plans.constraints import no_pairs, with_extra, with_reviewers
@@ -16,11 +16,12 @@ from reviewgraph._base import Clock
 from reviewgraph.graph.components import degrees_of_freedom
 from tests.planner.plans.naive_plans import is_connected
 from tests.planner.plans.plan_cases import Case, cases, constrained
+from tests.trials import examples
 
 
 @pytest.mark.slow
 @given(cases())
-@settings(max_examples=100)
+@examples(40)
 def test_offered_reviews_are_independent_and_none_is_left_out(case: Case) -> None:
     task = new_task(constrained(case.reviews, **case.options), 64)
     oracle, table = RecoverableOracle(task), task.table(no_pairs())
@@ -37,7 +38,7 @@ def test_offered_reviews_are_independent_and_none_is_left_out(case: Case) -> Non
 
 @pytest.mark.slow
 @given(cases())
-@settings(max_examples=100)
+@examples(40)
 def test_links_of_pieces_make_a_forest(case: Case) -> None:
     task = new_task(constrained(case.reviews, **case.options), 64)
     pairs, _ = greedy_connected(ConnectedOracle(task), Ledger(Clock(None)))
@@ -49,7 +50,7 @@ def test_links_of_pieces_make_a_forest(case: Case) -> None:
 
 
 @given(st.integers(1, 5), st.integers(1, 6), st.integers(0, 1_000))
-@settings(max_examples=60)
+@examples(24)
 def test_the_null_space_is_that_of_exact_elimination(rows: int, columns: int, seed: int) -> None:
     matrix = np.random.default_rng(seed).integers(0, 3, (rows, columns))
     basis = null_space(matrix)
@@ -65,7 +66,7 @@ def test_a_pivot_clears_its_column() -> None:
 
 
 @given(cases())
-@settings(max_examples=60)
+@examples(24)
 def test_tables_by_code_are_tables_by_label(case: Case) -> None:
     """Reviewers and reviews added by code give what naming everything again gives."""
     table = case.reviews

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
@@ -16,6 +16,7 @@ from reviewgraph import Reviews
 from reviewgraph._base import Clock
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case, cases, constrained
+from tests.trials import examples
 
 SCORES = st.lists(st.integers(1, 4), min_size=40, max_size=40)
 
@@ -33,7 +34,7 @@ def scored(case: Case, scores: list[int]) -> tuple[Case, Any]:
 
 @pytest.mark.slow
 @given(cases(), SCORES)
-@settings(max_examples=40)
+@examples(16)
 def test_plans_by_scores_equal_brute_force(case: Case, scores: list[int]) -> None:
     case, level = scored(case, scores)
     expected = naive_plans.smallest_plan(*case.naive(), level, most_sets=1_500)
@@ -50,7 +51,7 @@ def test_plans_by_scores_equal_brute_force(case: Case, scores: list[int]) -> Non
 
 @pytest.mark.slow
 @given(cases(), SCORES, st.randoms(use_true_random=False))
-@settings(max_examples=80)
+@examples(32)
 def test_the_oracle_is_the_score_aware_level_and_its_cuts_are_broken(case: Case, scores: list[int], draw: Any) -> None:
     case, level = scored(case, scores)
     task = new_task(constrained(case.reviews, **case.options), 64, use_scores=True)
@@ -73,7 +74,7 @@ def test_the_oracle_is_the_score_aware_level_and_its_cuts_are_broken(case: Case,
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=5)
+@examples(5)
 def test_exchanges_keep_a_plan_a_plan_and_make_it_no_longer(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows = [(j, int(i), float(rng.integers(1, 4))) for j in range(8) for i in rng.permutation(9)[:3]]

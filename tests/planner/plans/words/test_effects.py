@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import plan_extra_reviews
@@ -15,6 +15,7 @@ from reviewgraph._base import Clock
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case, cases
+from tests.trials import examples
 
 #: Three pieces of 2, 3 and 2 papers.
 PIECES = [("a", 1), ("a", 2), ("b", 3), ("b", 4), ("b", 5), ("c", 6), ("c", 7)]
@@ -22,7 +23,7 @@ PIECES = [("a", 1), ("a", 2), ("b", 3), ("b", 4), ("b", 5), ("c", 6), ("c", 7)]
 
 @pytest.mark.slow
 @given(cases(), st.sampled_from(NAMES), st.integers(0, 100))
-@settings(max_examples=150)
+@examples(60)
 def test_covers_are_the_largest_groups_of_the_level_after_each_review(case: Case, name: str, seed: int) -> None:
     table = case.reviews
     covers, N, allowed, *_ = case.naive()
@@ -42,7 +43,7 @@ def test_covers_are_the_largest_groups_of_the_level_after_each_review(case: Case
 
 
 @given(cases(), st.sampled_from(NAMES))
-@settings(max_examples=60)
+@examples(24)
 def test_groups_are_those_of_brute_force(case: Case, name: str) -> None:
     covers, N, *_ = case.naive()
     table = case.reviews

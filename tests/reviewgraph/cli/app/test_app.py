@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from tests.trials import NIGHTLY
+
 pytest.importorskip("httpx")
 pytest.importorskip("starlette")
 pytest.importorskip("python_multipart")
@@ -394,9 +396,10 @@ def test_exports_of_each_system_give_its_file_the_report_and_the_json(
         assert len(conference.reviews) == before + len(asked)
     else:
         assert (name, upload[:2]) == ("reviewgraph-plan.xlsx", b"PK")
-    page = ran(client, guard, "calibrate", select="20%", to=EXCEL)
-    assert errors(page) == []
-    assert client.get(f"/{guard.token}/download/reviewgraph-calibrated.xlsx").content[:2] == b"PK"
+    if model in (systems.HotCRP, systems.Gradebook) or NIGHTLY:  # the others have read their scores for the plan
+        page = ran(client, guard, "calibrate", select="20%", to=EXCEL)
+        assert errors(page) == []
+        assert client.get(f"/{guard.token}/download/reviewgraph-calibrated.xlsx").content[:2] == b"PK"
 
 
 def test_systems_have_their_own_spelling_and_hints_are_about_the_page() -> None:
@@ -483,11 +486,10 @@ def test_a_file_that_is_none_is_one_message_and_the_others_stay(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "score",
-    [lambda i: "3", lambda i: str(i % 2), lambda i: "" if i % 4 == 0 else str(i % 3)],
+    ("score", "people"),
+    [(lambda i: "3", 1), (lambda i: str(i % 2), 4), (lambda i: "" if i % 4 == 0 else str(i % 3), 1)],
     ids=["one", "two", "few"],
 )
-@pytest.mark.parametrize("people", [1, 4])
 def test_poor_scores_still_have_a_page(client: Any, guard: Guard, score: Any, people: int) -> None:
     rows = "".join(f"{i % people},{i // people},{score(i)}\n" for i in range(10 * people))
     posted(client, guard, ("r.csv", "reviewer,paper,score\n" + rows))
