@@ -94,11 +94,19 @@ def workspace_for(load: int, rows: int) -> Workspace:
 
 
 @kernel(element=ELEMENT)
+def side_of(tau: float, spread: float) -> float:
+    """Return the scale of a side of the prior as :func:`lsc._inference.scale_users.sides_of` does."""
+    square, distance = tau * tau, (SPACING * spread) ** 2
+    return math.sqrt(math.sqrt(square * square + distance * distance))
+
+
+@kernel(element=ELEMENT)
 def place_nodes(work: Workspace, hyper: Hyperparameters, nodes: FloatArray) -> None:
     """Write log slopes, own noise, slopes and noise variances at the nodes, and log densities into ``share``."""
     centre, spread = nodes[0], nodes[1]
+    left, right = side_of(hyper.left, spread), side_of(hyper.right, spread)
     ratio, noisier = math.exp(SPACING * spread), math.exp(2.0 * hyper.rho * SPACING * spread)
-    constant = math.log(2.0 * SPACING * spread / (math.sqrt(2.0 * math.pi) * (hyper.left + hyper.right)))
+    constant = math.log(2.0 * SPACING * spread / (math.sqrt(2.0 * math.pi) * (left + right)))
     for row in range(hyper.rows):
         level, log_own = constant, 0.0
         if hyper.rows > 1:
@@ -113,7 +121,7 @@ def place_nodes(work: Workspace, hyper: Hyperparameters, nodes: FloatArray) -> N
         for t in range(SLOPE_NODES):
             g, log_slope = row * SLOPE_NODES + t, lowest + t * SPACING * spread
             deviation = log_slope - hyper.mu
-            deviation /= hyper.left if deviation < 0.0 else hyper.right
+            deviation /= left if deviation < 0.0 else right
             work.log_slope[g], work.log_own[g], work.slope[g], work.noise[g] = log_slope, log_own, slope, noise
             work.share[g] = level - 0.5 * deviation * deviation
             slope *= ratio
@@ -190,9 +198,9 @@ def node_moments(work: Workspace, value: FloatArray, nodes: int) -> tuple[float,
 
 
 @kernel(element=ELEMENT)
-def differentiate(work: Workspace, hyper: Hyperparameters, k: int) -> None:
+def differentiate(work: Workspace, hyper: Hyperparameters, spread: float, k: int) -> None:
     """Write the gradient of the log evidence, by Fisher's identity: expected derivatives of the log density."""
-    gradient, sides = work.gradient, hyper.left + hyper.right
+    gradient, left, right = work.gradient, side_of(hyper.left, spread), side_of(hyper.right, spread)
     gradient[:] = 0.0
     for g in range(hyper.rows * SLOPE_NODES):
         share, slope, deviation = work.share[g], work.slope[g], work.log_slope[g] - hyper.mu
@@ -206,7 +214,7 @@ def differentiate(work: Workspace, hyper: Hyperparameters, k: int) -> None:
             noise_gradient += weight[i] * weight[i] * offset_variance + weighted[i] * weighted[i] - weight[i]
         # Derivatives of the log density at this node, by the prior of the slope, of the offset, and by the noise.
         by_noise = 0.5 * share * work.noise[g] * noise_gradient
-        side = hyper.left if deviation < 0.0 else hyper.right
+        side = left if deviation < 0.0 else right
         gradient[MU] += share * deviation / (side * side) - 2.0 * hyper.rho * by_noise
         gradient[LOG_TAU_LEFT if deviation < 0.0 else LOG_TAU_RIGHT] += share * (deviation / side) ** 2
         offset_deviation = work.offset_mean[g] - hyper.g0 - hyper.g1 * slope
@@ -216,8 +224,8 @@ def differentiate(work: Workspace, hyper: Hyperparameters, k: int) -> None:
         gradient[NU] += 2.0 * by_noise
         gradient[RHO] += 2.0 * by_noise * deviation
         gradient[LOG_OWN] += share * work.log_own[g] ** 2
-    gradient[LOG_TAU_LEFT] -= hyper.left / sides
-    gradient[LOG_TAU_RIGHT] -= hyper.right / sides
+    gradient[LOG_TAU_LEFT] = (gradient[LOG_TAU_LEFT] - left / (left + right)) * (hyper.left / left) ** 4
+    gradient[LOG_TAU_RIGHT] = (gradient[LOG_TAU_RIGHT] - right / (left + right)) * (hyper.right / right) ** 4
     gradient[LOG_OMEGA] -= 1.0
     gradient[LOG_OWN] = gradient[LOG_OWN] * math.exp(-2.0 * hyper.log_own) - 1.0
 
@@ -319,7 +327,7 @@ def sweep_half(
                 recentre_nodes(buffers, who, 2, node_moments(work, work.log_own, size))
             # A single score carries no information about slope and offset.
             if learn and k > 1:
-                differentiate(work, hyper, k)
+                differentiate(work, hyper, nodes[1], k)
                 for p in range(SIZE):
                     sums[SIZE, p] += work.gradient[p]
                     for q in range(SIZE):
