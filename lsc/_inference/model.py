@@ -308,13 +308,20 @@ def initial_step(theta: FloatArray, max_damping: float = 1.0) -> Ascent:
 
 
 def ascend(
-    theta: FloatArray, gradient: Gradient, n_reviewers: int, n_reviews: int, free: BoolArray, previous: Ascent
+    theta: FloatArray,
+    gradient: Gradient,
+    n_reviewers: int,
+    n_reviews: int,
+    free: BoolArray,
+    previous: Ascent,
+    share: float = 1.0,
 ) -> Ascent:
     """Take a damped step of scoring with the empirical information.
 
     Messages lag behind hyperparameters, and full steps can cycle. So the damping shrinks after a step that reverses the
     previous one, and grows up to the maximum after one aligned with it; likewise the trust radius of each
-    hyperparameter. ``free`` (P,) selects those to learn, ``previous`` is the previous step.
+    hyperparameter. ``free`` (P,) selects those to learn, ``previous`` is the previous step; along the scale of
+    qualities at most a ``share`` of it is taken.
     """
     prior = log_prior(theta)
     total = gradient.total
@@ -343,7 +350,7 @@ def ascend(
         np.minimum(RADIUS_GROWTH * previous.radius, MAX_STEP),
     )
     move = np.clip(damping * move, -radius, radius)
-    new = np.clip(theta + move + np.clip(scale_damping * scale, -MAX_STEP, MAX_STEP), LOWEST, HIGHEST)
+    new = np.clip(theta + move + share * np.clip(scale_damping * scale, -MAX_STEP, MAX_STEP), LOWEST, HIGHEST)
     return Ascent(new, gain, radius, move, damping, previous.max_damping, information, scale, scale_damping)
 
 

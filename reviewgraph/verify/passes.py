@@ -340,7 +340,8 @@ def _grid(model: Model, nodes: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     own, off = 0 * z, z - theta["mu"]
     # No side is narrower than the nodes are apart.
     sides = (np.exp([[4 * theta["log_tau_left"]], [4 * theta["log_tau_right"]]]) + (AREA * nodes[1]) ** 4) ** 0.25
-    log = np.log(2 * AREA * nodes[1] / (np.sqrt(2 * np.pi) * sides.sum(axis=0))) - (off / np.where(off < 0, *sides)) ** 2 / 2
+    constant = np.log(2 * AREA * nodes[1] / (np.sqrt(2 * np.pi) * sides.sum(axis=0)))
+    log = constant - (off / np.where(off < 0, *sides)) ** 2 / 2
     if model.own:
         own = np.repeat(nodes[2] + CROSS * nodes[3], len(LINE), axis=0)
         density = -((own / np.exp(theta["log_own"])) ** 2) / 2 - theta["log_own"] - np.log(2 * np.pi) / 2
