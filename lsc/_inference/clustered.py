@@ -49,6 +49,7 @@ from lsc._inference.sharded_scores import (
     used_scores,
 )
 from lsc._inference.states import (
+    COMPILE_FROM,
     LARGE,
     Gauge,
     ItemPosterior,
@@ -56,7 +57,6 @@ from lsc._inference.states import (
     Problem,
     State,
     Unit,
-    compiled_for,
     counts,
     initial_state,
     item_posterior,
@@ -604,7 +604,7 @@ def prepare_on_cluster(table: Grid, tell: Callable[[str], None]) -> Prepared:
     squares = table.total(table.each(sums_of_loads, shares))
     loads = int(squares[0]), int(squares[1])
     load = np.concatenate(table.fetch(table.each(loads_of, shares))) if size <= LARGE else np.empty(0, np.int64)
-    compiled = compiled_for(*loads)
+    compiled = loads[0] >= COMPILE_FROM
     problems = table.each(problem_of_partition, shares, unit=unit, compiled=compiled)
     problem = ClusterProblem(table, problems, counted, load, size, unit.rounding, compiled)
     return Prepared(problem, unit, averages_of(table, shares, totals, unit), shares, totals, loads)

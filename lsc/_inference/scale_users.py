@@ -132,7 +132,7 @@ def sides_of(theta: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatAr
     """Return the scales of the prior's two sides, shapes (m,), wide enough for nodes of this spread.
 
     A side far narrower than the distance d of the nodes would fall between them, and the evidence depend on where they
-    lie. So tau becomes (tau^4 + d^4)^(1/4), at most 1 % more where tau is twice as wide.
+    lie. So tau becomes (tau^4 + d^4)^(1/4), 1.5 % more where tau is twice d.
     """
     fourth = (SPACING * spread) ** 4
     left, right = (np.sqrt(np.sqrt(np.exp(4 * theta[side]) + fourth)) for side in (LOG_TAU_LEFT, LOG_TAU_RIGHT))
