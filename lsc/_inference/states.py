@@ -268,8 +268,8 @@ def prepare(
 ) -> Scores:
     """Standardise scores and lay them out; weights become centred logarithms.
 
-    ``unit``: that of the whole table, for a subset; ``compiled``: whether steps run compiled, by default from ``COMPILE_FROM`` reviews on;
-    ``expected``: prior means from covariates.
+    ``unit``: that of the whole table, for a subset; ``compiled``: whether steps run compiled, by default from
+    ``COMPILE_FROM`` reviews on; ``expected``: prior means from covariates.
     """
     reviewer, item, score, weight = rows
     unit = unit or unit_of(lambda: [score], equal_scores(score))

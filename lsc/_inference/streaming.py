@@ -286,7 +286,9 @@ def _write_problem(stream: Stream, pieces: Pieces, unit: Unit, tell: Callable[[]
     parts = SpilledParts(load, stream.n_items, min(stream.batch, PIECE), tell)
     parts.fill(rows._replace(score=unit.standardised(rows.score)) for rows in pieces)
     zeros = np.zeros(stream.n_items)
-    return Problem(parts, load, count, unit.rounding, False, zeros, zeros, int(load.sum()) >= COMPILE_FROM, SpilledMessages)
+    return Problem(
+        parts, load, count, unit.rounding, False, zeros, zeros, int(load.sum()) >= COMPILE_FROM, SpilledMessages
+    )
 
 
 def _averages(pieces: Pieces, problem: Problem, unit: Unit) -> tuple[Averages, FloatArray]:

@@ -269,7 +269,7 @@ def sweep(
         for part, old in parts_with_messages(problem, state):
             fresh = Messages.zeros(part.layout.item.size, assortment=state.extent.kappa > 0)
             arguments = part.layout, old, posterior, state, new, fresh
-            if problem.compiled and not state.extent.orders:
+            if problem.compiled:
                 result = step_halves(threads, *arguments, float(problem.rounding), changed, learn=learn)
             else:
                 result = _step_blocks(problem, part, *arguments[1:], learn=learn)
