@@ -42,6 +42,7 @@ from lsc._inference.scale_users import (
     POINTS,
     PRODUCT,
     REACH,
+    SHIFT_PER_PRECISION,
     SPACING,
 )
 from lsc._inference.states import ItemPosterior, Messages, State, is_zeros_view
@@ -303,7 +304,9 @@ def write_messages(work: Workspace, buffers: Buffers, slot: int, step: int, k: i
         precision = max(1.0 / variance - 1.0 / v, MIN_PRECISION)
         shift = mean / v + (work.mean[i] + mean) * precision
         if precision <= MIN_PRECISION:
-            shift = min(max(0.5 * (buffers.old_shift[at] + shift), -MAX_SHIFT), MAX_SHIFT)
+            shift = 0.5 * (buffers.old_shift[at] + shift)
+        largest = MAX_SHIFT + SHIFT_PER_PRECISION * precision
+        shift = min(max(shift, -largest), largest)
         buffers.new_precision[at], buffers.new_shift[at] = precision, shift
 
 

@@ -42,8 +42,9 @@ MIN_VARIANCE = 1e-8
 #: The spread of nodes is at least this share of the last change of their centre, and this share of the last spread:
 #: otherwise nodes around a precisely estimated slope follow it in tiny steps.
 LAG, MIN_SHRINKAGE = 0.5, 0.2
-#: Maximum shift of a message without precision, in prior standard deviations.
-MAX_SHIFT = 3.0
+#: Maximum shift of a message without precision, in prior standard deviations, and what each unit of precision adds: a
+#: bound for messages without precision alone would be a jump, and papers would swing about it.
+MAX_SHIFT, SHIFT_PER_PRECISION = 3.0, 20.0
 #: Number of variances multiplied per logarithm.
 PRODUCT = 16
 

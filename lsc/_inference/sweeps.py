@@ -40,6 +40,7 @@ from lsc._inference.scale_users import (
     MAX_SHIFT,
     MIN_ORDINAL_LOAD,
     MIN_PRECISION,
+    SHIFT_PER_PRECISION,
     Cavity,
     Message,
     Nodes,
@@ -371,14 +372,15 @@ def _likeness(
 
 
 def damped(site: Message, block: Block, shift: FloatArray) -> Message:
-    """Damp the shifts of messages without precision by 1/2 and bound them by ``MAX_SHIFT``.
+    """Damp the shifts of messages without precision by 1/2, and bound those of messages with little.
 
     They keep the tilted mean, each against the same cavity: updated in parallel, they would make a paper oscillate with
     growing amplitude.
     """
     old = shift[block.first : block.last].reshape(block.shape)
-    weak = site.precision <= MIN_PRECISION
-    return Message(site.precision, np.where(weak, np.clip(0.5 * (old + site.shift), -MAX_SHIFT, MAX_SHIFT), site.shift))
+    shift = np.where(site.precision <= MIN_PRECISION, 0.5 * (old + site.shift), site.shift)
+    largest = MAX_SHIFT + SHIFT_PER_PRECISION * site.precision
+    return Message(site.precision, np.clip(shift, -largest, largest))
 
 
 def _write(block: Block, site: Message, precision: FloatArray, shift: FloatArray) -> None:

@@ -113,7 +113,7 @@ LINE, AREA = np.linspace(-4.2, 4.2, 15)[:, None], 0.6
 CROSS = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)])[:, None]
 CROSS_AREA = np.array([1.0, 4.0, 1.0])[:, None] / 6 * np.sqrt(2 * np.pi) * np.exp(CROSS**2 / 2)
 #: Minimum precision of a message, and maximum shift of one of that precision.
-LEAST, FURTHEST = 1e-8, 3.0
+LEAST, FURTHEST, PER_PRECISION = 1e-8, 3.0, 20.0
 
 
 class Model(NamedTuple):
@@ -219,9 +219,9 @@ def _message(m: FloatArray, v: FloatArray, moved: FloatArray, square: FloatArray
     """Divide the new belief by the one without the reviewer, shape (2, k, m)."""
     precision = np.maximum(1.0 / np.maximum(square - moved**2, 1e-12 * v) - 1.0 / v, LEAST)
     shift = moved / v + (m + moved) * precision
-    return np.array(
-        [precision, np.where(precision <= LEAST, np.clip((before + shift) / 2, -FURTHEST, FURTHEST), shift)]
-    )
+    shift = np.where(precision <= LEAST, (before + shift) / 2, shift)
+    furthest = FURTHEST + PER_PRECISION * precision
+    return np.array([precision, np.clip(shift, -furthest, furthest)])
 
 
 class Step(NamedTuple):

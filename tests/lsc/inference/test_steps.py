@@ -30,6 +30,7 @@ from lsc._inference.scale_users import (
     MAX_SHIFT,
     MIN_ORDINAL_LOAD,
     MIN_PRECISION,
+    SHIFT_PER_PRECISION,
     Cavity,
     Message,
     Nodes,
@@ -310,12 +311,14 @@ def test_one_score_an_item_does_not_tell_quality_from_noise() -> None:
     assert found.slope**2 / found.noise == pytest.approx(1.0, rel=0.2)
 
 
-def test_messages_without_precision_are_damped_and_bounded_and_no_others() -> None:
-    block = block_of([[1.0, 2.0, 3.0]])
-    told = Message(np.array([[MIN_PRECISION], [MIN_PRECISION], [2.0]]), np.array([[1.0], [-80.0], [40.0]]))
-    found = damped(told, block, np.array([0.0, -20.0, 0.0]))
+def test_messages_without_precision_are_damped_and_those_of_little_are_bounded() -> None:
+    block = block_of([[1.0, 2.0, 3.0, 4.0]])
+    precision = np.array([[MIN_PRECISION], [MIN_PRECISION], [2.0], [0.1]])
+    told = Message(precision, np.array([[1.0], [-80.0], [40.0], [-80.0]]))
+    found = damped(told, block, np.array([0.0, -20.0, 0.0, 0.0]))
     assert found.precision is told.precision
-    assert found.shift.ravel().tolist() == [0.5, -MAX_SHIFT, 40.0]
+    expected = [0.5, -MAX_SHIFT, 40.0, -MAX_SHIFT - 0.1 * SHIFT_PER_PRECISION]
+    assert found.shift.ravel().tolist() == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("bounded", [[G1], [MU, G1], [MU, G1, LOG_S_R]])
