@@ -44,7 +44,15 @@ from lsc._inference.states import (
     parts_with_messages,
     prepare,
 )
-from lsc._inference.sweeps import Fit, block_inputs, share_of_the_way, standardised, sweep, with_hyperparameters
+from lsc._inference.sweeps import (
+    NEGLIGIBLE,
+    Fit,
+    block_inputs,
+    share_of_the_way,
+    standardised,
+    sweep,
+    with_hyperparameters,
+)
 from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 #: Bounds of the variance of a pseudo-observation, and of the share of variance that an interval leaves.
@@ -308,6 +316,7 @@ def optimise_levels(
     final = sweep(problem, state, learn=False)
     evidence = final.evidence + observe(problem, state, low, high, 0.0).evidence
     off = 0.0 if converged else track.distance(final.variance)
+    converged = converged or off <= NEGLIGIBLE
     return OrdinalFit(Fit(state, evidence, final.mean, count, converged, step.information, off), problem)
 
 

@@ -39,6 +39,7 @@ from lsc._inference.scale_users import (
     MIN_PROBABILITY,
     MIN_SHRINKAGE,
     MIN_VARIANCE,
+    NARROWEST,
     POINTS,
     PRODUCT,
     REACH,
@@ -108,7 +109,7 @@ def workspace_for(load: int, rows: int) -> Workspace:
 @kernel(element=ELEMENT)
 def side_of(tau: float, spread: float) -> float:
     """Return the scale of a side of the prior as :func:`lsc._inference.scale_users.sides_of` does."""
-    square, distance = tau * tau, (SPACING * spread) ** 2
+    square, distance = tau * tau, (NARROWEST * spread) ** 2
     return math.sqrt(math.sqrt(square * square + distance * distance))
 
 

@@ -32,6 +32,8 @@ from reviewgraph._base import FloatArray
 #: Spacing and range of the quadrature nodes of the log slope, in standard deviations. A normal density would allow a
 #: spacing of 1, but the two-piece prior has a kink at its mode.
 SPACING, REACH = 0.6, 4.2
+#: Scale of the narrowest side of the prior that nodes can resolve, in standard deviations: half of their spacing.
+NARROWEST = 0.5 * SPACING
 SLOPE_GRID = np.arange(-REACH, REACH + SPACING / 2, SPACING)[:, None]
 #: Gauss-Hermite nodes of own noise at each node of the slope, exact to degree 5.
 HERMITE, HERMITE_WEIGHT = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)]), np.array([1 / 6, 2 / 3, 1 / 6])
@@ -132,10 +134,10 @@ def slopes_at(nodes: Nodes, theta: FloatArray) -> Slopes:
 def sides_of(theta: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the scales of the prior's two sides, shapes (m,), wide enough for nodes of this spread.
 
-    A side far narrower than the distance d of the nodes would fall between them, and the evidence depend on where they
-    lie. So tau becomes (tau^4 + d^4)^(1/4), 1.5 % more where tau is twice d.
+    A side far narrower than the distance of the nodes would fall between them, and the evidence depend on where they
+    lie. So tau becomes (tau^4 + d^4)^(1/4), d half of that distance: 1.5 % more where tau equals the distance.
     """
-    fourth = (SPACING * spread) ** 4
+    fourth = (NARROWEST * spread) ** 4
     left, right = (np.sqrt(np.sqrt(np.exp(4 * theta[side]) + fourth)) for side in (LOG_TAU_LEFT, LOG_TAU_RIGHT))
     return left, right
 

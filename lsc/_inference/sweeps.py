@@ -485,6 +485,8 @@ def regauged(state: State, change: Gauge) -> State:
 
 #: Converged: changes of means in standard errors, and the predicted gain of a step in nats, are below these.
 TOLERANCE, GAIN_TOLERANCE = 2e-3, 1e-2
+#: Estimated distance of means from convergence, in standard errors, that counts as converged where sweeps run out.
+NEGLIGIBLE = 0.02
 #: In large tables one mean in ``EXEMPT`` may exceed the tolerance, by a factor of at most ``EXEMPT_RATIO``.
 EXEMPT, EXEMPT_RATIO = 1_000, 25.0
 #: Tolerances for comparing extensions of the model.
@@ -587,7 +589,7 @@ def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = F
             else:
                 state = standardised(problem, with_hyperparameters(state, step.theta))
     off = 0.0 if converged else track.distance(last.variance)
-    return Fit(state, last.evidence, last.mean, count, converged, step.information, off)
+    return Fit(state, last.evidence, last.mean, count, converged or off <= NEGLIGIBLE, step.information, off)
 
 
 def _partial_sweeps(

@@ -338,8 +338,8 @@ def _grid(model: Model, nodes: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     theta = model.theta
     z = nodes[0] + LINE * nodes[1]
     own, off = 0 * z, z - theta["mu"]
-    # No side is narrower than the nodes are apart.
-    sides = (np.exp([[4 * theta["log_tau_left"]], [4 * theta["log_tau_right"]]]) + (AREA * nodes[1]) ** 4) ** 0.25
+    # No side is narrower than half of the distance of the nodes.
+    sides = (np.exp([[4 * theta["log_tau_left"]], [4 * theta["log_tau_right"]]]) + (AREA / 2 * nodes[1]) ** 4) ** 0.25
     constant = np.log(2 * AREA * nodes[1] / (np.sqrt(2 * np.pi) * sides.sum(axis=0)))
     log = constant - (off / np.where(off < 0, *sides)) ** 2 / 2
     if model.own:
