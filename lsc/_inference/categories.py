@@ -44,7 +44,15 @@ from lsc._inference.states import (
     parts_with_messages,
     prepare,
 )
-from lsc._inference.sweeps import Fit, block_inputs, standardised, sweep, with_hyperparameters
+from lsc._inference.sweeps import (
+    NEGLIGIBLE,
+    Fit,
+    block_inputs,
+    share_of_the_way,
+    standardised,
+    sweep,
+    with_hyperparameters,
+)
 from reviewgraph._base import BoolArray, FloatArray, IntArray
 
 #: Bounds of the variance of a pseudo-observation, and of the share of variance that an interval leaves.
@@ -292,21 +300,23 @@ def optimise_levels(
         count += 1
         learn = bool(free.any()) and count > warm_up
         problem = observe(problem, state, low, high, DAMPING / (1 + DECAY * n_converged)).problem
-        last = sweep(problem, state, learn=learn, n_converged=n_converged)
+        share = share_of_the_way(count)
+        last = sweep(problem, state, learn=learn, n_converged=n_converged, share=share)
         state = last.state
         # Without a step of the hyperparameters nothing rescales qualities.
         if learn:
-            step = ascend(state.theta, last.gradient, problem.n_reviewers, problem.n_reviews, free, step)
+            step = ascend(state.theta, last.gradient, problem.n_reviewers, problem.n_reviews, free, step, share)
             state = standardised(problem, with_hyperparameters(state, step.theta))
         n_converged = n_converged + 1 if count > warm_up and (not learn or step.gain < GAIN_TOLERANCE) else 0
         if n_converged and previous is not None:
-            converged = bool((np.abs(last.mean - previous) <= TOLERANCE * np.sqrt(last.variance)).all())
+            converged = bool((np.abs(last.mean - previous) <= share * TOLERANCE * np.sqrt(last.variance)).all())
         previous = last.mean
         track.add(count, previous)
     # Evidence of the final pseudo-observations, with the intervals in their place.
     final = sweep(problem, state, learn=False)
     evidence = final.evidence + observe(problem, state, low, high, 0.0).evidence
     off = 0.0 if converged else track.distance(final.variance)
+    converged = converged or off <= NEGLIGIBLE
     return OrdinalFit(Fit(state, evidence, final.mean, count, converged, step.information, off), problem)
 
 

@@ -49,6 +49,7 @@ from lsc._inference.sharded_scores import (
     used_scores,
 )
 from lsc._inference.states import (
+    COMPILE_FROM,
     LARGE,
     Gauge,
     ItemPosterior,
@@ -56,7 +57,6 @@ from lsc._inference.states import (
     Problem,
     State,
     Unit,
-    compiled_for,
     counts,
     initial_state,
     item_posterior,
@@ -245,6 +245,7 @@ def sweep_of_partition(
     extent: Extent,
     learn: bool,
     n_converged: int,
+    share: float,
 ) -> tuple[PartState, list[FloatArray], FloatArray]:
     """Update the messages of a partition; ``pieces`` are the beliefs about its items, ``flags`` those that changed.
 
@@ -258,6 +259,7 @@ def sweep_of_partition(
         learn=learn,
         changed=changed,
         n_converged=n_converged,
+        share=share,
         posterior=joined_posterior(pieces, extent.kappa),
     )
     sums = np.column_stack(done.state.sums if extent.kappa else done.state.sums[:2])[:-1]
@@ -278,6 +280,7 @@ def _(
     learn: bool = True,
     changed: Vector | None = None,
     n_converged: int = 0,
+    share: float = 1.0,
 ) -> Sweep:
     table, extent = problem.table, state.extent
     shards = table.each(beliefs_of_shard, state.sums, problem.counts, gauge=state.gauge, kappa=extent.kappa)
@@ -285,7 +288,7 @@ def _(
     pieces = table.to_partitions(posterior)
     flags: Sequence[Any] = [None] * len(pieces) if changed is None else table.to_partitions(changed.parts)
     inputs = problem.problems, state.parts, pieces, flags, table.cuts
-    options = {"moves": state.moves, "extent": extent, "learn": learn, "n_converged": n_converged}
+    options = {"moves": state.moves, "extent": extent, "learn": learn, "n_converged": n_converged, "share": share}
     parts, outgoing, values = table.sent(table.each(sweep_of_partition, *inputs, **options), 3)
     sums = table.to_shards(outgoing)
     total, potentials = table.total(values, potential)
@@ -601,7 +604,7 @@ def prepare_on_cluster(table: Grid, tell: Callable[[str], None]) -> Prepared:
     squares = table.total(table.each(sums_of_loads, shares))
     loads = int(squares[0]), int(squares[1])
     load = np.concatenate(table.fetch(table.each(loads_of, shares))) if size <= LARGE else np.empty(0, np.int64)
-    compiled = compiled_for(*loads)
+    compiled = loads[0] >= COMPILE_FROM
     problems = table.each(problem_of_partition, shares, unit=unit, compiled=compiled)
     problem = ClusterProblem(table, problems, counted, load, size, unit.rounding, compiled)
     return Prepared(problem, unit, averages_of(table, shares, totals, unit), shares, totals, loads)

@@ -19,8 +19,10 @@ from lsc._inference.model import (
     G1,
     LOG_OMEGA,
     LOG_OWN,
+    LOG_S_R,
     LOG_TAU_LEFT,
     LOG_TAU_RIGHT,
+    LOGIT_W,
     MU,
     NU,
     RHO,
@@ -29,17 +31,23 @@ from lsc._inference.model import (
     Layout,
 )
 from lsc._inference.scale_users import (
+    GRID_REACH,
     LAG,
+    MAX_ORDINAL_LOAD,
     MAX_SHIFT,
     MIN_PRECISION,
+    MIN_PROBABILITY,
     MIN_SHRINKAGE,
     MIN_VARIANCE,
+    NARROWEST,
+    POINTS,
     PRODUCT,
     REACH,
+    SHIFT_PER_PRECISION,
     SPACING,
 )
 from lsc._inference.states import ItemPosterior, Messages, State, is_zeros_view
-from reviewgraph._base import BoolArray, CodeArray, FloatArray
+from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
 from reviewgraph.graph import kernel
 
 #: Numbers of nodes of the slope, and of own noise at each; distance of the outer ones, in spreads.
@@ -51,7 +59,10 @@ R = TypeVar("R")
 
 
 class Hyperparameters(NamedTuple):
-    """Hyperparameters as kernels take them; ``rows`` is 1, or 3 with own noise."""
+    """Hyperparameters as kernels take them; ``rows`` is 1, or 3 with own noise.
+
+    ``ordinal``: prior probability w of ordinal reviewers, 0 where the model has none; ``perception``: s_R^2.
+    """
 
     mu: float
     left: float
@@ -64,6 +75,8 @@ class Hyperparameters(NamedTuple):
     log_own: float
     rounding: float
     rows: int
+    ordinal: float
+    perception: float
 
 
 class Workspace(NamedTuple):
@@ -94,11 +107,19 @@ def workspace_for(load: int, rows: int) -> Workspace:
 
 
 @kernel(element=ELEMENT)
+def side_of(tau: float, spread: float) -> float:
+    """Return the scale of a side of the prior as :func:`lsc._inference.scale_users.sides_of` does."""
+    square, distance = tau * tau, (NARROWEST * spread) ** 2
+    return math.sqrt(math.sqrt(square * square + distance * distance))
+
+
+@kernel(element=ELEMENT)
 def place_nodes(work: Workspace, hyper: Hyperparameters, nodes: FloatArray) -> None:
     """Write log slopes, own noise, slopes and noise variances at the nodes, and log densities into ``share``."""
     centre, spread = nodes[0], nodes[1]
+    left, right = side_of(hyper.left, spread), side_of(hyper.right, spread)
     ratio, noisier = math.exp(SPACING * spread), math.exp(2.0 * hyper.rho * SPACING * spread)
-    constant = math.log(2.0 * SPACING * spread / (math.sqrt(2.0 * math.pi) * (hyper.left + hyper.right)))
+    constant = math.log(2.0 * SPACING * spread / (math.sqrt(2.0 * math.pi) * (left + right)))
     for row in range(hyper.rows):
         level, log_own = constant, 0.0
         if hyper.rows > 1:
@@ -113,7 +134,7 @@ def place_nodes(work: Workspace, hyper: Hyperparameters, nodes: FloatArray) -> N
         for t in range(SLOPE_NODES):
             g, log_slope = row * SLOPE_NODES + t, lowest + t * SPACING * spread
             deviation = log_slope - hyper.mu
-            deviation /= hyper.left if deviation < 0.0 else hyper.right
+            deviation /= left if deviation < 0.0 else right
             work.log_slope[g], work.log_own[g], work.slope[g], work.noise[g] = log_slope, log_own, slope, noise
             work.share[g] = level - 0.5 * deviation * deviation
             slope *= ratio
@@ -190,9 +211,9 @@ def node_moments(work: Workspace, value: FloatArray, nodes: int) -> tuple[float,
 
 
 @kernel(element=ELEMENT)
-def differentiate(work: Workspace, hyper: Hyperparameters, k: int) -> None:
+def differentiate(work: Workspace, hyper: Hyperparameters, spread: float, k: int) -> None:
     """Write the gradient of the log evidence, by Fisher's identity: expected derivatives of the log density."""
-    gradient, sides = work.gradient, hyper.left + hyper.right
+    gradient, left, right = work.gradient, side_of(hyper.left, spread), side_of(hyper.right, spread)
     gradient[:] = 0.0
     for g in range(hyper.rows * SLOPE_NODES):
         share, slope, deviation = work.share[g], work.slope[g], work.log_slope[g] - hyper.mu
@@ -206,7 +227,7 @@ def differentiate(work: Workspace, hyper: Hyperparameters, k: int) -> None:
             noise_gradient += weight[i] * weight[i] * offset_variance + weighted[i] * weighted[i] - weight[i]
         # Derivatives of the log density at this node, by the prior of the slope, of the offset, and by the noise.
         by_noise = 0.5 * share * work.noise[g] * noise_gradient
-        side = hyper.left if deviation < 0.0 else hyper.right
+        side = left if deviation < 0.0 else right
         gradient[MU] += share * deviation / (side * side) - 2.0 * hyper.rho * by_noise
         gradient[LOG_TAU_LEFT if deviation < 0.0 else LOG_TAU_RIGHT] += share * (deviation / side) ** 2
         offset_deviation = work.offset_mean[g] - hyper.g0 - hyper.g1 * slope
@@ -216,14 +237,17 @@ def differentiate(work: Workspace, hyper: Hyperparameters, k: int) -> None:
         gradient[NU] += 2.0 * by_noise
         gradient[RHO] += 2.0 * by_noise * deviation
         gradient[LOG_OWN] += share * work.log_own[g] ** 2
-    gradient[LOG_TAU_LEFT] -= hyper.left / sides
-    gradient[LOG_TAU_RIGHT] -= hyper.right / sides
+    gradient[LOG_TAU_LEFT] = (gradient[LOG_TAU_LEFT] - left / (left + right)) * (hyper.left / left) ** 4
+    gradient[LOG_TAU_RIGHT] = (gradient[LOG_TAU_RIGHT] - right / (left + right)) * (hyper.right / right) ** 4
     gradient[LOG_OMEGA] -= 1.0
     gradient[LOG_OWN] = gradient[LOG_OWN] * math.exp(-2.0 * hyper.log_own) - 1.0
 
 
 class Buffers(NamedTuple):
-    """Arrays of a half: item posterior, mask of changed items (empty: all), old and new messages and nodes."""
+    """Arrays of a half: item posterior, mask of changed items (empty: all), old and new messages and nodes.
+
+    ``fresh``, ``new_fresh``: nodes given fresh papers; ``orders`` (M,): probability that a reviewer is ordinal.
+    """
 
     precision: FloatArray
     shift: FloatArray
@@ -234,6 +258,9 @@ class Buffers(NamedTuple):
     new_precision: FloatArray
     new_shift: FloatArray
     new_nodes: FloatArray
+    fresh: FloatArray
+    new_fresh: FloatArray
+    orders: FloatArray
 
 
 @kernel(element=ELEMENT)
@@ -278,28 +305,201 @@ def write_messages(work: Workspace, buffers: Buffers, slot: int, step: int, k: i
         precision = max(1.0 / variance - 1.0 / v, MIN_PRECISION)
         shift = mean / v + (work.mean[i] + mean) * precision
         if precision <= MIN_PRECISION:
-            shift = min(max(0.5 * (buffers.old_shift[at] + shift), -MAX_SHIFT), MAX_SHIFT)
+            shift = 0.5 * (buffers.old_shift[at] + shift)
+        largest = MAX_SHIFT + SHIFT_PER_PRECISION * precision
+        shift = min(max(shift, -largest), largest)
         buffers.new_precision[at], buffers.new_shift[at] = precision, shift
 
 
 @kernel(element=ELEMENT)
-def recentre_nodes(buffers: Buffers, who: int, row: int, posterior: tuple[float, float]) -> None:
-    """Centre nodes on the posterior, given its mean and variance."""
-    mean, square = posterior
-    change, previous = LAG * (mean - buffers.nodes[row, who]), MIN_SHRINKAGE * buffers.nodes[row + 1, who]
-    buffers.new_nodes[row, who] = mean
-    buffers.new_nodes[row + 1, who] = math.sqrt(max(square, change * change, previous * previous, MIN_VARIANCE))
+def recentre_nodes(work: Workspace, hyper: Hyperparameters, old: FloatArray, new: FloatArray) -> None:
+    """Centre the nodes of a reviewer, of the slope and of own noise, on the posterior."""
+    size = hyper.rows * SLOPE_NODES
+    for row in range(2 if hyper.rows > 1 else 1):
+        mean, square = node_moments(work, work.log_own if row else work.log_slope, size)
+        change, previous = LAG * (mean - old[2 * row]), MIN_SHRINKAGE * old[2 * row + 1]
+        new[2 * row] = mean
+        new[2 * row + 1] = math.sqrt(max(square, change * change, previous * previous, MIN_VARIANCE))
+
+
+class Ranking(NamedTuple):
+    """Workspace for the ranking of one reviewer.
+
+    ``rank`` (k,): places of the papers in ascending order; ``density``, ``below`` (k, points): density of each paper on
+    the grid, in that order, and the probability that those before it lie in order below; ``above`` (points,): the same
+    of those after it; ``mean``, ``square`` (k,): tilted moments minus cavity means, divided by cavity variances.
+    """
+
+    rank: IntArray
+    density: FloatArray
+    below: FloatArray
+    above: FloatArray
+    mean: FloatArray
+    square: FloatArray
+
+
+class Spaces(NamedTuple):
+    """Workspaces for the cavities of a reviewer, for fresh papers, and for their ranking."""
+
+    work: Workspace
+    fresh: Workspace
+    order: Ranking
+
+
+def spaces_for(load: int, rows: int, *, orders: bool) -> Spaces:
+    own = min(load, MAX_ORDINAL_LOAD) if orders else 0
+    fresh = workspace_for(own, rows)
+    fresh.variance[:] = 1.0
+    by_point, by_paper = np.zeros((2, own, POINTS)), np.zeros((2, own))
+    return Spaces(
+        workspace_for(load, rows), fresh, Ranking(np.zeros(own, np.int64), *by_point, np.zeros(POINTS), *by_paper)
+    )
+
+
+@kernel(element=ELEMENT)
+def mean_between(first: float, second: float) -> float:
+    """Return the mean of a function that is exponential between two values: the logarithmic mean."""
+    total = first + second
+    if first <= 0.0 or second <= 0.0:
+        return 0.0
+    x = (second - first) / total
+    # atanh(x) / x, by its series where that is short.
+    if -0.2 < x < 0.2:
+        y = x * x
+        series = 1.0 + y * (1 / 3 + y * (1 / 5 + y * (1 / 7 + y * (1 / 9 + y * (1 / 11 + y * (1 / 13 + y / 15))))))
+        return 0.5 * total / series
+    return (second - first) / math.log(second / first)
+
+
+@kernel(element=ELEMENT)
+def rank_papers(work: Workspace, order: Ranking, k: int) -> float:
+    """Rank papers by score, then by cavity mean; returns log k! / prod t!, t the sizes of groups of equal scores."""
+    score, mean, rank = work.score, work.mean, order.rank
+    for i in range(k):
+        place = i
+        while place > 0:
+            other = rank[place - 1]
+            if score[other] < score[i] or (score[other] == score[i] and mean[other] <= mean[i]):
+                break
+            rank[place] = other
+            place -= 1
+        rank[place] = i
+    arrangements, tied = 0.0, 1
+    for place in range(k):
+        tied = tied + 1 if place > 0 and score[rank[place]] == score[rank[place - 1]] else 1
+        arrangements += math.log((place + 1.0) / tied)
+    return arrangements
+
+
+@kernel(element=ELEMENT)
+def pass_over(density: FloatArray, before: FloatArray, after: FloatArray, upwards: bool) -> float:
+    """Write the share of a paper's mass below each point (or above), and return its mass, where ``before`` holds."""
+    total, points = 0.0, len(density)
+    for t in range(1, points):
+        here = t if upwards else points - 1 - t
+        last = here - 1 if upwards else here + 1
+        total += mean_between(density[last] * before[last], density[here] * before[here])
+        after[here] = total
+    mass = max(total, MIN_PROBABILITY)
+    after[0 if upwards else points - 1] = 0.0
+    for t in range(points):
+        after[t] = max(after[t] / mass, MIN_PROBABILITY)
+    return mass
+
+
+@kernel(element=ELEMENT)
+def ordinal_moments(work: Workspace, order: Ranking, perception: float, k: int) -> tuple[float, float]:
+    """Write tilted moments given the ranking, as :func:`lsc._inference.scale_users.ordinal_step` does.
+
+    Returns the log probability of the ranking and its derivative by log s_R.
+    """
+    log_probability = rank_papers(work, order, k)
+    # The grid covers all papers; the density of each on it is normalised by the rule that integrates it.
+    low, high = math.inf, -math.inf
+    for i in range(k):
+        reach = GRID_REACH * math.sqrt(work.variance[i] + perception)
+        low, high = min(low, work.mean[i] - reach), max(high, work.mean[i] + reach)
+    width = (high - low) / (POINTS - 1)
+    for place in range(k):
+        i, density = order.rank[place], order.density[place]
+        half_precision, mass = 0.5 / (work.variance[i] + perception), 0.0
+        for t in range(POINTS):
+            density[t] = math.exp(-half_precision * (low + t * width - work.mean[i]) ** 2)
+            if t > 0:
+                mass += mean_between(density[t - 1], density[t])
+        for t in range(POINTS):
+            density[t] /= mass
+    # Upwards: the probability that the papers so far are in order, and the last of them below each point.
+    order.below[0, :] = 1.0
+    for place in range(k):
+        after = order.below[place + 1] if place + 1 < k else order.above
+        log_probability += math.log(pass_over(order.density[place], order.below[place], after, True))
+    # Downwards likewise; density times both is the marginal of a paper.
+    order.above[:] = 1.0
+    by_noise = 0.0
+    for place in range(k - 1, -1, -1):
+        i, total, first, square = order.rank[place], 0.0, 0.0, 0.0
+        for t in range(POINTS):
+            deviation = low + t * width - work.mean[i]
+            share = order.density[place, t] * order.below[place, t] * order.above[t]
+            total, first, square = total + share, first + share * deviation, square + share * deviation * deviation
+        first, square = first / total, square / total
+        # x given what is perceived, z, is normal with mean m + v / (v + s_R^2) (z - m).
+        precision = 1.0 / (work.variance[i] + perception)
+        part = work.variance[i] * precision
+        order.mean[i] = precision * first
+        order.square[i] = precision * (part * square + perception)
+        by_noise += perception * square * precision * precision + part - 1.0
+        if place > 0:
+            order.below[place] = order.above
+            pass_over(order.density[place], order.below[place], order.above, False)
+    return log_probability, by_noise
+
+
+@kernel(element=ELEMENT)
+def mix_ordinal(
+    work: Workspace, fresh: Workspace, order: Ranking, hyper: Hyperparameters, buffers: Buffers, who: int, k: int,
+    evidence: float, learn: bool,
+) -> float:  # fmt: skip
+    """Mix the step of a scale user, in ``work``, with that of an ordinal reviewer; returns the log evidence.
+
+    As :func:`lsc._inference.scale_users.mixed_step`: scores as anyone's of fresh papers, in an order of their own.
+    """
+    nodes = buffers.fresh[:, who]
+    for i in range(k):
+        fresh.score[i] = work.score[i]
+    place_nodes(fresh, hyper, nodes)
+    by_order = weigh_nodes(fresh, hyper, k) + math.log(hyper.ordinal)
+    recentre_nodes(fresh, hyper, nodes, buffers.new_fresh[:, who])
+    log_probability, by_noise = ordinal_moments(work, order, hyper.perception, k)
+    by_order += log_probability
+    by_scale = evidence + math.log1p(-hyper.ordinal)
+    top = max(by_order, by_scale)
+    total = top + math.log(math.exp(by_order - top) + math.exp(by_scale - top))
+    ordinal = math.exp(by_order - total)
+    buffers.orders[who] = ordinal
+    for i in range(k):
+        work.tilted_mean[i] += ordinal * (order.mean[i] - work.tilted_mean[i])
+        work.tilted_square[i] += ordinal * (order.square[i] - work.tilted_square[i])
+    if learn and k > 1:
+        differentiate(fresh, hyper, nodes[1], k)
+        for p in range(SIZE):
+            work.gradient[p] += ordinal * (fresh.gradient[p] - work.gradient[p])
+        work.gradient[LOGIT_W] = ordinal - hyper.ordinal
+        work.gradient[LOG_S_R] = ordinal * by_noise
+    return float(total)
 
 
 @kernel(element=ELEMENT)
 def sweep_half(
-    layout: Layout, hyper: Hyperparameters, work: Workspace, buffers: Buffers, sums: FloatArray, learn: bool,
+    layout: Layout, hyper: Hyperparameters, spaces: Spaces, buffers: Buffers, sums: FloatArray, learn: bool,
     low: int, high: int,
 ) -> None:  # fmt: skip
     """Do the steps of the reviewers of blocks ``low`` to ``high - 1``.
 
     ``sums`` (P + 1, P + 1): adds g g' of the gradients, g in the last row, and the evidence in the corner.
     """
+    work, fresh, order = spaces
     for block in range(low, high):
         begin, step = layout.start[block], layout.start[block + 1] - layout.start[block]
         for j in range(step):
@@ -308,23 +508,23 @@ def sweep_half(
             if copy_unchanged(layout, buffers, slot, step, k):
                 continue
             # Integrate over slope, offset and papers; then divide by the cavities and move the nodes.
-            evidence = read_cavities(work, layout, buffers, slot, step, k)
+            potential = read_cavities(work, layout, buffers, slot, step, k)
             place_nodes(work, hyper, nodes)
-            evidence += weigh_nodes(work, hyper, k)
+            evidence = weigh_nodes(work, hyper, k)
             tilted_moments(work, hyper, k)
-            write_messages(work, buffers, slot, step, k)
-            size = hyper.rows * SLOPE_NODES
-            recentre_nodes(buffers, who, 0, node_moments(work, work.log_slope, size))
-            if hyper.rows > 1:
-                recentre_nodes(buffers, who, 2, node_moments(work, work.log_own, size))
+            recentre_nodes(work, hyper, nodes, buffers.new_nodes[:, who])
             # A single score carries no information about slope and offset.
             if learn and k > 1:
-                differentiate(work, hyper, k)
+                differentiate(work, hyper, nodes[1], k)
+            if hyper.ordinal > 0.0 and layout.first[block + 1] - layout.first[block] <= MAX_ORDINAL_LOAD * step:
+                evidence = mix_ordinal(work, fresh, order, hyper, buffers, who, k, evidence, learn)
+            write_messages(work, buffers, slot, step, k)
+            if learn and k > 1:
                 for p in range(SIZE):
                     sums[SIZE, p] += work.gradient[p]
                     for q in range(SIZE):
                         sums[p, q] += work.gradient[p] * work.gradient[q]
-            sums[SIZE, SIZE] += evidence
+            sums[SIZE, SIZE] += evidence + potential
 
 
 @kernel(element=ELEMENT)
@@ -388,12 +588,13 @@ def step_halves(
 ) -> tuple[float, Gradient]:  # fmt: skip
     """Do the step of every reviewer of a part; returns the evidence and its gradient."""
     hyper, longest, cut = _prepare(layout, state, rounding)
-    buffers = Buffers(*items, changed, *old[:2], state.nodes, *fresh[:2], new.nodes)
+    buffers = Buffers(*items, changed, *old[:2], state.nodes, *fresh[:2], new.nodes, state.fresh, new.fresh, new.orders)
     work = sweep_half.form(ELEMENT * layout.item.size)
 
     def half(low: int, high: int) -> FloatArray:
         sums = np.zeros((SIZE + 1, SIZE + 1))
-        work(layout, hyper, workspace_for(longest, hyper.rows), buffers, sums, learn, low, high)
+        spaces = spaces_for(longest, hyper.rows, orders=hyper.ordinal > 0)
+        work(layout, hyper, spaces, buffers, sums, learn, low, high)
         return sums
 
     sums = np.sum(threads.map_halves(half, *cut), axis=0)
@@ -406,7 +607,9 @@ def describe_halves(
 ) -> None:  # fmt: skip
     """Write the rows of :class:`lsc._inference.inferring.ReviewerMoments` for the reviewers of a part."""
     hyper, longest, cut = _prepare(layout, state, rounding)
-    buffers = Buffers(*items, np.empty(0, np.bool_), *messages[:2], state.nodes, *messages[:2], state.nodes)
+    nodes, fresh = state.nodes, state.fresh
+    unchanged = nodes, *messages[:2], nodes, fresh, fresh, state.orders
+    buffers = Buffers(*items, np.empty(0, np.bool_), *messages[:2], *unchanged)
     work = describe_half.form(ELEMENT * layout.item.size)
     threads.map_halves(lambda *half: work(layout, hyper, workspace_for(longest, hyper.rows), buffers, out, *half), *cut)
 
@@ -416,9 +619,9 @@ def _prepare(layout: Layout, state: State, rounding: float) -> tuple[Hyperparame
     theta = state.theta
     left, right, omega_square = np.exp([theta[LOG_TAU_LEFT], theta[LOG_TAU_RIGHT], 2 * theta[LOG_OMEGA]]).tolist()
     mu, g0, g1, nu, rho, log_own = theta[[MU, G0, G1, NU, RHO, LOG_OWN]].tolist()
-    hyper = Hyperparameters(
-        mu, left, right, g0, g1, omega_square, nu, rho, log_own, rounding, OWN_NODES if state.extent.own else 1
-    )
+    rows, ordinal = OWN_NODES if state.extent.own else 1, 1 / (1 + math.exp(-theta[LOGIT_W]))
+    mixture = float(ordinal) if state.extent.orders else 0.0, math.exp(2.0 * theta[LOG_S_R])
+    hyper = Hyperparameters(mu, left, right, g0, g1, omega_square, nu, rho, log_own, rounding, rows, *mixture)
     longest = int(layout.load[layout.member].max(initial=0))
     cut = layout.first.size - 1, int(np.searchsorted(layout.first, layout.first[-1] // 2))
     return hyper, longest, cut

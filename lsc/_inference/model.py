@@ -287,7 +287,8 @@ class Ascent(NamedTuple):
 
     ``theta`` (P,): the new values; ``gain``: predicted gain in log probability of a full step, and ``move`` (P,): the
     step, both without the scale of qualities; ``radius`` (P,): trust radius of each hyperparameter for the next step;
-    ``damping``, ``max_damping``: damping factor, and its maximum; ``information`` (P, P): curvature used.
+    ``damping``, ``max_damping``: damping factor, and its maximum; ``information`` (P, P): curvature used; ``scale``
+    (P,), ``scale_damping``: the step along the scale of qualities, and its damping factor.
     """
 
     theta: FloatArray
@@ -297,22 +298,30 @@ class Ascent(NamedTuple):
     damping: float
     max_damping: float
     information: FloatArray
+    scale: FloatArray
+    scale_damping: float
 
 
 def initial_step(theta: FloatArray, max_damping: float = 1.0) -> Ascent:
-    return Ascent(
-        theta, np.inf, np.full(SIZE, max_damping * MAX_STEP), np.zeros(SIZE), max_damping, max_damping, np.eye(SIZE)
-    )
+    none, radius = np.zeros(SIZE), np.full(SIZE, max_damping * MAX_STEP)
+    return Ascent(theta, np.inf, radius, none, max_damping, max_damping, np.eye(SIZE), none, max_damping)
 
 
 def ascend(
-    theta: FloatArray, gradient: Gradient, n_reviewers: int, n_reviews: int, free: BoolArray, previous: Ascent
+    theta: FloatArray,
+    gradient: Gradient,
+    n_reviewers: int,
+    n_reviews: int,
+    free: BoolArray,
+    previous: Ascent,
+    share: float = 1.0,
 ) -> Ascent:
     """Take a damped step of scoring with the empirical information.
 
     Messages lag behind hyperparameters, and full steps can cycle. So the damping shrinks after a step that reverses the
     previous one, and grows up to the maximum after one aligned with it; likewise the trust radius of each
-    hyperparameter. ``free`` (P,) selects those to learn, ``previous`` is the previous step.
+    hyperparameter. ``free`` (P,) selects those to learn, ``previous`` is the previous step; along the scale of
+    qualities at most a ``share`` of it is taken.
     """
     prior = log_prior(theta)
     total = gradient.total
@@ -326,19 +335,14 @@ def ascend(
     move = np.zeros(SIZE)
     move[active] = np.linalg.solve(information[np.ix_(active, active)], ascent[active])
     # Standardising after each sweep partly reverts a change of the scale of qualities, so the component along it never
-    # vanishes: it is split off, and neither gain nor damping depend on it.
+    # vanishes: it is split off, with a damping of its own, and the gain does not depend on it.
     along = scale_directions(theta) * active[:, None]
     scale = along @ (np.linalg.pinv(along.T @ information @ along, hermitian=True) @ (along.T @ ascent))
     move -= scale
     gain = float(0.5 * move @ ascent)
-    # Damping from the angle between this step and the previous one.
-    length = np.sqrt((move @ information @ move) * (previous.move @ information @ previous.move))
-    agreement = move @ information @ previous.move / length if length > 0 else 1.0
-    damping = previous.damping
-    if agreement < REVERSED:
-        damping = max(damping * SHRINK, MIN_DAMPING)
-    elif agreement > ALIGNED:
-        damping = min(damping * GROW, previous.max_damping)
+    # Damping of either part from the angle between this step and the previous one.
+    damping = _damping(move, previous.move, information, previous.damping, previous.max_damping)
+    scale_damping = _damping(scale, previous.scale, information, previous.scale_damping, previous.max_damping)
     reverses = move * previous.move < 0
     radius = np.where(
         reverses,
@@ -346,8 +350,17 @@ def ascend(
         np.minimum(RADIUS_GROWTH * previous.radius, MAX_STEP),
     )
     move = np.clip(damping * move, -radius, radius)
-    new = np.clip(theta + move + np.clip(damping * scale, -MAX_STEP, MAX_STEP), LOWEST, HIGHEST)
-    return Ascent(new, gain, radius, move, damping, previous.max_damping, information)
+    new = np.clip(theta + move + share * np.clip(scale_damping * scale, -MAX_STEP, MAX_STEP), LOWEST, HIGHEST)
+    return Ascent(new, gain, radius, move, damping, previous.max_damping, information, scale, scale_damping)
+
+
+def _damping(move: FloatArray, before: FloatArray, metric: FloatArray, damping: float, largest: float) -> float:
+    """Return the damping factor of a step, smaller if it reverses the one before and larger if it goes on."""
+    length = np.sqrt((move @ metric @ move) * (before @ metric @ before))
+    agreement = move @ metric @ before / length if length > 0 else 1.0
+    if agreement < REVERSED:
+        return max(damping * SHRINK, MIN_DAMPING)
+    return min(damping * GROW, largest) if agreement > ALIGNED else damping
 
 
 def _bounded_information(information: FloatArray, theta: FloatArray, n_reviewers: int, n_reviews: int) -> FloatArray:

@@ -770,7 +770,7 @@ def _given(
     own_line = np.arange(-ENDS, ENDS + OWN_STEP / 2, OWN_STEP) if posterior.extent.own else np.zeros(1)
     z = np.repeat(centre + line[:, None] * width, own_line.size, axis=0)
     log_own = np.tile(own + own_line[:, None] * own_width if posterior.extent.own else 0.0 * own[None], (line.size, 1))
-    at = points_at(z, log_own, np.ones(1), theta, own=posterior.extent.own)
+    at = points_at(z, log_own, np.ones(1), theta, width, own=posterior.extent.own)
     # Precisions of the scores at the points, shape (m, G, k).
     added = np.where(step.review >= 0, observed.variance[step.review], 0.0).T[:, None]
     factor = step.factor.T[:, None]

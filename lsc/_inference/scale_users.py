@@ -30,9 +30,10 @@ from lsc._inference.model import (
 from reviewgraph._base import FloatArray
 
 #: Spacing and range of the quadrature nodes of the log slope, in standard deviations. A normal density would allow a
-#: spacing of 1, but the two-piece prior has a kink at its mode: at 0.8 a narrow side can fall between nodes, and the
-#: optimisation of the hyperparameters does not converge.
+#: spacing of 1, but the two-piece prior has a kink at its mode.
 SPACING, REACH = 0.6, 4.2
+#: Scale of the narrowest side of the prior that nodes can resolve, in standard deviations: half of their spacing.
+NARROWEST = 0.5 * SPACING
 SLOPE_GRID = np.arange(-REACH, REACH + SPACING / 2, SPACING)[:, None]
 #: Gauss-Hermite nodes of own noise at each node of the slope, exact to degree 5.
 HERMITE, HERMITE_WEIGHT = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)]), np.array([1 / 6, 2 / 3, 1 / 6])
@@ -43,8 +44,9 @@ MIN_VARIANCE = 1e-8
 #: The spread of nodes is at least this share of the last change of their centre, and this share of the last spread:
 #: otherwise nodes around a precisely estimated slope follow it in tiny steps.
 LAG, MIN_SHRINKAGE = 0.5, 0.2
-#: Maximum shift of a message without precision, in prior standard deviations.
-MAX_SHIFT = 3.0
+#: Maximum shift of a message without precision, in prior standard deviations, and what each unit of precision adds: a
+#: bound for messages without precision alone would be a jump, and papers would swing about it.
+MAX_SHIFT, SHIFT_PER_PRECISION = 3.0, 20.0
 #: Number of variances multiplied per logarithm.
 PRODUCT = 16
 
@@ -126,13 +128,26 @@ class Offsets(NamedTuple):
 def slopes_at(nodes: Nodes, theta: FloatArray) -> Slopes:
     """Evaluate what depends on the reviewer alone, shapes (G, m); the density includes the quadrature weights."""
     z, own, area = nodes.grid()
-    return points_at(z, own, area, theta, own=nodes.own_spread is not None)
+    return points_at(z, own, area, theta, nodes.spread, own=nodes.own_spread is not None)
 
 
-def points_at(z: FloatArray, log_own: FloatArray, area: FloatArray, theta: FloatArray, *, own: bool) -> Slopes:
-    """Evaluate it at log slopes and logs of own noise, shapes (G, m), whose cells have an area."""
+def sides_of(theta: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the scales of the prior's two sides, shapes (m,), wide enough for nodes of this spread.
+
+    A side far narrower than the distance of the nodes would fall between them, and the evidence depend on where they
+    lie. So tau becomes (tau^4 + d^4)^(1/4), d half of that distance: 1.5 % more where tau equals the distance.
+    """
+    fourth = (NARROWEST * spread) ** 4
+    left, right = (np.sqrt(np.sqrt(np.exp(4 * theta[side]) + fourth)) for side in (LOG_TAU_LEFT, LOG_TAU_RIGHT))
+    return left, right
+
+
+def points_at(
+    z: FloatArray, log_own: FloatArray, area: FloatArray, theta: FloatArray, spread: FloatArray, *, own: bool
+) -> Slopes:
+    """Evaluate it at log slopes and logs of own noise, shapes (G, m), whose cells have an area; ``spread`` (m,)."""
     deviation = z - theta[MU]
-    left, right = np.exp(theta[LOG_TAU_LEFT]), np.exp(theta[LOG_TAU_RIGHT])
+    left, right = sides_of(theta, spread)
     density = -0.5 * (deviation / np.where(deviation < 0, left, right)) ** 2
     density += np.log(2 / (np.sqrt(2 * np.pi) * (left + right)) * area)
     if own:
@@ -201,7 +216,7 @@ def step(
         mean, second = _tilted_moments(cavity, at, variance, offsets, share)
     gradient = np.zeros((SIZE, block.reviewer.size))
     if learn:
-        gradient = _gradient(at, offsets, share, theta, factor, log_weight)
+        gradient = _gradient(at, offsets, share, theta, nodes.spread, factor, log_weight)
     # The next nodes are centred on the posterior.
     centre, spread = _posterior_moments(nodes.centre, nodes.spread, share, at.log_slope)
     own, own_spread = nodes.own, nodes.own_spread
@@ -255,12 +270,13 @@ def _gradient(
     offsets: Offsets,
     share: FloatArray,
     theta: FloatArray,
+    spread: FloatArray,
     factor: FloatArray,
     log_weight: FloatArray | None,
 ) -> FloatArray:
     """Gradient of each log evidence by Fisher's identity: expected derivatives of the log density."""
     deviation = at.log_slope - theta[MU]
-    left, right = np.exp(theta[LOG_TAU_LEFT]), np.exp(theta[LOG_TAU_RIGHT])
+    left, right = sides_of(theta, spread)
     below, omega_square = deviation < 0, np.exp(2 * theta[LOG_OMEGA])
     square = (deviation / np.where(below, left, right)) ** 2
     noise_gradient = _noise_gradient(offsets, factor)
@@ -269,12 +285,14 @@ def _gradient(
     weighted_deviation = share * deviation
     gradient = np.empty((SIZE, share.shape[1]))
     gradient[MU] = (weighted_deviation / np.where(below, left, right) ** 2 - 2 * theta[RHO] * by_noise).sum(axis=0)
-    gradient[LOG_TAU_LEFT] = (share * below * square).sum(axis=0) - left / (left + right)
-    gradient[LOG_TAU_RIGHT] = (share * ~below * square).sum(axis=0) - right / (left + right)
+    by_left = (share * below * square).sum(axis=0) - left / (left + right)
+    by_right = (share * ~below * square).sum(axis=0) - right / (left + right)
+    gradient[LOG_TAU_LEFT] = by_left * (np.exp(theta[LOG_TAU_LEFT]) / left) ** 4
+    gradient[LOG_TAU_RIGHT] = by_right * (np.exp(theta[LOG_TAU_RIGHT]) / right) ** 4
     gradient[G0] = drift.sum(axis=0)
     gradient[G1] = (drift * at.slope).sum(axis=0)
-    spread = 1 / offsets.precision + (offsets.mean - at.offset) ** 2
-    gradient[LOG_OMEGA] = (share * spread).sum(axis=0) / omega_square - 1
+    square = 1 / offsets.precision + (offsets.mean - at.offset) ** 2
+    gradient[LOG_OMEGA] = (share * square).sum(axis=0) / omega_square - 1
     gradient[NU] = 2 * by_noise.sum(axis=0)
     gradient[RHO] = 2 * (by_noise * deviation).sum(axis=0)
     gradient[LOG_OWN] = (share * at.log_own**2).sum(axis=0) * np.exp(-2 * theta[LOG_OWN]) - 1

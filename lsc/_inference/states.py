@@ -16,9 +16,8 @@ import numpy as np
 from lsc._inference.model import LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, Block, Extent, Layout, lay_out
 from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray
 
-#: Number of reviews from which steps run compiled; below, loading the kernels takes longer. The second number applies
-#: where a typical review belongs to a reviewer of more than ``LONG_LOAD`` papers: whole arrays then leave the cache.
-COMPILE_FROM, COMPILE_LONG_FROM, LONG_LOAD = 200_000, 60_000, 200
+#: Number of reviews from which steps run compiled; below, whole arrays fit in the cache and cost little.
+COMPILE_FROM = 20_000
 
 
 class Part(NamedTuple):
@@ -61,16 +60,6 @@ class Messages(NamedTuple):
         if not is_zeros_view(likeness_precision):
             likeness_shift = (likeness_shift - likeness_precision * centre) / spread
         return Messages(precision, shift, likeness_precision, likeness_shift)
-
-
-def run_compiled(load: IntArray) -> bool:
-    """Whether steps should run compiled, given the loads of reviewers."""
-    return compiled_for(int(load.sum()), int((load**2).sum()))
-
-
-def compiled_for(size: int, squares: int) -> bool:
-    """Decide it from the sums of the loads and of their squares."""
-    return size >= COMPILE_FROM or (size >= COMPILE_LONG_FROM and squares > LONG_LOAD * size)
 
 
 def zeros_view(size: int) -> FloatArray:
@@ -279,8 +268,8 @@ def prepare(
 ) -> Scores:
     """Standardise scores and lay them out; weights become centred logarithms.
 
-    ``unit``: that of the whole table, for a subset; ``compiled``: by default as :func:`run_compiled` decides;
-    ``expected``: prior means from covariates.
+    ``unit``: that of the whole table, for a subset; ``compiled``: whether steps run compiled, by default from
+    ``COMPILE_FROM`` reviews on; ``expected``: prior means from covariates.
     """
     reviewer, item, score, weight = rows
     unit = unit or unit_of(lambda: [score], equal_scores(score))
@@ -296,7 +285,7 @@ def prepare(
     count = np.bincount(item, minlength=n_items)
     zeros = np.zeros(n_items)
     weighted = log_weight is not None
-    compiled = (run_compiled(layout.load) if compiled is None else compiled) and not weighted
+    compiled = (score.size >= COMPILE_FROM if compiled is None else compiled) and not weighted
     parts = (Part(layout, log_weight),)
     sites = unit.rounding, weighted, zeros, zeros, compiled
     problem = Problem(parts, layout.load, count, *sites, expected=expected)

@@ -23,6 +23,7 @@ from lsc._inference.inferring import (
 )
 from lsc._inference.model import Layout, blocks_of
 from lsc._inference.states import (
+    COMPILE_FROM,
     MIN_SCORES,
     Messages,
     Part,
@@ -38,7 +39,6 @@ from lsc._inference.states import (
     prepare,
     require_no_outlier,
     require_one_unit,
-    run_compiled,
     subset_of,
     uninformative,
     unit_of,
@@ -286,7 +286,9 @@ def _write_problem(stream: Stream, pieces: Pieces, unit: Unit, tell: Callable[[]
     parts = SpilledParts(load, stream.n_items, min(stream.batch, PIECE), tell)
     parts.fill(rows._replace(score=unit.standardised(rows.score)) for rows in pieces)
     zeros = np.zeros(stream.n_items)
-    return Problem(parts, load, count, unit.rounding, False, zeros, zeros, run_compiled(load), SpilledMessages)
+    return Problem(
+        parts, load, count, unit.rounding, False, zeros, zeros, int(load.sum()) >= COMPILE_FROM, SpilledMessages
+    )
 
 
 def _averages(pieces: Pieces, problem: Problem, unit: Unit) -> tuple[Averages, FloatArray]:

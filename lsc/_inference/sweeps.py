@@ -40,6 +40,7 @@ from lsc._inference.scale_users import (
     MAX_SHIFT,
     MIN_ORDINAL_LOAD,
     MIN_PRECISION,
+    SHIFT_PER_PRECISION,
     Cavity,
     Message,
     Nodes,
@@ -244,14 +245,16 @@ def sweep(
     learn: bool = True,
     changed: BoolArray | None = None,
     n_converged: int = 0,
+    share: float = 1.0,
     posterior: ItemPosterior | None = None,
 ) -> Sweep:
     """Update the messages of every reviewer, all from the old state; the gradient only with ``learn``.
 
     Compiled steps may be restricted to reviewers of ``changed`` items, (N + 1,); there is no evidence then.
     ``n_converged`` counts the sweeps since the hyperparameters converged: nodes are damped by ``1 / (1 +
-    n_converged)``, and beyond :data:`DAMP_AFTER` messages by 1/2. Fixed points are unchanged, and oscillations decay.
-    ``posterior`` replaces that of the state's sums: of reviewers whose items have other reviewers elsewhere.
+    n_converged)``, and beyond :data:`DAMP_AFTER` messages by 1/2; both move at most ``share`` of the way. Fixed points
+    are unchanged, and oscillations decay. ``posterior`` replaces that of the state's sums: of reviewers whose items
+    have other reviewers elsewhere.
     """
     posterior = posterior or item_posterior(problem, state)
     changed = np.empty(0, np.bool_) if changed is None else changed
@@ -267,18 +270,16 @@ def sweep(
         for part, old in parts_with_messages(problem, state):
             fresh = Messages.zeros(part.layout.item.size, assortment=state.extent.kappa > 0)
             arguments = part.layout, old, posterior, state, new, fresh
-            if problem.compiled and not state.extent.orders:
+            if problem.compiled:
                 result = step_halves(threads, *arguments, float(problem.rounding), changed, learn=learn)
             else:
                 result = _step_blocks(problem, part, *arguments[1:], learn=learn)
             evidence, gradient = evidence + result[0], gradient.plus(result[1])
             if state.extent.kappa:
                 evidence += _likeness(problem, part, old, posterior, state, fresh)
-            if n_converged > DAMP_AFTER:
-                for value, before in zip(fresh, old, strict=True):
-                    if not is_zeros_view(value):
-                        value += before
-                        value *= 0.5
+            part_way = min(share, 0.5) if n_converged > DAMP_AFTER else share
+            if part_way < 1:
+                _move_part_way(fresh, old, part_way)
             new.messages.append(fresh)
             if problem.compiled:
                 add_messages(threads, part.layout.item, fresh, new.sums)
@@ -289,7 +290,7 @@ def sweep(
     # In place: at 100 million reviews each copy takes gigabytes.
     nodes = new.nodes
     nodes -= state.nodes
-    nodes /= 1 + n_converged
+    nodes *= min(share, 1 / (1 + n_converged))
     nodes += state.nodes
     # log Z = sum of factors, of Psi(cavity) - Psi(q) over messages, and of Psi(q) over items with a score; the
     # determinant of the prior is that of these items alone.
@@ -298,6 +299,14 @@ def sweep(
     # The prior N(m, 1 / (1 - kappa)) has the factor exp(-(1 - kappa) m^2 / 2).
     potentials -= 0.5 * (1.0 - state.extent.kappa) * _squares_of_means(problem)
     return Sweep(new, evidence + potentials, gradient, mean, variance)
+
+
+def _move_part_way(fresh: Messages, old: Messages, share: float) -> None:
+    """Replace new messages by those at a share of the way from the old ones."""
+    for value, before in zip(fresh, old, strict=True):
+        if not is_zeros_view(value):
+            value *= share
+            value += (1 - share) * before
 
 
 def _squares_of_means(problem: Problem) -> float:
@@ -363,14 +372,15 @@ def _likeness(
 
 
 def damped(site: Message, block: Block, shift: FloatArray) -> Message:
-    """Damp the shifts of messages without precision by 1/2 and bound them by ``MAX_SHIFT``.
+    """Damp the shifts of messages without precision by 1/2, and bound those of messages with little.
 
     They keep the tilted mean, each against the same cavity: updated in parallel, they would make a paper oscillate with
     growing amplitude.
     """
     old = shift[block.first : block.last].reshape(block.shape)
-    weak = site.precision <= MIN_PRECISION
-    return Message(site.precision, np.where(weak, np.clip(0.5 * (old + site.shift), -MAX_SHIFT, MAX_SHIFT), site.shift))
+    shift = np.where(site.precision <= MIN_PRECISION, 0.5 * (old + site.shift), site.shift)
+    largest = MAX_SHIFT + SHIFT_PER_PRECISION * site.precision
+    return Message(site.precision, np.clip(shift, -largest, largest))
 
 
 def _write(block: Block, site: Message, precision: FloatArray, shift: FloatArray) -> None:
@@ -475,6 +485,8 @@ def regauged(state: State, change: Gauge) -> State:
 
 #: Converged: changes of means in standard errors, and the predicted gain of a step in nats, are below these.
 TOLERANCE, GAIN_TOLERANCE = 2e-3, 1e-2
+#: Estimated distance of means from convergence, in standard errors, that counts as converged where sweeps run out.
+NEGLIGIBLE = 0.02
 #: In large tables one mean in ``EXEMPT`` may exceed the tolerance, by a factor of at most ``EXEMPT_RATIO``.
 EXEMPT, EXEMPT_RATIO = 1_000, 25.0
 #: Tolerances for comparing extensions of the model.
@@ -483,6 +495,8 @@ ROUGH_TOLERANCE, ROUGH_GAIN_TOLERANCE = 1e-2, 5e-2
 PLATEAU = 12
 #: Sweeps before the first step: messages have to propagate first.
 WARM_UP = 2
+#: Number of sweeps after which an optimisation that has not converged goes half of the way, and again after as many.
+PATIENT = 30
 MAX_SWEEPS, MAX_ROUGH_SWEEPS, MAX_PARTIAL_SWEEPS = 150, 60, 30
 #: A loss of the objective of more than this, plus this per review, reverts to the best state, with shorter steps.
 MAX_LOSS, LOSS_PER_REVIEW, SHRINK, MIN_DAMPING = 3.0, 0.005, 0.5, 0.1
@@ -514,8 +528,20 @@ class Fit:
         return self.evidence + log_prior(self.state.theta).value
 
 
+def share_of_the_way(count: int) -> float:
+    """Return how far messages, nodes and the scale of qualities move in a sweep.
+
+    >>> [share_of_the_way(count) for count in (1, 30, 60)]
+    [1.0, 0.5, 0.25]
+    """
+    return float(0.5 ** (count // PATIENT))
+
+
 def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = False, warm_up: int = WARM_UP) -> Fit:
     """Alternate sweeps and steps of the ``free`` hyperparameters, (P,), until both have converged.
+
+    In tables of some dozen scores messages, nodes and the scale of qualities can swing for ever: every ``PATIENT``
+    sweeps they go half as far as before, and the tolerance shrinks likewise.
 
     ``rough``: only to the accuracy that comparing extensions needs; ``warm_up``: sweeps before the first step.
     """
@@ -529,7 +555,8 @@ def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = F
     max_loss = MAX_LOSS + LOSS_PER_REVIEW * problem.n_reviews
     for count in range(1, max_sweeps + 1):
         learn = bool(free.any()) and count > warm_up
-        last = sweep(problem, state, learn=learn, n_converged=n_converged)
+        share = share_of_the_way(count)
+        last = sweep(problem, state, learn=learn, n_converged=n_converged, share=share)
         track.add(count, last.mean)
         objective = last.evidence + log_prior(state.theta).value
         if best_state is not None and objective < best - max_loss:
@@ -539,14 +566,14 @@ def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = F
             state, previous = best_state, None
             continue
         if learn:
-            step = ascend(state.theta, last.gradient, problem.n_reviewers, problem.n_reviews, free, step)
+            step = ascend(state.theta, last.gradient, problem.n_reviewers, problem.n_reviews, free, step, share)
         # Convergence: first of the hyperparameters, then of the means.
         objectives.append(objective)
         plateau = len(objectives) > PLATEAU and abs(objective - objectives[-PLATEAU]) < gain
         n_converged = n_converged + 1 if (not learn or step.gain < gain or plateau) and count > warm_up else 0
         converged = False
         if n_converged > 0 and previous is not None:
-            converged = _converged(np.abs(last.mean - previous) / np.sqrt(last.variance), tolerance)
+            converged = _converged(np.abs(last.mean - previous) / np.sqrt(last.variance), tolerance * share)
         if converged or count == max_sweeps:
             break
         previous, state = last.mean, last.state
@@ -562,7 +589,7 @@ def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = F
             else:
                 state = standardised(problem, with_hyperparameters(state, step.theta))
     off = 0.0 if converged else track.distance(last.variance)
-    return Fit(state, last.evidence, last.mean, count, converged, step.information, off)
+    return Fit(state, last.evidence, last.mean, count, converged or off <= NEGLIGIBLE, step.information, off)
 
 
 def _partial_sweeps(

