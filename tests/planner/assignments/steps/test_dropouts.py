@@ -43,7 +43,7 @@ def test_dropouts_are_judged_as_the_full_closure_does():
 def test_critical_reviewers_are_those_without_whom_the_full_closure_misses_an_item():
     """By division where all items are required, and by growth where some were left behind; the level holds."""
     rng, judged, critical = np.random.default_rng(2), 0, 0
-    for number in range(400 if NIGHTLY else 80):
+    for number in range(trials(80)):
         problem, whole = everything(rng)
         if number % 4 == 0:
             problem = replace(problem, required=np.arange(problem.n_items) > 0)
