@@ -487,6 +487,8 @@ def regauged(state: State, change: Gauge) -> State:
 TOLERANCE, GAIN_TOLERANCE = 2e-3, 1e-2
 #: Estimated distance of means from convergence, in standard errors, that counts as converged where sweeps run out.
 NEGLIGIBLE = 0.02
+#: Sweeps until means respond to a step of the hyperparameters: messages are updated in the next one, read in the other.
+RESPONSE = 2
 #: In large tables one mean in ``EXEMPT`` may exceed the tolerance, by a factor of at most ``EXEMPT_RATIO``.
 EXEMPT, EXEMPT_RATIO = 1_000, 25.0
 #: Tolerances for comparing extensions of the model.
@@ -572,7 +574,7 @@ def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = F
         plateau = len(objectives) > PLATEAU and abs(objective - objectives[-PLATEAU]) < gain
         n_converged = n_converged + 1 if (not learn or step.gain < gain or plateau) and count > warm_up else 0
         converged = False
-        if n_converged > 0 and previous is not None:
+        if n_converged > (RESPONSE if learn else 0) and previous is not None:
             converged = _converged(np.abs(last.mean - previous) / np.sqrt(last.variance), tolerance * share)
         if converged or count == max_sweeps:
             break

@@ -107,11 +107,12 @@ def test_joins_are_all_tried(covers: Covers) -> None:
         return
     found = {frozenset(into.member[into.begin[g] : into.begin[g + 1]].tolist()) for g in range(int(into.size[GROUPS]))}
     assert ended == kernels.DONE
-    assert found == made
+    # A group of the pool that another grows into is kept a second time.
+    assert found - starts == made
     assert {int(x) for x in cover[:count]} <= set(range(all_items + 1))
     again = new_pool(80, 600)
     assert kernels.make.python(piece, desk, pool, again, parent[:count], added[:count]) == count
-    assert int(again.size[GROUPS]) == len(made)
+    assert int(again.size[GROUPS]) == len(found)
 
 
 @given(st.lists(st.integers(0, 20), max_size=60), st.integers(0, 5))
