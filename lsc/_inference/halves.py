@@ -350,10 +350,10 @@ def spaces_for(load: int, rows: int, *, orders: bool) -> Spaces:
     own = min(load, MAX_ORDINAL_LOAD) if orders else 0
     fresh = workspace_for(own, rows)
     fresh.variance[:] = 1.0
-    by_point, by_paper = np.zeros((2, own, POINTS)), np.zeros((2, own))
-    return Spaces(
-        workspace_for(load, rows), fresh, Ranking(np.zeros(own, np.int64), *by_point, np.zeros(POINTS), *by_paper)
-    )
+    density, below = np.zeros((2, own, POINTS))
+    mean, square = np.zeros((2, own))
+    order = Ranking(np.zeros(own, np.int64), density, below, np.zeros(POINTS), mean, square)
+    return Spaces(workspace_for(load, rows), fresh, order)
 
 
 @kernel(element=ELEMENT)

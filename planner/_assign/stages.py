@@ -457,7 +457,11 @@ class Run:
         fairness = None if self.fair is None else self.fair.result(assigned)
         below = fairness is not None and bool(fairness.below)
         # An assignment worth as much as the best without a level is optimal.
-        same = self.solution.proved and bool((assigned == self.solution.chosen).all())
+        best, same = self.solution.chosen, False
+        if self.solution.proved and best is not None:
+            plain = fairness is None and problem.concerns is None and not problem.ruled.rules
+            worth = [math.fsum(problem.worth[chosen].tolist()) for chosen in (assigned, best)]
+            same = bool((assigned == best).all()) or (plain and worth[0] == worth[1])
         status = AssignmentStatus.OPTIMAL if same else AssignmentStatus.FEASIBLE
         if not reached or self.exposed or self.unsure or below:
             status = AssignmentStatus.LEVEL_MISSED

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: The kernels and the types of their arguments.
 LISTED = Path(__file__).with_name("signatures.json")
 #: Packages whose kernels share callees, compiled in one process each; what takes longest comes first.
-PARTS = ("planner._assign", "planner._plans", "lsc", "reviewgraph")
+PARTS = ("planner._assign", "lsc._inference", "planner._plans", "lsc._solver", "reviewgraph")
 
 
 def spell(kind: Any) -> Any:
