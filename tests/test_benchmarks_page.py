@@ -36,7 +36,7 @@ def test_the_page_counts_what_ran_and_what_was_missed() -> None:
 
 
 @pytest.mark.parametrize(("ratio", "said"), [(99, MISSED), (100, "reached")])
-def test_goals_in_two_steps_say_which_was_reached(ratio: float, said: str) -> None:
+def test_a_goal_is_reached_or_missed(ratio: float, said: str) -> None:
     assert ROWS["convex"].verdict({"warm": 1.0, "anchor": float(ratio)}) == said
 
 
