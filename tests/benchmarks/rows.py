@@ -49,7 +49,7 @@ def processor_seconds(call: Callable[[], Any]) -> float:
 
 
 def calibration(size: tuple[int, int, int], name: str) -> Measured:
-    """Calibrate, and solve the same programme by CVXPY with the faster of Clarabel and PIQP, each ``RUNS`` times.
+    """Calibrate, and solve the same programme by CVXPY with the faster of Clarabel and PIQP, both ``RUNS`` times.
 
     One thread each, so that CPU time is the time on an idle machine.
     """
@@ -66,11 +66,13 @@ def calibration(size: tuple[int, int, int], name: str) -> Measured:
     cold = time.process_time() - begun
     general(table(20, 20, 3), "linear")  # imports what CVXPY loads when first used
     solvers = [solver for solver in ("CLARABEL", "PIQP") if solver in cvxpy.installed_solvers()]
-    ours, rivals = [], {solver: [] for solver in solvers}
-    for _ in range(RUNS):
+    # The faster rival runs as often as ours, the other once.
+    ours, rivals = [], {solver: [general(reviews, hypothesis, solver)] for solver in solvers}
+    fastest = min(solvers, key=lambda solver: rivals[solver][0])
+    for run in range(RUNS):
         ours.append(processor_seconds(lambda: lsc.calibrate(reviews, hypothesis)))
-        for solver in solvers:
-            rivals[solver].append(general(reviews, hypothesis, solver))
+        if run:
+            rivals[fastest].append(general(reviews, hypothesis, fastest))
     seconds, objective, solver = min((*min(runs), solver) for solver, runs in rivals.items())
     found = {"cold": cold, "warm": min(ours)}
     apart = abs(result.objective - objective) / objective
