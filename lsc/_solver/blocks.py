@@ -531,36 +531,10 @@ def _conjugate_gradients(
     return step, np.sqrt(squares)
 
 
-@kernel
-def _start_at(
-    remaining: float, table: Table, face: Face, common: Common, weights: Weights, slope_weight: float, pattern: Pattern,
-    system: System, longest: int, gradient: FloatArray, direction: FloatArray,
-) -> None:  # fmt: skip
-    """Start conjugate gradients at ``remaining`` times the previous direction: write this and its residual."""
-    image, residual, degree, tilt = system.vectors[1], system.vectors[2], common.degree, common.tilt
-    if remaining == 0.0:
-        for i in range(len(gradient)):
-            residual[i], direction[i] = -gradient[i], 0.0
-        return
-    mean, slope = 0.0, 0.0
-    for i in range(len(gradient)):
-        direction[i] *= remaining
-        mean += degree[i] * direction[i]
-        slope += tilt[i] * direction[i]
-    a, b = weights.common * mean / common.reviews, slope_weight * slope
-    for i in range(len(gradient)):
-        image[i] = -a * degree[i] - b * tilt[i]
-    if longest > 0:
-        multiply_heavy(table, face, weights.line, pattern, direction, image, np.empty((3, longest + 2)))
-    _add_product(pattern.first, pattern.column, system.value, direction, image)
-    for i in range(len(gradient)):
-        residual[i] = -gradient[i] - image[i]
-
-
 @kernel(element=ELEMENT)
 def clustered_direction(
     table: Table, face: Face, common: Common, common_free: bool, weights: Weights, pattern: Pattern, system: System,
-    fixed: BoolArray, gradient: FloatArray, tolerance: float, max_steps: int, direction: FloatArray, remaining: float,
+    fixed: BoolArray, gradient: FloatArray, tolerance: float, max_steps: int, direction: FloatArray,
 ) -> tuple[int, float]:  # fmt: skip
     """Solve the Newton system by conjugate gradients, preconditioned with clusters of items where needed.
 
@@ -569,17 +543,17 @@ def clustered_direction(
         H direction = -gradient,   until  |H direction + gradient| <= tolerance  in the norm of the inverse diagonal
 
     Returns the number of steps and the norm reached. A step costs O(E) for reviewers with few reviews each. Fixed items
-    do not take part: their preconditioned residual is 0. Starts at ``remaining`` times the previous direction: the
-    exact solution, had no face changed in a step of 1 - ``remaining``.
+    do not take part: their preconditioned residual is 0.
     """
     assemble(table, face, common, weights, pattern, system, fixed)
     slope_weight = weights.common / common.spread if common_free else 0.0
-    memory, longest = system.memory, 0
+    residual, memory, longest = system.vectors[2], system.memory, 0
     for j in range(len(table.kind)):
         # The largest load among the reviewers who are not in the sparse matrix.
         if table.kind[j] != IDLE and pattern.begin[j + 1] == pattern.begin[j]:
             longest = max(longest, table.start[j + 1] - table.start[j])
-    _start_at(remaining, table, face, common, weights, slope_weight, pattern, system, longest, gradient, direction)
+    for i in range(len(gradient)):
+        residual[i], direction[i] = -gradient[i], 0.0
     # The diagonal is enough while the matrix is well-conditioned, as in the first stages; clusters continue from there.
     step, size = 0, np.inf
     if memory[2] == 0.0:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 #: Stages: weights of the distances from lines in each reviewer's scores and from one line in all raw scores, and the
 #: gradient tolerance; from a well-conditioned problem to one whose bias the proximal steps remove.
-PATH = ((1e-1, 1e-3, 3e-2), (3e-3, 1e-6, 3e-3), (1e-5, 1e-11, 0.0))
+PATH = ((1e-1, 1e-3, 1e-2), (3e-3, 1e-6, 1e-3), (1e-5, 1e-11, 0.0))
 LINEAR_PATH = ((0.0, 1e-6, 0.0),)
 #: Linear reviewers usually need a single stage: about seven Newton steps identify the active set of slopes. Where the
 #: data determine little (many reviewers of two scores) hundreds are needed; after ``DIRECT_STEPS`` steps a longer path
@@ -108,7 +108,6 @@ class NewtonRun:
         """
         merit, first = self.merit, self.iterations
         eta = forcing = self.forcing
-        merit.remaining = 0.0
         value, gradient = merit(self.x)
         norm = merit.norm
         best_norm, last_halving = math.inf, first
@@ -124,7 +123,6 @@ class NewtonRun:
             goal = max(eta * norm, 0.3 * tolerance) * np.sqrt(merit.common.reviews)
             direction = merit.newton(gradient, goal, 50 + 2 * len(self.x))
             self.x, value, gradient, step = line_search(merit, self.x, value, gradient, direction)
-            merit.remaining = 1.0 - step if 0.0 < step < 1.0 else 0.0
             before, norm = norm, merit.norm
             # and more so as the gradient decreases superlinearly.
             eta = min(forcing, max(0.1 * forcing, (norm / before) ** 1.5))

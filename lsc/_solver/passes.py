@@ -68,8 +68,7 @@ class Objective(ABC):
     z: a proximal-point step, which leaves the minimisers of F unbiased.
 
     At the last point evaluated, ``squares`` is F, and ``norm`` and ``stationarity`` are the norms per review of the
-    gradients of f and of F / 2 alone. ``remaining`` is the part of the last direction beyond the step
-    taken, at which the next one may start; 0 if there is none.
+    gradients of f and of F / 2 alone.
     """
 
     #: Whether some reviewer need not be linear.
@@ -82,7 +81,6 @@ class Objective(ABC):
         self.gradients = Gradients(*(np.zeros(n) for _ in Gradients._fields))
         self.direction, self._slope_free = np.zeros(n), False
         self.products = 0
-        self.remaining = 0.0
 
     @abstractmethod
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
@@ -183,10 +181,7 @@ class Merit(Objective):
         accuracy = self.fixed, gradient, tolerance, max_steps, self.direction
         if self.bends:
             matrix = self.table, self.face, self.common, self._slope_free, self.weights, self._pattern, self._system
-            steps, _ = clustered_direction(*matrix, *accuracy, self.remaining)
-            if self.remaining > 0.0 and inner(gradient, self.direction) >= 0.0:
-                more, _ = clustered_direction(*matrix, *accuracy, 0.0)
-                steps += more
+            steps, _ = clustered_direction(*matrix, *accuracy)
         else:
             lines = self.table, self.face.slope_free, self.common, self._slope_free, self.weights.common
             steps, _ = lines_direction(*lines, *accuracy, self._work)

@@ -257,7 +257,7 @@ def test_newton_matrix_is_the_derivative_of_the_gradient(shape, size, line_weigh
     if merit.bends:
         clustered_direction.python(
             merit.table, merit.face, merit.common, merit._slope_free, merit.weights, merit._pattern, merit._system,
-            merit.fixed, gradient, 1e-12, 10_000, again, 0.0,
+            merit.fixed, gradient, 1e-12, 10_000, again,
         )  # fmt: skip
     else:
         lines_direction.python(
@@ -265,24 +265,6 @@ def test_newton_matrix_is_the_derivative_of_the_gradient(shape, size, line_weigh
             10_000, again, np.zeros(4 * n),
         )  # fmt: skip
     assert again == pytest.approx(direction, abs=1e-9)
-
-
-@pytest.mark.parametrize("size", [5, SMALL + 3])
-@pytest.mark.parametrize("shape", [Shape.MONOTONE, Shape.CONVEX])
-def test_a_direction_does_not_depend_on_where_conjugate_gradients_start(shape, size):
-    rng = np.random.default_rng(3)
-    item = np.array([rng.permutation(40)[:size] for _ in range(15)])
-    table, common, _ = tabulate(programmes.from_rows(item, rng.normal(size=(15, size)), 40, shape))
-    merit = Merit(table, common, np.arange(40) == 3, Weights(0.1, 0.05))
-    _, gradient = merit(rng.normal(size=40))
-    direction = merit.newton(gradient, 1e-12, 10_000).copy()
-    merit.direction[:] = rng.normal(size=40) * ((common.degree > 0) & (np.arange(40) != 3))
-    merit.remaining = 0.5
-    assert merit.newton(gradient, 1e-12, 10_000) == pytest.approx(direction, abs=1e-9)
-    # What a step along the direction has left is the solution already.
-    merit.remaining, products = 0.5, merit.products
-    assert merit.newton(0.5 * gradient, 1e-10, 10_000) == pytest.approx(0.5 * direction, abs=1e-9)
-    assert merit.products <= products + 1
 
 
 @pytest.mark.parametrize("shape", Shape)
