@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 import lsc
 from lsc._inference import sweeps
+from lsc._inference.beliefs import InferenceStatus
+from lsc._inference.inferring import infer
 from lsc._inference.model import OBSERVED, START, Extent, Track
 from lsc._inference.states import Rows, initial_state, item_posterior, prepare
 from lsc.commands.calibrate import calibrate
@@ -106,3 +108,11 @@ def test_the_command_says_so_once_on_stderr(tmp_path, words: list[str], few_swee
     assert found.stderr.count("not converged") == 1
     assert "converge" not in found.stdout
     assert ('"sweeps_exhausted"' in found.stdout) == (words == ["--json"])
+
+
+def test_a_small_table_that_swings_comes_to_rest_by_going_half_as_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    who, what = np.repeat(np.arange(4), 6), np.tile(np.arange(6), 4)
+    given = who, what, (who + 1.0) * what + (what * who) % 3, 4, 6
+    assert infer(*given).status is InferenceStatus.CONVERGED
+    monkeypatch.setattr(sweeps, "PATIENT", sweeps.MAX_SWEEPS + 1)
+    assert infer(*given).status is InferenceStatus.SWEEPS_EXHAUSTED
