@@ -83,6 +83,8 @@ Goals of speed and size, and what `python -m tests.benchmarks.page` measured on 
 {len(ROWS)} rows ran, {len(ran) - len(missed)} reached their goal, {len(missed)} missed it. The command writes this
 page; do not edit it.
 
+Terms: {{doc}}`../reference/glossary`.
+
 Each row runs in its own process. *Cold* is the first call in it, *warm* the fastest of the next ones; compiled kernels
 are cached on disk. *Speed-up* = time of the rival / our warm time (same process, same data, each to its own
 tolerance); below 1, we are slower. Rows with CVXPY give CPU time on one thread, the least of {RUNS} runs each, taken in
