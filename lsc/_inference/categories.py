@@ -316,8 +316,8 @@ def optimise_levels(
     final = sweep(problem, state, learn=False)
     evidence = final.evidence + observe(problem, state, low, high, 0.0).evidence
     off = 0.0 if converged else track.distance(final.variance)
-    converged = converged or off <= NEGLIGIBLE
-    return OrdinalFit(Fit(state, evidence, final.mean, count, converged, step.information, off), problem)
+    off = off if off > NEGLIGIBLE else 0.0
+    return OrdinalFit(Fit(state, evidence, final.mean, count, off == 0.0, step.information, off), problem)
 
 
 # Which tables have ordinal scores.

@@ -591,7 +591,8 @@ def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = F
             else:
                 state = standardised(problem, with_hyperparameters(state, step.theta))
     off = 0.0 if converged else track.distance(last.variance)
-    return Fit(state, last.evidence, last.mean, count, converged or off <= NEGLIGIBLE, step.information, off)
+    off = off if off > NEGLIGIBLE else 0.0
+    return Fit(state, last.evidence, last.mean, count, off == 0.0, step.information, off)
 
 
 def _partial_sweeps(
