@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.flow import FAR, clash
-from reviewgraph._base import starts
+from reviewgraph._base import distinct, starts
 from reviewgraph.graph import kernel
 from reviewgraph.table import Reviews
 
@@ -57,7 +57,7 @@ def nothing_grown(n_items: int, n_groups: int) -> Grown:
 def coverage(label: IntArray, reviewer: IntArray, item: IntArray, required: BoolArray) -> FloatArray:
     """Count the required items that each group covers, by the group of each reviewer, shape (M,)."""
     n_items = max(required.size, 1)
-    covers = np.unique(label[reviewer] * n_items + item)
+    covers = distinct(label[reviewer] * n_items + item)
     weight = required[covers % n_items].astype(np.float64)
     return np.bincount(covers // n_items, weight, int(label.max(initial=-1)) + 1).astype(np.float64)
 

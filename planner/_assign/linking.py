@@ -19,6 +19,7 @@ import numpy as np
 
 from planner._assign.core import NO_LIMIT, around_rivals, promise
 from planner._assign.flow import TIE_BITS, Work, cheapest_path, flip, workspace
+from reviewgraph._base import distinct
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
@@ -113,13 +114,14 @@ class Linker:
         finally:
             net.locked[avoided] = False
 
-    def release(self, holds: Callable[[IntArray], bool]) -> None:
-        """Free forced pairs again, dearest first, where the level holds without them."""
-        net = self.net
+    def release(self, holds: Callable[[IntArray], bool], effort: Clock | None = None) -> None:
+        """Free forced pairs again, dearest first, where the level holds without them, while effort is left."""
+        net, effort = self.net, self.clock if effort is None else effort
         forced, kept = np.array(self.forced, np.int64), []
         for pair in forced[np.argsort(-self.reduced(forced), kind="stable")].tolist():
             pairs = np.empty(0, np.int64)
-            if not self.clock.over():
+            if not effort.over():
+                effort.spend(SEARCH * net.assigned.size)
                 pairs, _ = self.change(pair, max(int(self.reduced(np.array([pair]))[0]), 0))
             # Remove the pair by the cheapest cycle, and undo that unless it holds.
             flip(net, pairs)
@@ -256,12 +258,16 @@ class Relinker(Linker):
     rng: np.random.Generator = field(default_factory=np.random.default_rng)  # for the orders
     rewards: Callable[[], int] = lambda: 0  # rewards of the current assignment by rules, in units of cost
     enough: float = 0.0  # loss that is small enough to stop, in units of cost
+    span: Callable[[], bool] = lambda: False  # brings the assignment to the level at once, or leaves it as it is
     ways: list[State] = field(default_factory=list)  # assignments at the level: by the core, and a cheaper one if any
 
     def link(self) -> bool:
         """Bring the assignment to the level by the core, and then at less loss, if possible; false if neither works."""
         self.ways = []
         if self.core.at_level():
+            return True
+        if self.span():
+            self.ways = [self.state()]
             return True
         effort, start, before = self.clock.effort(WORK), self.state(), self.total()
         reached = super().link()
@@ -406,8 +412,8 @@ def least_loss(linker: Linker, problem: Problem, scale: float) -> float:
     movable = np.flatnonzero(~net.assigned & ~net.locked)
     order = movable[np.argsort(reduced[movable], kind="stable")]
     search = _Bounds(linker, problem, reduced, order)
-    # Four times the number of cheap pairs each time, until they are enough for the level.
-    high = 1
+    # Fewer pairs than links cannot reach it; then four times as many each time, until they are enough for the level.
+    high = search.missing
     while high < order.size and not linker.clock.over() and search.out_of_reach(high):
         high *= 4
     # Bisection: the level is out of reach with ``search.cheap`` pairs and in reach with ``high``.
@@ -430,14 +436,15 @@ class _Bounds:
     def __init__(self, linker: Linker, problem: Problem, reduced: IntArray, order: IntArray) -> None:
         self.linker, self.problem, self.reduced, self.order = linker, problem, reduced, order
         self.cheap, self.best, alone = 0, 0, np.arange(problem.n_reviewers)
-        assigned = np.unique(self._numbers(np.flatnonzero(linker.net.assigned), alone))
+        assigned = distinct(self._numbers(np.flatnonzero(linker.net.assigned), alone))
         self.label, self.covers = self._merged(alone, assigned)
+        self.missing = self._missing()
         self.best = self._bound()
 
     def out_of_reach(self, cheap: int) -> bool:
         """Whether the level is missed even with the ``cheap`` cheapest pairs; if so, continue from there."""
         core, more = self.linker.core, self._numbers(self.order[self.cheap : cheap], self.label)
-        label, covers = self._merged(self.label, np.union1d(self.covers, more))
+        label, covers = self._merged(self.label, distinct(self.covers, more))
         table = self._table(label, covers)
         covered = np.bincount(table.reviewer, core.required[table.item].astype(float), 1)
         if covered.max() >= core.total or core.aim.holds_early(lambda: table):
@@ -458,15 +465,23 @@ class _Bounds:
 
     def _merged(self, label: IntArray, covers: IntArray) -> tuple[IntArray, IntArray]:
         n_items, merged = self.problem.n_items, self.linker.core.aim.groups(self._table(label, covers)).labels
-        return merged[label], np.unique(merged[covers // n_items] * n_items + covers % n_items)
+        return merged[label], distinct(merged[covers // n_items] * n_items + covers % n_items)
+
+    def _missing(self) -> int:
+        """Return the minimum number of new pairs; papers left behind need no links, so only one is certain there."""
+        if self.problem.old.any():
+            return 1
+        return max(self.linker.core.aim.links(self._table(self.label, self.covers)), 1)
 
     def _bound(self) -> int:
         """Return the loss of the pairs that must be added to those already within the groups."""
-        net, covers = self.linker.net, self.covers
-        numbers = self._numbers(np.arange(self.reduced.size), self.label)
-        place = np.minimum(np.searchsorted(covers, numbers), covers.size - 1)
-        cross = self.reduced[~net.assigned & ~net.locked & (covers[place] != numbers)]
-        # Papers left behind after a first phase need no links, so only one is certain there.
-        missing = 1 if self.problem.old.any() else self.linker.core.aim.links(self._table(self.label, covers))
-        needed = max(missing, 1)
-        return int(np.partition(cross, needed - 1)[:needed].sum()) if cross.size >= needed else 0
+        covers, needed = self.covers, self._missing()
+        # The cheapest pairs are within the groups; beyond them, in order of reduced costs, until enough are not.
+        end, cross = self.cheap, _NONE
+        while cross.size < needed and end < self.order.size:
+            start, end = end, min(end + max(2 * needed, end), self.order.size)
+            pairs = self.order[start:end]
+            numbers = self._numbers(pairs, self.label)
+            place = np.minimum(np.searchsorted(covers, numbers), covers.size - 1)
+            cross = np.append(cross, pairs[covers[place] != numbers])
+        return int(self.reduced[cross[:needed]].sum()) if cross.size >= needed else 0

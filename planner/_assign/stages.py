@@ -35,6 +35,7 @@ from planner._assign.panels import (
 )
 from planner._assign.problem import NO_FLOOR, authored, concerned, whole_values
 from planner._assign.robust import Robust, alternates_of, critical_without, harden, uncovered_without
+from planner._assign.spanning import span
 from planner._assign.why_none import (
     how_it_ended,
     nearly_all,
@@ -376,6 +377,9 @@ class Run:
         bounded = settled and not held.any() and self.solution.by_flow and self.aim.core_suffices
         if bounded and not core.at_level() and problem.concerns is None:
             self.least_loss = least_loss(linker, problem, self.scale)
+        plain = self.fair is None and not problem.rivals.any and problem.floors.best is None
+        if bounded and plain and self.aim.core_decides:
+            linker.span = partial(span, problem, linker, np.random.default_rng(self.seed))
         near = (self.least_loss or 0.0) + NEAR * abs(self.unconstrained)
         linker.enough = near * self.scale * 2.0**TIE_BITS
         return linker

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 
 from planner._assign.core import Core
@@ -81,3 +83,19 @@ def grown_naively(covers, label, seed, shared, without=-1):
                 cover |= items
                 again = True
     return cover, joined
+
+
+def similar(n_items, n_reviewers, seed):
+    """Similarities of a few topics, with noise, as real ones have."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n_reviewers, 6)) @ rng.normal(size=(6, n_items)) + rng.normal(size=(n_reviewers, n_items))
+
+
+def components(covers, shared):
+    """Items of each component, by merging two that share enough until there are none."""
+    parts = [set(cover) for cover in covers if cover]
+    while True:
+        near = next((pair for pair in combinations(parts, 2) if len(pair[0] & pair[1]) >= shared), None)
+        if near is None:
+            return parts
+        parts = [part for part in parts if part is not near[0] and part is not near[1]] + [near[0] | near[1]]

@@ -12,26 +12,10 @@ from planner._assign.levels import aim_named
 from planner._assign.linking import Linker
 from planner._assign.why_none import nearly_all
 from tests.planner.assignments import naive_assignment as naive
-from tests.planner.assignments.cases import core_of, covers_of, problem_of, random_case
+from tests.planner.assignments.cases import components, core_of, covers_of, problem_of, random_case, similar
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
 pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
-
-
-def similar(n_items, n_reviewers, seed):
-    """Similarities of a few topics, with noise, as real ones have."""
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n_reviewers, 6)) @ rng.normal(size=(6, n_items)) + rng.normal(size=(n_reviewers, n_items))
-
-
-def components(covers, shared):
-    """Items of each component, by merging two that share enough until there are none."""
-    parts = [set(cover) for cover in covers if cover]
-    while True:
-        near = next((pair for pair in combinations(parts, 2) if len(pair[0] & pair[1]) >= shared), None)
-        if near is None:
-            return parts
-        parts = [part for part in parts if part is not near[0] and part is not near[1]] + [near[0] | near[1]]
 
 
 @pytest.mark.parametrize("shared", [1, 2])
