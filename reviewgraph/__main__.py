@@ -12,6 +12,11 @@ from _signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal  # t
 _INTERRUPTED = 130
 
 
+#: One thread for dense matrices, unless the user says otherwise: they are small here, so that threads mostly wait for
+#: each other, on a busy machine many times as long as the work takes.
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
+
+
 def run() -> None:
     """Load the command and run it.
 
@@ -21,6 +26,8 @@ def run() -> None:
     deaf = getsignal(SIGINT) != default_int_handler
     if not deaf:
         signal(SIGINT, _end)
+    if not any(name in os.environ for name in _THREADS):
+        os.environ[_THREADS[0]] = "1"
     import atexit
 
     for name in ("stdin", "stdout", "stderr"):

@@ -2,6 +2,10 @@
 
 import importlib
 import os
+
+# As the command has it, and before NumPy is loaded: threads of several workers mostly wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pickle
 import signal
 import sys

@@ -1,6 +1,7 @@
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -201,3 +202,24 @@ def test_a_column_that_no_file_has_is_refused(tmp_path, command):
     assert ended.exit_code == 2
     assert ended.stderr.strip().endswith("Error: --columns affinity=fit: no file that was read has a column 'fit'")
     assert CliRunner().invoke(main, [command, str(reviews), "--columns", "score=mark"]).exit_code == 0
+
+
+@pytest.mark.parametrize(("given", "then"), [({}, "1"), ({"OMP_NUM_THREADS": "3"}, None)])
+def test_a_command_multiplies_matrices_in_one_thread_unless_told_otherwise(monkeypatch, given, then):
+    import reviewgraph.cli
+    from reviewgraph.__main__ import run
+
+    seen = []
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        # Set first, so that it is as it was in the end.
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(reviewgraph.cli, "main", lambda prog_name: seen.append(os.environ.get("OPENBLAS_NUM_THREADS")))
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        run()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert seen == [then]
