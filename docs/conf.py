@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpydoc.docscrape_sphinx
 import sphinx.util.inspect
 from docutils import nodes
+from jinja2.sandbox import SandboxedEnvironment
 from latex2mathml.converter import convert
 from sphinx import addnodes
 from sphinx.util.nodes import make_refnode
@@ -60,6 +62,23 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
 
+class _Templates(SandboxedEnvironment):
+    """The templates of docstrings, compiled once: numpydoc makes an environment for each docstring."""
+
+    first: Any = None
+
+    def __new__(cls, **options: Any) -> Any:
+        return cls.first or super().__new__(cls)
+
+    def __init__(self, **options: Any) -> None:
+        if _Templates.first is None:
+            super().__init__(**options)
+            _Templates.first = self
+
+
+numpydoc.docscrape_sphinx.SandboxedEnvironment = _Templates
+
+
 def _inline(page: Any, node: nodes.math) -> None:
     page.body.append(convert(node.astext()))
     raise nodes.SkipNode
@@ -97,8 +116,42 @@ def _alias(app: Any, env: Any, node: Any, content: Any) -> Any:
     return None
 
 
+def _titles(app: Any) -> dict[str, nodes.Element]:
+    """The contents of each page without its sections and objects, which the navigation drops: title and pages below."""
+    contents = {page: listed.deepcopy() for page, listed in app.env.tocs.items()}
+    for listed in contents.values():
+        for entry in listed.children:
+            if len(entry) > 1:
+                if below := list(entry.findall(addnodes.toctree)):
+                    entry[1][:] = below
+                else:
+                    entry.pop(1)
+    return contents
+
+
+def _quick_navigation(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Let the theme make the navigation of a page from titles alone: copying the rest takes a third of the time."""
+    if "toctree" not in context:
+        return
+    navigation, env = context["toctree"], app.env
+    if not hasattr(app, "titles"):
+        app.titles = _titles(app)
+
+    def of_titles(**options: Any) -> str:
+        if not options.get("titles_only"):
+            return navigation(**options)
+        contents, env.tocs = env.tocs, app.titles
+        try:
+            return navigation(**options)
+        finally:
+            env.tocs = contents
+
+    context["toctree"] = of_titles
+
+
 def setup(app: Any) -> None:
     """Write formulas as MathML, and signatures for readers."""
+    app.connect("html-page-context", _quick_navigation, priority=400)  # before the theme
     app.connect("autodoc-process-signature", _signature)
     app.connect("doctree-read", _without_long_values)
     app.connect("missing-reference", _alias)

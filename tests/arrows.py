@@ -20,13 +20,19 @@ def module_name(path: Path) -> str:
 
 
 @cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Return the syntax of a file, relative to the root: its module, and all that is in it."""
+    return tuple(ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))))
+
+
+@cache
 def imports() -> nx.DiGraph:
     """Return the modules of all packages, and an arrow from each to those it imports."""
     files = {module_name(path.relative_to(ROOT)): path for package in ROOMS for path in (ROOT / package).rglob("*.py")}
     graph = nx.DiGraph()
     graph.add_nodes_from(sorted(files))
     for module, path in files.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path.relative_to(ROOT)):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):
                 full = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}

@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -22,7 +21,8 @@ from lsc._model.hypotheses import HYPOTHESES
 from reviewgraph.cli import main
 from reviewgraph.cli.command import GROUP, first_sentence
 from reviewgraph.graph import levels
-from tests.arrows import circles, imports, module_name, room_of, undrawn
+from tests import arrows
+from tests.arrows import circles, imports, module_name, nodes, room_of, undrawn
 from tests.draw_rooms import PICTURE, picture
 from tests.rooms import ROOMS
 
@@ -49,23 +49,25 @@ def offences(of: Callable[[Path], Iterable[str]]) -> str:
     return "\n".join(f"{path}: {found}" for path in MODULES for found in of(path))
 
 
-@cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
-
-
 def imported(path: Path) -> Iterator[str]:
     """Dotted names of all modules that a module imports, wherever in it, by statement or by ``import_module``."""
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             home = ".".join(path.parts[: len(path.parts) - node.level]) if node.level else ""
             yield ".".join(filter(None, (home, node.module)))
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__"):
+        elif isinstance(node, ast.Call) and called(node) in ("import_module", "__import__"):
             name = node.args[0]
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
                 yield name.value
+
+
+def called(node: ast.Call) -> str | None:
+    """Return the last part of the name that is called."""
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else None
 
 
 def test_the_walk_over_modules_finds_imports() -> None:
@@ -117,7 +119,7 @@ def test_names_on_the_map_exist() -> None:
     words = (ROOT / "docs/explanation/architecture.md").read_text("utf-8")
     files = [path for folder in (*MAY_IMPORT, "tests", "docs") for path in (ROOT / folder).rglob("*.*")]
     known = {part for path in files for part in path.relative_to(ROOT).with_suffix("").parts} | {"py"}
-    for node in (node for path in MODULES for node in ast.walk(tree(path))):
+    for node in (node for path in MODULES for node in nodes(path)):
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             known.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -135,7 +137,7 @@ def test_the_plan_itself_has_no_circle() -> None:
 
 def taken_from_reviewgraph(path: Path) -> Iterator[tuple[str, str]]:
     """Modules of reviewgraph from which a module takes names, with each name."""
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "reviewgraph":
             yield from ((str(node.module), alias.name) for alias in node.names)
 
@@ -188,13 +190,13 @@ def test_only_what_writes_for_people_imports_the_command_line() -> None:
 def too_long(path: Path) -> Iterator[str]:
     """The module and bodies of functions, without their docstrings."""
     lines = len((ROOT / path).read_text(encoding="utf-8").splitlines())
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         if documented and ast.get_docstring(node) is not None:
             lines -= (node.body[0].end_lineno or 0) - node.body[0].lineno + 1
     if lines > MOST_LINES:
         yield f"{lines} lines"
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             body = node.body[1:] if ast.get_docstring(node) is not None else node.body
             size = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
@@ -208,7 +210,7 @@ def test_modules_and_functions_end() -> None:
 
 def test_input_is_not_validated_by_assert() -> None:
     def asserts(path: Path) -> list[str]:
-        return [f"line {node.lineno}" for node in ast.walk(tree(path)) if isinstance(node, ast.Assert)]
+        return [f"line {node.lineno}" for node in nodes(path) if isinstance(node, ast.Assert)]
 
     assert not offences(asserts)
 
@@ -222,7 +224,7 @@ def documented(docstring: str) -> list[str]:
 
 def records(path: Path) -> Iterator[tuple[ast.ClassDef, list[str]]]:
     """Return the dataclasses and named tuples of a module with their public fields."""
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if not isinstance(node, ast.ClassDef):
             continue
         kinds = map(ast.unparse, [*node.decorator_list, *node.bases])
@@ -254,7 +256,7 @@ def test_docstrings_name_the_fields_that_are_there() -> None:
 def compared_by_name(path: Path) -> Iterator[str]:
     """Comparisons with the name of a level or a hypothesis class."""
     names = {*levels.ALL_NAMES, *HYPOTHESES}
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Compare):
             constants = {
                 constant.value
@@ -295,10 +297,11 @@ def test_rules_find_what_breaks_them(
 ) -> None:
     (tmp_path / "reviewgraph").mkdir()
     (tmp_path / "reviewgraph/broken.py").write_text(source, "utf-8")
-    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    tree.cache_clear()
+    for module in (arrows, sys.modules[__name__]):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    nodes.cache_clear()
     assert list(rule(Path("reviewgraph/broken.py"))) == found
-    tree.cache_clear()
+    nodes.cache_clear()
 
 
 def public(package: str) -> list[str]:
@@ -314,9 +317,7 @@ def test_public_names_are_written_once(package: str) -> None:
     names += [ast.unparse(node.targets[0]) for node in stub.body if isinstance(node, ast.Assign)]
     module = importlib.import_module(package)
     assert sorted(filter(None, names)) == sorted(module.__all__) == dir(module)
-    assert not set(names) & {
-        node.id for node in ast.walk(tree(Path(package, "__init__.py"))) if isinstance(node, ast.Name)
-    }
+    assert not set(names) & {node.id for node in nodes(Path(package, "__init__.py")) if isinstance(node, ast.Name)}
 
 
 def test_one_import_lends_names_of_the_others_without_loading_them() -> None:

@@ -588,7 +588,10 @@ def step_halves(
 ) -> tuple[float, Gradient]:  # fmt: skip
     """Do the step of every reviewer of a part; returns the evidence and its gradient."""
     hyper, longest, cut = _prepare(layout, state, rounding)
-    buffers = Buffers(*items, changed, *old[:2], state.nodes, *fresh[:2], new.nodes, state.fresh, new.fresh, new.orders)
+    sites = old[:2]
+    if is_zeros_view(old.precision):  # of the type of others, for which the kernel is compiled
+        sites = (np.lib.stride_tricks.as_strided(np.zeros(1), old.precision.shape, (0,)),) * 2
+    buffers = Buffers(*items, changed, *sites, state.nodes, *fresh[:2], new.nodes, state.fresh, new.fresh, new.orders)
     work = sweep_half.form(ELEMENT * layout.item.size)
 
     def half(low: int, high: int) -> FloatArray:

@@ -50,13 +50,19 @@ class Messages(NamedTuple):
         return Messages(*np.zeros((size, 2)).T, *(np.zeros((size, 2)).T if assortment else [zeros_view(size)] * 2))
 
     def rescaled(self, gauge: Gauge) -> Messages:
-        """Messages when qualities become ``(x - centre) / spread``; the assortment prior keeps its precision."""
+        """Messages when qualities become ``(x - centre) / spread``; the assortment prior keeps its precision.
+
+        Both numbers of a review stay side by side, so that kernels are compiled for one layout of messages.
+        """
         if gauge == Gauge():
             return self
         centre, spread = gauge
         precision, shift, likeness_precision, likeness_shift = self
         if not is_zeros_view(precision):
-            precision, shift = precision * spread**2, (shift - precision * centre) * spread
+            changed = np.empty((precision.size, 2)).T
+            np.multiply(precision, spread**2, out=changed[0])
+            np.multiply(shift - precision * centre, spread, out=changed[1])
+            precision, shift = changed
         if not is_zeros_view(likeness_precision):
             likeness_shift = (likeness_shift - likeness_precision * centre) / spread
         return Messages(precision, shift, likeness_precision, likeness_shift)

@@ -121,12 +121,12 @@ class SpilledMessages:
     def append(self, messages: Messages) -> None:
         written = [values for values in messages if not is_zeros_view(values)]
         self.kept.append((len(self.spill), len(written), messages.precision.size))
-        for values in written:
-            self.spill.append(values)
+        if written:  # side by side, as kernels read them
+            self.spill.append(np.stack(written, axis=1).ravel())
 
     def __iter__(self) -> Iterator[Messages]:
         for at, kinds, slots in self.kept:
-            values: list[FloatArray] = [*self.spill.read(at, at + kinds * slots).reshape(kinds, slots)]
+            values: list[FloatArray] = [*self.spill.read(at, at + kinds * slots).reshape(slots, kinds).T]
             yield Messages(*values, *[zeros_view(slots)] * (4 - kinds))
 
 
