@@ -277,7 +277,7 @@ FIRST, CHEAP = 8, 2
 NONE = np.empty(0, np.int64)
 
 #: Total work of freeing the pairs of skeletons again.
-RELEASING = 3.0
+RELEASING = 2.0
 
 
 class Spanned(NamedTuple):
