@@ -356,12 +356,14 @@ class Spanning:
 
 
 def span(problem: Problem, linker: Relinker, rng: np.random.Generator) -> bool:
-    """Bring the best assignment without a level to the level, where one component suffices; false if it is as before.
+    """Bring the best assignment without a level to the level; false, and nothing changed, where that is not possible.
 
     Several starts, as far as the number of pairs allows; pairs of each skeleton that turn out superfluous are freed.
+    It is for levels of one component, and problems whose pairs do not depend on others.
     """
     core = linker.core
-    if core.total - core.count < FEWEST:
+    depending = problem.panels.binding or problem.rivals.any or problem.floors.best is not None
+    if depending or not core.aim.core_decides or core.total - core.count < FEWEST:
         return False
     spanning, effort, start = Spanning(problem, linker), linker.clock.effort(RELEASING), linker.state()
     best, least = start, None

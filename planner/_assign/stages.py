@@ -377,8 +377,7 @@ class Run:
         bounded = settled and not held.any() and self.solution.by_flow and self.aim.core_suffices
         if bounded and not core.at_level() and problem.concerns is None:
             self.least_loss = least_loss(linker, problem, self.scale)
-        plain = self.fair is None and not problem.rivals.any and problem.floors.best is None
-        if bounded and plain and self.aim.core_decides:
+        if bounded and self.fair is None:
             linker.span = partial(span, problem, linker, np.random.default_rng(self.seed))
         near = (self.least_loss or 0.0) + NEAR * abs(self.unconstrained)
         linker.enough = near * self.scale * 2.0**TIE_BITS
