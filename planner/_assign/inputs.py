@@ -18,8 +18,10 @@ from reviewgraph._base import (
     check_magnitude,
     checked,
     count_of,
+    distinct,
     encode,
     listed,
+    occurs,
     refuse,
 )
 from reviewgraph.formats import AFFINITY, DEMAND, ITEM, LOAD, MIN_LOAD, REVIEWER, Columns, Merge, Spellings
@@ -227,9 +229,9 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     # Reviews of the first phase come on top of demands and of loads above 0.
     read, written = np.bincount(old[1], minlength=N), np.bincount(old[0], minlength=M)
     affinity = np.where(is_old, 0.0, value)
-    own_scored = (
-        own if constraints.allow_unscored or not own.size else own[np.isin(own, scored.item * M + scored.reviewer)]
-    )
+    own_scored = own
+    if not constraints.allow_unscored:
+        own_scored = own[occurs(own, distinct(scored.item * M + scored.reviewer))]
     concerns = _concerns(constraints, scored, key, barred, old_key, affinity, (n_items, n_reviewers))
     problem = Problem(
         item=key // M if M else key,

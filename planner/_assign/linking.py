@@ -121,7 +121,8 @@ class Linker:
         for pair in forced[np.argsort(-self.reduced(forced), kind="stable")].tolist():
             pairs = np.empty(0, np.int64)
             if not effort.over():
-                effort.spend(SEARCH * net.assigned.size)
+                if effort is not self.clock:
+                    effort.spend(SEARCH * net.assigned.size)
                 pairs, _ = self.change(pair, max(int(self.reduced(np.array([pair]))[0]), 0))
             # Remove the pair by the cheapest cycle, and undo that unless it holds.
             flip(net, pairs)
@@ -272,7 +273,7 @@ class Relinker(Linker):
         effort, start, before = self.clock.effort(WORK), self.state(), self.total()
         reached = super().link()
         if reached:
-            self.release(lambda _: self.core.holds_with(_NONE))
+            self.free()
         best, least = self.state(), self.total() - before if reached else None
         self.ways = [best] if reached else []
         if not self.clock.over() and (least is None or least > self.enough):
@@ -285,6 +286,10 @@ class Relinker(Linker):
         self.put(best)
         self.core.regroup()
         return least is not None
+
+    def free(self, effort: Clock | None = None) -> None:
+        """Release forced pairs without which the assignment is at the level."""
+        self.release(lambda _: self.core.holds_with(_NONE), effort)
 
     def _anew(self, start: State, least: int | None, effort: Clock) -> Iterator[tuple[State, int]]:
         """Yield assignments at the level, each cheaper than those before, with their losses against the start."""
@@ -438,7 +443,6 @@ class _Bounds:
         self.cheap, self.best, alone = 0, 0, np.arange(problem.n_reviewers)
         assigned = distinct(self._numbers(np.flatnonzero(linker.net.assigned), alone))
         self.label, self.covers = self._merged(alone, assigned)
-        self.missing = self._missing()
         self.best = self._bound()
 
     def out_of_reach(self, cheap: int) -> bool:
@@ -467,15 +471,12 @@ class _Bounds:
         n_items, merged = self.problem.n_items, self.linker.core.aim.groups(self._table(label, covers)).labels
         return merged[label], distinct(merged[covers // n_items] * n_items + covers % n_items)
 
-    def _missing(self) -> int:
-        """Return the minimum number of new pairs; papers left behind need no links, so only one is certain there."""
-        if self.problem.old.any():
-            return 1
-        return max(self.linker.core.aim.links(self._table(self.label, self.covers)), 1)
-
     def _bound(self) -> int:
         """Return the loss of the pairs that must be added to those already within the groups."""
-        covers, needed = self.covers, self._missing()
+        # Papers left behind after a first phase need no links, so only one is certain there.
+        covers = self.covers
+        links = 1 if self.problem.old.any() else self.linker.core.aim.links(self._table(self.label, covers))
+        self.missing = needed = max(links, 1)
         # The cheapest pairs are within the groups; beyond them, in order of reduced costs, until enough are not.
         end, cross = self.cheap, _NONE
         while cross.size < needed and end < self.order.size:

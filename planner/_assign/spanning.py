@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.flow import FAR, flip
+from planner._assign.flow import FAR
+from planner._assign.linking import State
 from planner._assign.panels import settle, through
 from reviewgraph._base import starts
 from reviewgraph.graph import kernel
@@ -233,13 +234,14 @@ def skeleton(
     loads = np.bincount(pairs.reviewer[(price == 0) | pairs.given], minlength=n_reviewers)
     seeds = np.argsort(-loads, kind="stable")[:SEEDS].tolist()
     by_reviewer = np.argsort(pairs.reviewer, kind="stable")
+    item_start, start = starts(pairs.item, n_items), starts(pairs.reviewer, n_reviewers)
     for seed in seeds if first is None else [first, *seeds]:
         growth = Growth(
             item=pairs.item,
             reviewer=pairs.reviewer,
-            item_start=starts(pairs.item, n_items),
+            item_start=item_start,
             by_reviewer=by_reviewer,
-            start=starts(pairs.reviewer, n_reviewers),
+            start=start,
             price=price,
             given=pairs.given,
             required=required,
@@ -273,8 +275,6 @@ ROUNDS, WORTH = 6, 0.05
 
 #: Number of pairs among which the first flow, if these are enough, and later ones choose, as a multiple of the reviews.
 FIRST, CHEAP = 8, 2
-
-NONE = np.empty(0, np.int64)
 
 #: Total work of freeing the pairs of skeletons again.
 RELEASING = 2.0
@@ -311,24 +311,20 @@ class Spanning:
         if found is None:
             return None
         best = self._completed(*found, self.enough) or self._completed(*found, np.ones_like(self.cheap))
+        if best is None:
+            return None
         for _ in range(ROUNDS):
-            better = None if best is None else self._within(best)
-            if best is None or better is None or better.loss >= best.loss:
-                break
-            small = best.loss - better.loss < WORTH * best.loss
-            best = better
-            if small:
+            before, better = best, self._within(best)
+            if better is not None and better.loss < best.loss:
+                best = better
+            if best.loss > (1 - WORTH) * before.loss or best is before:
                 break
         return best
 
     def put(self, spanned: Spanned) -> None:
         """Change the assignment of the linker, and force what was fixed for it at a cost."""
-        linker = self.linker
-        net, forced = linker.net, spanned.fixed & ~self.best
-        flip(net, np.flatnonzero(spanned.assigned != net.assigned))
-        net.locked[linker.forced] = False
-        net.locked[forced] = True
-        linker.forced = np.flatnonzero(forced).tolist()
+        net, forced = self.linker.net, np.flatnonzero(spanned.fixed & ~self.best)
+        self.linker.put(State(spanned.assigned, net.potential, tuple(forced.tolist())))
         # The last flow looked at cheap pairs only, so others may seem to gain.
         settle(net, self.cost, spanned.fixed | ~(self.cheap | spanned.assigned), exact=True)
 
@@ -363,7 +359,7 @@ def span(problem: Problem, linker: Relinker, rng: np.random.Generator) -> bool:
     """
     core = linker.core
     depending = problem.panels.binding or problem.rivals.any or problem.floors.best is not None
-    if depending or not core.aim.core_decides or core.total - core.count < FEWEST:
+    if depending or not core.aim.core_decides or core.total - core.count < FEWEST or not linker.cost.size:
         return False
     spanning, effort, start = Spanning(problem, linker), linker.clock.effort(RELEASING), linker.state()
     best, least = start, None
@@ -376,7 +372,7 @@ def span(problem: Problem, linker: Relinker, rng: np.random.Generator) -> bool:
             continue
         spanning.put(found)
         core.regroup()
-        linker.release(lambda _: core.holds_with(NONE), effort)
+        linker.free(effort)
         if least is None or linker.total() < least:
             best, least = linker.state(), linker.total()
     linker.put(best)

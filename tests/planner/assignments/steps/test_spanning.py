@@ -131,3 +131,22 @@ def test_where_no_skeleton_is_found_pairs_are_forced_as_ever(monkeypatch):
     monkeypatch.setattr(spanning, "skeleton", lambda *_: None)
     after = assign(**call)
     assert after.to_dict() == before.to_dict()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("even", [False, True])
+def test_hundreds_of_papers_that_are_apart_are_spanned(monkeypatch, even):
+    """Few candidates each, of random affinities or all the same: nothing but skeletons brings them together."""
+    rng = np.random.default_rng(5)
+    affinity = {
+        (int(j), i): 1.0 if even else float(rng.random()) for i in range(700) for j in rng.choice(700, 30, False)
+    }
+    monkeypatch.setattr(linking.Linker, "link", None)
+    result = assign(affinity, demand=3, load=4)
+    pairs = [(row["reviewer"], row["item"]) for row in result.to_dict()["reviews"]]
+    assert result.status in {"feasible", "optimal"}
+    assert result.least_price <= result.price < 5
+    assert naive.doubly_connected(pairs, range(700))
+    assert not naive.violations(
+        pairs, demand=dict.fromkeys(range(700), 3), load=dict.fromkeys(range(700), 4), allowed=set(affinity)
+    )
