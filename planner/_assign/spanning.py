@@ -314,6 +314,8 @@ class Spanning:
         if best is None:
             return None
         for _ in range(ROUNDS):
+            if self.linker.clock.over():
+                break
             before, better = best, self._within(best)
             if better is not None and better.loss < best.loss:
                 best = better
