@@ -213,7 +213,7 @@ WORK = 60.0
 #: Shares of time and work: for a complete plan if there is a budget, and at least for the best part of one.
 BEFORE_BUDGET, LEAST_FOR_BUDGET = 0.5, 0.3
 #: Maximum share of the time that is reserved for the description of the plan.
-RESERVE = 0.1
+RESERVE = 0.25
 #: Minimum seconds, and work, for finding the losses that a plan survives and that its reviews repair.
 CLOSING = 0.3
 #: With ``missing``: share of time and work for a plan without losses, and the default probability of the level.
@@ -503,12 +503,12 @@ def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger, clock: Clock
 
 
 def _task(constraints: Constraints, clock: Clock, reserve: float, *, use_scores: bool) -> Task:
-    """Return the task, and reserve the time that this took: the final description of the plan takes about as long."""
+    """Return the task, and reserve three times what this took: the final description of a long plan takes as long."""
     begun = Clock(None)
     # A plan has at most this number of reviews: joins, uncovered items, first reviews of new reviewers.
     room = 3 * (constraints.reviews.n_items + constraints.reviews.n_reviewers) + 64
     task = new_task(constraints, room, use_scores=use_scores)
-    clock.keep_back(min(begun.elapsed(), reserve))
+    clock.keep_back(min(3 * begun.elapsed(), reserve))
     return task
 
 

@@ -17,6 +17,7 @@ from planner._plans.constraints import as_pairs, no_pairs, with_extra
 from planner._plans.structure import (
     COUNT,
     ITEMS,
+    KEPT,
     MARK,
     NAME,
     NEAR_STAMP,
@@ -39,6 +40,7 @@ from planner._plans.structure import (
     new_moves,
     restore,
     settle,
+    settle_trial,
     try_join,
 )
 from planner._plans.task import CALL, READ, after_loss, looked_at, minimal
@@ -55,6 +57,10 @@ if TYPE_CHECKING:
 FEW = 64
 #: Gain of a join with the largest block: unknown, or to be computed again.
 UNKNOWN, STALE = -2, -1
+#: Entries, and reviews of a plan, from which a cascade grows the largest block only, after its first step.
+LOCAL_FROM, LONG = 20_000, 300
+#: What ``local`` is for a cascade that grows the largest block only and was stopped, instead of 1.
+RESUMED = 2
 
 
 @kernel
@@ -160,7 +166,8 @@ def best_join_of_largest(
 
     With ``begun`` this block has grown by such a join since the last call, and the gains of most joins are still valid.
     """
-    old, main = space.extent[STAMP], drop_anchor(state, space)
+    old = space.extent[STAMP]
+    main = space.anchor[NAME] if begun and space.anchor[KEPT] == 1 else drop_anchor(state, space)
     if state.part[main] < 0:
         return -1, -1, -1, -1
     if not begun:
@@ -278,10 +285,11 @@ def reach_out(state: Structure, board: Board) -> tuple[int, int]:
 def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: int, local: int, most: int) -> bool:
     """Add reviews until one block covers all items; false if none can be added or ``most`` are not enough.
 
-    A cascade that stopped at ``most`` may be continued.
+    A cascade that stopped at ``most`` may be continued; ``local`` is then ``RESUMED`` if nothing else used the working
+    space since.
     """
     # The structure is closed at the head of the loop; one review makes one block grow, which closes it again.
-    n_items, begun = state.first.size, False
+    n_items, begun = state.first.size, local == RESUMED and space.anchor[KEPT] == 1
     while largest(state) < n_items:
         space.extent[STEPS] += state.root.size
         if moves.length[COUNT] >= most:
@@ -296,13 +304,21 @@ def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: 
             reviewer, item = reach_out(state, board)
             if reviewer < 0:
                 return False
+        # In a large table the largest block grows by a trial, which does not visit its items again.
+        covers = n_items
+        if begun and state.entries[COUNT] >= LOCAL_FROM:
+            covers = try_join(state, space, a, b)
         add_move(board, moves, reviewer, item)
         enter(state, board.home[reviewer], item)
+        if covers < n_items:
+            settle_trial(state, space, b, covers)
+            continue
         if a >= 0:
             grow(state, space, a, b)
         else:
             grow(state, space, board.home[reviewer], board.home[reviewer])
         settle(state, space)
+        space.anchor[KEPT] = 0
     return True
 
 
@@ -469,8 +485,6 @@ def finishing_pairs(state: Structure, space: Growth, left: IntArray, right: IntA
 
 #: Reviews added between two readings of the clock at most.
 AT_ONCE = 16
-#: Entries, and reviews of a plan, from which a cascade grows the largest block only, after its first step.
-LOCAL_FROM, LONG = 20_000, 300
 #: Entries from which the first plan does: as short as one from all joins, and made ten to thirty times as fast.
 FIRST_LOCAL_FROM = 1_000
 
@@ -517,7 +531,8 @@ def begin(
         size = search.moves.made
         # How often the clock is read depends on the work, not on the machine: the plan is the same everywhere.
         most = min(size + step, length, LONG if size < LONG else length)
-        local = int(from_first or size >= LONG)
+        resumed = RESUMED if size else 1
+        local = resumed if from_first or size >= LONG else 0
         done = extend(search.state, task.space, search.board, search.moves, noise, local, most)
         work = task.worked()
         step = 1 if work > Clock.LOOK else min(2 * step, AT_ONCE)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: Registers of ``Structure.entries``, of ``Growth.extent`` and of ``Growth.anchor``.
 COUNT = 0
 ITEMS, BLOCKS, STAMP, ANCHORED, BEYOND, STEPS = 0, 1, 2, 3, 4, 5
-NAME, MARK, NEAR_STAMP = 0, 1, 2
+NAME, MARK, NEAR_STAMP, KEPT = 0, 1, 2, 3
 
 
 class Structure(NamedTuple):
@@ -70,8 +70,8 @@ class Growth(NamedTuple):
     in a trial; ``extent[ANCHORED]`` is 1 if the trial took the anchor in, and ``extent[BEYOND]`` counts its items
     outside the anchor. ``extent[STEPS]`` counts entries and blocks visited. ``near`` lists the distinct blocks of an
     item, which ``near_mark`` (by block) marks by the stamp ``anchor[NEAR_STAMP]``. ``anchor[NAME]`` is the anchor,
-    ``anchor[MARK]`` the mark of its items. ``gain`` (by block) is the gain of a join with the anchor in the growth of
-    the stamp ``weighed``, with ``blur`` to break ties.
+    ``anchor[MARK]`` the mark of its items; ``anchor[KEPT]`` is 1 if it grew since with its marks. ``gain`` (by block)
+    is the gain of a join with the anchor in the growth of the stamp ``weighed``, with ``blur`` to break ties.
     """
 
     items: IntArray
@@ -105,7 +105,7 @@ def working_space(n_blocks: int, n_items: int) -> Growth:
     by_block, by_item = np.zeros((11, n_blocks), np.int64), np.zeros((3, n_items), np.int64)
     return Growth(
         *(by_item[0], by_block[0], by_item[1], by_block[1], by_block[2], by_block[3], np.zeros(6, np.int64)),
-        *(by_item[2], by_block[4], by_block[5], by_block[6], by_block[7], np.zeros(3, np.int64)),
+        *(by_item[2], by_block[4], by_block[5], by_block[6], by_block[7], np.zeros(4, np.int64)),
         *(by_block[8], by_block[9], by_block[10]),
     )
 
@@ -254,7 +254,7 @@ def drop_anchor(state: Structure, space: Growth) -> int:
         if state.root[block] == block and (state.cover[block] > state.cover[main] or state.root[main] != main):
             main = block
     # The structure is closed: another block shares items of at most one class with the anchor, so one number suffices.
-    space.anchor[NAME] = main
+    space.anchor[NAME], space.anchor[KEPT] = main, 0
     space.anchor[MARK] += 1
     mark = space.anchor[MARK]
     space.touch[:] = -1
@@ -365,6 +365,40 @@ def settle(state: Structure, space: Growth) -> int:
             state.tail[name] = state.tail[other]
     state.cover[name] = space.extent[ITEMS]
     return int(name)
+
+
+@kernel
+def settle_trial(state: Structure, space: Growth, block: int, covers: int) -> None:
+    """Make the last trial permanent, the join of the anchor with a block, and keep the marks of the anchor up to date.
+
+    Takes the blocks that joined and the items they bring, not those of the anchor, which may be most of the table.
+    ``covers`` is what :func:`try_join` returned, less than all items; a review of an item of one of the two may have
+    been entered since.
+    """
+    main, mark, stamp, items = space.anchor[NAME], space.anchor[MARK], space.extent[STAMP], space.extent[ITEMS]
+    # The trial lists all blocks that it met; those that joined are marked as taken.
+    space.blocks[0], space.blocks[1], count = main, block, 2
+    for place in range(space.extent[BLOCKS]):
+        if space.taken[space.touched[place]] == stamp:
+            space.blocks[count] = space.touched[place]
+            count += 1
+    space.extent[BLOCKS], space.extent[ITEMS] = count, covers
+    settle(state, space)
+    for position in range(1, count):
+        space.touch[space.blocks[position]] = -1
+    # As in drop_anchor(), for the items that came in.
+    steps = count
+    for place in range(items):
+        thing = space.items[place]
+        if space.inside[thing] != mark:
+            space.inside[thing] = mark
+            entry = state.first[thing]
+            while entry >= 0:
+                steps += 1
+                space.touch[find_block(state.root, state.block[entry])] = state.class_of[thing]
+                entry = state.beside[entry]
+    space.anchor[KEPT] = 1
+    space.extent[STEPS] += steps
 
 
 @kernel

@@ -90,6 +90,39 @@ def test_a_trial_says_what_a_growth_would_make(blocks: Covers, a: int, b: int) -
         assert space.covered == grown.bit_count()
 
 
+@given(covers(), st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.integers(0, N - 1)), min_size=1, max_size=4))
+@examples(80)
+def test_a_trial_is_settled_as_a_growth_is(blocks: Covers, joins: list[tuple[int, bool, int]]) -> None:
+    """One join after the other, without another look at the largest block; each by a review in either direction."""
+    state, space = made(blocks)
+    close_all(state, space)
+    main = structure.drop_anchor.python(state, space)
+    for other, of_main, pick in joins:
+        block = structure.find_block.python(state.root, other % len(blocks))
+        covered = [int(state.item[e]) for e in range(state.size) if state.block[e] == (block if of_main else main)]
+        if block == main or space.touch[block] < 0 or not covered:
+            continue
+        before, tried = structure.copy_structure(state), structure.try_join.python(state, space, main, block)
+        if tried == N:
+            continue
+        item, reader = covered[pick % len(covered)], main if of_main else block
+        if not structure.covers_item.python(state, reader, item):
+            structure.enter.python(state, reader, item)
+        structure.settle_trial.python(state, space, block, tried)
+        expected, fresh = before, structure.working_space(len(blocks), N)
+        structure.grow.python(expected, fresh, main, block)
+        structure.settle.python(expected, fresh)
+        assert found(state) == found(expected)
+        assert [structure.find_block.python(state.root, b) for b in range(len(blocks))] == [
+            structure.find_block.python(expected.root, b) for b in range(len(blocks))
+        ]
+        # The marks are those that the anchor would be given now; the anchor has stayed the largest.
+        assert structure.drop_anchor.python(state, fresh) == main == space.anchor[structure.NAME]
+        assert (space.touch == fresh.touch).all()
+        marked = [held.inside == held.anchor[structure.MARK] for held in (space, fresh)]
+        assert (marked[0] == marked[1]).all()
+
+
 @given(covers(), st.integers(0, 5), st.integers(0, N - 1))
 @examples(40)
 def test_an_entry_is_found_and_withdrawn(blocks: Covers, b: int, i: int) -> None:

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from planner._plans import cascade
 from planner._plans.constraints import constrain
 from planner._plans.greedy import by_effect
-from planner._plans.structure import copy_structure, enter, find_block, grow, settle, try_join
+from planner._plans.structure import KEPT, copy_structure, enter, find_block, grow, settle, try_join
 from planner._plans.task import Task, new_task
 from reviewgraph._base import Clock
+from reviewgraph.graph.kernels.compiling import linked
 from tests.planner.plans.naive_plans import closed, is_double
 from tests.planner.plans.plan_cases import Case, cases, constrained
 from tests.trials import examples
@@ -98,6 +99,28 @@ def test_the_largest_group_grows_by_the_join_that_brings_most(case: Case, seed: 
         grow.python(state, space, main, other)
         settle.python(state, space)
         assert space.covered == brings
+
+
+@given(cases(), st.integers(0, 50))
+@examples(40)
+def test_a_cascade_of_a_large_table_holds_and_can_be_continued(case: Case, seed: int) -> None:
+    task = task_of(case)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cascade, "LOCAL_FROM", 0)
+        run = linked(cascade.cascade.function, "inner")
+    plans = []
+    for at_once in (1, 40):
+        search, done, size = cascade.new_search(task, 40, seed), False, -1
+        while not done and search.moves.made > size and search.moves.made < 40:
+            size = search.moves.made
+            local = cascade.RESUMED if size else 1
+            done = run(search.state, task.space, search.board, search.moves, 0, local, min(40, size + at_once))
+        pairs = search.pairs.tolist()
+        assert all(task.constraints.may_read(j, i) for j, i in pairs)
+        assert done == is_double(covers_of(task, pairs), task.n_items)
+        plans.append(pairs)
+    if task.home.size and task.space.anchor[KEPT] == 1:  # the last step of the other was by a trial as well
+        assert plans[0] == plans[1]
 
 
 def test_joins_of_the_largest_group_make_a_plan_as_short_for_less_work() -> None:
