@@ -32,9 +32,9 @@ def reachable(affinity, papers, reviewers, load, floor):
             return naive.doubly_connected(pairs, papers)
         used, paper = Counter(r for r, _ in pairs), left[0]
         for panel in combinations([r for r in reviewers if (r, paper) in affinity and used[r] < load], 2):
-            if floor is None or sum(affinity[r, paper] for r in panel) >= floor:
-                if completed([*pairs, *((r, paper) for r in panel)], left[1:]):
-                    return True
+            above = floor is None or sum(affinity[r, paper] for r in panel) >= floor
+            if above and completed([*pairs, *((r, paper) for r in panel)], left[1:]):
+                return True
         return False
 
     return completed([], papers)
