@@ -154,10 +154,10 @@ def posterior(
 
     Examples
     --------
-    >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+    >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
     >>> result = posterior(Reviews.from_pairs(rows))
     >>> result.ranking()[0]
-    8
+    11
     """
     given, reviews = reviews, as_reviews(reviews)
     rows = np.flatnonzero(reviews.scored)
@@ -286,9 +286,9 @@ class PosteriorEstimate(Estimate, Uncertain):
 
     Examples
     --------
-    >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+    >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
     >>> posterior(Reviews.from_pairs(rows)).quality.shape
-    (9,)
+    (12,)
     """
 
     beliefs: Posterior = field(repr=False)
@@ -435,9 +435,9 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         Examples
         --------
-        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
         >>> posterior(Reviews.from_pairs(rows)).select(2)
-        [8, 7]
+        [11, 10]
         """
         selection = self.selection(n_selected, across_groups=across_groups)
         return selection.named(selection.best)
@@ -551,12 +551,12 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         Examples
         --------
-        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
         >>> drawn = posterior(Reviews.from_pairs(rows)).sample(100, ("quality", "severity"))
-        >>> bool((drawn["quality"].rank(axis=1, ascending=False)["8"] == 1).mean() > 0.5)
+        >>> bool((drawn["quality"].rank(axis=1, ascending=False)["11"] == 1).mean() > 0.5)
         True
         >>> drawn["severity"].columns.to_list()
-        ['ann', 'bob']
+        ['0', '1', '2']
         """
         check_draws(n, "n", least=0)
         wanted = (vars,) if isinstance(vars, str) else tuple(vars)
@@ -599,8 +599,8 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         Examples
         --------
-        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
-        >>> posterior(Reviews.from_pairs(rows)).difference(8, 0).mean > 0
+        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
+        >>> posterior(Reviews.from_pairs(rows)).difference(11, 0).mean > 0
         True
         """
         a, b = self._code(first, "first"), self._code(second, "second")
@@ -637,8 +637,8 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         Examples
         --------
-        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
-        >>> posterior(Reviews.from_pairs(rows)).probability_better(8, 0) > 0.9
+        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
+        >>> posterior(Reviews.from_pairs(rows)).probability_better(11, 0) > 0.9
         True
         """
         from scipy.special import ndtr
@@ -710,9 +710,9 @@ class PosteriorEstimate(Estimate, Uncertain):
 
         Examples
         --------
-        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
         >>> int(posterior(Reviews.from_pairs(rows)).expected_ranks().mean.argmin())
-        8
+        11
         """
         return Ranks(*self._ranks(1, draws, seed)[1:])
 

@@ -263,12 +263,12 @@ class Draws(Result):
     Examples
     --------
     >>> from lsc import posterior
-    >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+    >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
     >>> drawn = posterior(rows).sample(200, vars=("quality", "severity"))
     >>> drawn
-    <Draws: 200 draws of quality (9 items) and severity (2 reviewers)>
+    <Draws: 200 draws of quality (12 items) and severity (3 reviewers)>
     >>> drawn["severity"].shape
-    (200, 2)
+    (200, 3)
     """
 
     reviews: Reviews

@@ -373,9 +373,9 @@ class Uncertain:
         --------
         >>> from lsc import posterior
         >>> from reviewgraph import Reviews
-        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
         >>> posterior(Reviews.from_pairs(rows)).interval(0.5).shape
-        (9, 2)
+        (12, 2)
         """
         return central_interval(self.quality, self.standard_error, level)
 
@@ -402,7 +402,7 @@ class Uncertain:
         --------
         >>> from lsc import posterior
         >>> from reviewgraph import Reviews
-        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
         >>> posterior(Reviews.from_pairs(rows)).probability_in_top(2).sum().round(6)
         np.float64(2.0)
         """
@@ -442,10 +442,10 @@ class Uncertain:
         --------
         >>> from lsc import posterior
         >>> from reviewgraph import Reviews
-        >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+        >>> rows = [(r, p, 2 * p + r * p % 3) for r in range(3) for p in range(3 * r, 3 * r + 6)]
         >>> selection = posterior(Reviews.from_pairs(rows)).selection(2)
         >>> selection.named(selection.best)
-        [8, 7]
+        [11, 10]
         """
         arrays = self.quality, self.beliefs.order_error, self.average, self.group
         return select(self.items, *arrays, n_selected, error_rate=error_rate, across_groups=across_groups)

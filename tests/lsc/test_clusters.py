@@ -43,12 +43,19 @@ from tests.trials import NIGHTLY
 pandas = pytest.importorskip("pandas")
 distributed = pytest.importorskip("distributed")
 frames = pytest.importorskip("dask.dataframe")
+AtOnce: Any = pytest.importorskip("tests.lsc.at_once").AtOnce
 
 LOCAL = {"dashboard_address": ":0", "silence_logs": 60}
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
+@pytest.fixture
+def client() -> Any:
+    """A client whose tasks are done at once: they are the same on a cluster, which :func:`threads` is."""
+    return AtOnce()
+
+
+@pytest.fixture
+def threads() -> Iterator[Any]:
     """A cluster of two threads in this process."""
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, **LOCAL) as cluster,
@@ -243,6 +250,18 @@ def test_the_linear_calibration_is_that_in_memory(
     assert columns["group"].tolist() == whole.group.tolist()
     with on(client, tmp_path, more, 1) as on_cluster, pytest.raises(InputError, match="expected linear or offset"):
         lsc.calibrate_cluster(on_cluster, "convex")
+
+
+@pytest.mark.slow
+def test_a_scheduler_brings_the_same_calibration(threads: Any, tmp_path: Path) -> None:
+    table = scores(7, n_reviewers=8, n_items=4, load=3)
+    whole = lsc.calibrate(Reviews.from_frame(table), "offset")
+    with on(threads, tmp_path, table, 2) as on_cluster:
+        found = lsc.calibrate_cluster(on_cluster, "offset")
+        quality, columns = found.collect()["quality"], found.items().compute()
+    assert found.objective == pytest.approx(whole.objective, rel=1e-8)
+    assert quality == pytest.approx(whole.quality, abs=1e-7, nan_ok=True)
+    assert columns["quality"].tolist() == pytest.approx(quality.tolist(), nan_ok=True)
 
 
 #: Sweeps in the middle of which a worker dies.

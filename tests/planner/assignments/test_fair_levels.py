@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -25,15 +25,19 @@ def tiny(seed):
 
 def reachable(affinity, papers, reviewers, load, floor):
     """Whether any assignment is doubly connected, with no paper below the floor."""
-    panels = [[two for two in combinations(reviewers, 2) if all((r, p) in affinity for r in two)] for p in papers]
-    for chosen in product(*panels):
-        pairs = [(r, p) for panel, p in zip(chosen, papers, strict=True) for r in panel]
-        if max(Counter(r for r, _ in pairs).values()) > load:
-            continue
-        served = [sum(affinity[r, p] for r in panel) for panel, p in zip(chosen, papers, strict=True)]
-        if (floor is None or min(served) >= floor) and naive.doubly_connected(pairs, papers):
-            return True
-    return False
+
+    def completed(pairs, left):
+        """Try every panel of the next paper whose reviewers have room, and so on."""
+        if not left:
+            return naive.doubly_connected(pairs, papers)
+        used, paper = Counter(r for r, _ in pairs), left[0]
+        for panel in combinations([r for r in reviewers if (r, paper) in affinity and used[r] < load], 2):
+            above = floor is None or sum(affinity[r, paper] for r in panel) >= floor
+            if above and completed([*pairs, *((r, paper) for r in panel)], left[1:]):
+                return True
+        return False
+
+    return completed([], papers)
 
 
 @pytest.mark.slow

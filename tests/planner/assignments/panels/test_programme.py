@@ -21,6 +21,7 @@ from reviewgraph._base import Clock
 from tests.planner.assignments import naive_rules as naive
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.naive_assignment import violations
+from tests.trials import NIGHTLY
 
 
 def effort():
@@ -73,7 +74,7 @@ def all_columns(problem, programme, picked):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(150 if NIGHTLY else 75))
 def test_both_solvers_agree_with_all_choices(seed):
     problem, *asked = tiny(np.random.default_rng(seed))
     size = problem.item.size
