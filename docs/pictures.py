@@ -10,6 +10,7 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -132,16 +133,29 @@ def pages() -> list[Path]:
     return sorted(page for page in GALLERY.glob("*.md") if page.name != "index.md")
 
 
+def typed(line: str, place: Path) -> subprocess.CompletedProcess[str]:
+    """Run a line of a console in a folder: ``reviewgraph``, if it begins so, in this process, the rest by a shell."""
+    from click.testing import CliRunner
+
+    from reviewgraph.cli import main
+
+    with tempfile.TemporaryDirectory() as kept, contextlib.chdir(place):
+        if own := re.match(r"reviewgraph (.*?)(?= 2?>| \||;|$)", line):
+            told = CliRunner(env={"COLUMNS": "80"}).invoke(main, shlex.split(own[1]))
+            Path(kept, "out").write_bytes(told.stdout_bytes)
+            Path(kept, "err").write_bytes(told.stderr_bytes)
+            line = f"reviewgraph() {{ cat {kept}/out; cat {kept}/err >&2; return {told.exit_code}; }}\n{line}"
+        return subprocess.run(line, shell=True, capture_output=True, text=True)
+
+
 def walk(page: Path, place: Path, last: str) -> None:
     """Do in a folder what a tutorial says, up to the command that contains the last words."""
-    environment = {**os.environ, "PYTHONPATH": str(DOCS.parent)}
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     for language, block in BLOCK.findall(page.read_text("utf-8")):
         if language == "toml":
             (place / block.split()[1]).write_text(block, "utf-8")
             continue
         for command in re.findall(r"^\$ (.*)$", block, re.M):
-            subprocess.run(command, shell=True, cwd=place, env=environment, check=True, stdout=subprocess.DEVNULL)
+            typed(command, place).check_returncode()
             if last in command:
                 return
 

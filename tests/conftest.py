@@ -1,6 +1,7 @@
 """Hypothesis profiles: ``ci`` repeats examples every time, ``nightly`` draws many new ones; a wide terminal."""
 
 import contextlib
+import gc
 import importlib
 import os
 
@@ -31,6 +32,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("nightly"):
                 item.add_marker(pytest.mark.skip(reason="runs with HYPOTHESIS_PROFILE=nightly"))
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from going through thousands of tests, and all modules, again and again."""
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -17,6 +17,9 @@ from click.testing import CliRunner
 
 from reviewgraph.cli import main
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+
 COMMANDS = {name: main.get_command(click.Context(main), name) for name in main.list_commands(click.Context(main))}
 
 

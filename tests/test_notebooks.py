@@ -376,14 +376,3 @@ def test_the_page_on_notebooks_runs() -> None:
     assert (Tree.fromstring(shown).findtext("{*}desc"), shown) == (picture.words, picture.svg)
     for block in blocks[1:]:
         exec(block, known)
-
-
-@pytest.mark.slow
-def test_the_picture_of_rounds_is_that_of_the_page() -> None:
-    page = PAGE.parent / "rounds.md"
-    first = ast.parse(re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)[0]).body
-    known: dict[str, Any] = {}
-    exec("\n".join(map(ast.unparse, first[:-1])), known)
-    assert isinstance(first[-1], ast.Expr)
-    picture = eval(ast.unparse(first[-1]), known)
-    assert (PAGE.parent / "rounds.svg").read_text("utf-8") == picture.svg

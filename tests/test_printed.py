@@ -11,6 +11,9 @@ from click.testing import CliRunner
 from reviewgraph.cli import main
 from tests.printed import COMMON, ELSEWHERE, PAGES, ROOT, elsewhere, printed, supposed
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
+
 #: Pages whose journeys tests/test_journeys.py follows, on models of the systems.
 JOURNEYS = {"docs/how-to/upload.md": 11, "README.md": 1}
 SHOWN = {page.relative_to(ROOT).as_posix(): printed(page) for page in PAGES}

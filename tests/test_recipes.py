@@ -44,7 +44,7 @@ def test_a_recipe_followed_to_the_letter_works(title: str, tmp_path: Path) -> No
     packages, work = tmp_path / "packages", tmp_path / "work"
     work.mkdir()
     for package in ("reviewgraph", "planner", "lsc"):
-        shutil.copytree(ROOT / package, packages / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / package, packages / package, ignore=shutil.ignore_patterns("*.nb[ci]"))
     commands = apply(RECIPES[title], packages)
     assert any(command.startswith("reviewgraph ") for command in commands)
     environment = os.environ | {"PYTHONPATH": str(packages)}

@@ -182,10 +182,11 @@ def write_xlsx(columns: Mapping[str, Sequence[Any]]) -> bytes:
     from openpyxl.utils import get_column_letter
     from openpyxl.writer.excel import ExcelWriter
 
-    table = [[_entry(value) for value in (name, *column)] for name, column in columns.items()]
-    if any(len(column) > MOST_ROWS for column in table):
+    listed = [[name, *column] for name, column in columns.items()]
+    if any(len(column) > MOST_ROWS for column in listed):
         message = f"a sheet of Excel holds {MOST_ROWS - 1:,} rows and a header, found more; write CSV instead"
         raise InputError(message)
+    table = [[_entry(value) for value in column] for column in listed]
     book = Workbook(write_only=True)
     book.properties.created = book.properties.modified = DATE
     sheet = book.create_sheet("Table")

@@ -141,7 +141,7 @@ def test_large_files_give_lines_and_encodings(write, monkeypatch, encoding):
 
 @pytest.mark.slow
 def test_a_large_file_of_one_reviewer(write):
-    size = 600_000
+    size = 200_000
     body = "".join(f"solo,item{place},{place % 10}\n" for place in range(size))
     name = write("reviewer,item,score\n" + body)
     assert len(body) > delimited.LARGE

@@ -15,6 +15,7 @@ from reviewgraph._base import InputError
 from reviewgraph.formats import Outgoing, takers
 from reviewgraph.formats.systems.known import SYSTEMS
 from reviewgraph.io import read_reviews
+from tests.trials import examples
 
 ANN, BOB = "ann@example.org", "bob.o-hara+pc@example.org"
 PAIRS = {"item": ["7", "12", "7"], "reviewer": [ANN, ANN, BOB], "affinity": [0.5, 0.25, 1.0]}
@@ -147,6 +148,7 @@ def test_nothing_to_write_is_a_file_all_the_same(name: str) -> None:
 
 
 @pytest.mark.slow
+@examples(15)
 @given(many_pairs)
 def test_tables_are_read_back_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]

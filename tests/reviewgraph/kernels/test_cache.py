@@ -139,7 +139,7 @@ def test_a_read_only_place_without_a_home_compiles_each_time(toy: Path, tmp_path
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
-@pytest.mark.parametrize("room", [100, 3000])
+@pytest.mark.parametrize("room", [pytest.param(100, marks=pytest.mark.nightly), 3000])
 def test_a_full_disk_for_the_cache_costs_the_entries_only(toy: Path, tmp_path: Path, room: int) -> None:
     # No file may hold more bytes than that: writing fails as on a full disk, before the index is whole or after it.
     limit = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import io
 import json
 import re
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
 from tests.trials import NIGHTLY
 
@@ -30,7 +33,8 @@ with warnings.catch_warnings():
     from starlette.testclient import TestClient
 
 from reviewgraph._base.errors import InputError
-from reviewgraph.cli.app import pages, workspace
+from reviewgraph.cli import main
+from reviewgraph.cli.app import pages
 from reviewgraph.cli.app.guard import Guard, bound
 from reviewgraph.cli.app.steps import EXCEL, STEPS, TABLE, title_of
 from reviewgraph.cli.app.workspace import Workspace, recognise, safe_name
@@ -55,6 +59,40 @@ def guard(tmp_path: Path) -> Guard:
 def client(guard: Guard) -> Iterator[Any]:
     with TestClient(guard, base_url=HOME, headers={"origin": HOME}) as found:
         yield found
+
+
+class Ended:
+    """A command that has ended, as the page sees one that runs in a process of its own."""
+
+    def __init__(self, told: Result) -> None:
+        self.stderr = asyncio.StreamReader()
+        self.stderr.feed_data(told.stderr_bytes)
+        self.stderr.feed_eof()
+        self.status = told.exit_code
+
+    async def wait(self) -> int:
+        return self.status
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the page's commands in this process, where a test is of what the page makes of them; others start them."""
+
+    def run(words: tuple[str, ...], folder: Path) -> Result:
+        with contextlib.chdir(folder):
+            return CliRunner().invoke(main, words)
+
+    async def begin(*words: str, cwd: Path, stdout: Any, **rest: Any) -> Ended:
+        assert words[:4] == (sys.executable, "-P", "-m", "reviewgraph")
+        told = await asyncio.to_thread(run, words[4:], cwd)
+        stdout.write(told.stdout_bytes)
+        stdout.flush()
+        return Ended(told)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", begin)
+
+
+here = pytest.mark.usefixtures("in_process")
 
 
 def posted(client: Any, guard: Guard, *files: tuple[str, str | bytes]) -> Any:
@@ -253,6 +291,7 @@ def step_options(command: str) -> list[list[str]]:
 
 
 @pytest.mark.slow
+@here
 def test_a_column_that_the_reader_asks_for_is_chosen(client: Any, guard: Guard) -> None:
     text = REVIEWS.replace("reviewer,paper,score", "Referee,Work,Overall")
     posted(client, guard, ("r.csv", text))
@@ -292,7 +331,9 @@ def test_without_reviews_nothing_runs(client: Any, guard: Guard) -> None:
 
 
 @pytest.mark.slow
-def test_the_saved_choices_do_the_same_in_a_terminal(client: Any, guard: Guard, tmp_path: Path) -> None:
+def test_the_saved_choices_do_the_same_in_a_terminal(
+    client: Any, guard: Guard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     papers = "paper,title\n" + "".join(f"p{i},A\n" for i in range(7))
     files = {"my r.csv": REVIEWS, "papers.csv": papers, "conflicts.csv": "paper,reviewer\np0,r3\n"}
     posted(client, guard, *files.items())
@@ -300,30 +341,18 @@ def test_the_saved_choices_do_the_same_in_a_terminal(client: Any, guard: Guard, 
     ended(client, guard)
     page = client.get(f"/{guard.token}/save").text
     line = page.partition('<p class="next">reviewgraph ')[2].partition("</p>")[0].replace("&#39;", "'")
-    here = {name: client.get(f"/{guard.token}/download/{name}").content for name in ("reviewgraph-plan.xlsx",)}
-    here["json"] = client.get(f"/{guard.token}/download/reviewgraph-plan.json").content
+    given = {name: client.get(f"/{guard.token}/download/{name}").content for name in ("reviewgraph-plan.xlsx",)}
+    given["json"] = client.get(f"/{guard.token}/download/reviewgraph-plan.json").content
     for name, text in files.items():
         (tmp_path / name).write_text(text, "utf-8")
     conference = client.get(f"/{guard.token}/download/conference.toml").text
-    run = subprocess.run(
-        [sys.executable, "-m", "reviewgraph", *shlex.split(line)],
-        cwd=tmp_path,
-        capture_output=True,
-        check=True,
-        env=workspace.environment(),
-    )
-    assert run.stdout == here["json"]
-    assert (tmp_path / "reviewgraph-plan.xlsx").read_bytes() == here["reviewgraph-plan.xlsx"]
+    monkeypatch.chdir(tmp_path)
+    told = CliRunner().invoke(main, shlex.split(line))
+    assert (told.exit_code, told.stdout_bytes) == (0, given["json"])
+    assert (tmp_path / "reviewgraph-plan.xlsx").read_bytes() == given["reviewgraph-plan.xlsx"]
     (tmp_path / "conference.toml").write_text(conference, "utf-8")
-    short = subprocess.run(
-        [sys.executable, "-m", "reviewgraph", "plan", "-o", "again.xlsx"],
-        cwd=tmp_path,
-        capture_output=True,
-        check=True,
-        env=workspace.environment(),
-    )
-    assert short.returncode == 0
-    assert (tmp_path / "again.xlsx").read_bytes() == here["reviewgraph-plan.xlsx"]
+    assert CliRunner().invoke(main, ["plan", "-o", "again.xlsx"]).exit_code == 0
+    assert (tmp_path / "again.xlsx").read_bytes() == given["reviewgraph-plan.xlsx"]
     # Dropped in again, it brings the choices back.
     client.post(f"/{guard.token}/clear")
     posted(client, guard, *files.items(), ("conference.toml", conference))
@@ -363,6 +392,7 @@ def test_one_file_per_role(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@here
 @pytest.mark.parametrize(
     ("model", "to"),
     [
@@ -411,6 +441,7 @@ def test_systems_have_their_own_spelling_and_hints_are_about_the_page() -> None:
 
 
 @pytest.mark.slow
+@here
 def test_a_gradebook_with_a_column_for_each_grader_is_selected(client: Any, guard: Guard) -> None:
     posted(client, guard, *systems.GraderColumns(scored=True).files().items())
     assert "select the gradebook under" in errors(ran(client, guard, "check"))[0]
@@ -420,6 +451,7 @@ def test_a_gradebook_with_a_column_for_each_grader_is_selected(client: Any, guar
 
 
 @pytest.mark.slow
+@here
 @pytest.mark.parametrize("sheets", [["Panel"], ["Notes", "Panel"]])
 def test_columns_of_a_panel_s_workbook_are_chosen(client: Any, guard: Guard, sheets: list[str]) -> None:
     rows = [[f"R01-{100 + i // 3}", f"Member {i * 5 % 7}", i % 9 + 1] for i in range(36)]
@@ -438,6 +470,7 @@ def test_columns_of_a_panel_s_workbook_are_chosen(client: Any, guard: Guard, she
 
 
 @pytest.mark.slow
+@here
 @pytest.mark.parametrize("kind", ["xlsx", "zip"])
 def test_of_several_tables_in_a_file_one_is_selected(client: Any, guard: Guard, kind: str) -> None:
     rows = [line.split(",") for line in REVIEWS.splitlines()]
@@ -485,6 +518,7 @@ def test_a_file_that_is_none_is_one_message_and_the_others_stay(
 
 
 @pytest.mark.slow
+@here
 @pytest.mark.parametrize(
     ("score", "people"),
     [(lambda i: "3", 1), (lambda i: str(i % 2), 4), (lambda i: "" if i % 4 == 0 else str(i % 3), 1)],
@@ -500,6 +534,7 @@ def test_poor_scores_still_have_a_page(client: Any, guard: Guard, score: Any, pe
 
 
 @pytest.mark.slow
+@here
 def test_a_second_round_follows_from_the_result_of_the_first(client: Any, guard: Guard) -> None:
     rows = [f"r{(i * 5 + i // 20) % 9}@x.example,{i % 20},{(i * 7 + i // 3) % 5 + 1}" for i in range(40)]
     table = "email,paper,score\n{}\n"
@@ -518,6 +553,7 @@ def test_a_second_round_follows_from_the_result_of_the_first(client: Any, guard:
 
 
 @pytest.mark.slow
+@here
 def test_what_could_not_be_selected_is_above_the_report(client: Any, guard: Guard) -> None:
     rows = "".join(f"r{i % 2 + 2 * (i // 12)},p{i // 2},{i % 5}\n" for i in range(36))
     posted(client, guard, ("r.csv", "reviewer,paper,score\n" + rows))

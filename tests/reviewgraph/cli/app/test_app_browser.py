@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -85,16 +86,32 @@ class Running:
         return rest
 
 
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[Running]:
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    found = Running(folder)
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Running]]:
+    """The command that runs, if one does: tests share it until one of them ends it."""
+    found: list[Running] = []
     yield found
-    if found.process.poll() is None:
-        assert len(list(folder.iterdir())) == 1
-        found.end()
-    assert list(folder.iterdir()) == []
+    for one in found:
+        one.end()
+        assert list(one.folder.iterdir()) == []
+
+
+@pytest.fixture
+def running(served: list[Running], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """The command, without any files: what an earlier test put in is removed as a user would."""
+    if not served:
+        served.append(Running(tmp_path_factory.mktemp("tmp")))
+    found = served[0]
+    yield found
+    if found.process.poll() is not None:
+        served.clear()
+        assert list(found.folder.iterdir()) == []
+        return
+    (private,) = found.folder.iterdir()
+    clear = urllib.request.Request(f"{found.address}clear", b"", {"Origin": found.address.rsplit("/", 2)[0]})
+    with urllib.request.urlopen(clear, timeout=30) as answer:
+        assert answer.status == 200
+    assert list(private.iterdir()) == []
 
 
 @pytest.fixture
@@ -280,17 +297,18 @@ def test_phones_and_screens_in_light_and_dark(browser: Any, running: Running, pa
     """Pages before and after each command; what was run stays there for other windows."""
 
     def expect_good_looks(*places: str) -> None:
+        context = browser.new_context(bypass_csp=True)
+        other = context.new_page()
         for width, scheme in ((400, "dark"), (1400, "light")):
-            options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "bypass_csp": True}
-            context = browser.new_context(**options)
-            other = context.new_page()
+            other.set_viewport_size({"width": width, "height": 900})
+            other.emulate_media(color_scheme=scheme)
             for place in places:
                 other.goto(running.address + place)
                 other.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
                 assert other.evaluate("document.documentElement.scrollWidth") == width, place
                 if AXE.is_file():
                     assert violations(other) == [], place
-            context.close()
+        context.close()
 
     expect_good_looks("", "plan")
     add(page, exports)
