@@ -214,7 +214,8 @@ def node_moments(work: Workspace, value: FloatArray, nodes: int) -> tuple[float,
 def differentiate(work: Workspace, hyper: Hyperparameters, spread: float, k: int) -> None:
     """Write the gradient of the log evidence, by Fisher's identity: expected derivatives of the log density."""
     gradient, left, right = work.gradient, side_of(hyper.left, spread), side_of(hyper.right, spread)
-    gradient[:] = 0.0
+    for p in range(len(gradient)):
+        gradient[p] = 0.0
     for g in range(hyper.rows * SLOPE_NODES):
         share, slope, deviation = work.share[g], work.slope[g], work.log_slope[g] - hyper.mu
         weight, weighted, offset_variance, noise_gradient = (
@@ -430,12 +431,14 @@ def ordinal_moments(work: Workspace, order: Ranking, perception: float, k: int) 
         for t in range(POINTS):
             density[t] /= mass
     # Upwards: the probability that the papers so far are in order, and the last of them below each point.
-    order.below[0, :] = 1.0
+    for t in range(POINTS):
+        order.below[0, t] = 1.0
     for place in range(k):
         after = order.below[place + 1] if place + 1 < k else order.above
         log_probability += math.log(pass_over(order.density[place], order.below[place], after, True))
     # Downwards likewise; density times both is the marginal of a paper.
-    order.above[:] = 1.0
+    for t in range(POINTS):
+        order.above[t] = 1.0
     by_noise = 0.0
     for place in range(k - 1, -1, -1):
         i, total, first, square = order.rank[place], 0.0, 0.0, 0.0
@@ -646,7 +649,9 @@ def subtract_means(layout: Layout, vectors: FloatArray, image: FloatArray, low: 
         begin, step = layout.start[block], layout.start[block + 1] - layout.start[block]
         for j in range(step):
             k, slot = layout.load[layout.member[begin + j]], layout.first[block] + j
-            part, mean[:] = 1.0 / k, 0.0
+            part = 1.0 / k
+            for p in range(len(mean)):
+                mean[p] = 0.0
             for i in range(k):
                 item = layout.item[slot + i * step]
                 for p in range(len(mean)):

@@ -202,11 +202,14 @@ def assemble(
     rebuild = memory[0] != line_weight or memory[1] != weights.common
     memory[0], memory[1] = line_weight, weights.common
     if rebuild:
-        value[:] = 0.0
-        written[:] = 0.0
+        for k in range(len(value)):
+            value[k] = 0.0
+        for k in range(len(written)):
+            written[k] = 0.0
         for i in range(len(extra)):
             value[first[i]] = weights.common * common.degree[i]
-    extra[:] = 0.0
+    for i in range(len(extra)):
+        extra[i] = 0.0
     for j in range(len(kinds)):
         kind, start, size, at = kinds[j], starts[j], starts[j + 1] - starts[j], begin[j]
         if kind == IDLE:
@@ -230,7 +233,8 @@ def assemble(
             if change != 0.0:
                 value[slot[at + k]] += change
                 written[at + k] = block[k]
-    face.changed[:] = False
+    for j in range(len(face.changed)):
+        face.changed[j] = False
     for i in range(len(fixed)):
         extra[i] += value[first[i]]
         if extra[i] <= 0.0:

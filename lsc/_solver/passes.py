@@ -138,8 +138,10 @@ def evaluate(
     perceived: FloatArray, gradient: FloatArray,
 ) -> tuple[float, tuple[float, bool, float, float]]:  # fmt: skip
     """Squared distances from the projections of reviewers who need not be linear, and what :func:`combine` returns."""
-    gradients.fit[:] = 0.0
-    gradients.line[:] = 0.0
+    for i in range(len(gradients.fit)):
+        gradients.fit[i] = 0.0
+    for i in range(len(gradients.line)):
+        gradients.line[i] = 0.0
     squares, line = distances(table, face, weights.line > 0.0, x, perceived, gradients.fit, gradients.line)
     return squares, combine(common, fixed, squares, line, weights, gradients, x, gradient)
 

@@ -190,7 +190,8 @@ def concave_fit(base: int, n: int, start: int, rise: float, work: FloatArray, iw
         step, hits = _reach(start, n, rise, capped, work, iwork)
         # Discard a guess whose fit is infeasible.
         if guessing and step < 1.0:
-            iwork[BENT, base:n] = 0
+            for k in range(base, n):
+                iwork[BENT, k] = 0
             capped = guessing = False
             continue
         # Inner loop: move as far as coefficients stay feasible, and drop the hinges that reach 0.
@@ -317,6 +318,15 @@ def _sort_levels(
 
 
 @kernel(element=ELEMENT)
+def longest_of(starts: IntArray) -> int:
+    """Length of the longest sequence."""
+    longest = 0
+    for j in range(len(starts) - 1):
+        longest = max(longest, starts[j + 1] - starts[j])
+    return longest
+
+
+@kernel(element=ELEMENT)
 def project_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArray) -> None:
     """Project monotone reviewers without an upper bound on slopes: pool adjacent violators, O(n).
 
@@ -328,7 +338,7 @@ def project_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArra
     """
     starts, item, scores, _, _, kinds, lowers, uppers, ties = table
     order, place, ends = face.item, face.place, face.end
-    longest = np.max(starts[1:] - starts[:-1])
+    longest = longest_of(starts)
     work, iwork = np.empty((WORK_ROWS, longest + 2)), np.empty((IWORK_ROWS, longest + 2), np.int64)
     mean, weight, first = work[FIT], work[W], iwork[FIRST]
     for j in range(len(kinds)):
@@ -375,7 +385,7 @@ def project_bounded_chains(table: Table, face: Face, x: FloatArray, perceived: F
     """Project monotone reviewers on sequences with bounded steps, whose tied reviews are equal."""
     starts, item, scores, _, _, kinds, lowers, uppers, _ = table
     ends = face.end
-    longest = np.max(starts[1:] - starts[:-1])
+    longest = longest_of(starts)
     work, iwork = np.empty((WORK_ROWS, longest + 2)), np.empty((IWORK_ROWS, longest + 2), np.int64)
     for j in range(len(kinds)):
         if kinds[j] != MONOTONE or uppers[j] == np.inf:
@@ -547,7 +557,7 @@ def project_bent(table: Table, face: Face, x: FloatArray, perceived: FloatArray)
     """
     starts, item, _, _, _, kinds, lowers, uppers, ties = table
     bent, nodes, shares = face.bent, face.node, face.share
-    longest = np.max(starts[1:] - starts[:-1])
+    longest = longest_of(starts)
     work, iwork = np.empty((WORK_ROWS, longest + 2)), np.empty((IWORK_ROWS, longest + 2), np.int64)
     _project_unchanged(table, face, x, perceived)
     for j in range(len(kinds)):

@@ -92,10 +92,10 @@ def grow(net: Network, groups: Groups, grown: Grown, required: BoolArray, seed: 
     Returns the number of required items covered; reviewer ``without`` does not count (-1: all do). Linear time.
     """
     items, waiting = np.empty(grown.covered.size, np.int64), np.empty(grown.joined.size, np.int64)
-    grown.covered[:] = False
-    grown.joined[:] = False
-    grown.witness[:] = -1
-    grown.first[:] = 0
+    for i in range(grown.covered.size):
+        grown.covered[i] = False
+    for group in range(grown.joined.size):
+        grown.joined[group], grown.witness[group], grown.first[group] = False, -1, 0
     grown.joined[seed] = True
     waiting[0] = seed
     # Two queues: items[now:end] are covered but not examined, waiting[entered:joined] joined but not opened.

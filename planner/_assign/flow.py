@@ -425,8 +425,9 @@ def settle_potentials(net: Network, cost: IntArray, passes: int) -> bool:
     n_items, sink = net.item_start.size - 1, net.potential.size - 1
     # As if a source reached every node at cost 0. Residual arcs: an item to reviewers who might take it, a reviewer
     # back to items that they hold, a reviewer with room to the sink, the sink to reviewers above their least load.
-    net.potential[:] = 0
     pot = net.potential
+    for node in range(pot.size):
+        pot[node] = 0
     for _ in range(passes):
         changed = False
         for p in range(cost.size):
@@ -620,14 +621,16 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
     n_items = net.item_start.size - 1
     i, j = net.item[pair], n_items + net.reviewer[pair]
     source, target = (i, j) if net.assigned[pair] else (j, i)
-    ends = np.array([source, target, j - n_items, pair])
+    # By elements, here and elsewhere: a list of numbers, or a slice, takes longer to compile than the rest.
+    ends = np.empty(4, np.int64)
+    ends[0], ends[1], ends[2], ends[3] = source, target, j - n_items, pair
     # Where nobody may give the item up, a search would look at everything in vain.
     if target == i and (barred(net, pair) or not look_ahead(net, cost, work, pair, False)):
         return 0
     work.dist[source] = 0
     work.heap[0] = source
     work.place[source] = 0
-    work.bound[:] = np.array([limit, 0, target, 0])
+    work.bound[0], work.bound[1], work.bound[2], work.bound[3] = limit, 0, target, 0
     if target != i:
         work.toward[target] = 0
     # Dijkstra on reduced costs: the nearest node is done; stop at the target or where the bound cuts everything off.

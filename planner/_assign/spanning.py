@@ -176,38 +176,44 @@ def join(growth: Growth, node: int) -> int:
 
 
 @kernel
+def rate_stale(growth: Growth, shared: int, floor: int) -> None:
+    """Rate all nodes whose scores may have changed."""
+    for node in range(growth.score.size):
+        if growth.stale[node]:
+            rate(growth, node, shared, floor)
+
+
+@kernel
+def join_all(growth: Growth, nodes: IntArray, shared: int, floor: int) -> int:
+    """Let nodes join in this order, except those whose scores have risen meanwhile; returns what they cover."""
+    count = 0
+    for node in nodes:
+        before = growth.score[node]
+        if growth.stale[node]:
+            rate(growth, node, shared, floor)
+        if growth.score[node] <= before and growth.score[node] < np.inf:
+            count += join(growth, node)
+    return count
+
+
 def grow_from(growth: Growth, seed: int, shared: int, floor: int, share: float) -> int:
     """Grow a component from a reviewer until it covers all that is required, or nothing joins; returns what it covers.
 
     In rounds: scores that may have changed, then the nodes of the best scores join, unless others have meanwhile taken
     what they need. So the time is that of all rounds over nodes, and of the pairs of nodes that changed.
     """
-    total, count = growth.required.sum(), join(growth, growth.item_start.size - 1 + seed)
+    total, first = int(growth.required.sum()), growth.item_start.size - 1 + seed
+    growth.score[first] = 0.0
+    count = join_all(growth, np.array([first]), shared, floor)
     while count < total:
-        n_able = 0
-        for node in range(growth.score.size):
-            if growth.stale[node]:
-                rate(growth, node, shared, floor)
-            if growth.score[node] < np.inf:
-                n_able += 1
-        if n_able == 0:
+        rate_stale(growth, shared, floor)
+        able = np.flatnonzero(growth.score < np.inf)
+        if able.size == 0:
             break
-        able, k = np.empty(n_able, np.int64), 0
-        for node in range(growth.score.size):
-            if growth.score[node] < np.inf:
-                able[k] = node
-                k += 1
-        best = max(int(share * n_able), 1)
-        bar = np.partition(growth.score[able], best - 1)[best - 1]
-        able = able[growth.score[able] <= bar]
-        # Equal scores in the order of nodes.
-        for place in np.argsort(growth.score[able], kind="mergesort")[:best]:
-            node = able[place]
-            before = growth.score[node]
-            if growth.stale[node]:
-                rate(growth, node, shared, floor)
-            if growth.score[node] <= before and growth.score[node] < np.inf:
-                count += join(growth, node)
+        # The best ones, equal scores in the order of nodes; sorting all of them would take most of the time.
+        best = max(int(share * able.size), 1)
+        able = able[growth.score[able] <= np.partition(growth.score[able], best - 1)[best - 1]]
+        count += join_all(growth, able[np.argsort(growth.score[able], kind="stable")[:best]], shared, floor)
     return count
 
 

@@ -171,7 +171,8 @@ def best_join_of_largest(
     if state.part[main] < 0:
         return -1, -1, -1, -1
     if not begun:
-        space.gain[:] = UNKNOWN
+        for b in range(state.root.size):
+            space.gain[b] = UNKNOWN
     # A block that has come to share an item with the largest one may help those that share other items with it.
     for b in range(state.root.size):
         if space.touch[b] >= 0 and space.gain[b] == UNKNOWN and b != main and state.cover[b] > 1:

@@ -257,7 +257,8 @@ def drop_anchor(state: Structure, space: Growth) -> int:
     space.anchor[NAME], space.anchor[KEPT] = main, 0
     space.anchor[MARK] += 1
     mark = space.anchor[MARK]
-    space.touch[:] = -1
+    for block in range(state.root.size):
+        space.touch[block] = -1
     steps, entry = state.root.size, state.head[main]
     while entry >= 0:
         thing = state.item[entry]
