@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.trials import NIGHTLY, USUAL
+from tests.trials import EVERYDAY, NIGHTLY, USUAL
 
 settings.register_profile("both", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ci", settings.get_profile("both"), max_examples=USUAL, derandomize=True)
+settings.register_profile("ci", settings.get_profile("both"), max_examples=EVERYDAY, derandomize=True)
 settings.register_profile("nightly", settings.get_profile("both"), max_examples=50 * USUAL)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -200,7 +200,7 @@ def test_groups_apart_are_not_selected_among(tmp_path: Path, monkeypatch: pytest
     assert runner.invoke(main, [*words, "--by-group-average"]).exit_code == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 def test_sweeps_within_a_limit_on_memory_that_the_messages_alone_would_break(tmp_path: Path) -> None:
     """Beyond what is loaded there is room for DuckDB, a batch and a few vectors, but not for all messages."""

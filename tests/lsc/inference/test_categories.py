@@ -221,33 +221,51 @@ def test_an_unknown_likelihood() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("infer_once")
-def test_the_command_records_levels_and_verify_does_not_refute_them(tmp_path) -> None:
-    drawn_table = drawn(replace(CEILING, n_items=60, n_reviewers=20), 0)
-    lines = [f"r{j},p{i},{y}" for j, i, y in zip(drawn_table.who, drawn_table.what, drawn_table.level, strict=True)]
-    path, answer = tmp_path / "reviews.csv", tmp_path / "answer.json"
-    path.write_text("\n".join(["reviewer,item,score", *lines]) + "\n")
-    for arguments, ordinal in (["--likelihood", "normal"], False), ([], True), (["--likelihood", "ordinal"], True):
-        result = CliRunner().invoke(main, ["calibrate", str(path), "--select", "10", "--json", *arguments])
-        assert result.exit_code == 0
-        record = json.loads(result.stdout)
-        models = [record["model"], *record["model"].get("others", [])]
-        thresholds = [one["thresholds"] for one in models if one.get("likelihood") == "ordinal"]
-        assert [[end["score"] for end in each] for each in thresholds] == [[1, 2, 3, 4]] * ordinal
-        answer.write_text(result.stdout)
-        checked = CliRunner().invoke(main, ["verify", str(answer), str(path), "--select", "10", "--json"])
-        assert json.loads(checked.stdout)["wrong"] == []
-        columns = tmp_path / "answer.csv"
-        CliRunner().invoke(main, ["calibrate", str(path), "--select", "10", "-o", str(columns), *arguments])
-        checked = CliRunner().invoke(main, ["verify", str(columns), str(path), "--select", "10", "--json"])
-        assert json.loads(checked.stdout)["wrong"] == []
+@pytest.mark.parametrize(
+    ("arguments", "ordinal"),
+    [
+        ([], True),
+        pytest.param(["--likelihood", "normal"], False, marks=pytest.mark.nightly),
+        pytest.param(["--likelihood", "ordinal"], True, marks=pytest.mark.nightly),
+    ],
+)
+def test_the_command_records_levels_and_verify_does_not_refute_them(tmp_path, arguments, ordinal) -> None:
+    path, answer = few_levels(tmp_path), tmp_path / "answer.json"
+    result = CliRunner().invoke(main, ["calibrate", str(path), "--select", "10", "--json", *arguments])
+    assert result.exit_code == 0
+    record = json.loads(result.stdout)
+    models = [record["model"], *record["model"].get("others", [])]
+    thresholds = [one["thresholds"] for one in models if one.get("likelihood") == "ordinal"]
+    assert [[end["score"] for end in each] for each in thresholds] == [[1, 2, 3, 4]] * ordinal
+    answer.write_text(result.stdout)
+    checked = CliRunner().invoke(main, ["verify", str(answer), str(path), "--select", "10", "--json"])
+    assert json.loads(checked.stdout)["wrong"] == []
+    columns = tmp_path / "answer.csv"
+    CliRunner().invoke(main, ["calibrate", str(path), "--select", "10", "-o", str(columns), *arguments])
+    checked = CliRunner().invoke(main, ["verify", str(columns), str(path), "--select", "10", "--json"])
+    assert json.loads(checked.stdout)["wrong"] == []
     # A forged probability is found.
     record["items"][0]["probability"] += 0.01
     record["items"][1]["probability"] -= 0.01
     answer.write_text(json.dumps(record))
     checked = CliRunner().invoke(main, ["verify", str(answer), str(path), "--select", "10", "--json"])
     assert json.loads(checked.stdout)["wrong"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("infer_once")
+def test_the_page_names_the_levels_and_another_method_refuses_a_likelihood(tmp_path) -> None:
+    path = few_levels(tmp_path)
     page = CliRunner().invoke(main, ["calibrate", str(path)]).stdout
     assert "Scores have 5 levels and are modelled as ordered categories" in page
     refused = CliRunner().invoke(main, ["calibrate", str(path), "--method", "ridge", "--likelihood", "normal"])
     assert refused.exit_code == 2
     assert "--likelihood belongs to --method posterior" in refused.stderr
+
+
+def few_levels(folder):
+    """Write the table of a ceiling; return its path."""
+    drawn_table, path = drawn(replace(CEILING, n_items=60, n_reviewers=20), 0), folder / "reviews.csv"
+    lines = [f"r{j},p{i},{y}" for j, i, y in zip(drawn_table.who, drawn_table.what, drawn_table.level, strict=True)]
+    path.write_text("\n".join(["reviewer,item,score", *lines]) + "\n")
+    return path
