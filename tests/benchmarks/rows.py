@@ -224,7 +224,7 @@ JOBS = {
     ("plan TABLE --time-limit 1", "1,000 papers"): 1,
     ("assign --items ITEMS --reviewers REVIEWERS --affinity AFFINITY", "1,000 papers"): 1,
     ("check TABLE", "22,000 papers"): 2,
-    ("plan TABLE --time-limit 10", "22,000 papers"): 10,
+    ("plan TABLE --time-limit 5", "22,000 papers"): 10,
     ("assign --items ITEMS --reviewers REVIEWERS --affinity AFFINITY", "22,000 papers"): 10,
 }
 
