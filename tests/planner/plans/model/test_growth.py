@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from planner._plans import structure
@@ -91,6 +91,7 @@ def test_a_trial_says_what_a_growth_would_make(blocks: Covers, a: int, b: int) -
 
 
 @given(covers(), st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.integers(0, N - 1)), min_size=1, max_size=4))
+@example([{0, 1, 2}, {2, 3}, {3, 4}, {4, 5}], [(1, True, 0), (2, False, 2)])  # a block that is met does not join yet
 @examples(80)
 def test_a_trial_is_settled_as_a_growth_is(blocks: Covers, joins: list[tuple[int, bool, int]]) -> None:
     """One join after the other, without another look at the largest block; each by a review in either direction."""
