@@ -246,6 +246,20 @@ def grow(state: Structure, space: Growth, a: int, b: int) -> None:
 
 
 @kernel
+def take_inside(state: Structure, space: Growth, thing: int) -> int:
+    """Mark an item as one of the anchor, unless it is, and the blocks that share it; return the entries visited."""
+    steps = 0
+    if space.inside[thing] != space.anchor[MARK]:
+        space.inside[thing] = space.anchor[MARK]
+        entry = state.first[thing]
+        while entry >= 0:
+            steps += 1
+            space.touch[find_block(state.root, state.block[entry])] = state.class_of[thing]
+            entry = state.beside[entry]
+    return steps
+
+
+@kernel
 def drop_anchor(state: Structure, space: Growth) -> int:
     """Make the block with the largest cover the anchor of trials; return its name."""
     # The largest cover among the roots; of equals the first.
@@ -256,19 +270,11 @@ def drop_anchor(state: Structure, space: Growth) -> int:
     # The structure is closed: another block shares items of at most one class with the anchor, so one number suffices.
     space.anchor[NAME], space.anchor[KEPT] = main, 0
     space.anchor[MARK] += 1
-    mark = space.anchor[MARK]
     for block in range(state.root.size):
         space.touch[block] = -1
     steps, entry = state.root.size, state.head[main]
     while entry >= 0:
-        thing = state.item[entry]
-        if space.inside[thing] != mark:
-            space.inside[thing] = mark
-            other = state.first[thing]
-            while other >= 0:
-                steps += 1
-                space.touch[find_block(state.root, state.block[other])] = state.class_of[thing]
-                other = state.beside[other]
+        steps += take_inside(state, space, state.item[entry])
         entry = state.after[entry]
     space.extent[STEPS] += steps
     return main
@@ -376,7 +382,7 @@ def settle_trial(state: Structure, space: Growth, block: int, covers: int) -> No
     ``covers`` is what :func:`try_join` returned, less than all items; a review of an item of one of the two may have
     been entered since.
     """
-    main, mark, stamp, items = space.anchor[NAME], space.anchor[MARK], space.extent[STAMP], space.extent[ITEMS]
+    main, stamp, items = space.anchor[NAME], space.extent[STAMP], space.extent[ITEMS]
     # The trial lists all blocks that it met; those that joined are marked as taken.
     space.blocks[0], space.blocks[1], count = main, block, 2
     for place in range(space.extent[BLOCKS]):
@@ -387,17 +393,9 @@ def settle_trial(state: Structure, space: Growth, block: int, covers: int) -> No
     settle(state, space)
     for position in range(1, count):
         space.touch[space.blocks[position]] = -1
-    # As in drop_anchor(), for the items that came in.
     steps = count
     for place in range(items):
-        thing = space.items[place]
-        if space.inside[thing] != mark:
-            space.inside[thing] = mark
-            entry = state.first[thing]
-            while entry >= 0:
-                steps += 1
-                space.touch[find_block(state.root, state.block[entry])] = state.class_of[thing]
-                entry = state.beside[entry]
+        steps += take_inside(state, space, space.items[place])
     space.anchor[KEPT] = 1
     space.extent[STEPS] += steps
 

@@ -28,7 +28,7 @@ from reviewgraph.graph.components import degrees_of_freedom, tie_classes
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case, cases, constrained
-from tests.trials import NIGHTLY, examples
+from tests.trials import examples
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 TARGETS = list(NAMES)
@@ -81,7 +81,7 @@ def test_budgets_hold_and_partial_plans_are_valid(case: Case, target: Any, budge
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_best_few_reviews_are_as_good_as_brute_force(target: Any) -> None:
     rng, exhausted = np.random.default_rng(8), 0
-    for _ in range(40 if NIGHTLY else 24):
+    for _ in range(40):
         rows = [(j, int(i)) for j in range(5) for i in rng.permutation(6)[: rng.integers(0, 4)]]
         options: dict[str, Any] = {"conflicts": [(int(rng.integers(5)), int(rng.integers(6))) for _ in range(6)]}
         if rng.random() < 0.5:
@@ -145,7 +145,7 @@ def loaded(seed: int) -> tuple[Reviews, dict[str, Any]]:
 @pytest.mark.slow
 def test_matroid_intersection_equals_the_integer_programme() -> None:
     counts = {"plan": 0, "short": 0}
-    for seed in [*range(80 if NIGHTLY else 48), 1088]:
+    for seed in [*range(80), 1088]:
         reviews, options = loaded(seed)
         task = new_task(constrained(reviews, **options), 200)
         oracle = RecoverableOracle(task)

@@ -10,10 +10,9 @@ from planner._plans.words import page
 from reviewgraph import Reviews
 from reviewgraph._base import Clock
 from reviewgraph.graph import random_assignment
-from tests.trials import NIGHTLY
 
 #: Machines on which all takes so many times as long by their own clocks.
-PACES = (10_000.0, 0.01) if NIGHTLY else (10_000.0,)
+PACES = (10_000.0, 0.01)
 #: Work of a search here, in units: little of it is done, so that every step is stopped by the count.
 WORK = 0.1
 

@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -86,32 +85,16 @@ class Running:
         return rest
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Running]]:
-    """The command that runs, if one does: tests share it until one of them ends it."""
-    found: list[Running] = []
-    yield found
-    for one in found:
-        one.end()
-        assert list(one.folder.iterdir()) == []
-
-
 @pytest.fixture
-def running(served: list[Running], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """The command, without any files: what an earlier test put in is removed as a user would."""
-    if not served:
-        served.append(Running(tmp_path_factory.mktemp("tmp")))
-    found = served[0]
+def running(tmp_path: Path) -> Iterator[Running]:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    found = Running(folder)
     yield found
-    if found.process.poll() is not None:
-        served.clear()
-        assert list(found.folder.iterdir()) == []
-        return
-    (private,) = found.folder.iterdir()
-    clear = urllib.request.Request(f"{found.address}clear", b"", {"Origin": found.address.rsplit("/", 2)[0]})
-    with urllib.request.urlopen(clear, timeout=30) as answer:
-        assert answer.status == 200
-    assert list(private.iterdir()) == []
+    if found.process.poll() is None:
+        assert len(list(folder.iterdir())) == 1
+        found.end()
+    assert list(folder.iterdir()) == []
 
 
 @pytest.fixture
@@ -181,7 +164,6 @@ def test_from_exports_to_an_upload_equal_to_the_commands(
     assert list(running.folder.iterdir()) == []
 
 
-@pytest.mark.nightly
 def test_lists_with_sliders_and_contributions_on_click(page: Any, exports: list[Path]) -> None:
     add(page, exports)
     page.get_by_role("navigation", name="Steps").get_by_role("link", name="Calibrate").click()
@@ -206,7 +188,6 @@ def test_lists_with_sliders_and_contributions_on_click(page: Any, exports: list[
     assert page.locator(page.evaluate("location.hash")).is_visible()
 
 
-@pytest.mark.nightly
 def test_a_slider_that_comes_to_rest_updates_the_lists(page: Any, tmp_path: Path) -> None:
     """By keyboard: one run after the last step, announced, with tables that sort; it can be stopped."""
     scores = tmp_path / "scores.csv"
@@ -299,18 +280,17 @@ def test_phones_and_screens_in_light_and_dark(browser: Any, running: Running, pa
     """Pages before and after each command; what was run stays there for other windows."""
 
     def expect_good_looks(*places: str) -> None:
-        context = browser.new_context(bypass_csp=True)
-        other = context.new_page()
         for width, scheme in ((400, "dark"), (1400, "light")):
-            other.set_viewport_size({"width": width, "height": 900})
-            other.emulate_media(color_scheme=scheme)
+            options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "bypass_csp": True}
+            context = browser.new_context(**options)
+            other = context.new_page()
             for place in places:
                 other.goto(running.address + place)
                 other.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
                 assert other.evaluate("document.documentElement.scrollWidth") == width, place
                 if AXE.is_file():
                     assert violations(other) == [], place
-        context.close()
+            context.close()
 
     expect_good_looks("", "plan")
     add(page, exports)
@@ -322,7 +302,6 @@ def test_phones_and_screens_in_light_and_dark(browser: Any, running: Running, pa
     expect_good_looks("plan")
 
 
-@pytest.mark.nightly
 def test_by_keyboard_alone(page: Any, exports: list[Path]) -> None:
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the page"
