@@ -148,7 +148,7 @@ def test_nothing_to_write_is_a_file_all_the_same(name: str) -> None:
 
 
 @pytest.mark.slow
-@examples(15)
+@examples(30)
 @given(many_pairs)
 def test_tables_are_read_back_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]

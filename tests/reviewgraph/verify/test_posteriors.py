@@ -288,7 +288,7 @@ def test_a_forged_fit_is_seen_by_a_second_run() -> None:
 def test_no_value_changes_unseen() -> None:
     answer = asked(*WORDS)
     assert verified(answer, *WORDS).exit_code == 0
-    for path, changed in itertools.islice(changes(answer, np.random.default_rng(1)), trials(30)):
+    for path, changed in itertools.islice(changes(answer, np.random.default_rng(1)), trials(60)):
         # Probabilities that are 0 to nine digits may be any of these.
         if "probability" not in path:
             assert verified(changed, *WORDS).exit_code != 0, path

@@ -164,6 +164,7 @@ def test_from_exports_to_an_upload_equal_to_the_commands(
     assert list(running.folder.iterdir()) == []
 
 
+@pytest.mark.nightly
 def test_lists_with_sliders_and_contributions_on_click(page: Any, exports: list[Path]) -> None:
     add(page, exports)
     page.get_by_role("navigation", name="Steps").get_by_role("link", name="Calibrate").click()
@@ -188,6 +189,7 @@ def test_lists_with_sliders_and_contributions_on_click(page: Any, exports: list[
     assert page.locator(page.evaluate("location.hash")).is_visible()
 
 
+@pytest.mark.nightly
 def test_a_slider_that_comes_to_rest_updates_the_lists(page: Any, tmp_path: Path) -> None:
     """By keyboard: one run after the last step, announced, with tables that sort; it can be stopped."""
     scores = tmp_path / "scores.csv"
@@ -302,6 +304,7 @@ def test_phones_and_screens_in_light_and_dark(browser: Any, running: Running, pa
     expect_good_looks("plan")
 
 
+@pytest.mark.nightly
 def test_by_keyboard_alone(page: Any, exports: list[Path]) -> None:
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the page"
