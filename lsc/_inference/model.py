@@ -79,6 +79,23 @@ class Extent(NamedTuple):
     alike: bool = False
 
 
+def _normal_priors() -> tuple[FloatArray, FloatArray]:
+    """Return centres and curvature of the normal priors of hyperparameters, shapes (P,), (P, P)."""
+    centre, curvature = np.zeros(SIZE), np.zeros((SIZE, SIZE))
+    normal = {G1: (0.0, G1_SCALE), RHO: (RHO_CENTRE, RHO_SCALE), GAMMA: (0.0, GAMMA_SCALE)}
+    for entry, (mean, scale) in (normal | {LOG_OWN: OWN, LOGIT_W: W, LOG_S_R: S_R}).items():
+        centre[entry], curvature[entry, entry] = mean, scale**-2
+    # log tau_left^2 / tau_right^2 ~ N(0, SKEW_SCALE^2)
+    skew = np.zeros(SIZE)
+    skew[[LOG_TAU_LEFT, LOG_TAU_RIGHT]] = 2 / SKEW_SCALE, -2 / SKEW_SCALE
+    return centre, curvature + np.outer(skew, skew)
+
+
+_NORMAL_CENTRE, _NORMAL_CURVATURE = _normal_priors()
+_HALF_NORMAL = np.array([LOG_TAU_LEFT, LOG_TAU_RIGHT, LOG_OMEGA])
+_HALF_NORMAL_PRECISION = np.array([TAU_SCALE, TAU_SCALE, OMEGA_SCALE]) ** -2
+
+
 class Prior(NamedTuple):
     """Log density, gradient and curvature (positive) of the priors of hyperparameters, shapes (), (P,), (P, P)."""
 
@@ -89,29 +106,14 @@ class Prior(NamedTuple):
 
 def log_prior(theta: FloatArray) -> Prior:
     """Return the log prior density of hyperparameters, up to a constant."""
-    gradient, curvature = np.zeros(SIZE), np.zeros((SIZE, SIZE))
-    value = 0.0
     # Half-normal in the scale itself, so that a scale can vanish: with u = log tau, -tau^2 / 2 s^2.
-    scales = {LOG_TAU_LEFT: TAU_SCALE, LOG_TAU_RIGHT: TAU_SCALE, LOG_OMEGA: OMEGA_SCALE}
-    for entry, scale in scales.items():
-        square = np.exp(2 * theta[entry]) / scale**2
-        value -= square / 2
-        gradient[entry] -= square
-        curvature[entry, entry] += 2 * square
-    normal = {G1: (0.0, G1_SCALE), RHO: (RHO_CENTRE, RHO_SCALE), GAMMA: (0.0, GAMMA_SCALE)}
-    normal |= {LOG_OWN: OWN, LOGIT_W: W, LOG_S_R: S_R}
-    for entry, (centre, scale) in normal.items():
-        value -= ((theta[entry] - centre) / scale) ** 2 / 2
-        gradient[entry] -= (theta[entry] - centre) / scale**2
-        curvature[entry, entry] += scale**-2
-    # log tau_left^2 / tau_right^2 ~ N(0, SKEW_SCALE^2)
-    skew = 2 * (theta[LOG_TAU_LEFT] - theta[LOG_TAU_RIGHT]) / SKEW_SCALE
-    direction = np.zeros(SIZE)
-    direction[[LOG_TAU_LEFT, LOG_TAU_RIGHT]] = 2 / SKEW_SCALE, -2 / SKEW_SCALE
-    value -= skew**2 / 2
-    gradient -= skew * direction
-    curvature += np.outer(direction, direction)
-    return Prior(value, gradient, curvature)
+    square = np.exp(2 * theta[_HALF_NORMAL]) * _HALF_NORMAL_PRECISION
+    deviation = theta - _NORMAL_CENTRE
+    pull = _NORMAL_CURVATURE @ deviation
+    gradient, curvature = -pull, _NORMAL_CURVATURE.copy()
+    gradient[_HALF_NORMAL] -= square
+    curvature[_HALF_NORMAL, _HALF_NORMAL] += 2 * square
+    return Prior(float(-0.5 * (square.sum() + deviation @ pull)), gradient, curvature)
 
 
 def rescaled(theta: FloatArray, centre: float, spread: float) -> FloatArray:
@@ -121,14 +123,6 @@ def rescaled(theta: FloatArray, centre: float, spread: float) -> FloatArray:
     new[LOG_S_R] -= np.log(spread)
     new[G1] = (theta[G1] + centre) / spread
     return new
-
-
-def scale_directions(theta: FloatArray) -> FloatArray:
-    """Return the derivatives of :func:`rescaled` by log spread and centre at 1 and 0, shape (P, 2)."""
-    directions = np.zeros((SIZE, 2))
-    directions[[MU, LOG_S_R, G1], 0] = 1.0, -1.0, -theta[G1]
-    directions[G1, 1] = 1.0
-    return directions
 
 
 # Layout of the reviews for vectorised steps: blocks of reviewers of about equal load.
@@ -252,8 +246,6 @@ def blocks_of(load: IntArray) -> tuple[IntArray, IntArray, CodeArray]:
 CENTRED = 0.9
 #: Relative ridge on the diagonal of the information, and its minimum.
 RIDGE, MIN_DIAGONAL = 0.02, 1e-3
-#: Factor that leaves the information practically unbounded in directions that do not change noise.
-UNBOUNDED = 1e6
 #: Maximum step of a hyperparameter, and the growth of its trust radius after a step that did not reverse.
 MAX_STEP = 0.4
 RADIUS_GROWTH = 2.0
@@ -261,6 +253,11 @@ RADIUS_GROWTH = 2.0
 REVERSED, ALIGNED = -0.2, 0.5
 #: Factors on the damping after either, and its minimum.
 SHRINK, GROW, MIN_DAMPING = 0.6, 1.2, 0.05
+#: Entries that change noise; the mean absolute value of a standard normal variable.
+_NOISE, _MEAN_SIDE = np.array([MU, NU, RHO]), float(np.sqrt(2 / np.pi))
+#: Directions in which hyperparameters move with spread and centre of the qualities (:func:`rescaled`); shape (P, 2).
+SCALE_MOVES = np.zeros((SIZE, 2))
+SCALE_MOVES[[MU, LOG_S_R], 0], SCALE_MOVES[G1, 1] = (1.0, -1.0), 1.0
 
 
 class Gradient(NamedTuple):
@@ -328,7 +325,8 @@ def ascend(
     information = gradient.square - CENTRED * np.outer(total, total) / max(n_reviewers, 1)
     information = _bounded_information(information, theta, n_reviewers, n_reviews)
     information += prior.curvature
-    information += np.diag(RIDGE * np.diag(information) + MIN_DIAGONAL)
+    information.flat[:: SIZE + 1] *= 1 + RIDGE
+    information.flat[:: SIZE + 1] += MIN_DIAGONAL
     ascent = total + prior.gradient
     # Active set: an entry at a bound whose gradient points outwards stays there.
     active = free & ~((theta <= LOWEST) & (ascent < 0)) & ~((theta >= HIGHEST) & (ascent > 0))
@@ -336,8 +334,8 @@ def ascend(
     move[active] = np.linalg.solve(information[np.ix_(active, active)], ascent[active])
     # Standardising after each sweep partly reverts a change of the scale of qualities, so the component along it never
     # vanishes: it is split off, with a damping of its own, and the gain does not depend on it.
-    along = scale_directions(theta) * active[:, None]
-    scale = along @ (np.linalg.pinv(along.T @ information @ along, hermitian=True) @ (along.T @ ascent))
+    along = SCALE_MOVES[:, (SCALE_MOVES[active] != 0).any(axis=0)] * active[:, None]
+    scale = along @ np.linalg.solve(along.T @ information @ along, along.T @ ascent)
     move -= scale
     gain = float(0.5 * move @ ascent)
     # Damping of either part from the angle between this step and the previous one.
@@ -369,20 +367,20 @@ def _bounded_information(information: FloatArray, theta: FloatArray, n_reviewers
     Where the noise is misjudged, the squared gradient of a reviewer of k papers grows with k^2 but the information only
     with k: steps would be too short to converge. In the metric of the bound no eigenvalue exceeds 1.
     """
-    left, right = np.exp(theta[[LOG_TAU_LEFT, LOG_TAU_RIGHT]])
+    left, right = np.exp(theta[[LOG_TAU_LEFT, LOG_TAU_RIGHT]]).tolist()
     # Mean and mean square of log a - mu give E v v' of the derivatives v of log noise by mu, nu and rho.
-    mean, square = np.sqrt(2 / np.pi) * (right - left), (left**3 + right**3) / (left + right)
-    rho, noise = theta[RHO], [MU, NU, RHO]
-    bound = np.diag(UNBOUNDED * np.diag(information) + MIN_DIAGONAL)
-    bound[np.ix_(noise, noise)] = (2.0 * n_reviews) * np.array(
-        [[rho**2, -rho, -rho * mean], [-rho, 1.0, mean], [-rho * mean, mean, square]]
-    )
-    bound[MU, MU] += n_reviewers / (left * right)
-    bound += np.diag(MIN_DIAGONAL * np.diag(bound) + MIN_DIAGONAL)
+    mean, square, rho = _MEAN_SIDE * (right - left), (left**3 + right**3) / (left + right), float(theta[RHO])
+    bound = 2.0 * n_reviews * np.array([[rho**2, -rho, -rho * mean], [-rho, 1.0, mean], [-rho * mean, mean, square]])
+    bound[0, 0] += n_reviewers / (left * right)
+    bound.flat[:: len(_NOISE) + 1] *= 1 + MIN_DIAGONAL
+    bound.flat[:: len(_NOISE) + 1] += MIN_DIAGONAL
     lower = np.linalg.cholesky(bound)
-    inner = np.linalg.solve(lower, np.linalg.solve(lower, information).T)
+    rows_of_noise = np.linalg.solve(lower, information[_NOISE])
+    inner = np.linalg.solve(lower, rows_of_noise[:, _NOISE].T)
     value, vector = np.linalg.eigh(0.5 * (inner + inner.T))
-    excess = lower @ (vector * np.sqrt(np.maximum(value - 1.0, 0.0)))
+    # What exceeds the bound leaves the rows of noise, and its share all other entries.
+    value = np.maximum(value, 1.0)
+    excess = (rows_of_noise.T @ vector) * (np.sqrt(value - 1.0) / value)
     return np.asarray(information - excess @ excess.T)
 
 
