@@ -52,6 +52,14 @@ FUTILE = 400
 TOLERANCE = 2.0
 
 
+class State(NamedTuple):
+    """An assignment, its potentials, and the pairs that were forced."""
+
+    assigned: BoolArray
+    potential: IntArray
+    forced: tuple[int, ...]
+
+
 @dataclass
 class Linker:
     """Changes of an assignment along cheapest cycles that bring it to a level."""
@@ -132,6 +140,17 @@ class Linker:
                 kept.append(pair)
                 net.locked[pair] = True
         self.forced = kept
+
+    def state(self) -> State:
+        return State(self.net.assigned.copy(), self.net.potential.copy(), tuple(self.forced))
+
+    def put(self, state: State) -> None:
+        net = self.net
+        flip(net, np.flatnonzero(net.assigned != state.assigned))
+        net.potential[:] = state.potential
+        net.locked[self.forced] = False
+        self.forced = list(state.forced)
+        net.locked[self.forced] = True
 
     # The search
 
@@ -242,14 +261,6 @@ HOPELESS = 2.0
 WORK, RELINKED_SHARE, SEARCH, LOOK = 1.0, 0.4, 1e-7, 2e-7
 
 _NONE = np.empty(0, np.int64)
-
-
-class State(NamedTuple):
-    """An assignment, its potentials, and the pairs that were forced."""
-
-    assigned: BoolArray
-    potential: IntArray
-    forced: tuple[int, ...]
 
 
 @dataclass
@@ -382,17 +393,6 @@ class Relinker(Linker):
     def total(self) -> int:
         """Return the cost of the assignment, less its rewards."""
         return int(self.cost[self.net.assigned].sum()) - self.rewards()
-
-    def state(self) -> State:
-        return State(self.net.assigned.copy(), self.net.potential.copy(), tuple(self.forced))
-
-    def put(self, state: State) -> None:
-        net = self.net
-        flip(net, np.flatnonzero(net.assigned != state.assigned))
-        net.potential[:] = state.potential
-        net.locked[self.forced] = False
-        self.forced = list(state.forced)
-        net.locked[self.forced] = True
 
 
 # A lower bound on the cost of a connection level.

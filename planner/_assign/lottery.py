@@ -35,6 +35,7 @@ from planner._assign.panels import PanelSolution, depending, unrouted, within_ru
 from planner._assign.panels import settle as settle_potentials
 from planner._assign.problem import Randomisation, restricted
 from planner._assign.robust import harden
+from planner._assign.spanning import bridge
 from planner._assign.stages import Run, decide
 from planner._assign.why_none import why_apart
 from planner._assign.words import why_capped, why_missed, why_too_few
@@ -76,7 +77,8 @@ def repaired(
     1. Without rules on panels: the best assignment of the problem replaces it, unless that holds rivals. Otherwise the
        panels that break a rule are reassigned.
     2. The level, by cheapest cycles (:mod:`.linking`); from the best assignment these are the cheapest in affinity,
-       from another they change few pairs. Where few pairs are allowed an exact method decides.
+       from another they change few pairs. Where many papers are apart, by a skeleton (:mod:`.spanning`); where few
+       pairs are allowed an exact method decides.
     """
     cost = whole_costs(problem.affinity, int(rng.integers(1 << 31)))
     best = None if problem.panels.binding else unrouted(problem, cost)
@@ -100,8 +102,9 @@ def repaired(
         settle_potentials(net, cost, depending(problem, chosen), exact=True)
     core = Core(net, problem.required, aim)
     linker = Linker(core, cost, clock)
-    reached = linker.link()
-    if reached and aim.core_decides:
+    bridged = best is not None and bridge(problem, linker)
+    reached = bridged or linker.link()
+    if reached and not bridged and aim.core_decides:
         linker.release(lambda pairs: core.holds_after(pairs, core.total))
     if reached and survive:
         hardened = harden(linker, rng)

@@ -21,7 +21,7 @@ from reviewgraph._base import starts
 from reviewgraph.graph import kernel
 
 if TYPE_CHECKING:
-    from planner._assign.linking import Relinker
+    from planner._assign.linking import Linker, Relinker
     from planner._assign.problem import Problem
     from reviewgraph._base import BoolArray, FloatArray, IntArray
 
@@ -298,7 +298,7 @@ class Spanned(NamedTuple):
 class Spanning:
     """Assignments at a level, from the best one without, in which a linker starts, with settled potentials."""
 
-    def __init__(self, problem: Problem, linker: Relinker) -> None:
+    def __init__(self, problem: Problem, linker: Linker) -> None:
         self.problem, self.linker = problem, linker
         self.cost, self.best = linker.cost, linker.net.assigned.copy()
         self.price = np.maximum(linker.reduced(np.arange(self.cost.size)), 1)
@@ -359,16 +359,34 @@ class Spanning:
         return Spanned(assigned, fixed, first, int(self.cost[assigned].sum() - self.cost[self.best].sum()))
 
 
+def spannable(problem: Problem, linker: Linker) -> bool:
+    """Whether many papers are apart, the level is one of one component, and no pair depends on others."""
+    core = linker.core
+    depending = problem.panels.binding or problem.rivals.any or problem.floors.best is not None
+    return not depending and core.aim.core_decides and core.total - core.count >= FEWEST and linker.cost.size > 0
+
+
+def bridge(problem: Problem, linker: Linker) -> bool:
+    """Bring the best assignment to the level by one start, of which no pair is freed; false as in :func:`span`."""
+    if not spannable(problem, linker):
+        return False
+    spanning = Spanning(problem, linker)
+    found = spanning.start(spanning.price)
+    if found is not None:
+        spanning.put(found)
+        linker.core.regroup()
+    return found is not None
+
+
 def span(problem: Problem, linker: Relinker, rng: np.random.Generator) -> bool:
     """Bring the best assignment without a level to the level; false, and nothing changed, where that is not possible.
 
     Several starts, as far as the number of pairs allows; pairs of each skeleton that turn out superfluous are freed.
-    It is for levels of one component, and problems whose pairs do not depend on others.
+    It is for what :func:`spannable` says.
     """
-    core = linker.core
-    depending = problem.panels.binding or problem.rivals.any or problem.floors.best is not None
-    if depending or not core.aim.core_decides or core.total - core.count < FEWEST or not linker.cost.size:
+    if not spannable(problem, linker):
         return False
+    core = linker.core
     spanning, effort, start = Spanning(problem, linker), linker.clock.effort(RELEASING), linker.state()
     best, least = start, None
     for number in range(min(max(WORK // max(linker.cost.size, 1), 1), STARTS)):

@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import linprog
 
 from planner import AtLeast, AtMost, assign
+from planner._assign import spanning
 from planner._assign.marginals import UNITS, decomposed
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import problem_of
@@ -205,3 +206,31 @@ def test_without_a_level_draws_are_rounded_from_fine_probabilities():
     result = assign(tight(), demand=DEMAND, load=LOAD, max_probability=0.55555, target="none")
     assert result.randomised.listed is None
     assert result.randomised.largest == 5555 / UNITS
+
+
+def test_where_many_papers_are_apart_a_skeleton_repairs_each_assignment(monkeypatch):
+    monkeypatch.setattr(spanning, "FEWEST", 5)
+    bridged, start = [], spanning.Spanning.start
+
+    def counted(self, price):
+        found = start(self, price)
+        bridged.append(found is not None)
+        return found
+
+    monkeypatch.setattr(spanning.Spanning, "start", counted)
+    n, m, demand, load = 120, 118, 3, 4
+    affinity = np.random.default_rng(1).random((m, n))
+    result = assign(affinity, demand=demand, load=load, max_probability=0.7, draws=10, conditioning=0.0)
+    assert result.randomised.listed.at_level == 0
+    assert result.randomised.listed.repaired == 1
+    # Each is repaired by a skeleton, not by one pair after the other.
+    assert sum(bridged) == 10
+    for pairs in lists(result):
+        assert naive.doubly_connected(pairs, range(n))
+        assert np.bincount([i for _, i in pairs], minlength=n).tolist() == [demand] * n
+        assert np.bincount([j for j, _ in pairs], minlength=m).max() <= load
+    assert max(exact(result).values()) <= Fraction(7, 10)
+    # As dear as by one pair after the other, or little more.
+    monkeypatch.setattr(spanning, "FEWEST", n + 1)
+    slow = assign(affinity, demand=demand, load=load, max_probability=0.7, draws=10, conditioning=0.0)
+    assert result.randomised.expected >= 0.99 * slow.randomised.expected
