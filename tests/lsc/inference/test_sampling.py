@@ -5,7 +5,21 @@ import pytest
 
 from lsc._inference import states
 from lsc._inference.inferring import infer
-from lsc._inference.model import LOG_OWN, SCALE_MOVES, START, Extent, rescaled
+from lsc._inference.model import (
+    LOG_OWN,
+    LOG_TAU_LEFT,
+    LOG_TAU_RIGHT,
+    MIN_DIAGONAL,
+    MU,
+    NU,
+    RHO,
+    SCALE_MOVES,
+    SIZE,
+    START,
+    Extent,
+    _bounded_information,
+    rescaled,
+)
 from lsc._inference.states import Rows, initial_state, prepare
 from lsc._inference.sweeps import with_hyperparameters
 from tests.lsc.inference.simulated_tables import table
@@ -63,6 +77,28 @@ def test_the_moves_of_the_scale_are_those_of_rescaling() -> None:
         assert np.abs(move).max() > 0.5
         within = SCALE_MOVES @ np.linalg.lstsq(SCALE_MOVES, move)[0]
         np.testing.assert_allclose(within, move, atol=1e-5)
+
+
+def test_information_about_noise_is_bounded_as_in_the_whole_matrix() -> None:
+    """Against all hyperparameters with a bound, practically none where they do not change noise."""
+    rng, noise = np.random.default_rng(0), np.ix_([MU, NU, RHO], [MU, NU, RHO])
+    for n_reviewers in (3, 20, 60):
+        theta = START + 0.3 * rng.normal(size=SIZE)
+        each = np.exp(rng.normal(size=(SIZE, 1))) * rng.normal(size=(SIZE, n_reviewers))
+        information = 9.0 * each @ each.T
+        left, right = np.exp(theta[[LOG_TAU_LEFT, LOG_TAU_RIGHT]])
+        mean, square = np.sqrt(2 / np.pi) * (right - left), (left**3 + right**3) / (left + right)
+        r = theta[RHO]
+        bound = np.diag(1e8 * np.diag(information))
+        bound[noise] = 2.0 * n_reviewers * np.array([[r * r, -r, -r * mean], [-r, 1, mean], [-r * mean, mean, square]])
+        bound[MU, MU] += n_reviewers / (left * right)
+        bound += np.diag(MIN_DIAGONAL * np.diag(bound) + MIN_DIAGONAL)
+        root = np.linalg.cholesky(bound)
+        value, vector = np.linalg.eigh(np.linalg.solve(root, np.linalg.solve(root, information).T))
+        assert value.max() > 1.5
+        expected = root @ (vector * np.minimum(value, 1.0)) @ vector.T @ root.T
+        found = _bounded_information(information, theta, n_reviewers, n_reviewers)
+        np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(information).max())
 
 
 def test_nodes_follow_the_spread_of_own_noise() -> None:
