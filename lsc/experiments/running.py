@@ -444,7 +444,7 @@ def _curves(axis: Axes, experiment: Experiment, cells: Sequence[Record], measure
                 axis.errorbar(beside, cell[f"{measure}_paper"], yerr=error, **_open(colour, mark))
     axis.set_xticks(range(len(places)), [place if isinstance(place, str) else f"{place:g}" for place in places])
     axis.set_xlabel(experiment.label)
-    if axis.get_subplotspec().is_first_col():  # type: ignore[union-attr]
+    if axis.get_subplotspec().is_first_col():
         axis.set_ylabel(MEASURES[measure].label)
     axis.grid(axis="y", alpha=0.3)
 
