@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.trials import NIGHTLY
+
 ROOT = Path(__file__).parents[3]
 
 FAR = """
 from reviewgraph.graph.kernels.compiling import kernel
-from tests.trials import NIGHTLY
 FACTOR = 2
 @kernel
 def scaled(value):

@@ -36,6 +36,8 @@ from reviewgraph.verify.scores import (
 )
 from tests.trials import sampled
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
 #: What a table has beside scores: five levels with a ceiling, criteria, confidence that tells something or nothing.
 LEVELS, CRITERIA, SURE, UNSURE = "levels", "criteria", "sure", "unsure"
 
