@@ -57,6 +57,7 @@ INSTEAD = {
     'backend="dask"': 'backend="sequential"',
     "trials=20": "trials=1",
     'EXPERIMENTS["table1"]': "small",
+    "range(40) for j": "range(20) for j",
 }
 
 #: Pages whose first block ends with a picture, and the picture.
@@ -66,6 +67,7 @@ every_command = pytest.mark.parametrize("name", COMMANDS)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("infer_once")
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if SHOWN[page]], ids=lambda page: page.relative_to(ROOT).as_posix()
 )

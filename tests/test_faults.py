@@ -14,16 +14,18 @@ import pytest
 from reviewgraph import __main__ as entry
 from reviewgraph.cli import Refusal, main
 from tests.faults import COMMANDS, ROOT, TABLE, Faults, prepared
+from tests.trials import NIGHTLY
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks and signals of POSIX")
 
 
 @pytest.mark.slow
 def test_faults_lose_nothing() -> None:
-    words = [sys.executable, "-m", "tests.faults", "--faults", "12", "--seed", "1", "--command", "simulate"]
+    count = 12 if NIGHTLY else 5
+    words = [sys.executable, "-m", "tests.faults", "--faults", str(count), "--seed", "1", "--command", "simulate"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads(done.stdout)["faults"] == 12
+    assert json.loads(done.stdout)["faults"] == count
 
 
 def test_losses_are_found(tmp_path: Path) -> None:

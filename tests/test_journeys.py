@@ -62,7 +62,11 @@ def shown() -> dict[str, list[list[str]]]:
 
 
 JOURNEYS = [
-    pytest.param(system, scored, commands, id=f"{name}, {'scored' if scored else 'planned'}")
+    pytest.param(
+        *(system, scored, commands),
+        id=f"{name}, {'scored' if scored else 'planned'}",
+        marks=() if scored == states[0] else pytest.mark.nightly,
+    )
     for name, (system, states) in SYSTEMS.items()
     for scored, commands in zip(states, shown()[name] * (len(states) // len(shown()[name])), strict=True)
 ]

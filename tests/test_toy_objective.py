@@ -15,6 +15,7 @@ from planner._plans.objectives import OBJECTIVES, Objective
 from reviewgraph import Reviews
 from reviewgraph._base import FloatArray, IntArray
 from reviewgraph.cli import main
+from tests.trials import sampled
 
 ROWS = [
     ("ann", "p", 1.0),
@@ -64,7 +65,7 @@ def run(*words: str, status: int = 0) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", [(), ("--for", "double")])
+@pytest.mark.parametrize("more", sampled([(), ("--for", "double")]))
 def test_every_form_of_a_plan(more: tuple[str, ...]) -> None:
     words = ["reviews.csv", "--for", "best", *more, "--max-reviews", "3"]
     assert f"best: {Best.words}" in " ".join(run("plan", "--help").split())

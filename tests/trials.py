@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable
+from typing import Any
 
+import pytest
 from hypothesis import settings
 
 #: Examples that the numbers of tests are meant for; profiles draw in proportion to it.
@@ -24,3 +27,16 @@ def examples(usual: int) -> settings:
     A number given to ``settings`` itself is the same in every profile.
     """
     return settings(max_examples=trials(usual))
+
+
+def sampled(values: Iterable[Any], everyday: int | Collection[Any] = 1, *, several: bool = False) -> list[Any]:
+    """Return the values as parameters of a test of which the everyday run takes some, and a nightly one all.
+
+    The everyday run takes the first so many, or those that are listed. A value is of ``several`` parameters, or of one.
+    """
+    listed = list(values)
+    taken = [place < everyday if isinstance(everyday, int) else value in everyday for place, value in enumerate(listed)]
+    return [
+        value if everyday_too else pytest.param(*(value if several else [value]), marks=pytest.mark.nightly)
+        for value, everyday_too in zip(listed, taken, strict=True)
+    ]

@@ -16,7 +16,7 @@ import lsc
 from lsc.calibrator import Calibrator, hold_out
 from lsc.metrics import kendall
 from reviewgraph import ColumnWarning, InputError, Reviews
-from tests.trials import NIGHTLY
+from tests.trials import NIGHTLY, sampled
 
 
 def scores(seed: int = 0, reviewers: int = 40, items: int = 60, severity: float = 1.5) -> pd.DataFrame:
@@ -336,7 +336,7 @@ def test_a_line_of_the_qualities_changes_nothing(monkeypatch: pytest.MonkeyPatch
     assert other.rank_correlation == pytest.approx(own.rank_correlation)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_standard_errors_are_those_of_repetitions() -> None:
     """Over tables drawn alike, the gain spreads as its standard error says, up to a factor."""
     rows = [lsc.compare(scores(seed), ["additive"]).rows[0] for seed in range(40, 70 if NIGHTLY else 55)]
@@ -387,8 +387,12 @@ def test_what_cannot_be_compared_is_named(table: pd.DataFrame, call: Any, messag
         call(table)
 
 
-@pytest.mark.parametrize("by", ["item", "score"])
-@pytest.mark.parametrize("method", ["additive", "posterior"])
+@pytest.mark.parametrize(
+    ("method", "by"),
+    sampled(
+        [("additive", "score"), ("posterior", "item"), ("additive", "item"), ("posterior", "score")], 2, several=True
+    ),
+)
 def test_items_and_scores_are_held_out_as_a_naive_loop_does(by: Any, method: Any) -> None:
     table = scores(8, 12, 10)
     row = lsc.compare(table, [method], by=by, folds=3, seed=2).rows[0]

@@ -268,7 +268,7 @@ def test_a_scheduler_brings_the_same_calibration(threads: Any, tmp_path: Path) -
 KILLED = (5, 14, 25) if NIGHTLY else (14,)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_worker_that_dies_costs_only_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table, killed, passes = scores(1, n_reviewers=20, n_items=25), [], []
     whole = in_memory(table)

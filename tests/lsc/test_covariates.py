@@ -18,7 +18,7 @@ from lsc.words.posterior_page import covariate_lines
 from reviewgraph import InputError, Reviews, report
 from reviewgraph._base.errors import LabelWarning
 from reviewgraph.cli.verify import verify
-from tests.trials import NIGHTLY
+from tests.trials import NIGHTLY, sampled
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -225,10 +225,10 @@ def _truth(conference: Conference, found: lsc.PosteriorEstimate) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("informative", [True, False])
+@pytest.mark.parametrize("informative", sampled([True, False]))
 def test_qualities_gain_where_covariates_inform_and_lose_nothing_where_not(informative: bool) -> None:
     gains = []
-    for seed in range(8 if NIGHTLY else 4):
+    for seed in range(8 if NIGHTLY else 3):
         conference = Conference(seed, 150, 2, informative=informative)
         with_them, alone = lsc.posterior(conference.frame, **conference.arguments()), lsc.posterior(conference.frame)
         truth = _truth(conference, alone)

@@ -20,6 +20,7 @@ from tests.benchmarks.harness.gibbs import QUALITY_MEAN, QUALITY_SD, Priors, exa
 from tests.benchmarks.harness.methods import METHODS, common_noise, register
 from tests.benchmarks.harness.running import measured, run
 from tests.benchmarks.harness.studies import Study, gain, item_means, loads, panels, squared_errors, value
+from tests.trials import sampled
 
 
 def test_precision_is_the_mean_over_all_orders_of_ties() -> None:
@@ -198,11 +199,13 @@ def likelihood(score: np.ndarray, quality: np.ndarray, priors: Priors) -> np.nda
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "priors",
-    [
-        Priors("uniform", 2.0, 0.5, inside=True, centre=0.0),
-        Priors("uniform", 2.0, 1.0, centre=0.0),
-        Priors("lognormal", 1.0, 1.0, whole=True),
-    ],
+    sampled(
+        [
+            Priors("uniform", 2.0, 0.5, inside=True, centre=0.0),
+            Priors("uniform", 2.0, 1.0, centre=0.0),
+            Priors("lognormal", 1.0, 1.0, whole=True),
+        ]
+    ),
     ids=["inside", "outside", "integers"],
 )
 def test_the_sampler_agrees_with_quadrature(priors: Priors) -> None:

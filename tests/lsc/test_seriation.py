@@ -10,6 +10,7 @@ from scipy.optimize import isotonic_regression
 
 from lsc.seriation import fits, isotonic, seriate
 from reviewgraph import Reviews
+from tests.trials import sampled
 
 scores = st.lists(st.integers(0, 4).map(float), min_size=1, max_size=8)
 
@@ -36,7 +37,7 @@ def least(reviews: Reviews) -> float:
     return found
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", sampled(range(12), 4))
 def test_small_instances_are_solved_as_well_as_by_trying_all_orders(seed: int) -> None:
     reviews = table(seed)
     found = seriate(reviews, seed=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import lsc
 from lsc._solver import newton
 from reviewgraph import InputError, read_reviews, stream_reviews
 from reviewgraph.cli import main
+from tests.trials import sampled
 
 
 def conference(
@@ -46,9 +48,10 @@ def written(folder: Path, rows: dict[str, Any]) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hypothesis", ["linear", "offset"])
-@pytest.mark.parametrize("noise", [0.5, 0.0])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    ("seed", "noise", "hypothesis"),
+    sampled(product([1, 2], [0.5, 0.0], ["linear", "offset"]), [(1, 0.5, "linear"), (2, 0.0, "offset")], several=True),
+)
 def test_qualities_are_those_in_memory(tmp_path: Path, hypothesis: str, noise: float, seed: int) -> None:
     path = written(tmp_path, conference(seed, noise=noise, apart=1 + seed % 2, load=5))
     whole = lsc.calibrate(read_reviews(path, lower_is_better=seed == 2), hypothesis)
@@ -79,8 +82,9 @@ def test_the_long_way_is_the_same_too(tmp_path: Path, monkeypatch: pytest.Monkey
     assert found.objective == pytest.approx(whole.objective, abs=1e-9)
 
 
-@pytest.mark.parametrize("hypothesis", ["linear", "offset"])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    ("seed", "hypothesis"), sampled(product([1, 2], ["linear", "offset"]), [(1, "linear"), (2, "offset")], several=True)
+)
 def test_items_with_one_review_are_where_all_reviews_put_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hypothesis: str, seed: int
 ) -> None:
@@ -155,7 +159,7 @@ def test_the_check_says_of_a_level_what_is_known(tmp_path: Path, monkeypatch: py
     assert len((tmp_path / "pieces.csv").read_text("utf-8").splitlines()) == 1 + 28 + 24
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 def test_a_limit_on_memory_that_the_reviews_alone_would_break(tmp_path: Path) -> None:
     """Beyond what is loaded there is room for DuckDB, a batch, and one number per reviewer or item, but no more."""

@@ -19,7 +19,7 @@ from joblib.parallel import BACKENDS
 
 from lsc import metrics
 from lsc.commands.reproduce import SIMULATED, reproduce
-from lsc.experiments import running
+from lsc.experiments import peer_grading, running
 from lsc.experiments.peer_grading import cells_of as graded_cells
 from lsc.experiments.peer_grading import from_truth, intervals, read_hamburg, render_tasks, resampled, resamples_of
 from lsc.experiments.peer_grading import table as graded_table
@@ -42,6 +42,7 @@ from lsc.experiments.running import STYLES, Verdict, _verdict, cells_of, counts,
 from lsc.simulation import Setting
 from reviewgraph import InputError, Reviews
 from reviewgraph._base import Progress
+from tests.trials import NIGHTLY, sampled
 
 SMALL = Setting(40, 40, 5, noise=0.5)
 TINY = Experiment("tiny", "Tiny", "", "noise", (Cell({"noise": 0.5}, SMALL, ("average", "bayesian", "lsc-linear")),))
@@ -79,6 +80,7 @@ def test_a_trial_depends_on_its_setting_and_number_only() -> None:
     assert run_trial(SMALL, 1, ["average"]) != run_trial(SMALL, 0, ["average"])
 
 
+@pytest.mark.nightly
 def test_one_and_two_processes_give_the_same_numbers() -> None:
     assert run([TINY], 3, jobs=1) == run([TINY], 3, jobs=2)
 
@@ -91,11 +93,9 @@ def test_a_backend_that_gives_all_at_once_is_asked_in_turns(tmp_path: Path, monk
     monkeypatch.setitem(BACKENDS, "at once", AtOnce)
     stored = []
     with parallel_config(backend="at once"):
-        found = run(
-            [TINY], 10, folder=tmp_path, progress=lambda now: stored.append(len(list(tmp_path.rglob("*.json"))))
-        )
-    assert found == run([TINY], 10, jobs=1)
-    assert stored == list(range(11))
+        found = run([TINY], 5, folder=tmp_path, progress=lambda now: stored.append(len(list(tmp_path.rglob("*.json")))))
+    assert found == run([TINY], 5, jobs=1)
+    assert stored == list(range(6))
 
 
 def test_a_folder_that_cannot_be_made_is_one_message(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_killed_run_goes_on_where_it_ended(tmp_path: Path, monkeypatch: pytest
     assert ran == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_command_gives_the_same_bytes_after_sigkill_and_with_another_hash_seed(tmp_path: Path) -> None:
     words = ["doubly-connected", "--papers", "40", "--trials", "2", "--json"]
     environment = {**os.environ, "PYTHONHASHSEED": "1"}
@@ -199,7 +199,7 @@ def test_a_figure_that_is_not_reproduced_says_why() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["table1", "doubly-connected", "k"])
+@pytest.mark.parametrize("name", sampled(["doubly-connected", "k", "table1"], 2))
 def test_files_are_whole_tables_and_pictures(name: str, tmp_path: Path) -> None:
     experiment = EXPERIMENTS[name]
     rng = np.random.default_rng(0)
@@ -218,8 +218,9 @@ def test_files_are_whole_tables_and_pictures(name: str, tmp_path: Path) -> None:
     text = "".join(ElementTree.fromstring(first).itertext())
     assert "precision (%)" in text
     assert "paper" in text
-    save(tmp_path, experiment, cells)
-    assert (tmp_path / f"{name}.svg").read_bytes() == first
+    if name == "doubly-connected" or NIGHTLY:
+        save(tmp_path, experiment, cells)
+        assert (tmp_path / f"{name}.svg").read_bytes() == first
 
 
 @pytest.mark.slow
@@ -313,7 +314,12 @@ def test_intervals_leave_out_two_and_a_half_percent_on_each_side() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("infer_once")
-def test_the_command_compares_all_methods_with_the_average(tmp_path: Path) -> None:
+def test_the_command_compares_all_methods_with_the_average(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The page is of the same cells as the JSON; their resampling takes longest.
+    cells_of, made = peer_grading.cells_of, []
+    monkeypatch.setattr(
+        peer_grading, "cells_of", lambda tasks: made[0] if made else made.append(cells_of(tasks)) or made[0]
+    )
     rng = np.random.default_rng(0)
     scores = [f"r{j},p{i},{rng.integers(1, 11)}" for j in range(8) for i in rng.choice(12, 5, replace=False)]
     (tmp_path / "reviews.csv").write_text("reviewer,item,score\n" + "\n".join(scores) + "\n")
@@ -330,6 +336,7 @@ def test_the_command_compares_all_methods_with_the_average(tmp_path: Path) -> No
             assert cell[f"{name}_difference"] == pytest.approx(difference)
             assert cell[f"{name}_low"] <= cell[f"{name}_high"]
     printed = CliRunner().invoke(reproduce, words).stdout
+    assert len(made) == 1
     cell = cells[GRADED_METHODS.index("ridge")]
     assert f"{cell['spearman_difference']:+.2f} [{cell['spearman_low']:+.2f}, {cell['spearman_high']:+.2f}]" in printed
 

@@ -240,10 +240,11 @@ def test_the_command_records_levels_and_verify_does_not_refute_them(tmp_path, ar
     answer.write_text(result.stdout)
     checked = CliRunner().invoke(main, ["verify", str(answer), str(path), "--select", "10", "--json"])
     assert json.loads(checked.stdout)["wrong"] == []
-    columns = tmp_path / "answer.csv"
-    CliRunner().invoke(main, ["calibrate", str(path), "--select", "10", "-o", str(columns), *arguments])
-    checked = CliRunner().invoke(main, ["verify", str(columns), str(path), "--select", "10", "--json"])
-    assert json.loads(checked.stdout)["wrong"] == []
+    if NIGHTLY:
+        columns = tmp_path / "answer.csv"
+        CliRunner().invoke(main, ["calibrate", str(path), "--select", "10", "-o", str(columns), *arguments])
+        checked = CliRunner().invoke(main, ["verify", str(columns), str(path), "--select", "10", "--json"])
+        assert json.loads(checked.stdout)["wrong"] == []
     # A forged probability is found.
     record["items"][0]["probability"] += 0.01
     record["items"][1]["probability"] -= 0.01

@@ -37,7 +37,7 @@ from lsc.predictions import Residuals
 from reviewgraph import InputError, Reviews
 from tests.benchmarks.ordinal import REGIMES, drawn
 from tests.lsc.inference.simulated_tables import ordering, table
-from tests.trials import NIGHTLY
+from tests.trials import NIGHTLY, sampled
 
 
 def estimate_of(seed: int = 0, *, lower_is_better: bool = False, **options: float) -> PosteriorEstimate:
@@ -98,7 +98,7 @@ def test_leaving_one_out_agrees_with_a_refit_without_it() -> None:
     who, what, score, _ = table(3, n_items=60, n_reviewers=40, load=6, own=0.5)
     fitted = infer(who, what, score, 40, 60)
     left_out = leave_one_out(fitted, score)
-    for review in range(0, score.size, 13):
+    for review in range(0, score.size, 13 if NIGHTLY else 39):
         mean, sd = refitted(fitted, Rows(who, what, score), review)
         assert left_out.mean[review] == pytest.approx(mean, abs=0.15 * sd)
         assert left_out.sd[review] == pytest.approx(sd, rel=0.12)
@@ -242,7 +242,7 @@ def test_levels_of_which_lower_is_better_are_turned(on_levels: PosteriorEstimate
 
 def test_a_level_is_left_out_as_a_refit_without_it_predicts(on_levels: PosteriorEstimate) -> None:
     reviews, residuals = on_levels.reviews, on_levels.residuals()
-    for row in (5, 77, 300, 612):
+    for row in (77, 612, 5, 300) if NIGHTLY else (77, 612):
         kept = np.arange(reviews.n_reviews) != row
         without = posterior(
             Reviews.from_codes(
@@ -263,7 +263,7 @@ def coverage(found: Residuals) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("title", ["2 levels", "3 levels", "5 levels, ceiling", "7 levels, N = 300"])
+@pytest.mark.parametrize("title", sampled(["2 levels", "5 levels, ceiling", "3 levels", "7 levels, N = 300"], 2))
 def test_held_out_levels_are_as_likely_as_said(title: str) -> None:
     regime = next(regime for regime in REGIMES if regime.title == title)
     parts, said, seen, fits = [], [], [], []

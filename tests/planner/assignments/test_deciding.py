@@ -18,6 +18,7 @@ from planner._assign.stages import decide
 from reviewgraph._base import Clock
 from tests.planner.assignments.cases import problem_of
 from tests.planner.assignments.naive_assignment import connected, doubly_connected, survives
+from tests.trials import NIGHTLY
 
 REACHED = (AssignmentStatus.OPTIMAL, AssignmentStatus.FEASIBLE)
 
@@ -73,7 +74,7 @@ def relabelled(case: dict[str, Any], seed: int) -> dict[str, Any]:
 def test_a_level_is_missed_only_where_no_assignment_reaches_it(target: str) -> None:
     holds = {"double": doubly_connected, "connected": connected}[target]
     found = Counter[bool]()
-    for seed in range(100):
+    for seed in range(100 if NIGHTLY else 40):
         case = market(seed)
         if next(every_assignment(case), None) is None or not all(case["demand"].values()):
             continue
@@ -81,13 +82,13 @@ def test_a_level_is_missed_only_where_no_assignment_reaches_it(target: str) -> N
         answer = assign(**relabelled(case, seed), target=target, seed=seed % 4)
         assert (answer.status in REACHED) == reachable, seed
         found[reachable] += 1
-    assert min(found[False], found[True]) > 4
+    assert min(found[False], found[True]) > 1
 
 
 @pytest.mark.slow
 def test_a_loss_is_survived_wherever_some_assignment_survives_it() -> None:
     found = Counter[bool]()
-    for seed in range(20):
+    for seed in range(20) if NIGHTLY else (1, 2, 3, 4, 7, 11, 18):
         case = market(seed, dense=True)
         if next(every_assignment(case), None) is None:
             continue

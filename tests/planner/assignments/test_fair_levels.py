@@ -10,6 +10,7 @@ import pytest
 
 from planner import assign
 from tests.planner.assignments import naive_assignment as naive
+from tests.trials import sampled
 
 
 def tiny(seed):
@@ -42,7 +43,7 @@ def reachable(affinity, papers, reviewers, load, floor):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("asked", ["leximin", "floor"])
-@pytest.mark.parametrize("seed", range(32))
+@pytest.mark.parametrize("seed", sampled(range(32), 12))
 def test_a_level_beside_fairness_is_missed_only_where_it_is_out_of_reach(seed, asked):
     affinity, papers, reviewers, load, floor = tiny(seed)
     options = {"fair": "leximin"} if asked == "leximin" else {"floor": floor}

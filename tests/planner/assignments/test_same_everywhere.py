@@ -9,6 +9,7 @@ from planner import assign
 from planner._assign.words import page
 from reviewgraph._base import Clock
 from tests.benchmarks import assign_exact as exact
+from tests.trials import sampled
 
 #: A machine on which everything takes a multiple of the time by its own clock.
 SLOWER = 10_000
@@ -34,8 +35,10 @@ WAYS = {
     "few pairs, decided": lambda: tight(0, target="double", survive=1),
     "fairest": lambda: tight(1, target="none", fair="leximin"),
     "a floor": lambda: tight(2, target="none", floor=1.6),
-    "randomised": lambda: exact.solved(case(4, 20, 16), max_probability=0.8, draws=20),
+    "randomised": lambda: exact.solved(case(4, 20, 16), max_probability=0.8, draws=10),
 }
+#: Large tables, or of which a smaller one does the same steps.
+NIGHT = {"a level under rules", "the best by prices"}
 
 
 @pytest.fixture
@@ -46,11 +49,11 @@ def slow_machine(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+@pytest.mark.parametrize("way", sampled(WAYS, WAYS.keys() - NIGHT))
 def test_a_slow_machine_gives_the_whole_answer_of_a_quick_one(way, request):
-    quick = repr(way().to_dict())
+    quick = repr(WAYS[way]().to_dict())
     request.getfixturevalue("slow_machine")
-    assert repr(way().to_dict()) == quick
+    assert repr(WAYS[way]().to_dict()) == quick
 
 
 def test_an_assignment_says_that_a_time_limit_ended_the_search():

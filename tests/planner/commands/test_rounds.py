@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("infer_once")
 DESIGN = ["--papers", "30", "--reviews-total", "90", "--select", "5", "--draws", "4", "--rounds", "2,1"]
 #: Two papers by three reviewers each, and so on around.
 PANEL = "reviewer,item,score\n" + "".join(
-    f"r{j},p{i},{(7 * i + 3 * j * i) % 5 + i / 3:.2f}\n" for i in range(12) for j in range(6) if (i + j) % 6
+    f"r{j},p{i},{(7 * i + 3 * j * i) % 5 / 2 + j / 3 + i / 2:.2f}\n" for i in range(12) for j in range(6) if (i + j) % 6
 )
 
 

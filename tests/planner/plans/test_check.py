@@ -63,7 +63,7 @@ def test_no_bound_above_the_smallest_plan_is_accepted(case: Case, name: str, kin
 
 @pytest.mark.slow
 @given(cases(), st.sampled_from(NAMES))
-@examples(40)
+@examples(16)
 def test_no_plan_is_called_impossible_that_exists(case: Case, name: str) -> None:
     plan = plan_extra_reviews(case.reviews, name, time_limit=20, **case.options)
     verify_plan(plan)

@@ -28,7 +28,7 @@ from reviewgraph.graph.components import degrees_of_freedom, tie_classes
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case, cases, constrained
-from tests.trials import examples
+from tests.trials import examples, trials
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 TARGETS = list(NAMES)
@@ -51,7 +51,7 @@ def test_plans_are_as_good_as_brute_force(case: Case, target: Any) -> None:
 @pytest.mark.parametrize("target", ["double", "recoverable", "connected"])
 def test_the_fewest_reviews_of_least_cost_are_cheapest_without_a_search(target: str) -> None:
     """Of many candidates few are dear, and the plan needs none of them."""
-    table = Reviews.from_pairs([(f"r{g}{j}", f"p{g}{i}") for g in range(20) for j in range(2) for i in range(4)])
+    table = Reviews.from_pairs([(f"r{g}{j}", f"p{g}{i}") for g in range(10) for j in range(2) for i in range(4)])
     cost = {("r00", "p50"): 5.0, ("r01", "p60"): 2.0}
     plan = plan_extra_reviews(table, target, cost=cost, spare=2)
     verify_plan(plan)
@@ -81,7 +81,7 @@ def test_budgets_hold_and_partial_plans_are_valid(case: Case, target: Any, budge
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_best_few_reviews_are_as_good_as_brute_force(target: Any) -> None:
     rng, exhausted = np.random.default_rng(8), 0
-    for _ in range(40):
+    for _ in range(trials(30)):
         rows = [(j, int(i)) for j in range(5) for i in rng.permutation(6)[: rng.integers(0, 4)]]
         options: dict[str, Any] = {"conflicts": [(int(rng.integers(5)), int(rng.integers(6))) for _ in range(6)]}
         if rng.random() < 0.5:
@@ -102,7 +102,7 @@ def test_the_best_few_reviews_are_as_good_as_brute_force(target: Any) -> None:
         assert (plan.reach[0].papers, plan.reach[1].papers, plan.count) == (len(before), papers, count)
         assert plan.reach[1].error == pytest.approx(error, rel=1e-4, abs=1e-6)
         assert "none is better" in plan.explanation[-1]
-    assert exhausted >= 5
+    assert exhausted >= 3
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ def loaded(seed: int) -> tuple[Reviews, dict[str, Any]]:
 @pytest.mark.slow
 def test_matroid_intersection_equals_the_integer_programme() -> None:
     counts = {"plan": 0, "short": 0}
-    for seed in [*range(80), 1088]:
+    for seed in [*range(trials(60)), 1088]:
         reviews, options = loaded(seed)
         task = new_task(constrained(reviews, **options), 200)
         oracle = RecoverableOracle(task)

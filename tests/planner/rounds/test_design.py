@@ -185,7 +185,7 @@ def test_pieces_and_papers_without_a_review_are_not_enough() -> None:
         first_phase(Reviews.from_pairs([]))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_design_is_what_conferences_simulated_in_full_come_to() -> None:
     """Within 10 % beyond chance: 100 papers, three reviews each, or two and 100 more where the plan asks for them."""
     n, select, draws = 100, 12, 10 if NIGHTLY else 4

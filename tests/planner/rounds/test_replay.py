@@ -50,7 +50,7 @@ def test_every_way_shows_the_same_number_of_scores_each_from_the_first_on() -> N
     start, total = np.full(40, 2), 120
     counts = others(reviews, hidden, start, total, 5, np.random.default_rng(2))
     ways = {name: at_once(reviews, hidden, count, 5) for name, count in counts.items()}
-    ways |= {str(len(budgets)): replayed(reviews, hidden, start, budgets, 5) for budgets in ([40], [20, 20], [10] * 4)}
+    ways |= {str(len(budgets)): replayed(reviews, hidden, start, budgets, 5) for budgets in ([40], [30, 10])}
     for name, way in ways.items():
         assert way.n_scores.sum() == total, name
         assert (way.n_scores <= hidden.room).all()
@@ -112,11 +112,12 @@ def test_with_all_scores_every_way_selects_what_the_full_table_selects() -> None
     assert [way.wrong for way in replay.ways] == [0.0] * 5
 
 
+@pytest.mark.usefixtures("infer_once")
 def test_a_replay_is_determined_by_its_seed_and_not_by_the_rows() -> None:
     reviews = panel(30, 6)
-    first, again = (replay_rounds(reviews, 5, draws=2, rounds=[2]).to_dict() for _ in range(2))
+    first, again = (replay_rounds(reviews, 5, draws=2, rounds=[1]).to_dict() for _ in range(2))
     assert first == again
-    other = replay_rounds(reviews, 5, draws=2, rounds=[2], seed=1).to_dict()
+    other = replay_rounds(reviews, 5, draws=2, rounds=[1], seed=1).to_dict()
     assert first != other
 
 

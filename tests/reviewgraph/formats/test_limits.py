@@ -17,6 +17,7 @@ from reviewgraph.formats.files import open_folder
 from tests.fuzz_readers import A_BYTE, SECONDS
 from tests.reviewgraph.formats.exports import as_json, as_spreadsheet_xml, as_xlsx, as_zip
 from tests.reviewgraph.reading_cases import refused, rows
+from tests.trials import sampled
 
 HEAD = ["paper", "email", "rating"]
 
@@ -61,8 +62,9 @@ BOMBS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("data,message", BOMBS.values(), ids=BOMBS)  # noqa: PT006
-def test_bombs_are_refused_by_the_name_of_their_limit(write, data, message):
+@pytest.mark.parametrize("name", sampled(BOMBS, BOMBS.keys() - {"ten thousand columns of a sheet"}))
+def test_bombs_are_refused_by_the_name_of_their_limit(write, name):
+    data, message = BOMBS[name]
     name = write(data() if callable(data) else data)
     tracemalloc.start()
     found = refused(name)

@@ -16,7 +16,7 @@ from reviewgraph.graph import POLICY, fragility, structure_of
 from reviewgraph.graph.levels import NAMES
 from tests.looks import Looks
 from tests.strategies import Rows, fano, tables, to_reviews
-from tests.trials import examples
+from tests.trials import examples, trials
 
 HOLDS: dict[str, Callable[[Reviews], bool]] = {
     "double": is_recovery_resilient,
@@ -61,7 +61,7 @@ def test_losses_are_those_of_removal(level: str, table: tuple[Rows, int]) -> Non
 @every_level
 def test_losses_are_those_of_removal_on_random_tables(level: str) -> None:
     rng = np.random.default_rng(0)
-    assert sum(check_removals(random_table(rng), level) for _ in range(80)) > 30
+    assert sum(check_removals(random_table(rng), level) for _ in range(trials(80))) > trials(30)
 
 
 def test_hubs_chains_and_single_reviewers_by_hand() -> None:

@@ -18,6 +18,8 @@ NAMES = (os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google
 CHROMIUM = next((found for name in NAMES if name and (found := shutil.which(name))), None)
 #: axe.min.js of the package axe-core.
 AXE = Path(os.environ.get("AXE_CORE", "axe.min.js"))
+#: Widths and colours of screens, of which the everyday run takes the first two.
+LOOKS = [(400, "dark"), (1400, "light"), (400, "light"), (1400, "dark")]
 
 
 @contextmanager
@@ -65,11 +67,17 @@ def violations(page: Any) -> list[str]:
 
 def expect_good_looks(browser: Any, path: Path) -> None:
     """Open a report on a phone and on a screen, in the dark and in the light, and expect nothing to object to."""
-    looks = [(400, "dark"), (1400, "light"), *([(400, "light"), (1400, "dark")] if NIGHTLY else [])]
+    for looks in [[look] for look in LOOKS] if NIGHTLY else [LOOKS[:2]]:
+        with opened(browser, path, bypass_csp=True) as page:
+            expect_looks(page, looks)
+
+
+def expect_looks(page: Any, looks: list[tuple[int, str]]) -> None:
+    """Expect nothing to object to on screens of some widths, in the dark or in the light, whatever opens being open."""
     for width, scheme in looks:
-        options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "bypass_csp": True}
-        with opened(browser, path, **options) as page:
-            assert page.evaluate("document.documentElement.scrollWidth") == width
-            page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
-            if AXE.is_file():
-                assert violations(page) == []
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") == width, page.url
+        page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
+        if AXE.is_file():
+            assert violations(page) == [], page.url

@@ -24,7 +24,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
-    write(str(folder / "r.csv"), rows(papers=300, reviewers=150))
+    write(str(folder / "r.csv"), rows(papers=120, reviewers=60))
     report = folder / "report.html"
     found = check(read_reviews(folder / "r.csv"), missing=0.1)
     report.write_text(html(document(found, "r.csv", ["Next: go on"])), encoding="utf-8")
@@ -46,7 +46,7 @@ def test_tables_sort(browser: Any, path: Path) -> None:
         assert first[:3] == ["Apart-Xw", "Label-0-Xw", "Label-1-Xw"]
         button.press("Enter")
         assert page.locator("#papers thead th").nth(0).get_attribute("aria-sort") == "descending"
-        assert column(page, 1)[0] == "Label-299-Xw"
+        assert column(page, 1)[0] == "Label-119-Xw"
         page.locator("#papers thead button", has_text="reviews").first.click()
         numbers = [int(cell) for cell in column(page, 3)]
         assert numbers == sorted(numbers, reverse=True)
@@ -77,7 +77,7 @@ def test_pages_turn(browser: Any, path: Path) -> None:
         page.locator("#papers .pager button", has_text="Next").click()
         assert not set(first) & set(column(page, 1))
         page.locator("#papers .pager select").select_option("500")
-        assert len(column(page, 1)) > 250
+        assert len(column(page, 1)) > 100
 
 
 def test_the_script_writes_cells_as_they_stood_before_it_ran(browser: Any, path: Path) -> None:
@@ -88,10 +88,11 @@ def test_the_script_writes_cells_as_they_stood_before_it_ran(browser: Any, path:
         assert page.locator("tbody").all_inner_texts() == before
 
 
-@pytest.mark.parametrize("width", [320, 800])
-def test_nothing_scrolls_sideways(browser: Any, path: Path, width: int) -> None:
-    with opened(browser, path, viewport={"width": width, "height": 800}) as page:
-        assert page.evaluate("document.documentElement.scrollWidth") == width
+def test_nothing_scrolls_sideways(browser: Any, path: Path) -> None:
+    with opened(browser, path) as page:
+        for width in (320, 800):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_a_table_is_reached_and_sorted_by_keyboard_alone(browser: Any, path: Path) -> None:
@@ -107,7 +108,7 @@ def test_a_table_is_reached_and_sorted_by_keyboard_alone(browser: Any, path: Pat
 def test_all_rows_that_are_chosen_stand_on_paper(browser: Any, path: Path) -> None:
     with opened(browser, path) as page:
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        assert len(column(page, 1)) > 250
+        assert len(column(page, 1)) > 100
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert len(column(page, 1)) == 25
         page.locator("#papers input[type=search]").fill("title 17 yv")

@@ -12,6 +12,7 @@ import tempfile
 import time
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import cycle, product
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -24,6 +25,7 @@ import pytest
 from reviewgraph import InputError, check, check_stream, connected_components, read_reviews, stream_reviews
 from reviewgraph.graph.levels import LEVELS
 from reviewgraph.streams import Spill, Stream
+from tests.trials import sampled
 
 
 def written(folder: Path, *, name: str = "scores.parquet", **columns: Any) -> str:
@@ -70,7 +72,7 @@ def test_rows_and_labels_are_those_read_at_once(tmp_path: Path, kind: str, batch
         assert stream.n_scored == reviews.scored.sum()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", sampled(range(12), [1, 4, 9]))
 def test_pieces_and_levels_agree_with_the_check_in_memory(tmp_path: Path, seed: int) -> None:
     path = written(tmp_path, **drawn(seed, 10 + 10 * seed))
     reviews = read_reviews(path)
@@ -195,8 +197,10 @@ def content(source: Any) -> tuple[Any, ...]:
     return *labels, source.loads.tolist(), item.tolist(), np.nan_to_num(score, nan=-1e9).tolist()
 
 
-@pytest.mark.parametrize("case", TEXTS)
-@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize(
+    ("case", "suffix"),
+    sampled(product(TEXTS, ["", ".gz"]), list(zip(TEXTS, cycle(["", ".gz"]), strict=False)), several=True),
+)
 def test_text_is_read_as_in_memory(tmp_path: Path, case: str, suffix: str) -> None:
     plain, path = tmp_path / "t.csv", tmp_path / f"t.csv{suffix}"
     plain.write_bytes(TEXTS[case].encode())
@@ -275,8 +279,9 @@ def configured(monkeypatch: pytest.MonkeyPatch, **settings: str) -> None:
     monkeypatch.setattr(duckdb, "connect", with_settings)
 
 
-@pytest.mark.parametrize("threads", ["1", "7"])
-@pytest.mark.parametrize("policy", ["last", "mean"])
+@pytest.mark.parametrize(
+    ("policy", "threads"), sampled([("last", "1"), ("mean", "7"), ("last", "7"), ("mean", "1")], 2, several=True)
+)
 def test_results_do_not_depend_on_threads_or_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: str, policy: Any
 ) -> None:
@@ -357,7 +362,7 @@ def test_a_full_disk_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for the open files of a process")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", sampled([signal.SIGKILL, signal.SIGINT]))
 def test_a_killed_process_leaves_no_file(tmp_path: Path, number: int) -> None:
     path = written(tmp_path, reviewer=np.arange(10), item=np.arange(10))
     code = (

@@ -26,7 +26,7 @@ from reviewgraph.cli.verify import verify
 from reviewgraph.verify.fits import Curve, is_only
 from reviewgraph.verify.passes import Model, Problem, State, one_pass
 from tests.lsc.inference.simulated_tables import ordering, table
-from tests.trials import trials
+from tests.trials import NIGHTLY, sampled, trials
 from tests.verifying.calibrations import calibration, changes
 
 pytestmark = pytest.mark.usefixtures("infer_once")
@@ -60,12 +60,15 @@ def verified(answer: dict[str, Any], *words: str) -> Result:
 
 @pytest.mark.parametrize(
     "words",
-    [
-        (),
-        WORDS,
-        ("--references", "known.csv", "--lower-is-better"),
-        ("--on-scale-of", "known.csv", "--select", "30%", "--error-rate", "0.3"),
-    ],
+    sampled(
+        [
+            WORDS,
+            ("--references", "known.csv", "--lower-is-better"),
+            (),
+            ("--on-scale-of", "known.csv", "--select", "30%", "--error-rate", "0.3"),
+        ],
+        2,
+    ),
 )
 def test_a_posterior_holds(words: tuple[str, ...]) -> None:
     answer = asked(*words)
@@ -125,12 +128,19 @@ def _negated(answer: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [
-        (lambda model: model.update(weight=0.9), "model.weight"),
-        (lambda model: model["others"][0]["reviews"][0]["messages"].__setitem__(1, 3.0), "model.others[0].evidence"),
-        (lambda model: model["others"].pop(), "model.weight: their sum"),
-        (lambda model: model["others"][0].update(normal_scores=False), "model.others[0]"),
-    ],
+    sampled(
+        [
+            (lambda model: model.update(weight=0.9), "model.weight"),
+            (
+                lambda model: model["others"][0]["reviews"][0]["messages"].__setitem__(1, 3.0),
+                "model.others[0].evidence",
+            ),
+            (lambda model: model["others"].pop(), "model.weight: their sum"),
+            (lambda model: model["others"][0].update(normal_scores=False), "model.others[0]"),
+        ],
+        2,
+        several=True,
+    ),
 )
 def test_members_and_weights_of_a_mixture_are_recomputed(change: Callable[[Any], object], words: str) -> None:
     answer = asked()
@@ -184,23 +194,27 @@ def _at(*path: Any) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("forge", "reason"),
-    [
-        (_reversed, "p0, quality: claims"),
-        (_negated, "model.evidence: claims"),
-        (_exchanged, "p2, quality: claims"),
-        (_halved, "p0, standard_error: claims"),
-        (_worth_more, "gain.relative: claims"),
-        (_blamed, "reviewers, r0, misfit.p_value: claims"),
-        (_moved, "model.evidence: claims"),
-        (_at("model", "evidence"), "model.evidence: claims"),
-        (_at("model", "null_evidence"), "model.null_evidence: claims"),
-        (_at("model", "hyperparameters", "mu"), "model.evidence: claims"),
-        (_at("model", "reviewers", 0, "nodes", 1), "model.evidence: claims"),
-        (_at("accounts", 0, "parts", 1, "severity"), "accounts[0].parts[1].severity: claims"),
-        (_at("accounts", 0, "parts", 1, "moves"), "accounts[0].parts[1].moves: claims"),
-        (_at("items", 1, "probability"), "p1, probability: claims"),
-        (_at("lottery", "seed"), "expected a whole number"),
-    ],
+    sampled(
+        [
+            (_reversed, "p0, quality: claims"),
+            (_halved, "p0, standard_error: claims"),
+            (_worth_more, "gain.relative: claims"),
+            (_blamed, "reviewers, r0, misfit.p_value: claims"),
+            (_moved, "model.evidence: claims"),
+            (_at("model", "null_evidence"), "model.null_evidence: claims"),
+            (_at("accounts", 0, "parts", 1, "severity"), "accounts[0].parts[1].severity: claims"),
+            (_at("items", 1, "probability"), "p1, probability: claims"),
+            (_at("lottery", "seed"), "expected a whole number"),
+            (_negated, "model.evidence: claims"),
+            (_exchanged, "p2, quality: claims"),
+            (_at("model", "evidence"), "model.evidence: claims"),
+            (_at("model", "hyperparameters", "mu"), "model.evidence: claims"),
+            (_at("model", "reviewers", 0, "nodes", 1), "model.evidence: claims"),
+            (_at("accounts", 0, "parts", 1, "moves"), "accounts[0].parts[1].moves: claims"),
+        ],
+        9,
+        several=True,
+    ),
 )
 def test_forgeries_are_refuted(forge: Callable[[dict[str, Any]], None], reason: str) -> None:
     answer = asked(*WORDS)
@@ -288,7 +302,7 @@ def test_a_forged_fit_is_seen_by_a_second_run() -> None:
 def test_no_value_changes_unseen() -> None:
     answer = asked(*WORDS)
     assert verified(answer, *WORDS).exit_code == 0
-    for path, changed in itertools.islice(changes(answer, np.random.default_rng(1)), trials(60)):
+    for path, changed in itertools.islice(changes(answer, np.random.default_rng(1)), trials(24)):
         # Probabilities that are 0 to nine digits may be any of these.
         if "probability" not in path:
             assert verified(changed, *WORDS).exit_code != 0, path
@@ -297,11 +311,11 @@ def test_no_value_changes_unseen() -> None:
 @pytest.mark.slow
 def test_answers_over_all_options_are_not_refuted() -> None:
     codes = []
-    for number in range(12):
+    for number in range(12 if NIGHTLY else 6):
         case = calibration(np.random.default_rng([0, number]), number)
         codes += [] if case is None else [case.verified(copy.deepcopy(case.answer)).exit_code]
     assert set(codes) == {0, 4}
-    assert codes.count(0) > 6
+    assert codes.count(0) > len(codes) // 2
 
 
 # Against what it looks at
@@ -352,7 +366,7 @@ def test_other_optima_are_found_where_they_are(kind: str) -> None:
     from lsc.calibration import calibrate
 
     result = []
-    for seed in range(12):
+    for seed in range(12 if NIGHTLY else 6):
         rng = np.random.default_rng([seed, len(kind)])
         rows = [
             (f"r{j}", f"p{i}", float(np.round(i + 2 * rng.normal())))
@@ -371,4 +385,4 @@ def test_other_optima_are_found_where_they_are(kind: str) -> None:
         only = is_only(curves, quality, np.zeros(quality.size, np.bool_))
         assert only == is_unique(programme, quality, perceived), seed
         result.append(only)
-    assert len(result) > 5
+    assert len(result) > 2

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import cycle, product
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from reviewgraph.graph import Assumptions, mean_information
 from reviewgraph.graph.precision import MANY
 from reviewgraph.io import Rules
 from tests.planner.assignments.cases import cheapest_assignment
+from tests.trials import sampled
 
 ASSUMED = [Assumptions(), Assumptions(noise=0.4, severity=1.7, stretch=0.7), Assumptions(severity=0.0, stretch=0.0)]
 
@@ -39,8 +42,9 @@ def naive_total(net, counts, assumptions):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("assumptions", ASSUMED)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("seed", "assumptions"), sampled(product(range(3), ASSUMED), list(enumerate(ASSUMED)), several=True)
+)
 def test_gains_of_exchanges_are_what_inverting_again_gives(seed, assumptions, monkeypatch):
     monkeypatch.setattr(precision, "DRAWN", 60)
     monkeypatch.setattr(precision, "BLOCK", 7)
@@ -60,9 +64,14 @@ def test_gains_of_exchanges_are_what_inverting_again_gives(seed, assumptions, mo
         flip(net, pairs)
 
 
+LOADS = [1, 2, 5, MANY + 5]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("assumptions", ASSUMED)
-@pytest.mark.parametrize("load", [1, 2, 5, MANY + 5])
+@pytest.mark.parametrize(
+    ("load", "assumptions"),
+    sampled(product(LOADS, ASSUMED), list(zip(LOADS, cycle(ASSUMED), strict=False)), several=True),
+)
 def test_information_is_the_mean_over_qualities(load, assumptions):
     rng = np.random.default_rng(load)
     draws = 4000 if load < MANY else 100

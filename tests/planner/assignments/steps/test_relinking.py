@@ -13,6 +13,7 @@ from planner._assign.linking import Linker
 from planner._assign.why_none import nearly_all
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import components, core_of, covers_of, problem_of, random_case, similar
+from tests.trials import NIGHTLY, sampled
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
 pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
@@ -90,7 +91,8 @@ def test_floors_and_rules_hold_in_what_is_linked_anew(monkeypatch):
 
 @pytest.mark.slow
 def test_small_markets_are_mostly_linked_at_the_least_loss(monkeypatch):
-    """All assignments of thirty small markets: none is better than the best, and more are the best than before."""
+    """All assignments of small markets: none is better than the best, and more are the best than before."""
+    markets = 30 if NIGHTLY else 10
     panels, best_anew, best_before = list(combinations(range(5), 2)), 0, 0
     linked = [
         chosen
@@ -99,7 +101,7 @@ def test_small_markets_are_mostly_linked_at_the_least_loss(monkeypatch):
         and naive.doubly_connected([(r, i) for i, panel in enumerate(chosen) for r in panel], range(4))
     ]
     cells = np.array([[(r, i) for i, panel in enumerate(chosen) for r in panel] for chosen in linked])
-    for seed in range(30):
+    for seed in range(markets):
         score = np.random.default_rng(seed).random((5, 4))
         score[:3, 2:] *= 0.3
         score[3:, :2] *= 0.3
@@ -110,12 +112,12 @@ def test_small_markets_are_mostly_linked_at_the_least_loss(monkeypatch):
         assert result.least_loss <= result.affinity_unconstrained - best + 1e-9
         best_anew += result.affinity > best - 1e-9
         best_before += by_the_core_alone(monkeypatch, **call).affinity > best - 1e-9
-    assert best_anew >= 27
-    assert best_before < 20
+    assert best_anew >= 0.9 * markets
+    assert best_before < 0.67 * markets
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", sampled([0, 1]))
 def test_no_second_way_to_outlive_a_loss_is_worse_than_that_of_the_core(monkeypatch, seed):
     call = {"affinity": similar(40, 60, seed), "demand": 3, "load": 4, "survive": 1}
     core, result = by_the_core_alone(monkeypatch, **call), assign(**call)

@@ -22,7 +22,7 @@ from reviewgraph import InputError, Reviews
 from reviewgraph._base import cut_of, probability_in_top
 from reviewgraph.graph import random_assignment
 from reviewgraph.verify.rounds import losses
-from tests.trials import NIGHTLY, trials
+from tests.trials import NIGHTLY, sampled, trials
 
 
 def papers(size: int, seed: int, n: int = 5, **changes) -> Papers:
@@ -132,7 +132,7 @@ ROLLOUTS = 800 if NIGHTLY else 300
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arrive", [1.0, 0.7])
+@pytest.mark.parametrize("arrive", sampled([0.7, 1.0]))
 def test_rollouts_are_those_of_a_plain_loop(arrive: float) -> None:
     own, budgets = papers(25, 3), [6, 6, 6]
     fast = play(own, budgets, np.random.default_rng(0), arrive=arrive, rollouts=ROLLOUTS)
@@ -342,7 +342,7 @@ def test_processes_keep_what_was_asked(seed: int) -> None:
 PROCESSES = trials(10)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("start", range(3, PROCESSES, 25))
 def test_many_processes_keep_what_was_asked(start: int) -> None:
     for seed in range(start, min(start + 25, PROCESSES)):

@@ -25,6 +25,7 @@ from reviewgraph.graph.levels import ROBUST
 from tests.looks import Looks
 from tests.planner.plans import naive_plans, people_cases
 from tests.planner.plans.plan_cases import Case
+from tests.trials import NIGHTLY, trials
 
 ROBUST_NAMES = [level.name for level in ROBUST]
 #: Double, and apart without ann, or without her review of paper 1.
@@ -51,12 +52,12 @@ def instance(rng: np.random.Generator) -> Case:
 @pytest.mark.parametrize("options", [*({"target": name} for name in ROBUST_NAMES), {"missing": 0.1, "keep": 0.8}])
 def test_no_two_colleagues_are_planned_for_one_paper(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(5)
-    for _ in range(4):
+    for _ in range(4 if NIGHTLY else 2):
         M, N = int(rng.integers(4, 8)), int(rng.integers(3, 6))
         rows = [(j, i) for j in range(M) for i in range(N) if rng.random() < 0.35]
         table = Reviews.from_pairs(rows, reviewers=range(M), items=range(N))
         homes = {j: int(rng.integers(1, 4)) for j in range(M)}
-        plan = plan_extra_reviews(table, institutions=homes, time_limit=0.6, **options)
+        plan = plan_extra_reviews(table, institutions=homes, time_limit=0.3, **options)
         verify_plan(plan)
         # Few people and few homes: where brute force is quick it has the last word on what is possible.
         if "target" in options and plan.status in ("optimal", "infeasible"):
@@ -70,7 +71,7 @@ def test_no_two_colleagues_are_planned_for_one_paper(options: dict[str, Any]) ->
 @pytest.mark.parametrize("target", ROBUST_NAMES)
 def test_plans_are_as_good_as_brute_force(target: str) -> None:
     rng = np.random.default_rng(3)
-    for _ in range(12):
+    for _ in range(trials(12)):
         case = instance(rng)
         expected = naive_plans.smallest_plan(*case.naive(), target, most_sets=1_500)
         plan = plan_extra_reviews(case.reviews, target, time_limit=20, **case.options)

@@ -26,7 +26,7 @@ def scored(seed: int) -> Reviews:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [*range(12 if NIGHTLY else 6), 46])
+@pytest.mark.parametrize("seed", [*range(12 if NIGHTLY else 2), 46])
 @pytest.mark.parametrize("budget", [None, 2])
 def test_by_scores_table_sentence_and_json_count_alike(seed: int, budget: int | None) -> None:
     plan = plan_extra_reviews(scored(seed), use_scores=True, max_reviews=budget, time_limit=2)
