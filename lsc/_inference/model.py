@@ -412,11 +412,13 @@ def _least_information(information: FloatArray, theta: FloatArray, n_reviewers: 
     slope, noise, omega = np.exp(2 * theta[[MU, NU, LOG_OMEGA]]).tolist()
     tau = float(np.exp(theta[LOG_TAU_LEFT] + theta[LOG_TAU_RIGHT]))
     variance, load = slope + noise, n_reviews / max(n_reviewers, 1)
-    by_mean, by_variance = np.zeros((2, SIZE))
+    by_mean, by_variance, by_between = np.zeros((3, SIZE))
     by_mean[[G0, G1, MU]] = 1.0, np.sqrt(slope), theta[G1] * np.sqrt(slope)
     by_variance[[MU, NU]] = 2 * slope / variance, 2 * noise / variance
-    spread = omega + variance / load, 2 / max(load - 1, 1e-3) + by_variance[MU] ** 2 * tau
-    for direction, square in zip((by_mean, by_variance), spread, strict=True):
+    of_means = omega + variance / load
+    by_between[[LOG_OMEGA, MU, NU]] = 2 * np.array([omega, slope / load, noise / load]) / of_means
+    spread = of_means, 2 / max(load - 1, 1e-3) + by_variance[MU] ** 2 * tau, 2.0
+    for direction, square in zip((by_mean, by_variance, by_between), spread, strict=True):
         least = LEAST * n_reviewers / square
         # Along the direction the inverse has the entry ``ratio / least``; it should be at most ``1 / least``.
         inverse = np.linalg.inv(information + np.diag(1e-6 + RIDGE * np.diag(information)))
