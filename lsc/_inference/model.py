@@ -418,13 +418,18 @@ def _least_information(information: FloatArray, theta: FloatArray, n_reviewers: 
     of_means = omega + variance / load
     by_between[[LOG_OMEGA, MU, NU]] = 2 * np.array([omega, slope / load, noise / load]) / of_means
     spread = of_means, 2 / max(load - 1, 1e-3) + by_variance[MU] ** 2 * tau, 2.0
+    bounded = information.copy()
+    bounded.flat[:: SIZE + 1] *= 1 + RIDGE
+    bounded.flat[:: SIZE + 1] += MIN_DIAGONAL
+    inverse = np.linalg.inv(bounded)
     for direction, square in zip((by_mean, by_variance, by_between), spread, strict=True):
-        least = LEAST * n_reviewers / square
         # Along the direction the inverse has the entry ``ratio / least``; it should be at most ``1 / least``.
-        inverse = np.linalg.inv(information + np.diag(1e-6 + RIDGE * np.diag(information)))
-        ratio = least * float(direction @ inverse @ direction)
+        least, column = LEAST * n_reviewers / square, inverse @ direction
+        ratio = least * float(direction @ column)
         if ratio > 1:
-            information = information + least * (1 - 1 / ratio) * np.outer(direction, direction)
+            more = least * (1 - 1 / ratio)
+            information = information + more * np.outer(direction, direction)
+            inverse -= np.outer(column, column) * (more / (1 + more * ratio / least))
     return information
 
 
