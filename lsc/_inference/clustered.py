@@ -57,6 +57,7 @@ from lsc._inference.states import (
     Problem,
     State,
     Unit,
+    are_rankings,
     counts,
     initial_state,
     item_posterior,
@@ -333,6 +334,12 @@ def _(state: ClusterState) -> ClusterState:
 @_for(with_ordinal_reviewers, ClusterState)
 def _(state: ClusterState) -> ClusterState:
     return state.moved(with_ordinal_reviewers)
+
+
+@_for(are_rankings, ClusterProblem)
+def _(problem: ClusterProblem) -> bool:
+    """Not looked up: without it the optimisation only begins farther away."""
+    return False
 
 
 # The spectrum of the assortment prior: products with L by partitions, the vectors in shards.

@@ -373,6 +373,36 @@ def mean_between(first: float, second: float) -> float:
 
 
 @kernel(element=ELEMENT)
+def write_density(density: FloatArray, mean: float, variance: float, low: float, width: float) -> None:
+    """Write a normal density at the points of the grid, normalised by the rule that integrates it.
+
+    From the point next to the mean to either side: the ratios of neighbours have a constant ratio themselves.
+    """
+    points, ratio_of_ratios = len(density), math.exp(-width * width / variance)
+    middle = min(max(int((mean - low) / width + 0.5), 0), points - 1)
+    deviation = low + middle * width - mean
+    top, mass = math.exp(-0.5 * deviation * deviation / variance), 0.0
+    density[middle] = top
+    for side in (1, -1):
+        # Logarithm of the ratio of neighbours, and what each step adds to it.
+        rise, bend = -width * (side * deviation + 0.5 * width) / variance, -width * width / variance
+        ratio, value, at = math.exp(rise), top, middle + side
+        while 0 <= at < points:
+            before, value = value, value * ratio
+            density[at] = value
+            if -0.4 < rise < 0.4:
+                mass += mean_between(before, value)
+            else:
+                mass += (value - before) / rise
+            ratio *= ratio_of_ratios
+            rise += bend
+            at += side
+    mass = 1.0 / mass
+    for t in range(points):
+        density[t] *= mass
+
+
+@kernel(element=ELEMENT)
 def rank_papers(work: Workspace, order: Ranking, k: int) -> float:
     """Rank papers by score, then by cavity mean; returns log k! / prod t!, t the sizes of groups of equal scores."""
     score, mean, rank = work.score, work.mean, order.rank
@@ -396,15 +426,18 @@ def rank_papers(work: Workspace, order: Ranking, k: int) -> float:
 def pass_over(density: FloatArray, before: FloatArray, after: FloatArray, upwards: bool) -> float:
     """Write the share of a paper's mass below each point (or above), and return its mass, where ``before`` holds."""
     total, points = 0.0, len(density)
-    for t in range(1, points):
-        here = t if upwards else points - 1 - t
-        last = here - 1 if upwards else here + 1
-        total += mean_between(density[last] * before[last], density[here] * before[here])
+    here, step = (0, 1) if upwards else (points - 1, -1)
+    value = density[here] * before[here]
+    after[here] = 0.0
+    for _ in range(1, points):
+        here += step
+        last, value = value, density[here] * before[here]
+        total += mean_between(last, value)
         after[here] = total
     mass = max(total, MIN_PROBABILITY)
-    after[0 if upwards else points - 1] = 0.0
+    inverse = 1.0 / mass
     for t in range(points):
-        after[t] = max(after[t] / mass, MIN_PROBABILITY)
+        after[t] = max(after[t] * inverse, MIN_PROBABILITY)
     return mass
 
 
@@ -422,14 +455,8 @@ def ordinal_moments(work: Workspace, order: Ranking, perception: float, k: int) 
         low, high = min(low, work.mean[i] - reach), max(high, work.mean[i] + reach)
     width = (high - low) / (POINTS - 1)
     for place in range(k):
-        i, density = order.rank[place], order.density[place]
-        half_precision, mass = 0.5 / (work.variance[i] + perception), 0.0
-        for t in range(POINTS):
-            density[t] = math.exp(-half_precision * (low + t * width - work.mean[i]) ** 2)
-            if t > 0:
-                mass += mean_between(density[t - 1], density[t])
-        for t in range(POINTS):
-            density[t] /= mass
+        i = order.rank[place]
+        write_density(order.density[place], work.mean[i], work.variance[i] + perception, low, width)
     # Upwards: the probability that the papers so far are in order, and the last of them below each point.
     for t in range(POINTS):
         order.below[0, t] = 1.0

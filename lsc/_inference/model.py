@@ -246,6 +246,8 @@ def blocks_of(load: IntArray) -> tuple[IntArray, IntArray, CodeArray]:
 CENTRED = 0.9
 #: Relative ridge on the diagonal of the information, and its minimum.
 RIDGE, MIN_DIAGONAL = 0.02, 1e-3
+#: Least share of the information in means and variances of scores.
+LEAST = 0.5
 #: Maximum step of a hyperparameter, and the growth of its trust radius after a step that did not reverse.
 MAX_STEP = 0.4
 RADIUS_GROWTH = 2.0
@@ -324,20 +326,20 @@ def ascend(
     total = gradient.total
     information = gradient.square - CENTRED * np.outer(total, total) / max(n_reviewers, 1)
     information = _bounded_information(information, theta, n_reviewers, n_reviews)
+    information = _least_information(information, theta, n_reviewers, n_reviews)
     information += prior.curvature
     information.flat[:: SIZE + 1] *= 1 + RIDGE
     information.flat[:: SIZE + 1] += MIN_DIAGONAL
     ascent = total + prior.gradient
     # Active set: an entry at a bound whose gradient points outwards stays there.
     active = free & ~((theta <= LOWEST) & (ascent < 0)) & ~((theta >= HIGHEST) & (ascent > 0))
-    move = np.zeros(SIZE)
-    move[active] = np.linalg.solve(information[np.ix_(active, active)], ascent[active])
     # Standardising after each sweep partly reverts a change of the scale of qualities, so the component along it never
     # vanishes: it is split off, with a damping of its own, and the gain does not depend on it.
     along = SCALE_MOVES[:, (SCALE_MOVES[active] != 0).any(axis=0)] * active[:, None]
     scale = along @ np.linalg.solve(along.T @ information @ along, along.T @ ascent)
-    move -= scale
-    gain = float(0.5 * move @ ascent)
+    ascent = ascent - information @ scale
+    move = _boxed_step(information, ascent, active, (LOWEST - theta, HIGHEST - theta))
+    gain = float(move @ ascent - 0.5 * move @ information @ move)
     # Damping of either part from the angle between this step and the previous one.
     damping = _damping(move, previous.move, information, previous.damping, previous.max_damping)
     scale_damping = _damping(scale, previous.scale, information, previous.scale_damping, previous.max_damping)
@@ -347,9 +349,26 @@ def ascend(
         0.5 * np.minimum(previous.radius, np.abs(previous.move)),
         np.minimum(RADIUS_GROWTH * previous.radius, MAX_STEP),
     )
-    move = np.clip(damping * move, -radius, radius)
+    box = np.maximum(-radius, LOWEST - theta), np.minimum(radius, HIGHEST - theta)
+    move = _boxed_step(information, damping * ascent, active, box)
     new = np.clip(theta + move + share * np.clip(scale_damping * scale, -MAX_STEP, MAX_STEP), LOWEST, HIGHEST)
     return Ascent(new, gain, radius, move, damping, previous.max_damping, information, scale, scale_damping)
+
+
+def _boxed_step(
+    information: FloatArray, ascent: FloatArray, active: BoolArray, box: tuple[FloatArray, FloatArray]
+) -> FloatArray:
+    """Return the step of the active entries within a box: those that would leave it go to its side, others follow."""
+    move, free = np.zeros(SIZE), active.copy()
+    while free.any():
+        pull = ascent - information @ move
+        move[free] = np.linalg.solve(information[np.ix_(free, free)], pull[free])
+        inside = np.clip(move, *box)
+        outside = free & (inside != move)
+        if not outside.any():
+            break
+        move, free = np.where(outside | ~free, inside, 0.0), free & ~outside
+    return move
 
 
 def _damping(move: FloatArray, before: FloatArray, metric: FloatArray, damping: float, largest: float) -> float:
@@ -382,6 +401,36 @@ def _bounded_information(information: FloatArray, theta: FloatArray, n_reviewers
     value = np.maximum(value, 1.0)
     excess = (rows_of_noise.T @ vector) * (np.sqrt(value - 1.0) / value)
     return np.asarray(information - excess @ excess.T)
+
+
+def _least_information(information: FloatArray, theta: FloatArray, n_reviewers: int, n_reviews: int) -> FloatArray:
+    """Raise the information to what means and variances of reviewers' scores would give if they came from the model.
+
+    Where they differ less than the model expects, most of all in rankings, which share one mean and one variance, the
+    gradients of reviewers are alike: their squares tell nothing of the curvature, and steps would be far too long.
+    """
+    slope, noise, omega = np.exp(2 * theta[[MU, NU, LOG_OMEGA]]).tolist()
+    tau = float(np.exp(theta[LOG_TAU_LEFT] + theta[LOG_TAU_RIGHT]))
+    variance, load = slope + noise, n_reviews / max(n_reviewers, 1)
+    by_mean, by_variance, by_between = np.zeros((3, SIZE))
+    by_mean[[G0, G1, MU]] = 1.0, np.sqrt(slope), theta[G1] * np.sqrt(slope)
+    by_variance[[MU, NU]] = 2 * slope / variance, 2 * noise / variance
+    of_means = omega + variance / load
+    by_between[[LOG_OMEGA, MU, NU]] = 2 * np.array([omega, slope / load, noise / load]) / of_means
+    spread = of_means, 2 / max(load - 1, 1e-3) + by_variance[MU] ** 2 * tau, 2.0
+    bounded = information.copy()
+    bounded.flat[:: SIZE + 1] *= 1 + RIDGE
+    bounded.flat[:: SIZE + 1] += MIN_DIAGONAL
+    inverse = np.linalg.inv(bounded)
+    for direction, square in zip((by_mean, by_variance, by_between), spread, strict=True):
+        # Along the direction the inverse has the entry ``ratio / least``; it should be at most ``1 / least``.
+        least, column = LEAST * n_reviewers / square, inverse @ direction
+        ratio = least * float(direction @ column)
+        if ratio > 1:
+            more = least * (1 - 1 / ratio)
+            information = information + more * np.outer(direction, direction)
+            inverse -= np.outer(column, column) * (more / (1 + more * ratio / least))
+    return information
 
 
 # How far means are from convergence, from the last sweeps of an optimisation that ran out of sweeps.

@@ -331,6 +331,24 @@ def extremes(reviewer: IntArray, score: FloatArray, n_reviewers: int) -> tuple[F
     return low, high
 
 
+#: Fewest reviewers of a load, on average, whose sums of squares can be equal by design only.
+LIKE_OTHERS = 3
+
+
+@singledispatch
+def are_rankings(problem: Problem) -> bool:
+    """Whether reviewers of as many papers all give the same scores in another order, as ranks are."""
+    several = problem.load > 1
+    if np.count_nonzero(several) < LIKE_OTHERS * np.unique(problem.load[several]).size:
+        return False
+    square = np.zeros(problem.n_reviewers)
+    for part in problem.parts:
+        square += np.bincount(part.layout.reviewer, part.layout.score**2, problem.n_reviewers)
+    typical = np.zeros(problem.load.max(initial=0) + 1)
+    typical[problem.load[several]] = square[several]
+    return bool(several.any() and np.allclose(square[several], typical[problem.load[several]], rtol=1e-9, atol=0.0))
+
+
 def uninformative(load: IntArray, constant: BoolArray, equal: float) -> BoolArray:
     """Return the reviewers, shape (M,), with constant scores, unless by chance: they are ignored.
 

@@ -11,6 +11,7 @@ from lsc._inference.inferring import fit_averages
 from lsc._inference.model import (
     G1,
     GAMMA,
+    LOG_OMEGA,
     LOG_OWN,
     LOG_S_R,
     LOGIT_W,
@@ -21,6 +22,7 @@ from lsc._inference.model import (
     START,
     Extent,
     Gradient,
+    _boxed_step,
     ascend,
     initial_step,
     lay_out,
@@ -39,7 +41,7 @@ from lsc._inference.scale_users import (
     ordinal_step,
     step,
 )
-from lsc._inference.states import Part, Rows, initial_state, prepare
+from lsc._inference.states import Part, Rows, are_rankings, initial_state, prepare
 from lsc._inference.sweeps import damped, likeness_step, spectrum, sweep
 from reviewgraph._base import FloatArray
 from tests.lsc.inference.simulated_tables import table
@@ -302,7 +304,40 @@ def test_long_reviewers_whose_noise_is_misjudged_do_not_hold_the_climb_up() -> N
     found = ascend(START, Gradient.of(gradient), 10, 40_000, free, initial_step(START))
     assert -0.4 <= found.move[NU] < -0.3
     short = ascend(START, Gradient.of(gradient / 1000), 10, 40_000, free, initial_step(START))
-    assert short.information[NU, NU] < 11.0  # nothing to take away
+    assert short.information[NU, NU] < 50.0  # nothing to take away, but what variances of scores tell
+
+
+def test_reviewers_who_are_all_alike_do_not_make_steps_long() -> None:
+    """Rankings share one mean and one variance: the squares of their gradients tell nothing of the curvature."""
+    gradient = np.zeros((SIZE, 1_000))
+    gradient[NU], gradient[MU], gradient[LOG_OMEGA] = 0.05, -0.05, -0.05
+    for entry in (NU, LOG_OMEGA):
+        free = np.zeros(SIZE, bool)
+        free[entry] = True
+        found = ascend(START, Gradient.of(gradient), 1_000, 5_000, free, initial_step(START))
+        assert 0.05 < abs(found.move[entry]) < 0.3
+        assert found.gain < 20.0
+
+
+def test_others_follow_an_entry_that_stays_in_the_box() -> None:
+    information = np.eye(SIZE)
+    information[NU, MU] = information[MU, NU] = 0.5
+    active, pull = np.zeros(SIZE, bool), np.zeros(SIZE)
+    active[[MU, NU]], pull[[MU, NU]] = True, (3.0, 1.0)
+    found = _boxed_step(information, pull, active, (np.full(SIZE, -1.0), np.full(SIZE, 1.0)))
+    # Without a box (10 / 3, -2 / 3); a step cut to it would go down in NU, where the slope at the side goes up.
+    assert found[[MU, NU]] == pytest.approx([1.0, 0.5])
+    assert not found[~active].any()
+
+
+def test_rankings_are_recognised() -> None:
+    rng = np.random.default_rng(0)
+    who, what = np.repeat(np.arange(9), 4), np.concatenate([rng.permutation(12)[:4] for _ in range(9)])
+    rank = np.concatenate([rng.permutation(4) + 1.0 for _ in range(9)])
+    assert are_rankings(prepare(Rows(who, what, rank), 9, 12).problem)
+    rank[0] += 1.0
+    assert not are_rankings(prepare(Rows(who, what, rank), 9, 12).problem)
+    assert not are_rankings(prepare(Rows(who[:8], what[:8], rank[:8]), 2, 12).problem)
 
 
 def test_one_score_an_item_does_not_tell_quality_from_noise() -> None:
