@@ -17,6 +17,7 @@ from lsc._inference.states import Rows, initial_state, item_posterior, prepare
 from lsc.commands.calibrate import calibrate
 from reviewgraph import Reviews, stream_reviews
 from tests.lsc.inference.simulated_tables import table
+from tests.trials import NIGHTLY
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_the_distance_of_means_that_swing_is_their_range_and_of_means_that_drift
 def test_the_estimate_is_not_far_below_what_many_more_sweeps_change(own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeps, "TOLERANCE", 0.0)
     monkeypatch.setattr(sweeps, "NEGLIGIBLE", 0.0)
-    for seed in range(3):
+    for seed in range(3 if NIGHTLY else 1):
         who, what, score, _ = table(seed, 120, 80, 6, own=0.5 * own)
         problem, extent = prepare(Rows(who, what, score), 80, 120).problem, Extent(own=own)
 

@@ -66,17 +66,16 @@ def test_standard_errors_are_those_of_least_squares_and_cover_the_truth() -> Non
 def test_standard_errors_where_they_are_estimated() -> None:
     """Beyond 2,000 items random probes give the diagonal."""
     reviews, _ = simulated(1, 0.5, 2100, 1500, 6)
-    found = lsc.calibrate(reviews, "offset").standard_error
+    result = lsc.calibrate(reviews, "offset")
     rows = np.arange(reviews.n_reviews)
     centred = np.zeros((reviews.n_reviews, 2100))
     centred[rows, reviews.item] = 1.0
     means = np.zeros((reviews.n_reviewers, 2100))
     np.add.at(means, reviews.reviewer, centred)
     centred -= (means / reviews.loads[:, None])[reviews.reviewer]
-    result = lsc.calibrate(reviews, "offset")
     sigma = np.sqrt(result.objective / (reviews.n_reviews - 2100 - 1500 + 1))
     exact = sigma * np.sqrt(np.diag(np.linalg.inv(centred.T @ centred + 1.0 / 2100)) - 1.0 / 2100)
-    assert np.abs(np.log(found / exact)).mean() < 0.1
+    assert np.abs(np.log(result.standard_error / exact)).mean() < 0.1
 
 
 @pytest.mark.slow

@@ -62,6 +62,7 @@ def test_a_first_phase_that_is_not_enough_has_status_1(tmp_path: Path) -> None:
     assert (told["unreviewed"], told["enough"]) == (["p4"], False)
 
 
+@pytest.mark.usefixtures("infer_once")
 def test_a_table_is_played_through(tmp_path: Path) -> None:
     table, accepted = tmp_path / "panel.csv", tmp_path / "accepted.csv"
     table.write_text(PANEL)
