@@ -56,7 +56,9 @@ from lsc._inference.states import (
     Messages,
     Problem,
     State,
+    SumsByLoad,
     Unit,
+    all_alike,
     are_rankings,
     counts,
     initial_state,
@@ -338,8 +340,7 @@ def _(state: ClusterState) -> ClusterState:
 
 @_for(are_rankings, ClusterProblem)
 def _(problem: ClusterProblem) -> bool:
-    """Not looked up: without it the optimisation only begins farther away."""
-    return False
+    return all_alike(problem.table.fetch(problem.table.each(SumsByLoad.of, problem.problems)))
 
 
 # The spectrum of the assortment prior: products with L by partitions, the vectors in shards.

@@ -6,7 +6,7 @@ messages of a larger one are on disk (:mod:`lsc._inference.streaming`), and no r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import NamedTuple, Protocol, TypeAlias
@@ -331,22 +331,52 @@ def extremes(reviewer: IntArray, score: FloatArray, n_reviewers: int) -> tuple[F
     return low, high
 
 
-#: Fewest reviewers of a load, on average, whose sums of squares can be equal by design only.
+#: Fewest reviewers of a load, on average, who can be alike by design only.
 LIKE_OTHERS = 3
+
+
+class SumsByLoad(NamedTuple):
+    """Reviewers of several papers by load, each of shape (K,): how many, and extremes of a sum over their scores.
+
+    The sum of ``y (y - e)`` is the same for the same scores in another order, and by chance only for others; squares
+    alone are the same for a scale turned round.
+    """
+
+    load: IntArray
+    reviewers: IntArray
+    smallest: FloatArray
+    largest: FloatArray
+
+    @staticmethod
+    def of(problem: Problem) -> SumsByLoad:
+        """Sum over the scores of each reviewer; empty slots add nothing."""
+        total = np.zeros(problem.n_reviewers)
+        for part in problem.parts:
+            score = part.layout.score
+            total += np.bincount(part.layout.reviewer, score * (score - np.e), problem.n_reviewers)
+        several = problem.load > 1
+        load, place, reviewers = np.unique(problem.load[several], return_inverse=True, return_counts=True)
+        smallest, largest = np.full(load.size, np.inf), np.full(load.size, -np.inf)
+        np.minimum.at(smallest, place, total[several])
+        np.maximum.at(largest, place, total[several])
+        return SumsByLoad(load, reviewers, smallest, largest)
 
 
 @singledispatch
 def are_rankings(problem: Problem) -> bool:
     """Whether reviewers of as many papers all give the same scores in another order, as ranks are."""
-    several = problem.load > 1
-    if np.count_nonzero(several) < LIKE_OTHERS * np.unique(problem.load[several]).size:
+    return all_alike([SumsByLoad.of(problem)])
+
+
+def all_alike(parts: Sequence[SumsByLoad]) -> bool:
+    """Whether sums depend on loads alone, over the reviewers of all parts, who have to be enough to tell."""
+    load, place = np.unique(np.concatenate([part.load for part in parts]), return_inverse=True)
+    if sum(int(part.reviewers.sum()) for part in parts) < max(LIKE_OTHERS * load.size, 1):
         return False
-    square = np.zeros(problem.n_reviewers)
-    for part in problem.parts:
-        square += np.bincount(part.layout.reviewer, part.layout.score**2, problem.n_reviewers)
-    typical = np.zeros(problem.load.max(initial=0) + 1)
-    typical[problem.load[several]] = square[several]
-    return bool(several.any() and np.allclose(square[several], typical[problem.load[several]], rtol=1e-9, atol=0.0))
+    smallest, largest = np.full(load.size, np.inf), np.full(load.size, -np.inf)
+    np.minimum.at(smallest, place, np.concatenate([part.smallest for part in parts]))
+    np.maximum.at(largest, place, np.concatenate([part.largest for part in parts]))
+    return bool(np.allclose(smallest, largest, rtol=0.0, atol=1e-9 * load.max()))
 
 
 def uninformative(load: IntArray, constant: BoolArray, equal: float) -> BoolArray:

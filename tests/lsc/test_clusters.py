@@ -118,6 +118,18 @@ def test_the_posterior_is_that_in_memory(client: Any, tmp_path: Path) -> None:
         same_posterior(lsc.posterior_cluster(on_cluster), in_memory(table), 1e-9)
 
 
+@pytest.mark.parametrize("alike", [True, False])
+def test_rankings_are_known_over_all_partitions(client: Any, tmp_path: Path, alike: bool) -> None:
+    """Half of the reviewers rank from 2 where they are not alike: each half in a partition of its own."""
+    rng = np.random.default_rng(0)
+    rank = np.concatenate([rng.permutation(4) + 1.0 + (j >= 10 and not alike) for j in range(20)])
+    item = np.concatenate([rng.choice(12, 4, replace=False) for _ in range(20)])
+    table = pandas.DataFrame({"reviewer": np.repeat(np.arange(20), 4), "item": item, "score": rank})
+    with on(client, tmp_path, table, 2) as on_cluster:
+        parted: Any = prepare_on_cluster(on_cluster.grid, lambda words: None).problem
+        assert states.are_rankings(parted) == alike
+
+
 @pytest.mark.slow
 def test_without_reviewer_effects_too(client: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)

@@ -338,6 +338,10 @@ def test_rankings_are_recognised() -> None:
     rank[0] += 1.0
     assert not are_rankings(prepare(Rows(who, what, rank), 9, 12).problem)
     assert not are_rankings(prepare(Rows(who[:8], what[:8], rank[:8]), 2, 12).problem)
+    # Scales that are turned round have the same squares, not the same scores.
+    rank[0] -= 1.0
+    rank[who > 4] += 1.0
+    assert not are_rankings(prepare(Rows(who[who > 0], what[who > 0], rank[who > 0]), 9, 12).problem)
 
 
 def test_one_score_an_item_does_not_tell_quality_from_noise() -> None:
