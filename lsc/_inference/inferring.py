@@ -59,6 +59,7 @@ from lsc._inference.states import (
     Scores,
     State,
     Unit,
+    are_rankings,
     check_no_outlier,
     counts,
     equal_scores,
@@ -487,6 +488,9 @@ def with_likelihood(
     if likelihood == "normal":
         return scores, averages, fit
     if likelihood == "auto" and (rows.score.size > MAX_REVIEWS or not may_be_ordinal(rows.score)):
+        return scores, averages, fit
+    # Of a ranking the order alone is chance: how likely its scores are as levels says nothing.
+    if likelihood == "auto" and fit.state.extent.orders and are_rankings(scores.problem):
         return scores, averages, fit
     tell("scores as levels")
     numbers, (ordinal, problem) = evidence_of_numbers(rows, scores, fit), fit_levels(rows, scores, fit)

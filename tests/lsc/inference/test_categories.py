@@ -187,6 +187,21 @@ def test_the_answer_depends_on_the_order_of_levels_alone() -> None:
     assert (np.abs(first.mean - second.mean) < 0.1 * sd).all()
 
 
+def test_rankings_are_not_levels() -> None:
+    """That everybody gives each rank once is by design, and says nothing about levels."""
+    rng = np.random.default_rng(0)
+    truth, n_reviewers, load = rng.normal(size=200), 180, 5
+    who = np.repeat(np.arange(n_reviewers), load)
+    what = np.concatenate([rng.choice(200, load, replace=False) for _ in range(n_reviewers)])
+    seen = (truth[what] + 0.4 * rng.normal(size=what.size)).reshape(n_reviewers, load)
+    rank = seen.argsort(axis=1).argsort(axis=1).ravel() + 1.0
+    found, levels = (infer(who, what, rank, n_reviewers, 200, likelihood=kind) for kind in ("auto", "ordinal"))
+    assert found.reviewers.orders.mean() > 0.5
+    known = np.isfinite(found.quality)
+    agreement = [stats.spearmanr(each.quality[known], truth[known])[0] for each in (found, levels)]
+    assert agreement[0] > agreement[1] + 0.005
+
+
 def test_levels_without_reviewer_effects_are_numbers() -> None:
     rng = np.random.default_rng(3)
     who, what = np.repeat(np.arange(40), 5), np.tile(np.arange(50), 4)
