@@ -70,6 +70,7 @@ from lsc._inference.sweeps import (
     MAX_EXACT,
     PROBE_BUDGET,
     PROBES,
+    SHARE_TRIAL,
     STEPS,
     Fit,
     Spectrum,
@@ -334,8 +335,8 @@ def _(state: ClusterState) -> ClusterState:
 
 
 @_for(with_ordinal_reviewers, ClusterState)
-def _(state: ClusterState) -> ClusterState:
-    return state.moved(with_ordinal_reviewers)
+def _(state: ClusterState, share: float = SHARE_TRIAL) -> ClusterState:
+    return state.moved(partial(with_ordinal_reviewers, share=share))
 
 
 @_for(are_rankings, ClusterProblem)

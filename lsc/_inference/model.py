@@ -327,9 +327,7 @@ def ascend(
     information = gradient.square - CENTRED * np.outer(total, total) / max(n_reviewers, 1)
     information = _bounded_information(information, theta, n_reviewers, n_reviews)
     information = _least_information(information, theta, n_reviewers, n_reviews)
-    information += prior.curvature
-    information.flat[:: SIZE + 1] *= 1 + RIDGE
-    information.flat[:: SIZE + 1] += MIN_DIAGONAL
+    information = _with_ridge(information + prior.curvature)
     ascent = total + prior.gradient
     # Active set: an entry at a bound whose gradient points outwards stays there.
     active = free & ~((theta <= LOWEST) & (ascent < 0)) & ~((theta >= HIGHEST) & (ascent > 0))
@@ -353,6 +351,14 @@ def ascend(
     move = _boxed_step(information, damping * ascent, active, box)
     new = np.clip(theta + move + share * np.clip(scale_damping * scale, -MAX_STEP, MAX_STEP), LOWEST, HIGHEST)
     return Ascent(new, gain, radius, move, damping, previous.max_damping, information, scale, scale_damping)
+
+
+def _with_ridge(information: FloatArray) -> FloatArray:
+    """Return the information with a ridge on its diagonal."""
+    information = information.copy()
+    information.flat[:: SIZE + 1] *= 1 + RIDGE
+    information.flat[:: SIZE + 1] += MIN_DIAGONAL
+    return information
 
 
 def _boxed_step(
@@ -418,10 +424,7 @@ def _least_information(information: FloatArray, theta: FloatArray, n_reviewers: 
     of_means = omega + variance / load
     by_between[[LOG_OMEGA, MU, NU]] = 2 * np.array([omega, slope / load, noise / load]) / of_means
     spread = of_means, 2 / max(load - 1, 1e-3) + by_variance[MU] ** 2 * tau, 2.0
-    bounded = information.copy()
-    bounded.flat[:: SIZE + 1] *= 1 + RIDGE
-    bounded.flat[:: SIZE + 1] += MIN_DIAGONAL
-    inverse = np.linalg.inv(bounded)
+    inverse = np.linalg.inv(_with_ridge(information))
     for direction, square in zip((by_mean, by_variance, by_between), spread, strict=True):
         # Along the direction the inverse has the entry ``ratio / least``; it should be at most ``1 / least``.
         least, column = LEAST * n_reviewers / square, inverse @ direction

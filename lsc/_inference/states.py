@@ -356,10 +356,7 @@ class SumsByLoad(NamedTuple):
             total += np.bincount(part.layout.reviewer, score * (score - np.e), problem.n_reviewers)
         several = problem.load > 1
         load, place, reviewers = np.unique(problem.load[several], return_inverse=True, return_counts=True)
-        smallest, largest = np.full(load.size, np.inf), np.full(load.size, -np.inf)
-        np.minimum.at(smallest, place, total[several])
-        np.maximum.at(largest, place, total[several])
-        return SumsByLoad(load, reviewers, smallest, largest)
+        return SumsByLoad(load, reviewers, *extremes(place, total[several], load.size))
 
 
 @singledispatch
@@ -373,9 +370,8 @@ def all_alike(parts: Sequence[SumsByLoad]) -> bool:
     load, place = np.unique(np.concatenate([part.load for part in parts]), return_inverse=True)
     if sum(int(part.reviewers.sum()) for part in parts) < max(LIKE_OTHERS * load.size, 1):
         return False
-    smallest, largest = np.full(load.size, np.inf), np.full(load.size, -np.inf)
-    np.minimum.at(smallest, place, np.concatenate([part.smallest for part in parts]))
-    np.maximum.at(largest, place, np.concatenate([part.largest for part in parts]))
+    smallest, _ = extremes(place, np.concatenate([part.smallest for part in parts]), load.size)
+    _, largest = extremes(place, np.concatenate([part.largest for part in parts]), load.size)
     return bool(np.allclose(smallest, largest, rtol=0.0, atol=1e-9 * load.max()))
 
 

@@ -643,9 +643,9 @@ TRIAL_SWEEPS = 1
 #: Values of kappa, tried in turn while the evidence increases; and the loss at the first of them, with hyperparameters
 #: fixed, beyond which assortment is rejected.
 KAPPAS, MAX_TRIAL_LOSS = (0.5, 0.75, 0.9, 0.96, 0.985), 3.0
-#: Initial standard deviation of log own noise, initial share of ordinal reviewers, and its logit in rankings: these
+#: Initial standard deviation of log own noise, and initial shares of ordinal reviewers, otherwise and in rankings: these
 #: say nothing of slopes, and from a small share some reviewers seem to be without noise.
-OWN_TRIAL, SHARE_TRIAL, RANK_TRIAL = 0.3, 0.1, 4.0
+OWN_TRIAL, SHARE_TRIAL, RANK_TRIAL = 0.3, 0.1, float(1 / (1 + np.exp(-4.0)))
 #: Minimum gain of an extension in nats; that of own noise, which costs nothing where reviewers are alike: its scale is
 #: estimated, and vanishes.
 MIN_GAIN, MIN_OWN_GAIN = 2.0, 0.0
@@ -718,11 +718,7 @@ def candidates(problem: Problem, rng: np.random.Generator, tell: Callable[[str],
     tell("ordinal reviewers")
     busy = problem.load[problem.load > 0]
     if (busy <= MAX_ORDINAL_LOAD).any() and np.median(busy) >= MIN_ORDINAL_LOAD:
-        state = with_ordinal_reviewers(plain.state)
-        if are_rankings(problem):
-            theta = state.theta.copy()
-            theta[LOGIT_W] = RANK_TRIAL
-            state = with_hyperparameters(state, theta)
+        state = with_ordinal_reviewers(plain.state, RANK_TRIAL if are_rankings(problem) else SHARE_TRIAL)
         fits.append(_extended(problem, plain, state, free, (MIN_GAIN, MIN_GAIN), LOGIT_W, LOG_S_R))
     return [fits[0], *(each for each in fits[1:] if each[0] is not plain)]
 
@@ -737,10 +733,10 @@ def with_own_noise(state: State) -> State:
 
 
 @singledispatch
-def with_ordinal_reviewers(state: State) -> State:
-    """Add ordinal reviewers."""
+def with_ordinal_reviewers(state: State, share: float = SHARE_TRIAL) -> State:
+    """Add a share of ordinal reviewers."""
     theta = state.theta.copy()
-    theta[LOGIT_W] = np.log(SHARE_TRIAL / (1 - SHARE_TRIAL))
+    theta[LOGIT_W] = np.log(share / (1 - share))
     return replace(state, theta=theta, fresh=state.nodes, extent=state.extent._replace(orders=True))
 
 

@@ -22,6 +22,7 @@ from lsc._inference.model import (
     START,
     Extent,
     Gradient,
+    _bounded_information,
     _boxed_step,
     ascend,
     initial_step,
@@ -304,7 +305,12 @@ def test_long_reviewers_whose_noise_is_misjudged_do_not_hold_the_climb_up() -> N
     found = ascend(START, Gradient.of(gradient), 10, 40_000, free, initial_step(START))
     assert -0.4 <= found.move[NU] < -0.3
     short = ascend(START, Gradient.of(gradient / 1000), 10, 40_000, free, initial_step(START))
-    assert short.information[NU, NU] < 50.0  # nothing to take away, but what variances of scores tell
+    assert short.information[NU, NU] < 50.0  # what variances of scores tell
+    square = Gradient.of(gradient / 1000).square
+    information = square - 0.9 * np.outer(gradient.sum(axis=1), gradient.sum(axis=1)) / 1e7
+    assert information[NU, NU] < 11.0
+    # There is nothing to take away.
+    np.testing.assert_allclose(_bounded_information(information, START, 10, 40_000), information)
 
 
 def test_reviewers_who_are_all_alike_do_not_make_steps_long() -> None:

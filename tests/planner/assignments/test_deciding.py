@@ -82,7 +82,7 @@ def test_a_level_is_missed_only_where_no_assignment_reaches_it(target: str) -> N
         answer = assign(**relabelled(case, seed), target=target, seed=seed % 4)
         assert (answer.status in REACHED) == reachable, seed
         found[reachable] += 1
-    assert min(found[False], found[True]) > 1
+    assert min(found[False], found[True]) > (4 if NIGHTLY else 1)
 
 
 @pytest.mark.slow

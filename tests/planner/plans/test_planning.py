@@ -28,7 +28,7 @@ from reviewgraph.graph.components import degrees_of_freedom, tie_classes
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case, cases, constrained
-from tests.trials import examples, trials
+from tests.trials import NIGHTLY, examples, trials
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 TARGETS = list(NAMES)
@@ -102,7 +102,7 @@ def test_the_best_few_reviews_are_as_good_as_brute_force(target: Any) -> None:
         assert (plan.reach[0].papers, plan.reach[1].papers, plan.count) == (len(before), papers, count)
         assert plan.reach[1].error == pytest.approx(error, rel=1e-4, abs=1e-6)
         assert "none is better" in plan.explanation[-1]
-    assert exhausted >= 3
+    assert exhausted >= (5 if NIGHTLY else 3)
 
 
 @pytest.mark.slow
