@@ -643,8 +643,8 @@ TRIAL_SWEEPS = 1
 #: Values of kappa, tried in turn while the evidence increases; and the loss at the first of them, with hyperparameters
 #: fixed, beyond which assortment is rejected.
 KAPPAS, MAX_TRIAL_LOSS = (0.5, 0.75, 0.9, 0.96, 0.985), 3.0
-#: Initial standard deviation of log own noise, and initial shares of ordinal reviewers, otherwise and in rankings: these
-#: say nothing of slopes, and from a small share some reviewers seem to be without noise.
+#: Initial standard deviation of log own noise, and initial shares of ordinal reviewers, otherwise and in rankings:
+#: these say nothing of slopes, and from a small share some reviewers seem to be without noise.
 OWN_TRIAL, SHARE_TRIAL, RANK_TRIAL = 0.3, 0.1, float(1 / (1 + np.exp(-4.0)))
 #: Minimum gain of an extension in nats; that of own noise, which costs nothing where reviewers are alike: its scale is
 #: estimated, and vanishes.
