@@ -397,7 +397,7 @@ def test_readme_opens_with_the_two_commands() -> None:
     assert tests.endswith("-m pytest -n auto")
     assert len(re.findall("^```bash$", readme, re.M)) == 2
     for command in (demo, tests):
-        assert command.startswith("python3 -m venv .venv && ")
+        assert command.startswith("python3 -m venv --upgrade-deps .venv && ")
 
 
 def test_continuous_integration_reads_its_commands_from_the_readme() -> None:
