@@ -33,18 +33,21 @@ from lsc._inference.model import (
 from lsc._inference.scale_users import (
     GRID_REACH,
     LAG,
+    LONG,
     MAX_ORDINAL_LOAD,
     MAX_SHIFT,
     MIN_PRECISION,
     MIN_PROBABILITY,
     MIN_SHRINKAGE,
     MIN_VARIANCE,
+    MORE_POINTS,
     NARROWEST,
     POINTS,
     PRODUCT,
     REACH,
     SHIFT_PER_PRECISION,
     SPACING,
+    STEEP,
 )
 from lsc._inference.states import ItemPosterior, Messages, State, is_zeros_view
 from reviewgraph._base import BoolArray, CodeArray, FloatArray, IntArray
@@ -328,13 +331,15 @@ class Ranking(NamedTuple):
 
     ``rank`` (k,): places of the papers in ascending order; ``density``, ``below`` (k, points): density of each paper on
     the grid, in that order, and the probability that those before it lie in order below; ``above`` (points,): the same
-    of those after it; ``mean``, ``square`` (k,): tilted moments minus cavity means, divided by cavity variances.
+    of those after it; ``rise`` (points,): the derivative of that last written, by points; ``mean``, ``square`` (k,):
+    tilted moments minus cavity means, divided by cavity variances.
     """
 
     rank: IntArray
     density: FloatArray
     below: FloatArray
     above: FloatArray
+    rise: FloatArray
     mean: FloatArray
     square: FloatArray
 
@@ -351,52 +356,53 @@ def spaces_for(load: int, rows: int, *, orders: bool) -> Spaces:
     own = min(load, MAX_ORDINAL_LOAD) if orders else 0
     fresh = workspace_for(own, rows)
     fresh.variance[:] = 1.0
-    density, below = np.zeros((2, own, POINTS))
+    points = POINTS if own <= LONG else MORE_POINTS
+    density, below = np.zeros((2, own, points))
+    above, rise = np.zeros((2, points))
     mean, square = np.zeros((2, own))
-    order = Ranking(np.zeros(own, np.int64), density, below, np.zeros(POINTS), mean, square)
+    order = Ranking(np.zeros(own, np.int64), density, below, above, rise, mean, square)
     return Spaces(workspace_for(load, rows), fresh, order)
 
 
 @kernel(element=ELEMENT)
-def mean_between(first: float, second: float) -> float:
-    """Return the mean of a function that is exponential between two values: the logarithmic mean."""
-    total = first + second
-    if first <= 0.0 or second <= 0.0:
-        return 0.0
-    x = (second - first) / total
-    # atanh(x) / x, by its series where that is short.
-    if -0.2 < x < 0.2:
-        y = x * x
-        series = 1.0 + y * (1 / 3 + y * (1 / 5 + y * (1 / 7 + y * (1 / 9 + y * (1 / 11 + y * (1 / 13 + y / 15))))))
-        return 0.5 * total / series
-    return (second - first) / math.log(second / first)
+def mass_between(first: float, up: float, last: float, down: float) -> float:
+    """Integrate a function between neighbours, from values and derivatives, as in :mod:`lsc._inference.scale_users`."""
+    if first <= 0.0:
+        return last * (last / down) if last > 0.0 and down > 0.0 else 0.0
+    if last <= 0.0:
+        return -first * (first / up) if up < 0.0 else 0.0
+    if last < STEEP * first and first < STEEP * last:
+        return max(0.5 * (first + last) - (down - up) / 12.0, min(first, last))
+    log_ratio, bend = math.log(last) - math.log(first), min(down / last - up / first, 0.0)
+    curved = bend / (2.0 * log_ratio * log_ratio) * (log_ratio * (last + first) / (last - first) - 2.0)
+    return (last - first) / log_ratio * (1.0 - curved)
 
 
 @kernel(element=ELEMENT)
-def write_density(density: FloatArray, mean: float, variance: float, low: float, width: float) -> None:
+def write_density(density: FloatArray, points: int, mean: float, variance: float, low: float, width: float) -> None:
     """Write a normal density at the points of the grid, normalised by the rule that integrates it.
 
     From the point next to the mean to either side: the ratios of neighbours have a constant ratio themselves.
     """
-    points, ratio_of_ratios = len(density), math.exp(-width * width / variance)
+    bend = -width * width / variance
+    ratio_of_ratios = math.exp(bend)
     middle = min(max(int((mean - low) / width + 0.5), 0), points - 1)
     deviation = low + middle * width - mean
     top, mass = math.exp(-0.5 * deviation * deviation / variance), 0.0
     density[middle] = top
     for side in (1, -1):
-        # Logarithm of the ratio of neighbours, and what each step adds to it.
-        rise, bend = -width * (side * deviation + 0.5 * width) / variance, -width * width / variance
-        ratio, value, at = math.exp(rise), top, middle + side
+        # Logarithm's derivative here, by points, and the ratio of the next value to this one.
+        rate = -side * width * deviation / variance
+        ratio, value, at = math.exp(rate + 0.5 * bend), top, middle + side
         while 0 <= at < points:
             before, value = value, value * ratio
             density[at] = value
-            if -0.4 < rise < 0.4:
-                mass += mean_between(before, value)
-            else:
-                mass += (value - before) / rise
+            mass += mass_between(before, before * rate, value, value * (rate + bend))
             ratio *= ratio_of_ratios
-            rise += bend
+            rate += bend
             at += side
+        if rate < 0.0:
+            mass -= value / rate
     mass = 1.0 / mass
     for t in range(points):
         density[t] *= mass
@@ -423,21 +429,36 @@ def rank_papers(work: Workspace, order: Ranking, k: int) -> float:
 
 
 @kernel(element=ELEMENT)
-def pass_over(density: FloatArray, before: FloatArray, after: FloatArray, upwards: bool) -> float:
-    """Write the share of a paper's mass below each point (or above), and return its mass, where ``before`` holds."""
-    total, points = 0.0, len(density)
+def pass_over(
+    density: FloatArray, before: FloatArray, rise: FloatArray, after: FloatArray, points: int, rate: float, bend: float,
+    upwards: bool,
+) -> float:  # fmt: skip
+    """Write the share of a paper's mass below each point (or above), and return its mass, where ``before`` holds.
+
+    ``rise``: the derivative of ``before``, then that of ``after``; ``rate``: that of the log density at the first
+    point; ``bend``: what each point adds to it.
+    """
     here, step = (0, 1) if upwards else (points - 1, -1)
     value = density[here] * before[here]
-    after[here] = 0.0
+    growth = value * rate + density[here] * rise[here]
+    total = value * (value / growth) if growth > 0.0 else 0.0
+    after[here] = total
     for _ in range(1, points):
         here += step
-        last, value = value, density[here] * before[here]
-        total += mean_between(last, value)
+        rate += bend
+        last, up = value, growth
+        value = density[here] * before[here]
+        growth = value * rate + density[here] * rise[here]
+        total += mass_between(last, up, value, growth)
         after[here] = total
+    if growth < 0.0:
+        total -= value * (value / growth)
     mass = max(total, MIN_PROBABILITY)
     inverse = 1.0 / mass
     for t in range(points):
-        after[t] = max(after[t] * inverse, MIN_PROBABILITY)
+        share = after[t] * inverse
+        rise[t] = density[t] * before[t] * inverse if share > MIN_PROBABILITY else 0.0
+        after[t] = max(share, MIN_PROBABILITY)
     return mass
 
 
@@ -449,31 +470,38 @@ def ordinal_moments(work: Workspace, order: Ranking, perception: float, k: int) 
     """
     log_probability = rank_papers(work, order, k)
     # The grid covers all papers; the density of each on it is normalised by the rule that integrates it.
+    points = POINTS if k <= LONG else MORE_POINTS
     low, high = math.inf, -math.inf
     for i in range(k):
         reach = GRID_REACH * math.sqrt(work.variance[i] + perception)
         low, high = min(low, work.mean[i] - reach), max(high, work.mean[i] + reach)
-    width = (high - low) / (POINTS - 1)
+    width = (high - low) / (points - 1)
     for place in range(k):
         i = order.rank[place]
-        write_density(order.density[place], work.mean[i], work.variance[i] + perception, low, width)
+        write_density(order.density[place], points, work.mean[i], work.variance[i] + perception, low, width)
     # Upwards: the probability that the papers so far are in order, and the last of them below each point.
-    for t in range(POINTS):
-        order.below[0, t] = 1.0
+    for t in range(points):
+        order.below[0, t], order.rise[t] = 1.0, 0.0
     for place in range(k):
-        after = order.below[place + 1] if place + 1 < k else order.above
-        log_probability += math.log(pass_over(order.density[place], order.below[place], after, True))
+        i, after = order.rank[place], order.below[place + 1] if place + 1 < k else order.above
+        bend = -width * width / (work.variance[i] + perception)
+        mass = pass_over(
+            order.density[place], order.below[place], order.rise, after, points, bend * (low - work.mean[i]) / width,
+            bend, True,
+        )  # fmt: skip
+        log_probability += math.log(mass)
     # Downwards likewise; density times both is the marginal of a paper.
-    for t in range(POINTS):
-        order.above[t] = 1.0
+    for t in range(points):
+        order.above[t], order.rise[t] = 1.0, 0.0
     by_noise = 0.0
     for place in range(k - 1, -1, -1):
         i, total, first, square = order.rank[place], 0.0, 0.0, 0.0
-        for t in range(POINTS):
+        for t in range(points):
             deviation = low + t * width - work.mean[i]
             share = order.density[place, t] * order.below[place, t] * order.above[t]
             total, first, square = total + share, first + share * deviation, square + share * deviation * deviation
-        first, square = first / total, square / total
+        total = 1.0 / max(total, MIN_PROBABILITY)
+        first, square = first * total, square * total
         # x given what is perceived, z, is normal with mean m + v / (v + s_R^2) (z - m).
         precision = 1.0 / (work.variance[i] + perception)
         part = work.variance[i] * precision
@@ -481,8 +509,13 @@ def ordinal_moments(work: Workspace, order: Ranking, perception: float, k: int) 
         order.square[i] = precision * (part * square + perception)
         by_noise += perception * square * precision * precision + part - 1.0
         if place > 0:
-            order.below[place] = order.above
-            pass_over(order.density[place], order.below[place], order.above, False)
+            for t in range(points):
+                order.below[place, t] = order.above[t]
+            bend = -width * width * precision
+            pass_over(
+                order.density[place], order.below[place], order.rise, order.above, points,
+                bend * (work.mean[i] - high) / width, bend, False,
+            )  # fmt: skip
     return log_probability, by_noise
 
 

@@ -27,7 +27,7 @@ from lsc._inference.model import (
     SIZE,
     Block,
 )
-from reviewgraph._base import FloatArray
+from reviewgraph._base import BoolArray, FloatArray
 
 #: Spacing and range of the quadrature nodes of the log slope, in standard deviations. A normal density would allow a
 #: spacing of 1, but the two-piece prior has a kink at its mode.
@@ -320,10 +320,11 @@ MAX_ORDINAL_LOAD = 200
 #: Ordinal reviewers are tried where the median load is this or more. A ranking of two papers says little, and in large
 #: tables of such loads the fit can degenerate: some reviewers without noise, all others without information.
 MIN_ORDINAL_LOAD = 3
-#: Points of the grid, and its range beyond the extreme papers in standard deviations.
-POINTS, GRID_REACH = 48, 4.0
-#: Difference of logarithms below which an exponential is treated as linear; minimum probability.
-LINEAR_BELOW, MIN_PROBABILITY = 1e-6, 1e-250
+#: Points of the grid for up to ``LONG`` papers and for more, and its range beyond the extreme papers in standard
+#: deviations. What the rule leaves of the log probability: 1e-3 for 10 papers, .01 for 20, .1 for 60, 2 for 200.
+POINTS, MORE_POINTS, LONG, GRID_REACH = 32, 64, 10, 4.0
+#: Ratio of neighbours from which their logarithms are interpolated and not themselves; minimum probability.
+STEEP, MIN_PROBABILITY = 7.5, 1e-250
 
 
 class OrdinalStep(NamedTuple):
@@ -363,7 +364,8 @@ def ordinal_step(block: Block, cavity: Cavity, perception: float) -> OrdinalStep
 class Ranked(NamedTuple):
     """Perceived qualities given their ranking.
 
-    ``grid`` (points, m), ``marginal`` (k, points, m): weights of its points; ``log_probability`` (m,): of the ranking.
+    ``grid`` (points, m), ``marginal`` (k, points, m): weights of its points, 0 at those that a reviewer does not use;
+    ``log_probability`` (m,): of the ranking.
     """
 
     grid: FloatArray
@@ -373,15 +375,74 @@ class Ranked(NamedTuple):
 
 def ranked(mean: FloatArray, variance: FloatArray, used: FloatArray) -> Ranked:
     """Condition independent normal qualities, shapes (k, m), on ascending ranks; ``used`` is 0 in empty slots, last."""
-    # A grid for each reviewer, (points, m), and the density of each paper on it, (k, points, m), in units of the grid
-    # spacing and normalised by the same quadrature rule.
+    slots, size = used.shape
+    found = Ranked(np.zeros((MORE_POINTS, size)), np.zeros((slots, MORE_POINTS, size)), np.zeros(size))
+    long = used.sum(axis=0) > LONG
+    for columns, points in ((~long, POINTS), (long, MORE_POINTS)):
+        if columns.any():
+            part = _ranked(mean[:, columns], variance[:, columns], used[:, columns], points)
+            found.grid[:points, columns], found.marginal[:, :points, columns] = part.grid, part.marginal
+            found.log_probability[columns] = part.log_probability
+    return found
+
+
+def _ranked(mean: FloatArray, variance: FloatArray, used: FloatArray, points: int) -> Ranked:
+    # A grid for each reviewer, (points, m), and on it, (k, points, m), the density of each paper and its derivative, in
+    # units of the grid spacing and normalised by the rule that integrates them.
     sd = np.sqrt(variance)
     low = np.where(used > 0, mean - GRID_REACH * sd, np.inf).min(axis=0)
     high = np.where(used > 0, mean + GRID_REACH * sd, -np.inf).max(axis=0)
-    grid = low + np.linspace(0.0, 1.0, POINTS)[:, None] * (high - low)
-    log_density = -0.5 * ((grid - mean[:, None]) / sd[:, None]) ** 2
-    log_density = log_density - np.log(_integrals(log_density).sum(axis=1, keepdims=True))
-    return Ranked(grid, *_marginals(log_density, used))
+    grid = low + np.linspace(0.0, 1.0, points)[:, None] * (high - low)
+    deviation = grid - mean[:, None]
+    density = np.exp(-0.5 * (deviation / sd[:, None]) ** 2)
+    rise = -deviation / variance[:, None] * ((high - low) / (points - 1)) * density
+    for value in zip(density, rise, strict=True):
+        mass = _below(*value)[1]
+        for each in value:
+            each /= mass
+    # A_l(t): the probability that the papers before the l-th are in order and below t; backward likewise. Empty slots
+    # come last and always fit. Probabilities of the steps multiply to that of the ranking.
+    forward, log_probability = _pass(density, rise, used > 0)
+    backward = _pass(density[::-1, ::-1], -rise[::-1, ::-1], used[::-1] > 0)[0][::-1, ::-1]
+    marginal = density * forward * backward
+    return Ranked(grid, marginal / np.maximum(marginal.sum(axis=1, keepdims=True), MIN_PROBABILITY), log_probability)
+
+
+def _pass(density: FloatArray, rise: FloatArray, used: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Probabilities that papers before each are in order and below each point, and the log probability of the order."""
+    before, slope = np.ones_like(density), np.zeros(density.shape[1:])
+    log_probability = np.zeros(density.shape[2])
+    for place, here in enumerate(used):
+        value = density[place] * before[place]
+        below, mass = _below(value, rise[place] * before[place] + density[place] * slope)
+        log_probability += np.where(here, np.log(mass), 0.0)
+        if place + 1 < len(used):
+            share = below / mass
+            before[place + 1] = np.where(here, np.maximum(share, MIN_PROBABILITY), before[place])
+            slope = np.where(here, np.where(share > MIN_PROBABILITY, value / mass, 0.0), slope)
+    return before, log_probability
+
+
+def _below(value: FloatArray, rise: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the integral of a function up to each point of the grid (axis 0), and all of it.
+
+    ``rise`` is its derivative. Both ends continue as exponentials, and so does what lies between two points that differ
+    much: of a function whose logarithm is concave, as here, the curvature is that of the derivatives' difference.
+    Otherwise it is the cubic with these values and derivatives (corrected trapezoidal rule).
+    """
+    first, last, up, down = value[:-1], value[1:], rise[:-1], rise[1:]
+    between = np.maximum(0.5 * (first + last) - (down - up) / 12, np.minimum(first, last))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        tails = np.where(rise == 0, 0.0, value * np.abs(value / rise))
+        log_ratio, bend = np.log(last) - np.log(first), np.minimum(down / last - up / first, 0.0)
+        curved = bend / (2 * log_ratio**2) * (log_ratio * (last + first) / (last - first) - 2)
+        steep = (last - first) / log_ratio * (1 - curved)
+    between = np.where((last < STEEP * first) & (first < STEEP * last), between, steep)
+    between = np.where(first > 0, between, np.where(down > 0, tails[1:], 0.0))
+    between = np.where(last > 0, between, np.where((first > 0) & (up < 0), tails[:-1], 0.0))
+    start = np.where(rise[:1] > 0, tails[:1], 0.0)
+    below = np.cumsum(np.concatenate([start, between]), axis=0)
+    return below, np.maximum(below[-1] + np.where(rise[-1] < 0, tails[-1], 0.0), MIN_PROBABILITY)
 
 
 def gap_probabilities(
@@ -398,48 +459,6 @@ def gap_probabilities(
     above = (marginal * ndtr((new[0] - grid) / np.sqrt(new[1]))).sum(axis=1) * used
     edge = np.ones((1, used.shape[1]))
     return np.asarray(np.maximum(-np.diff(np.concatenate([edge, above, 0 * edge]), axis=0), 0.0))
-
-
-def _integrals(log_value: FloatArray) -> FloatArray:
-    """Integrals between neighbours of the grid (axis -2) of a function that is exponential between them.
-
-    The probability that many papers are in order is too steep for the trapezoidal rule, which overestimates it from
-    about twenty papers on.
-    """
-    value = np.exp(log_value)
-    rise = log_value[..., 1:, :] - log_value[..., :-1, :]
-    step = value[..., 1:, :] - value[..., :-1, :]
-    mean = 0.5 * (value[..., 1:, :] + value[..., :-1, :])
-    return np.asarray(np.divide(step, rise, out=mean, where=np.abs(rise) > LINEAR_BELOW))
-
-
-def _marginals(log_density: FloatArray, used: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Marginals of each paper given the ranking, and the log probability of the ranking.
-
-    Forward, A_l(t) = P(first l papers in order, the l-th at most t); backward likewise. Empty slots come last and
-    always fit. Each step is normalised; the normalising constants multiply to the probability.
-    """
-    slots = log_density.shape[0]
-    forward, backward = np.zeros_like(log_density), np.zeros_like(log_density)
-    log_total = np.zeros(log_density.shape[2])
-    for rank in range(slots):
-        mass = _integrals(log_density[rank] + forward[rank])
-        part = np.maximum(mass.sum(axis=0), MIN_PROBABILITY)
-        log_total += np.log(part)
-        if rank + 1 < slots:
-            cumulative = np.log(np.maximum(np.cumsum(mass, axis=0) / part, MIN_PROBABILITY))
-            forward[rank + 1, 1:] = np.where(used[rank + 1] > 0, cumulative, 0.0)
-            forward[rank + 1, 0] = np.where(used[rank + 1] > 0, np.log(MIN_PROBABILITY), 0.0)
-    for rank in range(slots - 1, 0, -1):
-        mass = _integrals(log_density[rank] + backward[rank])
-        part = np.maximum(mass.sum(axis=0), MIN_PROBABILITY)
-        cumulative = np.log(np.maximum(np.cumsum(mass[::-1], axis=0)[::-1] / part, MIN_PROBABILITY))
-        backward[rank - 1, :-1] = np.where(used[rank] > 0, cumulative, 0.0)
-        backward[rank - 1, -1] = np.where(used[rank] > 0, np.log(MIN_PROBABILITY), 0.0)
-    marginal = log_density + forward + backward
-    marginal = np.exp(marginal - marginal.max(axis=1, keepdims=True))
-    marginal /= marginal.sum(axis=1, keepdims=True)
-    return marginal, log_total
 
 
 def _log_arrangements(block: Block) -> FloatArray:

@@ -718,8 +718,10 @@ def candidates(problem: Problem, rng: np.random.Generator, tell: Callable[[str],
     tell("ordinal reviewers")
     busy = problem.load[problem.load > 0]
     if (busy <= MAX_ORDINAL_LOAD).any() and np.median(busy) >= MIN_ORDINAL_LOAD:
-        state = with_ordinal_reviewers(plain.state, RANK_TRIAL if are_rankings(problem) else SHARE_TRIAL)
-        fits.append(_extended(problem, plain, state, free, (MIN_GAIN, MIN_GAIN), LOGIT_W, LOG_S_R))
+        by_design = are_rankings(problem)
+        state = with_ordinal_reviewers(plain.state, RANK_TRIAL if by_design else SHARE_TRIAL)
+        kept = np.zeros_like(free) if by_design else free
+        fits.append(_extended(problem, plain, state, kept, (MIN_GAIN, MIN_GAIN), LOGIT_W, LOG_S_R))
     return [fits[0], *(each for each in fits[1:] if each[0] is not plain)]
 
 

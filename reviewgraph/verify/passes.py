@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 
 # Ordinal reviewers: the probability of a ranking of normal variables, and their moments given it, on a grid.
 
-#: Papers of an ordinal reviewer at most; points of the grid, and standard deviations that it covers.
-MOST_PAPERS, POINTS, REACH = 200, 48, 4.0
-#: Probability that counts as 0, and difference of logarithms that counts as none.
-NOTHING, STRAIGHT = 1e-250, 1e-6
+#: Papers of an ordinal reviewer at most; points of the grid for a few papers and for more, and how many are a few;
+#: standard deviations that the grid covers.
+MOST_PAPERS, POINTS, FEW, REACH = 200, (32, 64), 10, 4.0
+#: Probability that counts as 0, and ratio of neighbours that a cubic does not follow.
+NOTHING, STEEP = 1e-250, 7.5
 
 
 class Order(NamedTuple):
@@ -60,15 +61,18 @@ def order_of(score: FloatArray, mean: FloatArray, variance: FloatArray, noise: f
     m, v = np.take_along_axis(mean, order, 0), np.take_along_axis(variance, order, 0)
     sd = np.sqrt(v + noise)
     low, high = (m - REACH * sd).min(axis=0), (m + REACH * sd).max(axis=0)
-    grid = low + np.linspace(0, 1, POINTS)[:, None] * (high - low)
-    log = -(((grid - m[:, None]) / sd[:, None]) ** 2) / 2
-    log -= np.log(np.array([_masses(row).sum(axis=0) for row in log]))[:, None]
-    # Forward and backward recursions along the order: the density of each perceived value given all.
-    below, total = _passed(log)
-    above = _passed(log[::-1, ::-1])[0][::-1, ::-1]
-    share = np.exp((joint := log + below + above) - joint.max(axis=1, keepdims=True))
-    share /= share.sum(axis=1, keepdims=True)
+    points = POINTS[len(m) > FEW]
+    grid = low + np.linspace(0, 1, points)[:, None] * (high - low)
     deviation = grid - m[:, None]
+    density = np.exp(-((deviation / sd[:, None]) ** 2) / 2)
+    slope = -density * deviation * ((high - low) / (points - 1)) / (v + noise)[:, None]
+    whole = np.array([_up_to(*paper)[1] for paper in zip(density, slope, strict=True)])[:, None]
+    density, slope = density / whole, slope / whole
+    # Forward and backward recursions along the order: the density of each perceived value given all.
+    below, total = _passed(density, slope)
+    above = _passed(density[::-1, ::-1], -slope[::-1, ::-1])[0][::-1, ::-1]
+    share = density * below * above
+    share /= np.maximum(share.sum(axis=1, keepdims=True), NOTHING)
     first, square = (share * deviation).sum(axis=1), (share * deviation**2).sum(axis=1)
     # From perceived values to papers: regress on them, in the order of the arguments again.
     gain, back = v / (v + noise), np.argsort(order, axis=0)
@@ -78,24 +82,35 @@ def order_of(score: FloatArray, mean: FloatArray, variance: FloatArray, noise: f
     return Order(total + _arrangements(np.take_along_axis(score, order, 0)), mean_moved, spread)
 
 
-def _masses(log: FloatArray) -> FloatArray:
-    """Integrate between neighbours of the grid a function that is exponential there, shape (points - 1, m)."""
-    value = np.exp(log)
-    rise = np.diff(log, axis=0)
-    flat = np.abs(rise) <= STRAIGHT
-    return np.where(flat, (value[1:] + value[:-1]) / 2, np.diff(value, axis=0) / np.where(flat, 1.0, rise))
+def _up_to(value: FloatArray, slope: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Integrate a function, log-concave, from its values and slopes at the points (axis 0): up to each, and in all.
+
+    Between neighbours: a cubic, or where they are far apart, an exponential and its curvature; beyond, exponentials.
+    """
+    a, b, da, db = value[:-1], value[1:], slope[:-1], slope[1:]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        tail = np.where(slope == 0, 0.0, value * np.abs(value / slope))
+        log = np.log(b) - np.log(a)
+        bent = np.minimum(db / b - da / a, 0.0) * (log * (a + b) / (b - a) - 2) / (2 * log**2)
+        part = (b - a) / log * (1 - bent)
+    near = (b < STEEP * a) & (a < STEEP * b)
+    part = np.where(near, np.maximum((a + b) / 2 - (db - da) / 12, np.minimum(a, b)), part)
+    part = np.where((a > 0) & (b > 0), part, np.where((a <= 0) & (db > 0), tail[1:], 0.0))
+    part = np.where((a > 0) & (b <= 0) & (da < 0), tail[:-1], part)
+    so_far = np.cumsum(np.concatenate([np.where(slope[:1] > 0, tail[:1], 0.0), part]), axis=0)
+    return so_far, np.maximum(so_far[-1] + np.where(slope[-1] < 0, tail[-1], 0.0), NOTHING)
 
 
-def _passed(log: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return log probabilities that all before are in order and at most here, and that of all."""
-    below, total = np.zeros_like(log), np.zeros(log.shape[2])
-    for place in range(len(log)):
-        mass = _masses(log[place] + below[place])
-        part = np.maximum(mass.sum(axis=0), NOTHING)
-        total += np.log(part)
-        if place + 1 < len(log):
-            below[place + 1, 0] = np.log(NOTHING)
-            below[place + 1, 1:] = np.log(np.maximum(np.cumsum(mass, axis=0) / part, NOTHING))
+def _passed(density: FloatArray, slope: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the probabilities that all before are in order and below here, and the log probability of the order."""
+    below, rise, total = np.ones_like(density), np.zeros(density.shape[1:]), np.zeros(density.shape[2])
+    for place in range(len(density)):
+        value = density[place] * below[place]
+        so_far, mass = _up_to(value, slope[place] * below[place] + density[place] * rise)
+        total += np.log(mass)
+        rise = np.where(so_far / mass > NOTHING, value / mass, 0.0)
+        if place + 1 < len(density):
+            below[place + 1] = np.maximum(so_far / mass, NOTHING)
     return below, total
 
 
@@ -783,7 +798,9 @@ def _check_moves(findings: Findings, read: PrintedState, result: Pass) -> None:
         further = observed(problem, model, read.state)
         seen, problem = observed_moves(problem, further), further.problem
         result = one_pass(problem, model, read.state)
-    moved, gain = moves(problem, model, read.state, result), gain_left(read.problem, model, read.state, read.names)
+    # Rankings say nothing of slopes: beside ordinal reviewers, they are those of a fit without such reviewers.
+    learned = ["logit_w", "log_s_r"] if model.orders and read.problem.is_ranking else read.names
+    moved, gain = moves(problem, model, read.state, result), gain_left(read.problem, model, read.state, learned)
     # Hyperparameters may end on a plateau, which steps leave slowly.
     for size, tolerance, false, why in (
         (moved.mean, MEAN, FALSE, "a pass moves means by {:.3g} standard errors"),

@@ -422,6 +422,8 @@ def _population(
 
 #: Relative difference allowed for sums in another order.
 SUMS = 1e-8
+#: The same for p-values: those of ranks that are almost certain magnify the last digits of the state.
+OF_RANKS = 1e-5
 #: Weight below which a source has no value of its own.
 NOTHING = 1e-9
 #: Corrected p-value below which a reviewer contradicts the others, and scores needed for standard errors.
@@ -717,10 +719,11 @@ def _reviewers(own: Calibration, misfit_of: FloatArray) -> None:
         if not findings.expect((misfit is None) == (square is None), f"reviewers, {who}: misfit"):
             return
         if misfit is not None and value is not None:
-            exact = {"mean_square": square, "agreement": agreement, "p_value": value}
-            corrected = min(value * tested, 1.0)
-            alarm = {"corrected": corrected, "contradicts": corrected < ALARM}
-            _compare(findings, f"reviewers, {who}, misfit", misfit, {**exact, **alarm}, 1.0)
+            key, corrected = f"reviewers, {who}, misfit", min(value * tested, 1.0)
+            exact = {"mean_square": square, "agreement": agreement, "contradicts": corrected < ALARM}
+            _compare(findings, key, misfit, exact, 1.0)
+            for name, chance in (("p_value", value), ("corrected", corrected)):
+                findings.near(f"{key}.{name}", misfit.get(name), chance, OF_RANKS * chance + SUMS)
     findings.check("reviewers: how their scores fit those of the others, recomputed")
 
 

@@ -273,6 +273,15 @@ class Problem(NamedTuple):
         """Reviews per item."""
         return np.bincount(self.what, minlength=self.sizes[1])
 
+    @property
+    def is_ranking(self) -> bool:
+        """Whether reviewers of as many papers, several, all give the same scores in another order, as ranks are."""
+        order = np.lexsort((self.score, self.who, self.load[self.who]))
+        sorted_, load = self.score[order], self.load[self.who[order]]
+        tables = [sorted_[load == k].reshape(-1, k) for k in np.unique(load[load > 1]).tolist()]
+        enough = sum(map(len, tables)) >= max(3 * len(tables), 1)
+        return enough and all(bool((np.ptp(table, axis=0) < 1e-9).all()) for table in tables)
+
     def rounding_of(self, rows: IntArray) -> float | FloatArray:
         """Variance of rounding of reviews, shape (k, m): a number, or with an axis for nodes, shape (k, 1, m)."""
         return self.rounding[rows][:, None] if isinstance(self.rounding, np.ndarray) else self.rounding

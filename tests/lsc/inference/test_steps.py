@@ -163,10 +163,10 @@ def test_an_order_says_what_draws_in_that_order_say() -> None:
 
 @pytest.mark.parametrize("size", [2, 5, 10, 20])
 def test_no_order_of_papers_alike_is_likelier_than_another(size: int) -> None:
-    """Straight lines between the points of the grid would prefer the order of twenty papers by 1.3 nats."""
+    """Straight lines between the points of a grid prefer the order of twenty papers by 1.3 nats, or reject it by .25."""
     score = np.random.default_rng(size).standard_normal(size).tolist()
     found = ordinal_step(block_of([score]), Cavity(np.zeros((size, 1)), np.ones((size, 1))), 0.25)
-    assert -0.25 < found.log_probability[0] < 0.01
+    assert found.log_probability[0] == pytest.approx(0.0, abs=0.01)
 
 
 def test_the_order_of_so_many_papers_that_the_grid_cannot_hold_it_is_not_asked() -> None:
@@ -181,10 +181,10 @@ def test_the_order_of_so_many_papers_that_the_grid_cannot_hold_it_is_not_asked()
     assert found.state.orders[1] > 0.0
 
 
-@pytest.mark.parametrize("size", [5, 50, MAX_ORDINAL_LOAD])
-def test_papers_alike_are_in_any_order_with_the_same_probability(size: int) -> None:
+@pytest.mark.parametrize(("size", "error"), [(5, 1e-3), (10, 2e-3), (50, 0.2), (MAX_ORDINAL_LOAD, 3.0)])
+def test_papers_alike_are_in_any_order_with_the_same_probability(size: int, error: float) -> None:
     one = ordinal_step(block_of([np.arange(size)]), Cavity(np.zeros((size, 1)), np.ones((size, 1))), 0.25)
-    assert -0.06 * size < one.log_probability[0] < 0.0  # never likelier than it is
+    assert one.log_probability[0] == pytest.approx(0.0, abs=error)
 
 
 def test_equal_scores_count_once_among_the_orders() -> None:

@@ -76,6 +76,24 @@ def test_a_posterior_holds(words: tuple[str, ...]) -> None:
     assert (result.exit_code, answer["status"]) == (0, "converged"), result.stdout
 
 
+def test_a_posterior_of_rankings_holds() -> None:
+    """Slopes of scale users are not learned beside ordinal reviewers, and p-values of ranks are delicate."""
+    rng = np.random.default_rng(1)
+    quality = rng.normal(size=90)
+    rows = []
+    for j in range(80):
+        papers = rng.permutation(90)[:5]
+        ranks = (quality[papers] + 0.4 * rng.normal(size=5)).argsort().argsort() + 1
+        rows += [f"r{j},p{i},{rank}" for i, rank in zip(papers.tolist(), ranks.tolist(), strict=True)]
+    Path("reviews.csv").write_text("\n".join(["reviewer,item,score", *rows, ""]))
+    answer = asked()
+    assert "logit_w" in answer["model"]["hyperparameters"]
+    result = verified(answer)
+    assert result.exit_code == 0, result.stdout
+    answer["reviewers"][0]["misfit"]["p_value"] *= 1.001
+    assert verified(answer).exit_code == 1
+
+
 def test_one_without_signal_holds_and_is_no_other(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [f"r{j},p{i},{i + 3 * rng.normal():.2f}" for j in range(10) for i in rng.permutation(12)[:5]]
