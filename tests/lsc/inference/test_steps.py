@@ -163,7 +163,7 @@ def test_an_order_says_what_draws_in_that_order_say() -> None:
 
 @pytest.mark.parametrize("size", [2, 5, 10, 20])
 def test_no_order_of_papers_alike_is_likelier_than_another(size: int) -> None:
-    """Straight lines between the points of a grid prefer the order of twenty papers by 1.3 nats, or reject it by .25."""
+    """Straight lines between the points of a grid prefer the order of twenty papers by 1.3 nats."""
     score = np.random.default_rng(size).standard_normal(size).tolist()
     found = ordinal_step(block_of([score]), Cavity(np.zeros((size, 1)), np.ones((size, 1))), 0.25)
     assert found.log_probability[0] == pytest.approx(0.0, abs=0.01)
