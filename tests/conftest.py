@@ -11,7 +11,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pickle
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,15 @@ def quiet_compiler() -> None:
     from reviewgraph.graph.kernels import compiling
 
     compiling.announced = True
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Open a browser for all tests of one process that ask for it."""
+    from tests.reviewgraph.report.browsing import chromium
+
+    with chromium() as found:
+        yield found
 
 
 #: Posteriors that tests of one process have asked for, by all that they depend on.

@@ -6,6 +6,7 @@ import random
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from reviewgraph.cli import main
 from reviewgraph.graph import structure_of
 from reviewgraph.report import grouping_of
 from reviewgraph.report import html as html_of
-from tests.reviewgraph.report.browsing import chromium, expect_good_looks
+from tests.reviewgraph.report.browsing import expect_good_looks
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
 
@@ -245,10 +246,9 @@ def test_a_title_that_is_a_script_stays_text() -> None:
 
 
 @pytest.mark.parametrize("run", [plan, assign], ids=["plan", "assign"])
-def test_in_a_browser(run) -> None:
+def test_in_a_browser(run, browser: Any) -> None:
     run()
-    with chromium() as browser:
-        expect_good_looks(browser, Path("out.html").resolve())
+    expect_good_looks(browser, Path("out.html").resolve())
 
 
 @pytest.mark.parametrize("target", ["connected", "double"])
