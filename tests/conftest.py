@@ -41,9 +41,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason="runs with HYPOTHESIS_PROFILE=nightly"))
 
 
+def pytest_collectstart() -> None:
+    """Keep the garbage collector from going through all that is collected again and again."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector from going through thousands of tests, and all modules, again and again."""
+    """Keep the garbage collector from going through thousands of tests, and all modules, and let it run seldom."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -61,6 +68,7 @@ def pytest_sessionstart() -> None:
     """
     if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2 == 0 or sys.dont_write_bytecode:
         return
+    gc.disable()
     modules = sorted(Path(__file__).parent.rglob("test_*.py"), reverse=True)
     for path in modules[: len(modules) // 2]:
         with contextlib.suppress(Exception, pytest.skip.Exception):  # what fails is reported by the collection
