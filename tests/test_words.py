@@ -55,7 +55,7 @@ QUOTED = re.compile(
 #: Strings and comments of Python; to tokenize takes ten times as long, and finds the same.
 SPOKEN = re.compile(
     r'''#[^\n]*|(?i:\b(?:[rbuf]|br|rb|fr|rf))?(?:"""(?:\\.|[^\\])*?"""|\'{3}(?:\\.|[^\\])*?\'{3}'''
-    r'''|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')''',
+    r"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')""",
     re.S,
 )
 

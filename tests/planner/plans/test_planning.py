@@ -81,7 +81,7 @@ def test_budgets_hold_and_partial_plans_are_valid(case: Case, target: Any, budge
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_best_few_reviews_are_as_good_as_brute_force(target: Any) -> None:
     rng, exhausted = np.random.default_rng(8), 0
-    for _ in range(trials(30)):
+    for _ in range(trials(30) if NIGHTLY else 8):
         rows = [(j, int(i)) for j in range(5) for i in rng.permutation(6)[: rng.integers(0, 4)]]
         options: dict[str, Any] = {"conflicts": [(int(rng.integers(5)), int(rng.integers(6))) for _ in range(6)]}
         if rng.random() < 0.5:
@@ -171,7 +171,10 @@ def test_matroid_intersection_equals_the_integer_programme() -> None:
 
 @pytest.mark.slow
 def test_prices_and_shortages_are_checked_without_the_solver() -> None:
-    plans = [plan_extra_reviews(table, "recoverable", **options) for table, options in map(loaded, range(80))]
+    plans = [
+        plan_extra_reviews(table, "recoverable", **options)
+        for table, options in map(loaded, range(80 if NIGHTLY else 40))
+    ]
     priced = [plan for plan in plans if plan.prices is not None and plan.prices.any()]
     needed = 0
     for plan in priced:
