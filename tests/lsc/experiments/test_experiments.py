@@ -225,7 +225,7 @@ def test_files_are_whole_tables_and_pictures(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_reports_the_cells_as_json(tmp_path: Path) -> None:
-    words = ["table1", "--trials", "2", "--papers", "20", "--json", "-o", str(tmp_path)]
+    words = ["table1", "--trials", "2", "--papers", "40", "--json", "-o", str(tmp_path)]
     run_ = CliRunner().invoke(reproduce, words)
     assert run_.exit_code == 0, run_.output
     cells = json.loads(run_.stdout)["cells"]

@@ -171,10 +171,7 @@ def test_matroid_intersection_equals_the_integer_programme() -> None:
 
 @pytest.mark.slow
 def test_prices_and_shortages_are_checked_without_the_solver() -> None:
-    plans = [
-        plan_extra_reviews(table, "recoverable", **options)
-        for table, options in map(loaded, range(80 if NIGHTLY else 40))
-    ]
+    plans = [plan_extra_reviews(table, "recoverable", **options) for table, options in map(loaded, range(80))]
     priced = [plan for plan in plans if plan.prices is not None and plan.prices.any()]
     needed = 0
     for plan in priced:
