@@ -28,7 +28,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 if not NIGHTLY:
     # Hypothesis reads every module of ours for constants to draw, and so draws by what a process has loaded: at night.
-    providers = importlib.import_module("hypothesis.internal.conjecture.providers")
+    providers: Any = importlib.import_module("hypothesis.internal.conjecture.providers")
     if hasattr(providers, "_get_local_constants") and hasattr(providers, "_local_constants"):
         providers._get_local_constants = lambda: providers._local_constants
 
