@@ -85,10 +85,14 @@ def started(folder: Path) -> Iterator[Running]:
     """Yield a running command whose files are in a folder, and are gone afterwards."""
     folder.mkdir()
     found = Running(folder)
-    yield found
-    if found.process.poll() is None:
-        assert len(list(folder.iterdir())) == 1
-        found.end()
+    try:
+        yield found
+    finally:
+        private = len(list(folder.iterdir()))
+        running = found.process.poll() is None
+        if running:
+            found.end()
+    assert private == running
     assert list(folder.iterdir()) == []
 
 
