@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 from functools import cache
 from pathlib import Path
 
@@ -22,7 +23,11 @@ def module_name(path: Path) -> str:
 @cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
     """Return the syntax of a file, relative to the root: its module, and all that is in it."""
-    return tuple(ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))))
+    gc.disable()  # which would go through the syntax of all files again and again
+    try:
+        return tuple(ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))))
+    finally:
+        gc.enable()
 
 
 @cache

@@ -11,7 +11,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pickle
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,13 @@ settings.register_profile("nightly", settings.get_profile("both"), max_examples=
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+if not NIGHTLY:
+    # Hypothesis reads every module of ours for constants to draw, and so draws by what a process has loaded: at night.
+    providers: Any = importlib.import_module("hypothesis.internal.conjecture.providers")
+    if hasattr(providers, "_get_local_constants") and hasattr(providers, "_local_constants"):
+        providers._get_local_constants = lambda: providers._local_constants
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what takes longest, unless the run is nightly."""
     if not NIGHTLY:
@@ -34,9 +41,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason="runs with HYPOTHESIS_PROFILE=nightly"))
 
 
+def pytest_collectstart() -> None:
+    """Keep the garbage collector from going through all that is collected again and again."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector from going through thousands of tests, and all modules, again and again."""
+    """Keep the garbage collector from going through thousands of tests, and all modules, and let it run seldom."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -54,6 +68,7 @@ def pytest_sessionstart() -> None:
     """
     if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2 == 0 or sys.dont_write_bytecode:
         return
+    gc.disable()
     modules = sorted(Path(__file__).parent.rglob("test_*.py"), reverse=True)
     for path in modules[: len(modules) // 2]:
         with contextlib.suppress(Exception, pytest.skip.Exception):  # what fails is reported by the collection
@@ -77,6 +92,15 @@ def quiet_compiler() -> None:
     from reviewgraph.graph.kernels import compiling
 
     compiling.announced = True
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Open a browser for all tests of one process that ask for it."""
+    from tests.reviewgraph.report.browsing import chromium
+
+    with chromium() as found:
+        yield found
 
 
 #: Posteriors that tests of one process have asked for, by all that they depend on.

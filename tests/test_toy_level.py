@@ -21,6 +21,7 @@ from reviewgraph import Reviews, check, fragile, keeps
 from reviewgraph.cli import main
 from reviewgraph.graph import Level, level_named
 from reviewgraph.graph.levels import ALL
+from tests.trials import sampled
 
 #: Modules that list the levels when they are loaded.
 COMMANDS = ("reviewgraph.cli.check", "planner.commands.plan", "planner.commands.assign")
@@ -120,14 +121,28 @@ def table() -> Reviews:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["double.csv", "apart.csv"])
+@pytest.mark.parametrize(
+    ("toy", "kind"),
+    sampled(
+        [
+            (Twice, "double.csv"),
+            (CheckedTwice, "apart.csv"),
+            (Read, "double.csv"),
+            (Twice, "apart.csv"),
+            (CheckedTwice, "double.csv"),
+            (Read, "apart.csv"),
+        ],
+        3,
+        several=True,
+    ),
+    indirect=["toy"],
+)
 def test_check(toy: Level, kind: str) -> None:
     words = [kind, *(["--items", "items.csv"] if kind == "apart.csv" else [])]
     found = json.loads(run("check", *words, "--fragile", "--missing", "0.2", "--json"))
-    page = run("check", *words, "--fragile", "--missing", "0.2")
+    page = run("check", *words, "--html", "report.html", "--fragile", "--missing", "0.2")
     assert f"  {toy.words}: " in page
     assert {level["level"] for level in found["keeps"]} == {"double", "recoverable", "connected", toy.name}
-    run("check", *words, "--html", "report.html", "--fragile", "--missing", "0.2")
     assert toy.words in Path("report.html").read_text()
     reached = kind == "double.csv" and toy.shared == 1
     said = run("check", *words, "--require", toy.name, status=0 if reached else 1)
@@ -246,6 +261,7 @@ def test_plan(toy: Level) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("toy", sampled([CheckedTwice, Read, Twice], 2), indirect=True, ids=lambda kind: kind.__name__)
 def test_plan_where_much_is_missing(toy: Level) -> None:
     words = ["apart.csv", "--items", "items.csv", "--target", toy.name]
     found = json.loads(run("plan", *words, "--json"))

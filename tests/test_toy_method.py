@@ -93,7 +93,12 @@ def test_one_with_probabilities_and_passes_has_all_that_the_posterior_has(
 
 
 @pytest.mark.slow
-def test_reproduce_compares_it_on_real_scores_and_in_experiments(table: str, tmp_path: Path) -> None:
+def test_reproduce_compares_it_on_real_scores_and_in_experiments(
+    table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer_grading = import_module("lsc.experiments.peer_grading")
+    drawn = peer_grading.resamples_of
+    monkeypatch.setattr(peer_grading, "resamples_of", lambda truth, rng, _: drawn(truth, rng, 50))
     words = ["reproduce", "peer-grading", "--reviews", table, "--truth", tmp_path / "truth.csv"]
     assert "\nMedian  " in printed(*words, "-o", tmp_path / "out")
     cells = json.loads(printed(*words, "--json"))["cells"]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import re
-import tokenize
 from pathlib import Path
 
 import pytest
@@ -54,8 +52,12 @@ QUOTED = re.compile(
 )
 
 
-#: Tokens of Python that hold words; f-strings are tokens of their own from Python 3.12 on.
-SPOKEN = {tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+#: Strings and comments of Python; to tokenize takes ten times as long, and finds the same.
+SPOKEN = re.compile(
+    r'''#[^\n]*|(?i:\b(?:[rbuf]|br|rb|fr|rf))?(?:"""(?:\\.|[^\\])*?"""|\'{3}(?:\\.|[^\\])*?\'{3}'''
+    r"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')""",
+    re.S,
+)
 
 
 def prose(path: Path) -> str:
@@ -65,8 +67,7 @@ def prose(path: Path) -> str:
     """
     text = path.read_text("utf-8")
     if path.suffix == ".py":
-        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-        text = " ".join(token.string.lstrip("# ") for token in tokens if token.type in SPOKEN)
+        text = " ".join(spoken.lstrip("# ") for spoken in SPOKEN.findall(text))
     if path.name == "CONTRIBUTING.md":
         text = re.sub(r"^## Add a .*?(?=^## )", "", text, flags=re.M | re.S)
     return re.sub(r"\s+", " ", QUOTED.sub(" ", text))

@@ -18,7 +18,6 @@ from lsc.words.posterior_page import covariate_lines
 from reviewgraph import InputError, Reviews, report
 from reviewgraph._base.errors import LabelWarning
 from reviewgraph.cli.verify import verify
-from tests.trials import NIGHTLY, sampled
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -62,7 +61,7 @@ def conference() -> Conference:
     return Conference()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def estimate(conference: Conference) -> lsc.PosteriorEstimate:
     return lsc.posterior(conference.frame, **conference.arguments())
 
@@ -224,11 +223,11 @@ def _truth(conference: Conference, found: lsc.PosteriorEstimate) -> np.ndarray:
     return conference.truth[[int(str(label)[1:]) for label in found.items]]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("informative", sampled([True, False]))
+@pytest.mark.nightly
+@pytest.mark.parametrize("informative", [True, False])
 def test_qualities_gain_where_covariates_inform_and_lose_nothing_where_not(informative: bool) -> None:
     gains = []
-    for seed in range(8 if NIGHTLY else 3):
+    for seed in range(8):
         conference = Conference(seed, 150, 2, informative=informative)
         with_them, alone = lsc.posterior(conference.frame, **conference.arguments()), lsc.posterior(conference.frame)
         truth = _truth(conference, alone)

@@ -16,6 +16,8 @@ from lsc.errors import Incomparable
 from lsc.posteriors import PosteriorEstimate, posterior
 from reviewgraph import InputError, Reviews
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
 
 def rows(seed: int = 0, n_reviewers: int = 8, n_items: int = 10, name: str = "p") -> list[tuple[str, str, float]]:
     """Scores of harsh and lenient reviewers, of five papers each; the last papers are the best."""
@@ -332,7 +334,8 @@ def test_without_scores_nothing_is_inferred() -> None:
         posterior(Reviews.from_pairs([("ann", "p1"), ("bob", "p1")]))
 
 
-def test_progress_tells_stages_in_order_of_time() -> None:
+def test_progress_tells_stages_in_order_of_time(infer_once: dict[bytes, object]) -> None:
+    infer_once.clear()
     told: list[Any] = []
     posterior(REVIEWS, progress=told.append)
     assert told

@@ -5,12 +5,13 @@ import re
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from reviewgraph.cli import main
-from tests.reviewgraph.report.browsing import chromium, expect_good_looks, opened
+from tests.reviewgraph.report.browsing import expect_good_looks, opened
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
 from tests.trials import sampled
@@ -129,10 +130,9 @@ def test_the_same_table_gives_the_same_report(infer_once: dict[bytes, object]) -
     assert report("--select", "5", anew=True) == before
 
 
-def test_in_a_browser() -> None:
+def test_in_a_browser(browser: Any) -> None:
     report("--select", "5")
-    with chromium() as browser:
-        expect_good_looks(browser, Path("out.html").resolve())
+    expect_good_looks(browser, Path("out.html").resolve())
 
 
 def folds(html: str) -> dict[str, tuple[str, list[str]]]:
@@ -191,9 +191,9 @@ def test_all_papers_to_discuss_stand_in_a_table_nearest_to_the_line_first() -> N
     assert set(table["links"]) <= set(folds(html))
 
 
-def test_a_link_opens_the_paper_that_it_names() -> None:
+def test_a_link_opens_the_paper_that_it_names(browser: Any) -> None:
     report("--select", "5")
-    with chromium() as browser, opened(browser, Path("out.html").resolve()) as page:
+    with opened(browser, Path("out.html").resolve()) as page:
         link = page.locator("#papers tbody th a").first
         name = link.inner_text()
         fold = page.locator(link.get_attribute("href"))

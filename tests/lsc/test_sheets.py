@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -13,7 +14,7 @@ from lsc.posteriors import posterior
 from reviewgraph import Reviews
 from reviewgraph.cli import main
 from tests.lsc.test_report import calibratable
-from tests.reviewgraph.report.browsing import chromium, expect_good_looks, opened
+from tests.reviewgraph.report.browsing import expect_good_looks, opened
 from tests.reviewgraph.report.reading_pages import Page, numbers
 from tests.reviewgraph.report.test_check_report import SCRIPT, write
 
@@ -170,21 +171,20 @@ def test_nothing_is_written_where_one_sheet_fails(monkeypatch: pytest.MonkeyPatc
     assert {path.name for path in Path().iterdir()} == {"r.csv"}
 
 
-def test_in_a_browser_and_on_paper() -> None:
+def test_in_a_browser_and_on_paper(browser: Any) -> None:
     run("--explain", "Label-3-Xw", "--sheet", "out")
     path = Path("out/Label-3-Xw.html").resolve()
-    with chromium() as browser:
-        expect_good_looks(browser, path)
+    expect_good_looks(browser, path)
 
 
-def test_a_sheet_fits_a_phone_and_a_page_of_paper() -> None:
+def test_a_sheet_fits_a_phone_and_a_page_of_paper(browser: Any) -> None:
     write(
         "r.csv",
         [[f"r{(i + j * j) % 9}", f"p{i}", str(1 + (j * 3 + i) % 9), SCRIPT] for i in range(12) for j in range(3)],
     )
     run("--explain", "p3", "--sheet", "out")
-    sheet, phone = Path("out/p3.html").resolve(), {"width": 400, "height": 900}
-    with chromium() as browser, opened(browser, sheet, viewport=phone) as page:
+    with opened(browser, Path("out/p3.html").resolve()) as page:
+        page.set_viewport_size({"width": 400, "height": 900})
         wide = "all => all.filter(each => each.scrollWidth > each.clientWidth).length"
         assert page.locator(".scroll").evaluate_all(wide) == 0
         printed = page.pdf(format="A4")

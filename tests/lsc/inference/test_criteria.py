@@ -12,6 +12,8 @@ from lsc._inference.criteria import Moments, _weights, join, moments, weights_of
 from lsc.words.posterior_page import further_lines
 from reviewgraph import InputError, Reviews
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
 PAPER = np.array([[1.0, 0.6, 0.3], [0.6, 0.8, 0.2], [0.3, 0.2, 0.5]])
 REVIEW = np.array([[1.0, 0.5, -0.2], [0.5, 1.2, 0.1], [-0.2, 0.1, 0.7]])
 

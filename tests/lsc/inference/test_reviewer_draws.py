@@ -137,8 +137,8 @@ def moved(drawn, reviewers):
     ("drawn", "n_reviewers", "options", "near"),
     [
         (table(0), 200, {}, 0.06),
-        (table(1, 200, 100, 12, own=0.6, noise=0.8), 100, {}, 0.09),
-        (table(2, 200, 100, 10), 100, {"weight": np.linspace(1, 5, 1000)}, 0.06),
+        pytest.param(table(1, 200, 100, 12, own=0.6, noise=0.8), 100, {}, 0.09, marks=pytest.mark.nightly),
+        pytest.param(table(2, 200, 100, 10), 100, {"weight": np.linspace(1, 5, 1000)}, 0.06, marks=pytest.mark.nightly),
         (table(3, 200, 100, 10), 100, {"likelihood": "ordinal"}, 0.12),
         # What the ranking of an ordinal reviewer says of the papers moves what their scores say of their severity.
         pytest.param(ordering(2, 200, 200, 6), 200, {}, 0.2, marks=pytest.mark.nightly),

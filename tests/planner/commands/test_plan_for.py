@@ -14,6 +14,8 @@ from reviewgraph.cli import main
 from reviewgraph.graph import random_assignment
 from tests.pages import offered
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
 
 def run(*words: str) -> Result:
     return CliRunner().invoke(main, list(words), catch_exceptions=False)

@@ -81,7 +81,7 @@ def test_budgets_hold_and_partial_plans_are_valid(case: Case, target: Any, budge
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_best_few_reviews_are_as_good_as_brute_force(target: Any) -> None:
     rng, exhausted = np.random.default_rng(8), 0
-    for _ in range(trials(30)):
+    for _ in range(trials(30) if NIGHTLY else 8):
         rows = [(j, int(i)) for j in range(5) for i in rng.permutation(6)[: rng.integers(0, 4)]]
         options: dict[str, Any] = {"conflicts": [(int(rng.integers(5)), int(rng.integers(6))) for _ in range(6)]}
         if rng.random() < 0.5:

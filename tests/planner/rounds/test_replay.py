@@ -45,21 +45,21 @@ def test_scores_are_spread_as_one_after_another_to_the_lowest(
 
 
 def test_every_way_shows_the_same_number_of_scores_each_from_the_first_on() -> None:
-    reviews = panel()
+    reviews = panel(24)
     hidden = hide(reviews, np.random.default_rng(1))
-    start, total = np.full(40, 2), 120
+    start, total = np.full(24, 2), 72
     counts = others(reviews, hidden, start, total, 5, np.random.default_rng(2))
     ways = {name: at_once(reviews, hidden, count, 5) for name, count in counts.items()}
-    ways |= {str(len(budgets)): replayed(reviews, hidden, start, budgets, 5) for budgets in ([40], [30, 10])}
+    ways |= {str(len(budgets)): replayed(reviews, hidden, start, budgets, 5) for budgets in ([24], [18, 6])}
     for name, way in ways.items():
         assert way.n_scores.sum() == total, name
         assert (way.n_scores <= hidden.room).all()
         assert (way.n_scores >= start).all() or name == "flat"
         shown = reviews.subset(hidden.shown(way.n_scores, reviews.n_reviews))
-        assert np.bincount(shown.item, minlength=40).tolist() == way.n_scores.tolist()
+        assert np.bincount(shown.item, minlength=24).tolist() == way.n_scores.tolist()
         assert len(set(way.chosen.tolist())) == 5
     assert set(ways["flat"].n_scores.tolist()) == {3}
-    few, many = (set(np.flatnonzero(hidden.shown(np.full(40, k), reviews.n_reviews)).tolist()) for k in (2, 4))
+    few, many = (set(np.flatnonzero(hidden.shown(np.full(24, k), reviews.n_reviews)).tolist()) for k in (2, 4))
     assert few < many
 
 

@@ -126,7 +126,7 @@ def test_damaged_entries_are_compiled_again(toy: Path) -> None:
     for suffix in ("nbi", "nbc"):
         assert entries(toy, suffix)
     # Each damage is met by a kernel that has loaded nothing yet, and so is what was written in its place.
-    damages = ("cut", "empty", "zeros", "one-byte") if NIGHTLY else ("cut", "one-byte")
+    damages = ("cut", "empty", "zeros", "one-byte") if NIGHTLY else ("one-byte",)
     damaged = run(toy, f"import sys\nsys.argv[1:] = {damages}\n{DAMAGE}")
     assert damaged == [f"{damage}/{suffix}:90,0:90,1" for damage in damages for suffix in ("nbi", "nbc")]
     assert run(toy) == ["True", "90", "1"]

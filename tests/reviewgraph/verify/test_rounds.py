@@ -15,6 +15,8 @@ from click.testing import CliRunner
 from reviewgraph.cli import main
 from reviewgraph.graph import random_assignment
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
 
 def run(*words: str | Path) -> tuple[int, str]:
     result = CliRunner().invoke(main, list(map(str, words)))

@@ -134,7 +134,7 @@ def test_where_no_skeleton_is_found_pairs_are_forced_as_ever(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("even", [False, True])
+@pytest.mark.parametrize("even", sampled([False, True]))
 def test_hundreds_of_papers_that_are_apart_are_spanned(monkeypatch, even):
     """Few candidates each, of random affinities or all the same: nothing but skeletons brings them together."""
     rng, n = np.random.default_rng(5), 700 if NIGHTLY else 250

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from planner import InvalidPlan, plan_extra_reviews, verify_plan
-from planner._plans import exchanges
+from planner._plans import exchanges, greedy
 from planner._plans.constraints import constrain, no_pairs
 from planner._plans.greedy import _Search
 from planner._plans.target import Estimate, Keeping
@@ -172,7 +172,9 @@ def test_losses_are_drawn_for_levels_of_the_table_alone() -> None:
     assert AnyReviewer().words(Loss(1), ["ann", "bob"], [1]) == "should bob drop out"
 
 
-def test_the_command_says_how_likely_the_level_is_kept(tmp_path: Any) -> None:
+def test_the_command_says_how_likely_the_level_is_kept(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(greedy, "SURE", 100)
+    monkeypatch.setattr(greedy, "DRAWS", 100)
     path = tmp_path / "ring.csv"
     path.write_text("item,reviewer\n" + "".join(f"{i},{j}\n" for j, i in zip(RING.reviewer, RING.item, strict=True)))
     result = CliRunner().invoke(main, ["plan", str(path), "--missing", "0.1", "--keep", "0.9"])

@@ -9,14 +9,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reviewgraph.cli.app.workspace import environment
-from tests.reviewgraph.report.browsing import LOOKS, chromium, expect_looks
-from tests.trials import NIGHTLY
+from tests.reviewgraph.report.browsing import LOOKS, expect_looks
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -55,12 +55,6 @@ def exports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [folder / f"labconf-{name}.csv" for name in NAMES]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
-
-
 class Running:
     """The command, with the folder of its files."""
 
@@ -86,21 +80,46 @@ class Running:
         return rest
 
 
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[Running]:
-    folder = tmp_path / "tmp"
+@contextmanager
+def started(folder: Path) -> Iterator[Running]:
+    """Yield a running command whose files are in a folder, and are gone afterwards."""
     folder.mkdir()
     found = Running(folder)
-    yield found
-    if found.process.poll() is None:
-        assert len(list(folder.iterdir())) == 1
-        found.end()
+    try:
+        yield found
+    finally:
+        private = len(list(folder.iterdir()))
+        running = found.process.poll() is None
+        if running:
+            found.end()
+    assert private == running
     assert list(folder.iterdir()) == []
 
 
 @pytest.fixture
+def running(tmp_path: Path) -> Iterator[Running]:
+    with started(tmp_path / "tmp") as found:
+        yield found
+
+
+@pytest.fixture
 def page(browser: Any, running: Running) -> Iterator[Any]:
-    """A page of which nothing is asked of anyone else, and whose console is silent."""
+    with silent(browser, running) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def calibrated(browser: Any, exports: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A command whose page has calibrated the exports, for tests that change nothing; it stays there for others."""
+    with started(tmp_path_factory.mktemp("calibrated") / "tmp") as found, silent(browser, found) as page:
+        add(page, exports)
+        run(page, "Calibrate", explain="5")
+        yield found
+
+
+@contextmanager
+def silent(browser: Any, running: Running) -> Iterator[Any]:
+    """Yield a page of which nothing is asked of anyone else, and whose console is silent."""
     context = browser.new_context(viewport={"width": 1200, "height": 900}, bypass_csp=False)
     found = context.new_page()
     found.set_default_timeout(60_000)
@@ -237,11 +256,11 @@ def announced(page: Any) -> list[tuple[str, str]]:
     return found
 
 
-def test_a_screen_reader_reads_names_in_order(page: Any, exports: list[Path]) -> None:
-    add(page, exports)
-    files = announced(page)
-    run(page, "Calibrate", explain="5")
-    step = announced(page)
+def test_a_screen_reader_reads_names_in_order(browser: Any, calibrated: Running, exports: list[Path]) -> None:
+    with silent(browser, calibrated) as page:
+        files = announced(page)
+        page.goto(calibrated.address + "calibrate")
+        step = announced(page)
     for read in (files, step):
         assert [role for role, name in read if role in NAMED and not name.strip()] == []
     names = [name for _, name in files]
@@ -279,28 +298,36 @@ def test_bad_input_is_said_at_the_field_and_a_run_is_stopped(page: Any, exports:
     assert page.locator("[data-running]").count() == 0
 
 
+def expect_good_looks(browser: Any, running: Running, places: dict[str, list[tuple[int, str]]]) -> None:
+    """Expect nothing to object to on some pages, in widths and schemes for each."""
+    context = browser.new_context(bypass_csp=True)
+    page = context.new_page()
+    for place, looks in places.items():
+        page.goto(running.address + place)
+        expect_looks(page, looks)
+    context.close()
+
+
+def test_a_phone_in_the_dark_and_a_screen_in_the_light(browser: Any, calibrated: Running) -> None:
+    """The page of files, one with a result, and one with a form, each in one way."""
+    expect_good_looks(browser, calibrated, {"": LOOKS[1:2], "calibrate": LOOKS[:1], "assign": LOOKS[1:2]})
+
+
+@pytest.mark.nightly
 def test_phones_and_screens_in_light_and_dark(browser: Any, running: Running, page: Any, exports: list[Path]) -> None:
     """Pages before and after each command; what was run stays there for other windows."""
 
-    def expect_good_looks(*places: str) -> None:
-        """Everyday each page has one width and scheme, one page the other way than the next."""
-        context = browser.new_context(bypass_csp=True)
-        other = context.new_page()
-        for number, place in enumerate(places):
-            other.goto(running.address + place)
-            expect_looks(other, LOOKS[:2] if NIGHTLY else [LOOKS[number % 2]])
-        context.close()
+    def expect_all(*places: str) -> None:
+        expect_good_looks(browser, running, dict.fromkeys(places, LOOKS[:2]))
 
-    if NIGHTLY:
-        expect_good_looks("", "plan")
+    expect_all("", "plan")
     add(page, exports)
     run(page, "Check")
     run(page, "Plan")
     run(page, "Calibrate", explain="5")
-    expect_good_looks("", "check", "plan", "calibrate", "assign", "save")
-    if NIGHTLY:
-        run(page, "Plan", spare="many")
-        expect_good_looks("plan")
+    expect_all("", "check", "plan", "calibrate", "assign", "save")
+    run(page, "Plan", spare="many")
+    expect_all("plan")
 
 
 @pytest.mark.nightly
@@ -334,15 +361,15 @@ def test_three_thousand_papers(page: Any, tmp_path: Path, number: int) -> None:
     assert page.locator("#papers .count").inner_text().startswith("1 to 25 of 3,000 papers")
 
 
-def test_a_foreign_page_cannot_reach_it(browser: Any, running: Running, tmp_path: Path) -> None:
+def test_a_foreign_page_cannot_reach_it(browser: Any, calibrated: Running, tmp_path: Path) -> None:
     foreign = tmp_path / "foreign.html"
-    foreign.write_text(f'<form method=post action="{running.address}clear"><button>Go</button></form>', "utf-8")
+    foreign.write_text(f'<form method=post action="{calibrated.address}clear"><button>Go</button></form>', "utf-8")
     context = browser.new_context()
     page = context.new_page()
     page.goto(foreign.as_uri())
     page.get_by_role("button").click()
     page.wait_for_load_state()
     assert "Refused: the request is from another page" in page.content()
-    page.goto(running.address.rpartition("/")[0][:-1] + "x/")
+    page.goto(calibrated.address.rpartition("/")[0][:-1] + "x/")
     assert "Refused: the address lacks the token" in page.content()
     context.close()
