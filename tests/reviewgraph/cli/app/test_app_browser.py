@@ -277,6 +277,7 @@ def test_a_screen_reader_reads_names_in_order(browser: Any, calibrated: Running,
     assert [names.index(name) for name in order] == sorted(names.index(name) for name in order)
 
 
+@pytest.mark.nightly
 def test_bad_input_is_said_at_the_field_and_a_run_is_stopped(page: Any, exports: list[Path], tmp_path: Path) -> None:
     add(page, exports)
     run(page, "Plan", spare="many")
