@@ -718,10 +718,11 @@ def candidates(problem: Problem, rng: np.random.Generator, tell: Callable[[str],
     tell("ordinal reviewers")
     busy = problem.load[problem.load > 0]
     if (busy <= MAX_ORDINAL_LOAD).any() and np.median(busy) >= MIN_ORDINAL_LOAD:
+        # Rankings say nothing of slopes: those of the others, learned beside ordinal reviewers, would wander.
         by_design = are_rankings(problem)
         state = with_ordinal_reviewers(plain.state, RANK_TRIAL if by_design else SHARE_TRIAL)
-        kept = np.zeros_like(free) if by_design else free
-        fits.append(_extended(problem, plain, state, kept, (MIN_GAIN, MIN_GAIN), LOGIT_W, LOG_S_R))
+        learned = np.zeros_like(free) if by_design else free
+        fits.append(_extended(problem, plain, state, learned, (MIN_GAIN, MIN_GAIN), LOGIT_W, LOG_S_R))
     return [fits[0], *(each for each in fits[1:] if each[0] is not plain)]
 
 

@@ -100,12 +100,12 @@ def calibration_of_millions() -> Measured:
     return found | {"words": f"{result.status}, {result.iterations} iterations"}
 
 
-def posteriors(kind: str) -> Measured:
-    """Infer the qualities of two conferences; convergence counts in both tables."""
+def posterior_of_integers() -> Measured:
+    """Infer the qualities of a conference with integer scores, twice; convergence counts in both tables."""
     from lsc._inference.inferring import infer
-    from tests.benchmarks.test_posterior import conference
+    from tests.benchmarks.test_posterior import integers
 
-    tables = [conference(kind, seed) for seed in range(2)]
+    tables = [integers(seed) for seed in range(2)]
     results = [infer(*tables[0])]  # compiles or reads kernels
     seconds = []
     for given in tables:
@@ -272,12 +272,6 @@ def programme(size: tuple[int, int, int], name: str, times: float) -> Row:
     return Row(work, f"{times:g} x", lambda: calibration(size, name), faster(times))
 
 
-def posterior(kind: str, given: str) -> Row:
-    """Return a row that infers the qualities of 22,000 papers."""
-    reached = judged(lambda found: found["cold"] <= 5 and found["converged"])
-    return Row(f"posterior, 22,000 papers, {given}", "5 s, converged", lambda: posteriors(kind), reached)
-
-
 ROWS = {
     "linear": programme(THOUSAND, "linear", 500),
     "linear-5000": programme(FIVE_THOUSAND, "linear", 2000),
@@ -289,10 +283,12 @@ ROWS = {
     "linear-22000": Row(f"LSC linear, {CONFERENCE}", "0.5 s", lambda: calibration_alone("linear"), within(0.5)),
     "monotone-22000": Row(f"LSC monotone, {CONFERENCE}", "5 s", lambda: calibration_alone("monotone"), within(5)),
     "linear-10-million": Row("LSC linear, 10 million reviews", "15 s, 4 GB", calibration_of_millions, within(15, 4)),
-    "posterior": posterior("integers", "18,000 reviewers, 5 integer scores from 1 to 10 each"),
-    "posterior-noise": posterior("own noise", "20,000 reviewers with noises of their own, 4 or 5 scores each"),
-    "posterior-order": posterior("order only", "20,000 reviewers, half of whom only rank, 4 or 5 scores each"),
-    "posterior-ranks": posterior("ranks", "18,000 reviewers, 5 ranks each"),
+    "posterior": Row(
+        "posterior, 22,000 papers, 18,000 reviewers, 5 integer scores from 1 to 10 each",
+        "5 s, converged",
+        posterior_of_integers,
+        judged(lambda found: found["cold"] <= 5 and found["converged"]),
+    ),
     "components": Row(f"doubly connected components, {CONFERENCE}", "100 x", components, faster(100)),
     "levels": Row(f"components, certificates and degrees of freedom, {CONFERENCE}", "1 s", three_levels, within(1)),
     "power-law": Row(

@@ -15,8 +15,10 @@ from lsc._inference.categories import levels_of, may_be_ordinal, normal_scores, 
 from lsc._inference.inferring import infer
 from lsc._inference.model import (
     LOG_OMEGA,
+    LOG_S_R,
     LOG_TAU_LEFT,
     LOG_TAU_RIGHT,
+    LOGIT_W,
     LOWEST,
     MU,
     NU,
@@ -27,10 +29,12 @@ from lsc._inference.model import (
 )
 from lsc._inference.scale_users import Cavity, Nodes
 from lsc._inference.states import Rows, initial_state, prepare
+from lsc._inference.sweeps import candidates
 from reviewgraph import InputError, Reviews
+from reviewgraph._base import FloatArray
 from reviewgraph.cli import main
 from tests.benchmarks.ordinal import REGIMES, drawn, exact
-from tests.lsc.inference.simulated_tables import table
+from tests.lsc.inference.simulated_tables import ordering, table
 from tests.trials import NIGHTLY
 
 CEILING = next(regime for regime in REGIMES if regime.title == "5 levels, ceiling")
@@ -187,14 +191,30 @@ def test_the_answer_depends_on_the_order_of_levels_alone() -> None:
     assert (np.abs(first.mean - second.mean) < 0.1 * sd).all()
 
 
-def test_rankings_are_not_levels() -> None:
-    """That everybody gives each rank once is by design, and says nothing about levels."""
+def ranks() -> tuple[FloatArray, ...]:
+    """Draw rankings of 5 of 200 papers by each of 180 reviewers: reviewers, papers, ranks, and the truth."""
     rng = np.random.default_rng(0)
     truth, n_reviewers, load = rng.normal(size=200), 180, 5
     who = np.repeat(np.arange(n_reviewers), load)
     what = np.concatenate([rng.choice(200, load, replace=False) for _ in range(n_reviewers)])
     seen = (truth[what] + 0.4 * rng.normal(size=what.size)).reshape(n_reviewers, load)
-    rank = seen.argsort(axis=1).argsort(axis=1).ravel() + 1.0
+    return who, what, seen.argsort(axis=1).argsort(axis=1).ravel() + 1.0, truth
+
+
+@pytest.mark.parametrize("ranking", [True, False])
+def test_rankings_say_nothing_of_slopes(ranking: bool) -> None:
+    """Beside ordinal reviewers, those of the others are learned from scores only."""
+    who, what, score, _ = ranks() if ranking else ordering(share=0.8)
+    problem = prepare(Rows(who, what, score), int(who.max()) + 1, 200).problem
+    found = candidates(problem, np.random.default_rng(0), lambda _: None)
+    (free,) = (free for fit, free in found if fit.state.extent.orders)
+    assert ({LOGIT_W, LOG_S_R} == set(np.flatnonzero(free).tolist())) == ranking
+    assert free[[LOGIT_W, LOG_S_R]].all()
+
+
+def test_rankings_are_not_levels() -> None:
+    """That everybody gives each rank once is by design, and says nothing about levels."""
+    (who, what, rank, truth), n_reviewers = ranks(), 180
     found, levels = (infer(who, what, rank, n_reviewers, 200, likelihood=kind) for kind in ("auto", "ordinal"))
     assert found.reviewers.orders.mean() > 0.5
     known = np.isfinite(found.quality)

@@ -187,6 +187,21 @@ def test_papers_alike_are_in_any_order_with_the_same_probability(size: int, erro
     assert one.log_probability[0] == pytest.approx(0.0, abs=error)
 
 
+@pytest.mark.parametrize("variance", [(1.0, 1.0), (1.0, 0.02), (1e-3, 1.0)])
+@pytest.mark.parametrize("gap", [-9.0, -3.0, 0.0, 2.0])
+def test_two_papers_are_in_order_with_the_probability_of_a_normal_difference(
+    gap: float, variance: tuple[float, float]
+) -> None:
+    cavity = Cavity(np.array([[0.0], [gap]]), np.array(variance)[:, None])
+    found = ordinal_step(block_of([[1.0, 2.0]]), cavity, 0.1)
+    total = sum(variance) + 0.2
+    expected = stats.norm.logcdf(gap / np.sqrt(total))
+    assert found.log_probability[0] == pytest.approx(np.log(2) + expected, rel=2e-3, abs=2e-3)
+    # The first is less than the second: its mean moves by its part of what the difference does.
+    hazard = np.exp(stats.norm.logpdf(gap / np.sqrt(total)) - expected)
+    assert found.mean[0, 0] == pytest.approx(-variance[0] / np.sqrt(total) * hazard, rel=2e-2, abs=1e-3)
+
+
 def test_equal_scores_count_once_among_the_orders() -> None:
     wide = Cavity(np.zeros((3, 1)), np.ones((3, 1)))
     found = ordinal_step(block_of([[1.0, 1.0, 1.0]]), wide, 0.3)
