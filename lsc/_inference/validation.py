@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -307,13 +308,31 @@ def misfit_of(posterior: Posterior, score: FloatArray, weight: FloatArray | None
     misfit = np.array([statistics.mean_square, statistics.agreement, p_value])
     # Distances between the scores of an ordinal reviewer carry no information.
     ordinal = np.flatnonzero(np.nan_to_num(posterior.reviewers.orders) > 0.5)
-    for code in ordinal[np.isfinite(misfit[0, ordinal])].tolist():
-        rows_here = who == code
+    if ordinal.size:
         perception = float(np.exp(2 * posterior.theta[LOG_S_R]))
-        misfit[:, code] = rank_statistics(
-            rows.score[rows_here], rows.mean[rows_here], rows.variance[rows_here], perception
-        )
+        for code, reviews, observed in orders(rows, ordinal[np.isfinite(misfit[0, ordinal])], perception):
+            of_reviewer = rows.score[reviews], rows.mean[reviews], rows.variance[reviews]
+            misfit[:, code] = rank_statistics(*of_reviewer, perception, observed)
     return Misfit(*misfit)
+
+
+#: Reviews whose order is evaluated at once.
+AT_ONCE = 20_000
+
+
+def orders(rows: UsedReviews, reviewers: IntArray, perception: float) -> Iterator[tuple[int, IntArray, float]]:
+    """Yield reviewers, their reviews by score and then mean, and the probability of that order; many of a load at once.
+
+    ``O(E log E)``.
+    """
+    load = np.bincount(rows.reviewer)
+    by_score, start = np.lexsort((rows.mean, rows.score, rows.reviewer)), np.cumsum(load) - load
+    for size in np.unique(load[reviewers]).tolist():
+        those = reviewers[load[reviewers] == size]
+        for part in np.array_split(those, -(-those.size * size // AT_ONCE)):
+            reviews = by_score[start[part] + np.arange(size)[:, None]]
+            order = ranked(rows.mean[reviews], rows.variance[reviews] + perception, np.ones(reviews.shape))
+            yield from zip(part.tolist(), reviews.T, np.exp(order.log_probability).tolist(), strict=True)
 
 
 class RankStatistics(NamedTuple):
@@ -324,7 +343,9 @@ class RankStatistics(NamedTuple):
     too_low: float
 
 
-def rank_statistics(score: FloatArray, mean: FloatArray, variance: FloatArray, perception: float) -> RankStatistics:
+def rank_statistics(
+    score: FloatArray, mean: FloatArray, variance: FloatArray, perception: float, observed: float
+) -> RankStatistics:
     """Compare the ranks of the scores with those of the perceived qualities z ~ N(mean, variance + perception).
 
     With e the expected ranks and c those centred, ``S = sum c_i R_i`` is the sum over pairs i < j of (c_i - c_j)
@@ -359,9 +380,7 @@ def rank_statistics(score: FloatArray, mean: FloatArray, variance: FloatArray, p
     largest, variance_of = float(np.sort(expected) @ np.sort(rank)), max(untied * spread, NEGLIGIBLE)
     distance = max(largest - untied * square, NEGLIGIBLE)
     tail = float(gammaincc(distance**2 / variance_of, max(largest - cross, 0.0) * distance / variance_of))
-    # A few ranks are far from normal: their probability is a lower bound.
-    order = np.lexsort((mean, score))[:, None]
-    observed = float(np.exp(ranked(mean[order], total[order], np.ones(order.shape)).log_probability[0]))
+    # A few ranks are far from normal: the probability of those observed is a lower bound.
     return RankStatistics(
         (likely + 2 * (untied * square - cross)) / likely, cross / (untied * square), max(tail, observed)
     )

@@ -11,12 +11,15 @@ from lsc._inference.inferring import infer
 from lsc._inference.validation import (
     SIGNIFICANCE,
     Population,
+    RankStatistics,
     UsedReviews,
     compute_statistics,
     misfit_of,
+    orders,
     rank_statistics,
 )
 from reviewgraph import Reviews
+from reviewgraph._base import FloatArray
 from tests.lsc.inference.simulated_tables import ordering, table
 from tests.trials import NIGHTLY, sampled
 
@@ -121,6 +124,12 @@ def test_where_nothing_can_be_compared_nobody_is_named() -> None:
 # Ordinal reviewers, by their ranks.
 
 
+def statistics_of(score: FloatArray, mean: FloatArray, variance: FloatArray, perception: float) -> RankStatistics:
+    rows = UsedReviews(np.zeros(score.size, int), score, mean, variance, np.ones(score.size))
+    ((_, reviews, observed),) = orders(rows, np.array([0]), perception)
+    return rank_statistics(score[reviews], mean[reviews], variance[reviews], perception, observed)
+
+
 @pytest.mark.parametrize(("size", "ties"), sampled([(9, True), (4, False), (9, False)], several=True))
 def test_ranks_are_as_far_off_as_drawn_ones(size: int, ties: bool) -> None:
     rng = np.random.default_rng(size)
@@ -131,7 +140,7 @@ def test_ranks_are_as_far_off_as_drawn_ones(size: int, ties: bool) -> None:
         score, drawn = np.empty(size), rng.uniform(0, 8, size)
         score[np.argsort(z)] = np.sort(np.round(drawn / 2) if ties else drawn)
         if np.ptp(score) > 0:
-            found.append(rank_statistics(score, mean, variance, perception))
+            found.append(statistics_of(score, mean, variance, perception))
     square, agreement, p_value = np.array(found).T
     assert square.mean() == pytest.approx(1.0, abs=0.1)
     assert agreement.mean() == pytest.approx(1.0, abs=0.05)
@@ -148,7 +157,7 @@ def test_the_variance_of_agreement_is_that_of_draws() -> None:
     rank = z.argsort(axis=1).argsort(axis=1) - 2.5
     expected = rank.mean(axis=0)
     agreement = rank @ expected / (expected @ expected)
-    mine = np.array([rank_statistics(row, mean, variance, 0.0) for row in rank[:400].astype(float)])
+    mine = np.array([statistics_of(row, mean, variance, 0.0) for row in rank[:400].astype(float)])
     assert mine[:, 1] == pytest.approx(agreement[:400], abs=0.02)
     square = ((rank - expected) ** 2).sum(axis=1)
     assert mine[:, 0] == pytest.approx(square[:400] / square.mean(), abs=0.03)
@@ -156,12 +165,12 @@ def test_the_variance_of_agreement_is_that_of_draws() -> None:
 
 def test_a_reversed_ranking_contradicts_and_equal_scores_do_not() -> None:
     mean, variance = np.linspace(-2, 2, 12), np.full(12, 0.2)
-    assert rank_statistics(np.arange(12.0), mean, variance, 0.1).too_low > 0.5
-    reversed_ = rank_statistics(-np.arange(12.0), mean, variance, 0.1)
+    assert statistics_of(np.arange(12.0), mean, variance, 0.1).too_low > 0.5
+    reversed_ = statistics_of(-np.arange(12.0), mean, variance, 0.1)
     assert reversed_.too_low < 1e-6
     assert reversed_.agreement < -0.9
-    assert rank_statistics(np.zeros(12), mean, variance, 0.1).too_low == 1.0
-    assert rank_statistics(np.arange(12.0), np.zeros(12), variance, 0.1).too_low == 1.0
+    assert statistics_of(np.zeros(12), mean, variance, 0.1).too_low == 1.0
+    assert statistics_of(np.arange(12.0), np.zeros(12), variance, 0.1).too_low == 1.0
 
 
 def test_an_ordinal_reviewer_has_a_misfit_of_ranks() -> None:
