@@ -376,8 +376,9 @@ class Ranked(NamedTuple):
 def ranked(mean: FloatArray, variance: FloatArray, used: FloatArray) -> Ranked:
     """Condition independent normal qualities, shapes (k, m), on ascending ranks; ``used`` is 0 in empty slots, last."""
     slots, size = used.shape
-    found = Ranked(np.zeros((MORE_POINTS, size)), np.zeros((slots, MORE_POINTS, size)), np.zeros(size))
     long = used.sum(axis=0) > LONG
+    most = MORE_POINTS if long.any() else POINTS
+    found = Ranked(np.zeros((most, size)), np.zeros((slots, most, size)), np.zeros(size))
     for columns, points in ((~long, POINTS), (long, MORE_POINTS)):
         if columns.any():
             part = _ranked(mean[:, columns], variance[:, columns], used[:, columns], points)

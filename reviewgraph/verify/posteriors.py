@@ -295,7 +295,7 @@ TRIFLE, FAR = 1e-12, 1e4
 
 
 def misfits(scores: Scores, model: Model, state: Implied, *, signal: bool) -> FloatArray:
-    """Return mean square, agreement and p-value of each reviewer, shape (3, M), NaN where undefined.
+    """Return mean square, agreement, p-value and whether of ranks, of each reviewer, shape (4, M), NaN if undefined.
 
     A reviewer's scores are compared with what all others imply for the papers, whatever their level.
     """
@@ -349,12 +349,12 @@ def misfits(scores: Scores, model: Model, state: Implied, *, signal: bool) -> Fl
         apart = np.divide(cross - a * spread, np.sqrt(error), out=np.zeros(size), where=differ)
         worse[1] += part * np.where(differ, ndtr(apart), 1.0)
     agreement = np.divide(cross, slope * spread, out=np.full(size, np.nan), where=differ)
-    misfit = np.array([square / freedom, agreement, np.minimum(2 * worse.min(axis=0), 1.0)])
+    misfit = np.array([square / freedom, agreement, np.minimum(2 * worse.min(axis=0), 1.0), np.zeros(size)])
     misfit[:, count < 2] = np.nan
     for code in np.flatnonzero((count > 1) & (np.nan_to_num(state.people[4]) > 0.5)).tolist():
         mine = who == code
         perceived = variance[mine] + np.exp(2 * model.theta["log_s_r"])
-        misfit[:, code] = _misfit_of_ranks(problem.score[mine], believed[mine], perceived)
+        misfit[:, code] = *_misfit_of_ranks(problem.score[mine], believed[mine], perceived), 1.0
     return misfit
 
 
@@ -714,7 +714,7 @@ def _reviewers(own: Calibration, misfit_of: FloatArray) -> None:
     tested = int(np.isfinite(misfit_of[2]).sum())
     rows = {str(row["reviewer"]): row for row in own.answer.get("reviewers")}
     for place, who in enumerate(own.scored.reviewers):
-        square, agreement, value = (None if math.isnan(each) else float(each) for each in misfit_of[:, place])
+        square, agreement, value, ranks = (None if math.isnan(each) else float(each) for each in misfit_of[:, place])
         misfit = rows[who].get("misfit")
         if not findings.expect((misfit is None) == (square is None), f"reviewers, {who}: misfit"):
             return
@@ -723,7 +723,7 @@ def _reviewers(own: Calibration, misfit_of: FloatArray) -> None:
             exact = {"mean_square": square, "agreement": agreement, "contradicts": corrected < ALARM}
             _compare(findings, key, misfit, exact, 1.0)
             for name, chance in (("p_value", value), ("corrected", corrected)):
-                findings.near(f"{key}.{name}", misfit.get(name), chance, OF_RANKS * chance + SUMS)
+                findings.near(f"{key}.{name}", misfit.get(name), chance, (OF_RANKS if ranks else SUMS) * chance + SUMS)
     findings.check("reviewers: how their scores fit those of the others, recomputed")
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lsc
+from lsc._inference import validation
 from lsc._inference.beliefs import InferenceStatus
 from lsc._inference.inferring import infer
 from lsc._inference.validation import (
@@ -148,6 +149,21 @@ def test_ranks_are_as_far_off_as_drawn_ones(size: int, ties: bool) -> None:
         assert (p_value < level).mean() < 1.6 * level + 2 * np.sqrt(level / p_value.size)
     # The probability of a ranking bounds those of few papers; of more, half are below one half.
     assert size < 5 or 0.35 < (p_value < 0.5).mean() < 0.62
+
+
+def test_orders_are_the_same_few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(9), [3, 1, 4, 3, 4, 4, 3, 2, 3])[rng.permutation(27)]
+    rows = UsedReviews(who, np.round(rng.normal(size=27)), *rng.uniform(0.2, 1.0, (3, 27)))
+    asked = np.array([0, 2, 3, 4, 5, 6, 8])
+    whole = {code: (reviews.tolist(), chance) for code, reviews, chance in orders(rows, asked, 0.1)}
+    monkeypatch.setattr(validation, "AT_ONCE", 7)
+    few = {code: (reviews.tolist(), chance) for code, reviews, chance in orders(rows, asked, 0.1)}
+    assert sorted(few) == sorted(whole) == asked.tolist()
+    for code, (reviews, chance) in few.items():
+        assert whole[code] == (reviews, pytest.approx(chance))
+        assert sorted(reviews) == np.flatnonzero(who == code).tolist()
+        assert reviews == sorted(reviews, key=lambda row: (rows.score[row], rows.mean[row]))
 
 
 def test_the_variance_of_agreement_is_that_of_draws() -> None:
