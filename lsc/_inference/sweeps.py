@@ -584,13 +584,13 @@ def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = F
             if best_state is None or objective > best:
                 best_state, best = state, objective
             if step.gain < gain and partial:
-                # Only some messages have not converged: sweep over these, without another step, which would change all.
-                previous, state, sweeps = _partial_sweeps(
-                    problem, standardised(problem, state), previous, tolerance, n_converged
-                )
+                # Only some messages have not converged: sweep over these. A step, or another scale, would change all.
+                previous, state, sweeps = _partial_sweeps(problem, state, previous, tolerance, n_converged)
                 n_converged, partial = n_converged + sweeps, sweeps < MAX_PARTIAL_SWEEPS
             else:
-                state = standardised(problem, with_hyperparameters(state, step.theta))
+                state = with_hyperparameters(state, step.theta)
+                # Ordinal reviewers tie the scale of qualities to the spread of their scores: it is learned then.
+                state = state if state.extent.orders else standardised(problem, state)
     off = 0.0 if converged else track.distance(last.variance)
     off = off if off > NEGLIGIBLE else 0.0
     return Fit(state, last.evidence, last.mean, count, off == 0.0, step.information, off)
@@ -611,7 +611,7 @@ def _partial_sweeps(
             return previous, state, count
         changed = changes > 0.5 * tolerance
         result = sweep(problem, state, learn=False, changed=changed, n_converged=n_converged + count)
-        previous, state = mean, standardised(problem, result.state)
+        previous, state = mean, result.state
     return previous, state, MAX_PARTIAL_SWEEPS
 
 

@@ -531,9 +531,9 @@ def _most(moved: FloatArray) -> float:
 
 
 def moves(problem: Problem, model: Model, state: State, result: Pass) -> Moves:
-    """Return what a pass changed, apart from the scale of qualities, which scores do not determine."""
-    # Means, on the scale from before.
-    new = rescaled(problem, model, result, result.state)
+    """Return what a pass changed, apart from the scale of qualities, which scores alone do not determine."""
+    # Means, on the scale from before; ordinal reviewers tie it to the spread of their scores.
+    new = result.state if model.orders else rescaled(problem, model, result, result.state)
     seen, sd = problem.counts > 0, np.sqrt(result.variance)
     mean = np.abs(beliefs(problem, model, new)[0] - result.mean) / sd
     # Messages, by what they do to a paper's standardised mean and variance.
@@ -595,9 +595,10 @@ def log_prior(theta: Mapping[str, float]) -> float:
 
 
 def gain_left(problem: Problem, model: Model, state: State, names: list[str]) -> float:
-    """Return the log probability that a Newton step of the hyperparameters would gain, the scale of qualities aside.
+    """Return the log probability that a Newton step of the hyperparameters would gain.
 
-    Derivatives are differences of each reviewer's log evidence at fixed messages, which do not matter at a fixed point.
+    The scale of qualities is set aside, unless ordinal reviewers tie it to the spread of their scores. Derivatives are
+    differences of each reviewer's log evidence at fixed messages, which do not matter at a fixed point.
     """
     # Slopes of the log evidence by reviewer, and of the prior.
     base, informative = evidences(problem, model, state), problem.load > 1
@@ -619,14 +620,17 @@ def gain_left(problem: Problem, model: Model, state: State, names: list[str]) ->
         for name, push in zip(names, slope, strict=True)
     ]
     free = np.flatnonzero(~np.array(outwards))
+    inner, slope = information[np.ix_(free, free)], slope[free]
+    whole = float(slope @ np.linalg.solve(inner, slope))
+    if model.orders:
+        return whole / 2
     # A change of the scale of qualities and all that goes with it, and a shift.
     along = np.zeros((len(names), 2))
-    for column, change in enumerate(({"mu": 1.0, "log_s_r": -1.0, "g1": -model.theta["g1"]}, {"g1": 1.0})):
+    for column, change in enumerate(({"mu": 1.0, "g1": -model.theta["g1"]}, {"g1": 1.0})):
         along[[names.index(name) for name in change if name in names], column] = [
             value for name, value in change.items() if name in names
         ]
-    inner, slope, along = information[np.ix_(free, free)], slope[free], along[free]
-    whole = float(slope @ np.linalg.solve(inner, slope))
+    along = along[free]
     of_scale = along.T @ slope
     return (whole - float(of_scale @ np.linalg.pinv(along.T @ inner @ along, hermitian=True) @ of_scale)) / 2
 

@@ -5,10 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lsc._inference import sweeps
 from lsc._inference.beliefs import InferenceStatus
 from lsc._inference.inferring import infer
+from lsc._inference.model import SIZE, START, Extent, rescaled
+from lsc._inference.states import Rows, initial_state, prepare
 from reviewgraph._base import InputError
-from tests.lsc.inference.simulated_tables import precision, table
+from tests.lsc.inference.simulated_tables import ordering, precision, table
 from tests.trials import examples
 
 
@@ -123,6 +126,20 @@ def test_reviewers_who_only_order_are_found() -> None:
     average = np.bincount(what, score) / np.bincount(what)
     assert posterior.hyperparameters["orders"].value > 0.6
     assert np.corrcoef(posterior.mean, truth)[0, 1] > np.corrcoef(average, truth)[0, 1] + 0.02
+
+
+@pytest.mark.slow
+def test_ordinal_reviewers_determine_the_scale_of_qualities() -> None:
+    """Neither larger nor smaller qualities, with all that goes with them, raise the evidence."""
+    who, what, score, _ = ordering(3, 150, 150)
+    problem = prepare(Rows(who, what, score), 150, 150).problem
+    start = sweeps.with_ordinal_reviewers(initial_state(problem, START, Extent()))
+    fit = sweeps.optimise(problem, start, sweeps.free_of(start.extent, weighted=False))
+    assert fit.converged
+    for change in (-0.03, 0.03):
+        theta = rescaled(fit.state.theta, 0.0, float(np.exp(change)))
+        other = sweeps.optimise(problem, sweeps.with_hyperparameters(fit.state, theta), np.zeros(SIZE, bool))
+        assert other.objective < fit.objective
 
 
 @pytest.mark.slow

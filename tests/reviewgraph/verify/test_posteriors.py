@@ -15,9 +15,17 @@ from click.testing import CliRunner, Result
 from lsc import posteriors
 from lsc._inference import inferring
 from lsc._inference.inferring import infer
-from lsc._inference.model import MU, NAMES, NU, START, Extent
+from lsc._inference.model import MU, NAMES, NU, SIZE, START, Extent, rescaled
 from lsc._inference.states import initial_state
-from lsc._inference.sweeps import run_stages, run_sweeps, sweep
+from lsc._inference.sweeps import (
+    free_of,
+    optimise,
+    run_stages,
+    run_sweeps,
+    sweep,
+    with_hyperparameters,
+    with_ordinal_reviewers,
+)
 from lsc._model.hypotheses import HYPOTHESES
 from lsc.evidence.support import is_unique
 from reviewgraph import Reviews
@@ -121,6 +129,28 @@ def test_that_there_is_no_signal_cannot_be_claimed(change: dict[int, float], mon
     assert answer["status"] == "no_signal"
     result = verified(answer)
     assert (result.exit_code, "after a step" in " ".join(result.stdout.split())) == (4, True)
+
+
+@pytest.mark.parametrize("change", [0.0, 0.1])
+def test_the_scale_of_qualities_is_checked_where_ordinal_reviewers_determine_it(
+    change: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    who, what, score, _ = ordering(3, 60, 60)
+    rows = [f"r{j},p{i},{value}" for j, i, value in zip(who, what, score, strict=True)]
+    Path("reviews.csv").write_text("\n".join(["reviewer,item,score", *rows, ""]))
+
+    def members(problem: Any, *rest: Any) -> Any:
+        start = with_ordinal_reviewers(initial_state(problem, START, Extent()))
+        fit = optimise(problem, start, free_of(start.extent, weighted=False))
+        theta = rescaled(fit.state.theta, 0.0, float(np.exp(change)))
+        return [optimise(problem, with_hyperparameters(fit.state, theta), np.zeros(SIZE, bool))]
+
+    monkeypatch.setattr(inferring, "run_members", members)
+    monkeypatch.setattr(posteriors, "infer", infer)  # nothing that was inferred before
+    result = verified(asked())
+    assert (result.exit_code, "other hyperparameters would gain" in " ".join(result.stdout.split())) == (
+        (0, False) if change == 0 else (4, True)
+    )
 
 
 # Forgeries
