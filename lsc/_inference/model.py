@@ -127,8 +127,9 @@ def rescaled(theta: FloatArray, centre: float, spread: float) -> FloatArray:
 
 # Layout of the reviews for vectorised steps: blocks of reviewers of about equal load.
 
-#: Largest load with blocks of its own; above, loads in a block differ by at most a sixth.
-EXACT_LOADS = 8
+#: Largest load with blocks of its own; above, loads in a block differ by at most a sixth. Few reviewers, of loads up to
+#: ``NARROW``, share a block whatever their loads: in a small table calls take longer than what they compute.
+EXACT_LOADS, NARROW = 8, 64
 WASTE = 7 / 6
 #: Reviews per block: its arrays over 15 nodes fit in the processor's cache.
 BLOCK = 1024
@@ -228,14 +229,19 @@ def blocks_of(load: IntArray) -> tuple[IntArray, IntArray, CodeArray]:
     width = np.asarray(widest[rounded], np.int64)
     by_width = np.argsort(width, kind="stable")
     by_width = by_width[width[by_width] > 0]
-    # Cut reviewers, sorted by width, into runs of one width and of about ``BLOCK`` slots.
+    # Cut reviewers, sorted by width, into runs of one width and of about ``BLOCK`` slots; few of several widths share
+    # a block.
     pieces: list[IntArray] = []
     for run in np.split(by_width, np.flatnonzero(np.diff(width[by_width])) + 1):
-        if run.size:
-            parts = max(1, int(np.ceil(run.size * width[run[0]] / BLOCK)))
-            pieces.extend(np.array_split(run, min(parts, run.size)))
+        if not run.size:
+            continue
+        if pieces and (pieces[-1].size + run.size) * width[run[0]] <= BLOCK and width[run[0]] <= NARROW:
+            pieces[-1] = np.concatenate([pieces[-1], run])
+            continue
+        parts = max(1, int(np.ceil(run.size * width[run[0]] / BLOCK)))
+        pieces.extend(np.array_split(run, min(parts, run.size)))
     size = np.array([piece.size for piece in pieces], np.int64)
-    slots = size * np.array([width[piece[0]] for piece in pieces], np.int64)
+    slots = size * np.array([width[piece[-1]] for piece in pieces], np.int64)
     first, start = (np.concatenate([[0], np.cumsum(each)]) for each in (slots, size))
     return first, start, by_width.astype(np.uint32)
 

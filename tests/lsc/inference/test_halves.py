@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lsc
-from lsc._inference import states, sweeps
+from lsc._inference import model, states, sweeps
 from lsc._inference.halves import Threads
 from lsc._inference.inferring import reviewer_moments
 from lsc._inference.model import LOG_OWN, START, Extent
@@ -72,6 +72,28 @@ def test_compiled_steps_are_those_of_whole_arrays(own: bool, kappa: float, order
         state = standardised(plain, with_hyperparameters(expected.state, theta))
     for one, other in zip(reviewer_moments(compiled, state), reviewer_moments(plain, state), strict=True):
         expect_equal(one, other)
+
+
+def test_reviewers_of_several_loads_that_share_a_block_are_those_of_blocks_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = []
+    for narrow in (0, model.NARROW):
+        monkeypatch.setattr(model, "NARROW", narrow)
+        problem = problem_of_all_loads(whole=True)
+        result, blocks = None, len([*problem.parts[0].layout.blocks])
+        state = initial_state(problem, START, Extent(own=True, orders=True))
+        for _ in range(3):
+            result = sweep(problem, state)
+            state = result.state
+        found.append((blocks, result))
+    (several, apart), (one, together) = found
+    assert (one, several > 3) == (1, True)
+    expect_equal(together.evidence, apart.evidence)
+    expect_equal(together.mean, apart.mean)
+    expect_equal(together.gradient.square, apart.gradient.square, 1e-9)
+    expect_equal(together.state.nodes, apart.state.nodes)
+    expect_equal(together.state.orders, apart.state.orders)
 
 
 def test_likeness_is_found_by_passes_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from scipy import integrate, stats
 from lsc._inference import scale_users, sweeps
 from lsc._inference.inferring import fit_averages
 from lsc._inference.model import (
+    BLOCK,
     G1,
     GAMMA,
     LOG_OMEGA,
@@ -70,7 +71,7 @@ def test_layout_gives_every_review_a_slot_of_its_own() -> None:
     assert (layout.item[~used] == 300).all()
     values = np.concatenate([block.score.ravel() for block in layout.blocks])
     assert (values[slot] == score[order]).all()
-    assert used.size <= 1.2 * who.size
+    assert used.size <= 1.2 * who.size + BLOCK  # that of few reviewers of several loads
     for block in layout.blocks:
         rows = layout.item[block.first : block.last].reshape(block.shape)
         for column, reviewer in enumerate(block.reviewer):
