@@ -145,14 +145,12 @@ def step_rates(loss: FloatArray) -> FloatArray:
     """
     gain = loss[0] - loss
     deep = len(loss) - 1
-    slopes = np.empty((deep, loss.shape[1]))
-    for step in range(deep):
-        # min over i <= step of max over j > step of (G_j - G_i) / (j - i).
-        best = np.full(loss.shape[1], np.inf)
-        for start in range(step + 1):
-            ahead = [(gain[end] - gain[start]) / (end - start) for end in range(step + 1, deep + 1)]
-            best = np.minimum(best, np.max(ahead, axis=0))
-        slopes[step] = best
+    # Of step k: min over i <= k of max over j > k of (G_j - G_i) / (j - i).
+    slopes = np.full((deep, loss.shape[1]), np.inf)
+    for start in range(deep):
+        ahead = (gain[start + 1 :] - gain[start]) / np.arange(1, deep - start + 1)[:, None]
+        best = np.maximum.accumulate(ahead[::-1], axis=0)[::-1]
+        np.minimum(slopes[start:], best, out=slopes[start:])
     return slopes
 
 
@@ -206,7 +204,7 @@ def asked_for(
     which, item = np.nonzero(open_)
     distance, spread, coming = (mean - now.cut[:, None])[open_], sd[open_], pending[open_] * arrive
     typical, price = papers.typical * arrive, now.price[which]
-    loss = np.array([misplaced(distance, spread, coming + step * typical, price) for step in range(DEEP + 1)])
+    loss = misplaced(distance, spread, coming + np.arange(DEEP + 1)[:, None] * typical, price)
     ends = np.searchsorted(which, np.arange(len(mean) + 1))
     size = np.ones(mean.shape[1], np.int64) if papers.group is None else np.bincount(papers.group)
     rate = step_rates(loss) if papers.group is None else None
