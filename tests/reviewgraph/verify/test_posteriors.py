@@ -351,9 +351,11 @@ def test_no_value_changes_unseen() -> None:
     answer = asked(*WORDS)
     assert verified(answer, *WORDS).exit_code == 0
     for path, changed in itertools.islice(changes(answer, np.random.default_rng(1)), trials(24)):
-        # Probabilities that are 0 to nine digits may be any of these.
+        # Probabilities that are 0 to nine digits may be any of these; the same bytes by another name are said to be so.
         if "probability" not in path:
-            assert verified(changed, *WORDS).exit_code != 0, path
+            result = verified(changed, *WORDS)
+            renamed = path.endswith("].file") and "where the answer was made" in " ".join(result.stdout.split())
+            assert result.exit_code != 0 or renamed, path
 
 
 @pytest.mark.slow
