@@ -125,7 +125,7 @@ def rescaled(theta: FloatArray, centre: float, spread: float) -> FloatArray:
     return new
 
 
-# Layout of the reviews for vectorised steps: blocks of reviewers of about equal load.
+# Layout of the reviews for vectorised steps: blocks of reviewers, of about equal load where they are many.
 
 #: Largest load with blocks of its own; above, loads in a block differ by at most a sixth. Few reviewers, of loads up to
 #: ``NARROW``, share a block whatever their loads: in a small table calls take longer than what they compute.
@@ -137,7 +137,7 @@ BLOCK = 1024
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Reviewers of nearly equal load; a slot holds a review or is empty.
+    """Reviewers of nearly equal load, or few of several loads; a slot holds a review or is empty.
 
     ``reviewer`` (m,): their codes; ``load`` (m,): their numbers of reviews. Slots ``first`` to ``last``, those of one
     reviewer ``m`` apart: ``slots[first:last].reshape(k, m)``. ``score`` and ``used`` (k, m): score, or 0; 1 or, if

@@ -457,8 +457,8 @@ def _prior_precisions(theta: FloatArray) -> FloatArray:
 def standardised(problem: Problem, state: State) -> State:
     """Rescale qualities to mean 0 and mean square 1 over items with a score, with messages, slopes and offsets.
 
-    This moves along the direction that the likelihood leaves free; without it the scale of qualities drifts. With
-    assortment the mean square is that of the prior.
+    Without ordinal reviewers this moves along the direction that the likelihood leaves free, and without it the scale
+    of qualities drifts. With assortment the mean square is that of the prior.
     """
     precision, shift = item_posterior(problem, state)
     scored = problem.known
@@ -590,7 +590,8 @@ def optimise(problem: Problem, state: State, free: BoolArray, *, rough: bool = F
             else:
                 state = with_hyperparameters(state, step.theta)
                 # Ordinal reviewers tie the scale of qualities to the spread of their scores: it is learned then.
-                state = state if state.extent.orders else standardised(problem, state)
+                if not state.extent.orders:
+                    state = standardised(problem, state)
     off = 0.0 if converged else track.distance(last.variance)
     off = off if off > NEGLIGIBLE else 0.0
     return Fit(state, last.evidence, last.mean, count, off == 0.0, step.information, off)

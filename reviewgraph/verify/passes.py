@@ -389,7 +389,7 @@ def _likeness(strength: float, m: FloatArray, v: FloatArray) -> tuple[FloatArray
 def rescaled(problem: Problem, model: Model, before: Pass, state: State) -> State:
     """Return a state whose qualities have the mean and mean square of those before.
 
-    Scores do not determine the scale, so it creeps; no quality as a score of a typical reviewer changes.
+    Scores alone do not determine the scale, so it creeps; no quality as a score of a typical reviewer changes.
     """
     seen = problem.counts > 0
     (mean, variance), (old, spread) = beliefs(problem, model, state), (before.mean, before.variance)
@@ -531,7 +531,7 @@ def _most(moved: FloatArray) -> float:
 
 
 def moves(problem: Problem, model: Model, state: State, result: Pass) -> Moves:
-    """Return what a pass changed, apart from the scale of qualities, which scores alone do not determine."""
+    """Return what a pass changed, apart from the scale of qualities where nothing determines it."""
     # Means, on the scale from before; ordinal reviewers tie it to the spread of their scores.
     new = result.state if model.orders else rescaled(problem, model, result, result.state)
     seen, sd = problem.counts > 0, np.sqrt(result.variance)

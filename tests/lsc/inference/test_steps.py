@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from lsc._inference import scale_users, sweeps
+from lsc._inference import model, scale_users, sweeps
 from lsc._inference.inferring import fit_averages
 from lsc._inference.model import (
     BLOCK,
@@ -18,6 +18,7 @@ from lsc._inference.model import (
     LOGIT_W,
     LOWEST,
     MU,
+    NARROW,
     NU,
     SIZE,
     START,
@@ -56,7 +57,9 @@ def block_of(score, load=None):
     return next(lay_out(who, what, value, len(score), max(map(len, score)))[0].blocks)
 
 
-def test_layout_gives_every_review_a_slot_of_its_own() -> None:
+@pytest.mark.parametrize("narrow", [0, NARROW])
+def test_layout_gives_every_review_a_slot_of_its_own(narrow: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model, "NARROW", narrow)
     rng = np.random.default_rng(0)
     load = np.array([0, 1, 1, 3, 9, 10, 11, 40, 300, 0, 2])
     who = np.repeat(np.arange(load.size), load)
@@ -71,7 +74,12 @@ def test_layout_gives_every_review_a_slot_of_its_own() -> None:
     assert (layout.item[~used] == 300).all()
     values = np.concatenate([block.score.ravel() for block in layout.blocks])
     assert (values[slot] == score[order]).all()
-    assert used.size <= 1.2 * who.size + BLOCK  # that of few reviewers of several loads
+    if narrow:
+        # Few reviewers of several loads share a block that has at most so many slots.
+        shared = [block for block in layout.blocks if block.load.min() < block.load.max()]
+        assert [block.score.size <= BLOCK and block.shape[0] <= NARROW for block in shared] == [True]
+    else:
+        assert used.size <= 1.2 * who.size
     for block in layout.blocks:
         rows = layout.item[block.first : block.last].reshape(block.shape)
         for column, reviewer in enumerate(block.reviewer):
