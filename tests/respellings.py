@@ -15,6 +15,7 @@ import collections
 import io
 import json
 import re
+import sys
 import tempfile
 import time
 import warnings
@@ -189,8 +190,8 @@ def notes_on_real_tables() -> list[str]:
     return [note for note in notes if JOINED.search(note)]
 
 
-def main() -> None:
-    """Judge as many tables as asked for."""
+def main() -> int:
+    """Judge as many tables as asked for; 1 if one was answered wrongly."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", type=int, default=1_000)
     parser.add_argument("--first", type=int, default=0)
@@ -211,7 +212,8 @@ def main() -> None:
         f"{len(real):,} notes on {len(list(REAL.rglob('scores.csv'))):,} real tables; "
         f"{time.process_time() - start:.0f} s of the processor"
     )
+    return bool(wrong)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

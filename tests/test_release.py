@@ -103,6 +103,14 @@ def test_continuous_integration_runs_the_one_door() -> None:
     assert [step["run"] for step in steps("ci") if "run" in step] == [".ci/run"]
 
 
+def test_the_nightly_run_draws_anew_and_leaves_no_test_out() -> None:
+    job = workflow("nightly")["jobs"]["tests"]
+    assert job["env"] == {"HYPOTHESIS_PROFILE": "nightly"}
+    *folders, rest = job["strategy"]["matrix"]["part"]
+    everything = PROJECT["tool"]["pytest"]["ini_options"]["testpaths"]
+    assert set(rest.split()) == {*everything, *(f"--ignore={folder}" for folder in folders)}
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_workflows_pin_their_actions_and_may_only_read(path: Path) -> None:
     used = [step["uses"] for step in steps(path.stem) if "uses" in step]
