@@ -665,10 +665,10 @@ def replay_rounds(
     Examples
     --------
     >>> from reviewgraph import Reviews
-    >>> rows = [(r, p, float((3 * p + 5 * r * p) % 7 + p)) for r in range(6) for p in range(12)]
-    >>> replay = replay_rounds(Reviews.from_pairs(rows), 3, rounds=[2], draws=2)
+    >>> rows = [(r, p, p + (5 * p + 11 * r + r * p * p) % 17 / 6) for r in range(5) for p in range(8)]
+    >>> replay = replay_rounds(Reviews.from_pairs(rows), 3, rounds=[1], draws=2)
     >>> replay.total, [way.name for way in replay.ways]
-    (36, ['flat', 'random', 'borderline', '2 rounds'])
+    (24, ['flat', 'random', 'borderline', '1 round'])
     """
     reviews = as_reviews(reviews).only_scored()
     room = reviews.reviews_per_item

@@ -107,9 +107,9 @@ def browser() -> Iterator[Any]:
 INFERRED: dict[bytes, object] = {}
 
 
-@pytest.fixture
-def infer_once(monkeypatch: pytest.MonkeyPatch) -> dict[bytes, object]:
-    """Infer the posterior of equal arguments once, where a test is of what is made of it; return what was inferred."""
+@contextlib.contextmanager
+def inferring_once() -> Iterator[None]:
+    """Infer the posterior of equal arguments once in one process."""
     from lsc import posteriors
 
     infer = posteriors.infer
@@ -120,8 +120,30 @@ def infer_once(monkeypatch: pytest.MonkeyPatch) -> dict[bytes, object]:
             INFERRED[key] = infer(*given, progress=progress, **options)  # type: ignore[arg-type]
         return INFERRED[key]
 
-    monkeypatch.setattr(posteriors, "infer", remembered)
-    return INFERRED
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(posteriors, "infer", remembered)
+        yield
+
+
+@pytest.fixture
+def infer_once() -> Iterator[dict[bytes, object]]:
+    """Infer the posterior of equal arguments once, where a test is of what is made of it; return what was inferred."""
+    with inferring_once():
+        yield INFERRED
+
+
+class Docstrings:
+    """Infer once for all docstrings that show a posterior of the same few scores."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        with inferring_once() if isinstance(item, pytest.DoctestItem) else contextlib.nullcontext():
+            return (yield)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let hooks be called for docstrings, which are outside of the folder of this file."""
+    config.pluginmanager.register(Docstrings())
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import shlex
 import sys
@@ -14,8 +15,10 @@ import click
 import pytest
 
 from docs import pictures
+from lsc.commands.simulate import further
 from lsc.experiments.registry import EXPERIMENTS
 from reviewgraph.cli import main
+from tests.trials import sampled
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -63,13 +66,21 @@ INSTEAD = {
 #: Pages whose first block ends with a picture, and the picture.
 DRAWN = {DOCS / "how-to" / "rounds.md": "rounds.svg"}
 
+#: Pages that play through many rounds, or run experiments, do so at night. Whether what they call exists is tested
+#: every day, see below.
+BY_DAY = [
+    page
+    for page in PAGES
+    if page not in (DOCS / "how-to" / "rounds.md", DOCS / "how-to" / "reproduce.md", DOCS / "tutorial" / "rounds.md")
+]
+
 every_command = pytest.mark.parametrize("name", COMMANDS)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("infer_once")
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if SHOWN[page]], ids=lambda page: page.relative_to(ROOT).as_posix()
+    "page", sampled([page for page in PAGES if SHOWN[page]], BY_DAY), ids=lambda page: page.relative_to(ROOT).as_posix()
 )
 def test_consoles_show_what_the_commands_print(page: Path, tmp_path: Path) -> None:
     for language, block in SHOWN_OR_WRITTEN.findall(page.read_text("utf-8")):
@@ -87,7 +98,9 @@ def test_consoles_show_what_the_commands_print(page: Path, tmp_path: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page", [page for page in BLOCKS if BLOCKS[page]], ids=lambda page: page.relative_to(ROOT).as_posix()
+    "page",
+    sampled([page for page in BLOCKS if BLOCKS[page]], BY_DAY),
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
 def test_blocks_of_python_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in READ.get(page.name, {}).items():
@@ -108,6 +121,21 @@ def test_blocks_of_python_run(page: Path, tmp_path: Path, monkeypatch: pytest.Mo
             assert (page.parent / DRAWN[page]).read_text("utf-8") == eval(ast.unparse(last), known).svg
         else:
             exec(ast.unparse(last), known)
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in BLOCKS if BLOCKS[page]], ids=lambda page: page.relative_to(ROOT).as_posix()
+)
+def test_what_blocks_of_python_call_exists_with_its_arguments(page: Path) -> None:
+    known: dict[str, object] = {}
+    for node in [node for block in BLOCKS[page] for node in ast.walk(ast.parse(block))]:
+        said = ast.unparse(node)
+        if isinstance(node, ast.Import | ast.ImportFrom) and re.match(r"\w+ (reviewgraph|planner|lsc)\b", said):
+            exec(said, known)
+        elif isinstance(node, ast.Call) and re.split(r"\W", said)[0] in known:
+            given = [None for value in node.args if not isinstance(value, ast.Starred)]
+            names = {keyword.arg: None for keyword in node.keywords if keyword.arg}
+            inspect.signature(eval(ast.unparse(node.func), known)).bind_partial(*given, **names)
 
 
 def test_the_tutorial_shows_the_check() -> None:
@@ -143,11 +171,11 @@ UNFINISHED = {"reviewgraph plan --to ", "reviewgraph ch"}
 def typed(page: Path) -> list[list[str]]:
     """Return the commands that a page tells to type, in blocks and in its text, as words."""
     text = page.read_text("utf-8")
-    plain = [block for _, language, block in FENCED.findall(text) if language in ("", "bash", "text")]
+    plain = [block for _, language, block in FENCED.findall(text) if language in ("", "bash", "text", "console")]
     lines = [line for block in plain for line in block.replace("\\\n", " ").splitlines()]
-    shown = [match[1] for line in lines if (match := re.match(r" *(?:\S*/)?(reviewgraph .*)", line))]
+    shown = [match[1] for line in lines if (match := re.match(r" *(?:\$ )?(?:\S*/)?(reviewgraph .*)", line))]
     shown += [line for line in INLINE.findall(FENCED.sub("", text)) if line not in UNFINISHED]
-    words = [re.split(r" (?:&&|[|>#]) ?", line)[0] for line in shown]
+    words = [re.split(r" (?:&&|2?>|[|#]) ?", line)[0] for line in shown]
     return [shlex.split(line)[1:] for line in words if re.match(r"reviewgraph [a-z]", line)]
 
 
@@ -156,6 +184,8 @@ def test_commands_that_pages_tell_to_type_exist_with_their_options(page: Path) -
     for name, *words in typed(page):
         assert name in COMMANDS, name
         command = COMMANDS[name]
+        if name == "simulate" and words and words[0] in further():
+            command = further()[words.pop(0)].load()
         given = [word for word in words if not word.startswith("[")]
         parser = command.make_parser(click.Context(command, info_name=name, **command.context_settings))
         parser.parse_args(given)

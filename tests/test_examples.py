@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -74,26 +71,20 @@ def test_the_examples_of_a_command_run(name: str) -> None:
             Path(output).write_text(told.stdout, "utf-8")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_complete_commands_and_options(shell: str) -> None:
+def test_shells_complete_commands_and_options(
+    shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def complete(*words: str) -> str:
-        typed = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+        monkeypatch.setenv("_REVIEWGRAPH_COMPLETE", f"{shell}_complete")
+        monkeypatch.setenv("COMP_WORDS", " ".join(words))
         # fish gives the word that is being typed; the others its number.
-        typed |= {"COMP_CWORD": words[-1]} if shell == "fish" else {}
-        asked = {"_REVIEWGRAPH_COMPLETE": f"{shell}_complete", **typed}
-        script = (
-            "import sys; sys.argv[0] = 'reviewgraph'; from reviewgraph.cli import main; main(prog_name='reviewgraph')"
-        )
-        home = {"PYTHONPATH": str(Path(__file__).parents[1])}
-        run = subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, **home, **asked},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return run.stdout
+        monkeypatch.setenv("COMP_CWORD", words[-1] if shell == "fish" else str(len(words) - 1))
+        monkeypatch.setattr("sys.argv", ["reviewgraph"])
+        with pytest.raises(SystemExit) as ended:
+            main(prog_name="reviewgraph")
+        assert ended.value.code == 0
+        return capsys.readouterr().out
 
     assert "check" in complete("reviewgraph", "ch")
     assert "--to" in complete("reviewgraph", "plan", "--t")

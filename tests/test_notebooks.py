@@ -45,7 +45,7 @@ TABLE = {
 HOSTILE = "<script>alert('1')</script>&\x1b[2J"
 
 
-def noisy(n: int = 24) -> dict[str, list[Any]]:
+def noisy(n: int = 16) -> dict[str, list[Any]]:
     """Scores that show severity and stretch of three reviewers."""
     rows = [
         (who, paper, a + b * paper + (7 * paper + 3 * who) % 5 / 10)
@@ -124,7 +124,7 @@ def test_numbers_and_what_stands_above_them_are_at_the_right() -> None:
 def test_a_cell_counts_the_rows_that_it_leaves_out() -> None:
     shown = Tree.fromstring(Reviews.from_frame(pandas.DataFrame(noisy()))._repr_html_())
     assert len(shown.findall("./table/tbody/tr")) == 10
-    assert shown[-1].text == "and 44 more rows; to_frame() has all"
+    assert shown[-1].text == "and 26 more rows; to_frame() has all"
 
 
 @every_result
@@ -174,8 +174,8 @@ def test_a_selection_shows_its_line_and_its_grey_zone() -> None:
     ]
     assert [found.plot(name, n_selected=5).name for name in (None, "zone")] == ["line", "zone"]
     assert "best 5" in found.plot("moved", n_selected=5).words
-    with pytest.raises(InputError, match=r"n_selected: expected 0 to 24 items"):
-        found.plot(n_selected=25)
+    with pytest.raises(InputError, match=r"n_selected: expected 0 to 16 items"):
+        found.plot(n_selected=17)
 
 
 def test_pictures_are_saved_whole_as_svg_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

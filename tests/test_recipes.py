@@ -38,17 +38,46 @@ def apply(recipe: str, packages: Path) -> list[str]:
     return str(commands).splitlines()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("title", RECIPES)
-def test_a_recipe_followed_to_the_letter_works(title: str, tmp_path: Path) -> None:
-    packages, work = tmp_path / "packages", tmp_path / "work"
-    work.mkdir()
+@pytest.fixture
+def packages(tmp_path: Path) -> Path:
+    """A copy of the packages, beside a folder to work in."""
+    (tmp_path / "work").mkdir()
     for package in ("reviewgraph", "planner", "lsc"):
-        shutil.copytree(ROOT / package, packages / package, ignore=shutil.ignore_patterns("*.nb[ci]"))
-    commands = apply(RECIPES[title], packages)
-    assert any(command.startswith("reviewgraph ") for command in commands)
+        kept = shutil.ignore_patterns("*.nb[ci]")
+        shutil.copytree(ROOT / package, tmp_path / "packages" / package, ignore=kept)
+    return tmp_path / "packages"
+
+
+#: Runs the commands of all recipes in one process, and stops at the first that fails.
+IN_TURN = """
+import shlex, subprocess, sys
+from click.testing import CliRunner
+from reviewgraph.cli import main
+for command in sys.argv[1:]:
+    if command.startswith("reviewgraph "):
+        done = CliRunner().invoke(main, shlex.split(command)[1:])
+        assert done.exit_code == 0, f"{command}: {done.output} {done.exception!r}"
+    else:
+        subprocess.run(command, shell=True, check=True)
+"""
+
+
+@pytest.mark.slow
+def test_all_recipes_followed_to_the_letter_work_beside_each_other(packages: Path, tmp_path: Path) -> None:
+    commands = [apply(recipe, packages) for recipe in RECIPES.values()]
+    assert all(any(line.startswith("reviewgraph ") for line in lines) for lines in commands)
+    words = [sys.executable, "-c", IN_TURN, *(line for lines in commands for line in lines)]
     environment = os.environ | {"PYTHONPATH": str(packages)}
-    for command in commands:
+    done = subprocess.run(words, cwd=tmp_path / "work", env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.parametrize("title", RECIPES)
+def test_a_recipe_followed_to_the_letter_works(title: str, packages: Path, tmp_path: Path) -> None:
+    work, environment = tmp_path / "work", os.environ | {"PYTHONPATH": str(packages)}
+    for command in apply(RECIPES[title], packages):
         shell = command.replace("reviewgraph ", f"{sys.executable} -m reviewgraph ", 1)
         done = subprocess.run(shell, shell=True, cwd=work, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"

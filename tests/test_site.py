@@ -43,6 +43,7 @@ def test_pictures_that_differ_are_told_apart() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("infer_once")
 @every_question
 def test_a_question_is_answered_as_its_page_shows(page: Path, tmp_path: Path) -> None:
     _, output = pictures.shown(page)
@@ -99,6 +100,7 @@ def test_names_of_columns_on_the_page_are_recognised() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("infer_once")
 def test_pictures_of_the_home_page_and_the_tutorials_are_what_the_product_draws() -> None:
     for name, picture in pictures.pictures().items():
         assert same((DOCS / name).read_text("utf-8"), picture.svg), f"{name}: run python -m docs.pictures"

@@ -35,7 +35,7 @@ PLANS = [
     ("--for", "precision", "--max-reviews", "3"),
     ("--for", "decision", "--select", "4", "--max-reviews", "3"),
     ("--for", "decision", "--select", "4", "--max-reviews", "12", "--rounds", "3", "--spare", "1"),
-    ("--target", "survives-reviewer", "--time-limit", "0.5"),
+    ("--target", "survives-reviewer", "--time-limit", "0.2"),
     ("--min-reviews", "3", "--fixed", "fixed.csv"),
     ("--cost", "cost.csv", "--capacity", "capacity.csv", "--spare", "2"),
 ]
@@ -120,7 +120,7 @@ def test_anonymous_reports_hold_no_name(run, options) -> None:
 def test_a_plan_is_said_anew_in_the_words_that_it_had(target: str) -> None:
     table = Reviews.from_pairs([(row[0], row[1], float(row[2])) for row in rows(papers=16, reviewers=8)])
     for options in ({}, {"fixed": [("Reviewer-1-Zq", "Apart-Xw")], "min_reviews": 3}):
-        found = plan_extra_reviews(table, target, time_limit=0.5, **options)
+        found = plan_extra_reviews(table, target, time_limit=0.2, **options)
         again = coded_plan(found)
         assert again.reviews == found.reviews
         assert again.explanation == found.explanation

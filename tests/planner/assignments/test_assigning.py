@@ -163,7 +163,7 @@ def clustered(n, m, seed, topics=8, communities=False):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("communities", [False, True])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", sampled([0, 1]))
 def test_double_at_a_small_price(seed, communities):
     score = clustered(120, 96, seed, communities=communities)
     conflicts = [tuple(pair) for pair in np.argwhere(np.random.default_rng(seed).random(score.shape) < 0.02).tolist()]
@@ -229,7 +229,7 @@ SMALL = [(2, 4, 2, 2), (3, 5, 2, 3), (3, 3, 2, 3), (4, 3, 3, 4), (4, 4, 2, 4), (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "m", "demand", "load"), sampled(SMALL, 7, several=True))
+@pytest.mark.parametrize(("n", "m", "demand", "load"), sampled(SMALL, 5, several=True))
 def test_survives_wherever_any_assignment_does(n, m, demand, load):
     score = np.random.default_rng(n * 100 + m).random((m, n))
     result = assign(score, demand=demand, load=load, survive=1, time_limit=10)
@@ -261,7 +261,7 @@ def test_a_level_out_of_reach_of_all_allowed_pairs_is_proved():
 def test_recoverable_is_reached():
     from reviewgraph.graph import recoverability
 
-    result = assign(clustered(40, 40, 1, communities=True), demand=3, load=4, target="recoverable")
+    result = assign(clustered(24, 24, 1, communities=True), demand=3, load=4, target="recoverable")
     assert result.status in ("optimal", "feasible")
     assert recoverability(result.reviews).recoverable
 
@@ -407,22 +407,22 @@ def test_malformed_affinities():
 @pytest.mark.slow
 @pytest.mark.parametrize("part", sampled([0.005, 0.0005]))
 def test_exchanges_for_smaller_errors_stay_within_their_part_of_the_affinity(part):
-    score = clustered(80, 64, 0, communities=True)
+    score = clustered(40, 32, 0, communities=True)
     rough = Assumptions(noise=0.5, severity=1.5, stretch=0.5)
     before = assign(score, demand=3, load=5, conditioning=0.0)
     after = assign(score, demand=3, load=5, conditioning=part, assumptions=rough)
     assert before.exchanges is None
     assert after.price <= before.price + 100 * part + 1e-9
     assert after.price - before.price == pytest.approx(after.price_of_exchanges, abs=1e-9)
-    assert naive.violations(pairs_of(after), demand=dict.fromkeys(range(80), 3), load=dict.fromkeys(range(64), 5)) == []
-    assert naive.doubly_connected(pairs_of(after), range(80))
+    assert naive.violations(pairs_of(after), demand=dict.fromkeys(range(40), 3), load=dict.fromkeys(range(32), 5)) == []
+    assert naive.doubly_connected(pairs_of(after), range(40))
     assert after.exchanges.error[1] < after.exchanges.error[0]
     assert after.exchanges.right[1] > after.exchanges.right[0]
 
 
 @pytest.mark.slow
 def test_exchanges_are_the_same_each_time():
-    score = clustered(60, 48, 1)
+    score = clustered(40, 32, 1)
     once, again = (assign(score, demand=3, load=5, conditioning=0.005) for _ in range(2))
     assert pairs_of(once) == pairs_of(again)
     assert once.exchanges == again.exchanges

@@ -88,7 +88,7 @@ def test_a_level_is_missed_only_where_no_assignment_reaches_it(target: str) -> N
 @pytest.mark.slow
 def test_a_loss_is_survived_wherever_some_assignment_survives_it() -> None:
     found = Counter[bool]()
-    for seed in range(20) if NIGHTLY else (1, 2, 3, 4, 7, 11, 18):
+    for seed in range(20) if NIGHTLY else (1, 2, 3, 11, 18):
         case = market(seed, dense=True)
         if next(every_assignment(case), None) is None:
             continue
@@ -100,7 +100,7 @@ def test_a_loss_is_survived_wherever_some_assignment_survives_it() -> None:
 
 
 def test_names_and_seeds_decide_nothing() -> None:
-    for seed in range(12):
+    for seed in range(100 if NIGHTLY else 6):
         case = market(seed)
         answers = [assign(**case, seed=one) for one in range(3)]
         answers += [assign(**relabelled(case, one), seed=one) for one in range(3)]

@@ -6,12 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import assign
+from planner._assign import precision
 from planner._assign.words import page
 from reviewgraph._base import InputError
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_fair
 from tests.planner.assignments.test_assigning import clustered, pairs_of
-from tests.trials import examples
+from tests.trials import examples, sampled
+
+
+@pytest.fixture(autouse=True)
+def _few_exchanges(monkeypatch):
+    """Exchanges for smaller errors come after the level: a few will do here."""
+    monkeypatch.setattr(precision, "DRAWN", 100)
 
 
 @st.composite
@@ -147,7 +154,7 @@ def check_alternates(result, market, rules):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", sampled(range(3)))
 @pytest.mark.filterwarnings("ignore:affinity. a square matrix")
 def test_exchanges_find_what_the_programme_finds_or_say_how_far_off_they_may_be(seed, monkeypatch):
     """Beyond the size of exact answers: the bound holds for the best, and the smallest score is between."""
@@ -163,19 +170,19 @@ def test_exchanges_find_what_the_programme_finds_or_say_how_far_off_they_may_be(
 @pytest.mark.slow
 def test_two_communities_cost_the_smallest_score_no_more_than_a_bridge_does():
     """No reviewer fits papers of the other side, so a paper that has one of them keeps two others."""
-    score = clustered(40, 32, 0, communities=True)
+    score = clustered(20, 16, 0, communities=True)
     alone = assign(score, demand=3, load=5, fair="leximin", target="none").fairness
     result = assign(score, demand=3, load=5, fair="leximin")
-    assert naive.doubly_connected(pairs_of(result), range(40))
+    assert naive.doubly_connected(pairs_of(result), range(20))
     assert alone.smallest[1] >= result.fairness.smallest[1] > alone.smallest[1] - 0.5
 
 
 @pytest.mark.slow
 def test_the_smallest_score_survives_the_level():
-    score = clustered(120, 96, 0)
+    score = clustered(60, 48, 0)
     alone = assign(score, demand=3, load=5, fair="leximin", target="none")
     result = assign(score, demand=3, load=5, fair="leximin")
-    assert naive.doubly_connected(pairs_of(result), range(120))
+    assert naive.doubly_connected(pairs_of(result), range(60))
     assert result.fairness.smallest[1] == pytest.approx(alone.fairness.smallest[1])
     assert result.fairness.worst_tenth[1] >= result.fairness.worst_tenth[0]
     assert "the worst-served paper first" in page(result)

@@ -19,23 +19,23 @@ def case(seed, n_items, n_reviewers):
     return exact.instance(np.random.default_rng(seed), n_items, n_reviewers)
 
 
-def tight(seed, **options):
+def tight(seed, n_items=7, **options):
     """Few pairs, which are settled by cuts, or panel scores, by one programme a place."""
-    score = np.random.default_rng(seed).random((7, 8)).round(2)
+    score = np.random.default_rng(seed).random((n_items, 8)).round(2)
     return assign(score, demand=2, load=3, **options)
 
 
 WAYS = {
-    "the best under rules": lambda: exact.solved(case(5, 60, 40)),
+    "the best under rules": lambda: exact.solved(case(5, 30, 20)),
     "the best by prices": lambda: exact.solved(case(3, 150, 100)),
     "two solvers": lambda: exact.solved(case(4, 20, 16)),
-    "panels repaired": lambda: exact.solved(case(1, 60, 40)),
+    "panels repaired": lambda: exact.solved(case(1, 40, 30)),
     "why no panels": lambda: exact.solved(case(3, 20, 16)),
     "a level under rules": lambda: exact.solved(case(2, 20, 16), target="double"),
     "few pairs, decided": lambda: tight(0, target="double", survive=1),
-    "fairest": lambda: tight(1, target="none", fair="leximin"),
+    "fairest": lambda: tight(1, 5, target="none", fair="leximin"),
     "a floor": lambda: tight(2, target="none", floor=1.6),
-    "randomised": lambda: exact.solved(case(4, 20, 16), max_probability=0.8, draws=10),
+    "randomised": lambda: exact.solved(case(4, 12, 10), max_probability=0.8, draws=5),
 }
 #: Large tables, or of which a smaller one does the same steps.
 NIGHT = {"a level under rules", "the best by prices"}

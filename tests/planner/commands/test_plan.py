@@ -103,7 +103,7 @@ def random_table(path: str, size: int) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
 def test_control_c_writes_the_best_so_far() -> None:
-    random_table("hard.csv", 200)
+    random_table("hard.csv", 100)
     words = [sys.executable, "-m", "reviewgraph", "plan", "hard.csv", "-o", "plan.csv", "--time-limit", "300"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None

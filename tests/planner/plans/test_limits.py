@@ -59,7 +59,7 @@ def clock_of(looks: int, *, ctrl_c: bool) -> type[Clock]:
 def test_a_plan_that_was_stopped_holds(
     monkeypatch: pytest.MonkeyPatch, target: str, options: dict[str, Any], ctrl_c: bool
 ) -> None:
-    reviews = groups(4)
+    reviews = groups(3)
     for looks in (0, 1, 2, 4, 8, 16) if NIGHTLY else (1, 16) if ctrl_c else (0, 4):
         monkeypatch.setattr(planning, "Clock", clock_of(looks, ctrl_c=ctrl_c))
         plan = plan_extra_reviews(reviews, target, **options)

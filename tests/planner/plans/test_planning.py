@@ -28,7 +28,7 @@ from reviewgraph.graph.components import degrees_of_freedom, tie_classes
 from reviewgraph.graph.levels import NAMES
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case, cases, constrained
-from tests.trials import NIGHTLY, examples, trials
+from tests.trials import NIGHTLY, examples, sampled, trials
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 TARGETS = list(NAMES)
@@ -81,7 +81,7 @@ def test_budgets_hold_and_partial_plans_are_valid(case: Case, target: Any, budge
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_best_few_reviews_are_as_good_as_brute_force(target: Any) -> None:
     rng, exhausted = np.random.default_rng(8), 0
-    for _ in range(trials(30) if NIGHTLY else 8):
+    for _ in range(trials(30) if NIGHTLY else 5):
         rows = [(j, int(i)) for j in range(5) for i in rng.permutation(6)[: rng.integers(0, 4)]]
         options: dict[str, Any] = {"conflicts": [(int(rng.integers(5)), int(rng.integers(6))) for _ in range(6)]}
         if rng.random() < 0.5:
@@ -102,17 +102,17 @@ def test_the_best_few_reviews_are_as_good_as_brute_force(target: Any) -> None:
         assert (plan.reach[0].papers, plan.reach[1].papers, plan.count) == (len(before), papers, count)
         assert plan.reach[1].error == pytest.approx(error, rel=1e-4, abs=1e-6)
         assert "none is better" in plan.explanation[-1]
-    assert exhausted >= (5 if NIGHTLY else 3)
+    assert exhausted >= (5 if NIGHTLY else 2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_budget_is_spent_where_it_helps_most(target: Any) -> None:
-    """Four groups of 10, 9, 8 and 2 papers: whoever joins the largest ones gets furthest."""
-    sizes = {"a": 10, "b": 9, "c": 8, "d": 2}
+    """Four groups of 6, 5, 4 and 2 papers: whoever joins the largest ones gets furthest."""
+    sizes = {"a": 6, "b": 5, "c": 4, "d": 2}
     rows = [(f"{name}{j}", f"{name}{i}") for name, size in sizes.items() for j in range(3) for i in range(size)]
     reviews = Reviews.from_pairs(rows)
-    for budget, papers in ((2, 19), (4, 27)):
+    for budget, papers in ((2, 11), (4, 15)):
         if target == "connected":
             budget //= 2
         plan = plan_extra_reviews(reviews, target, max_reviews=budget, time_limit=2)
@@ -145,7 +145,7 @@ def loaded(seed: int) -> tuple[Reviews, dict[str, Any]]:
 @pytest.mark.slow
 def test_matroid_intersection_equals_the_integer_programme() -> None:
     counts = {"plan": 0, "short": 0}
-    for seed in [*range(trials(60)), 1088]:
+    for seed in [*range(trials(50)), 1088]:
         reviews, options = loaded(seed)
         task = new_task(constrained(reviews, **options), 200)
         oracle = RecoverableOracle(task)
@@ -472,7 +472,7 @@ def test_the_least_waste(usable: list[int], needed: int, waste: int | None) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", [1e-300, 1e-12, 1e12])
+@pytest.mark.parametrize("unit", sampled([1e-300, 1e12, 1e-12], 2))
 @given(cases(), st.sampled_from(TARGETS), st.integers(0, 2**20))
 @examples(16)
 def test_the_unit_of_costs_changes_no_plan(unit: float, case: Case, target: Any, seed: int) -> None:

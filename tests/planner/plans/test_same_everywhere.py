@@ -30,11 +30,11 @@ def costs(n_items, n_reviewers):
 
 
 def least(**options):
-    return plan_extra_reviews(table(60, 60, 3), **options)
+    return plan_extra_reviews(table(40, 40, 3), **options)
 
 
 def scored(**options):
-    return plan_extra_reviews(table(40, 40, 3, scores=True), **options)
+    return plan_extra_reviews(table(24, 24, 3, scores=True), **options)
 
 
 def priced(**options):
@@ -42,7 +42,7 @@ def priced(**options):
 
 
 WAYS = {
-    "double": lambda: plan_extra_reviews(table(200, 200, 3)),
+    "double": lambda: plan_extra_reviews(table(100, 100, 3)),
     "double, loads": lambda: least(spare=1, max_per_item=1),
     "double, costs": lambda: priced(spare=3),
     "recoverable": lambda: priced(target="recoverable", spare=2, max_per_item=2),
@@ -51,10 +51,10 @@ WAYS = {
     "survives a review": lambda: plan_extra_reviews(table(12, 12, 3), "survives-review", spare=3),
     "scores": lambda: scored(use_scores=True),
     "many reviews": lambda: least(min_reviews=5, spare=3),
-    "a budget": lambda: plan_extra_reviews(table(40, 40, 3), max_reviews=3),
+    "a budget": lambda: plan_extra_reviews(table(24, 24, 3), max_reviews=3),
     "reviews go missing": lambda: least(missing=0.02),
-    "decisions": lambda: scored(objective="decision", n_selected=8, max_reviews=20),
-    "decisions at a level": lambda: scored(target="double", objective="decision", n_selected=8, max_reviews=40),
+    "decisions": lambda: scored(objective="decision", n_selected=5, max_reviews=12),
+    "decisions at a level": lambda: scored(target="double", objective="decision", n_selected=5, max_reviews=24),
     "best effort": lambda: plan_extra_reviews(table(30, 30, 3), capacity=dict.fromkeys(range(6), 1), best_effort=True),
 }
 #: Whose searches are those of others, or that take longest.

@@ -94,7 +94,7 @@ def test_first_phases_begin_with_one_review_each_and_end_with_all() -> None:
 
 
 def test_a_design_counts_its_reviews_and_finds_its_best() -> None:
-    design = design_rounds(60, 180, 9, rounds=[2, 1], draws=6, load=6)
+    design = design_rounds(60, 180, 9, rounds=[2, 1], draws=3, load=6)
     assert design.rounds == [1, 2]
     assert design.flat.held_back == 0
     assert design.flat.rounds == 0
@@ -112,12 +112,12 @@ def test_a_design_counts_its_reviews_and_finds_its_best() -> None:
         assert all(abs(splits.index(one) - splits.index(best)) == 1 for one in design.neighbours(rounds))
     assert design.best(2).saved > 0
     assert [*design.to_columns()["wrong"]] == [split.wrong for split in design.splits]
-    again = design_rounds(60, 180, 9, rounds=[1, 2], draws=6, load=6)
+    again = design_rounds(60, 180, 9, rounds=[1, 2], draws=3, load=6)
     assert again.to_dict() == design.to_dict()
 
 
 def test_lost_reviews_cost_selections() -> None:
-    whole, lossy = (design_rounds(80, 240, 12, rounds=[1], draws=20, missing=share) for share in (0.0, 0.3))
+    whole, lossy = (design_rounds(80, 240, 12, rounds=[1], draws=8, missing=share) for share in (0.0, 0.3))
     assert lossy.flat.wrong > whole.flat.wrong
     assert lossy.best(1).wrong > whole.best(1).wrong
 

@@ -11,13 +11,20 @@ import pytest
 from scipy.optimize import linprog
 
 from planner import AtLeast, AtMost, assign
-from planner._assign import spanning
+from planner._assign import precision, spanning
 from planner._assign.marginals import UNITS, decomposed
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import problem_of
 from tests.planner.assignments.test_assigning import pairs_of
+from tests.trials import NIGHTLY, sampled
 
 DEMAND, LOAD = 3, 4
+
+
+@pytest.fixture(autouse=True)
+def _few_exchanges(monkeypatch):
+    """Exchanges for smaller errors come after the level: a few will do here."""
+    monkeypatch.setattr(precision, "DRAWN", 100)
 
 
 def lists(result):
@@ -40,7 +47,7 @@ def tight():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cap", [0.5, 0.7, 0.9])
+@pytest.mark.parametrize("cap", sampled([0.5, 0.7, 0.9]))
 def test_what_is_published_is_exact(cap):
     affinity = tight()
     result = assign(affinity, demand=DEMAND, load=LOAD, max_probability=cap, draws=20, conditioning=0.0)
@@ -99,7 +106,7 @@ def best_expected(affinity, assignments, cap):
 @pytest.mark.parametrize("cap", [0.4, 0.6, 0.8])
 def test_lotteries_are_among_those_over_all_assignments_at_the_level(cap):
     n, m, demand, load = 4, 5, 2, 3
-    for seed in range(2):
+    for seed in range(2 if NIGHTLY else 1):
         affinity = np.random.default_rng(seed).random((m, n))
         best = best_expected(affinity, at_level(n, m, demand, load), cap)
         result = assign(affinity, demand=demand, load=load, max_probability=cap, draws=10, conditioning=0.0)
@@ -133,18 +140,19 @@ def bridged():
 
 @pytest.mark.slow
 def test_caps_that_the_level_exceeds_are_not_passed_in_silence():
-    options = {"demand": 2, "load": 6, "draws": 10}
-    result = assign(bridged(), max_probability=0.6, **options)
+    options = {"demand": 2, "load": 6, "draws": 5}
+    result = assign(bridged(), max_probability=0.6, seed=0, **options)
     assert max(exact(result).values()) <= Fraction(6, 10)
     missed = [not naive.doubly_connected(pairs, range(6)) for pairs in lists(result)]
     assert any(missed)
-    assert result.randomised.listed.repaired == pytest.approx(1 - sum(missed) / 10)
-    seeds = [next(s for s in range(99) if missed[np.random.default_rng(s).integers(10)] == miss) for miss in (0, 1)]
-    good, bad = (assign(bridged(), max_probability=0.6, seed=seed, **options) for seed in seeds)
+    assert result.randomised.listed.repaired == pytest.approx(1 - sum(missed) / 5)
+    drawn = [missed[np.random.default_rng(seed).integers(5)] for seed in range(99)]
+    other = assign(bridged(), max_probability=0.6, seed=drawn.index(not drawn[0]), **options)
+    good, bad = (other, result) if drawn[0] else (result, other)
     assert (good.status, bad.status) == ("feasible", "level_missed")
-    assert f"{sum(missed)} of 10 assignments to draw from miss the level" in bad.explanation
+    assert f"{sum(missed)} of 5 assignments to draw from miss the level" in bad.explanation
     assert "probabilities up to" in bad.explanation
-    assert assign(bridged(), max_probability=0.7, **options).randomised.listed.repaired == 1
+    assert assign(bridged(), max_probability=0.8, **options).randomised.listed.repaired == 1
 
 
 def test_too_few_draws_for_a_cap_are_said():
@@ -218,7 +226,7 @@ def test_where_many_papers_are_apart_a_skeleton_repairs_each_assignment(monkeypa
         return found
 
     monkeypatch.setattr(spanning.Spanning, "start", counted)
-    n, m, demand, load = 120, 118, 3, 4
+    n, m, demand, load = 90, 88, 3, 4
     affinity = np.random.default_rng(1).random((m, n))
     result = assign(affinity, demand=demand, load=load, max_probability=0.7, draws=10, conditioning=0.0)
     assert result.randomised.listed.at_level == 0

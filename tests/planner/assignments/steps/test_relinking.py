@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner import assign
-from planner._assign import linking
+from planner._assign import linking, precision
 from planner._assign.core import largest_of
 from planner._assign.levels import aim_named
 from planner._assign.linking import Linker
@@ -17,6 +17,12 @@ from tests.trials import NIGHTLY, sampled
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
 pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
+
+
+@pytest.fixture(autouse=True)
+def _few_exchanges(monkeypatch):
+    """Exchanges for smaller errors come after the level: a few will do here."""
+    monkeypatch.setattr(precision, "DRAWN", 100)
 
 
 @pytest.mark.parametrize("shared", [1, 2])
@@ -119,7 +125,7 @@ def test_small_markets_are_mostly_linked_at_the_least_loss(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled([0, 1]))
 def test_no_second_way_to_outlive_a_loss_is_worse_than_that_of_the_core(monkeypatch, seed):
-    call = {"affinity": similar(40, 60, seed), "demand": 3, "load": 4, "survive": 1}
+    call = {"affinity": similar(24, 36, seed), "demand": 3, "load": 4, "survive": 1}
     core, result = by_the_core_alone(monkeypatch, **call), assign(**call)
     assert core.survives
     assert result.survives
@@ -131,7 +137,7 @@ def test_the_search_gives_up_after_so_many_pairs_in_vain(monkeypatch):
     tried = []
     force = Linker.force
     monkeypatch.setattr(Linker, "force", lambda self, *pair: tried.append(force(self, *pair)) or tried[-1])
-    call = {"affinity": similar(40, 40, 0), "demand": 3, "load": 3, "conditioning": 0.0}
+    call = {"affinity": similar(32, 32, 0), "demand": 3, "load": 3, "conditioning": 0.0}
     monkeypatch.setattr(linking, "ORDERS", 0)
     assert assign(**call).status == "level_missed"
     most = len(tried)
