@@ -27,12 +27,12 @@ def panel(n_items: int = 40, n_scores: int = 7, seed: int = 0, noise: float = 1.
 
 @pytest.fixture
 def by_averages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Believe averages, each to half a point, where a test is of which scores are shown and what is counted."""
+    """Believe averages, each to a tenth of a point, where a test is of which scores are shown and what is counted."""
 
     def averages(reviews: Reviews, fixed: IntArray, draws: None) -> Beliefs:
         count = np.maximum(reviews.reviews_per_item, 1)
         mean = np.bincount(reviews.item, reviews.score, reviews.n_items) / count
-        return beliefs_of(reviews, fixed, np.array([mean - 0.5, mean + 0.5]))
+        return beliefs_of(reviews, fixed, np.array([mean - 0.1, mean + 0.1]))
 
     monkeypatch.setattr(phases, "beliefs_of", averages)
 
