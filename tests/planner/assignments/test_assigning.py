@@ -20,6 +20,8 @@ from reviewgraph.graph import Assumptions
 from tests.planner.assignments import naive_assignment as naive
 from tests.trials import examples, sampled, trials
 
+#: Exchanges drawn, if not few: see conftest.py.
+MANY = precision.DRAWN
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
 pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
 
@@ -429,7 +431,8 @@ def test_exchanges_are_the_same_each_time():
 
 
 @pytest.mark.slow
-def test_by_default_a_little_affinity_goes_for_smaller_errors_and_the_page_says_so():
+def test_by_default_a_little_affinity_goes_for_smaller_errors_and_the_page_says_so(monkeypatch):
+    monkeypatch.setattr(precision, "DRAWN", MANY)
     rough = Assumptions(noise=0.5, severity=1.5, stretch=0.5)
     result = assign(clustered(80, 64, 0), demand=3, load=5, assumptions=rough)
     assert 0 < result.price_of_exchanges <= 0.05

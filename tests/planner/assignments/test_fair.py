@@ -6,19 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import assign
-from planner._assign import precision
 from planner._assign.words import page
 from reviewgraph._base import InputError
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_fair
 from tests.planner.assignments.test_assigning import clustered, pairs_of
 from tests.trials import examples, sampled
-
-
-@pytest.fixture(autouse=True)
-def _few_exchanges(monkeypatch):
-    """Exchanges for smaller errors come after the level: a few will do here."""
-    monkeypatch.setattr(precision, "DRAWN", 100)
 
 
 @st.composite

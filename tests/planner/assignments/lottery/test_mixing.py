@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import linprog
 
 from planner import AtLeast, AtMost, assign
-from planner._assign import precision, spanning
+from planner._assign import spanning
 from planner._assign.marginals import UNITS, decomposed
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import problem_of
@@ -19,12 +19,6 @@ from tests.planner.assignments.test_assigning import pairs_of
 from tests.trials import NIGHTLY, sampled
 
 DEMAND, LOAD = 3, 4
-
-
-@pytest.fixture(autouse=True)
-def _few_exchanges(monkeypatch):
-    """Exchanges for smaller errors come after the level: a few will do here."""
-    monkeypatch.setattr(precision, "DRAWN", 100)
 
 
 def lists(result):

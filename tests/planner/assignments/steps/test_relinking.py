@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner import assign
-from planner._assign import linking, precision
+from planner._assign import linking
 from planner._assign.core import largest_of
 from planner._assign.levels import aim_named
 from planner._assign.linking import Linker
@@ -17,12 +17,6 @@ from tests.trials import NIGHTLY, sampled
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
 pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
-
-
-@pytest.fixture(autouse=True)
-def _few_exchanges(monkeypatch):
-    """Exchanges for smaller errors come after the level: a few will do here."""
-    monkeypatch.setattr(precision, "DRAWN", 100)
 
 
 @pytest.mark.parametrize("shared", [1, 2])

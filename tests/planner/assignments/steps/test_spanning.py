@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from planner import assign
-from planner._assign import linking, precision, spanning
+from planner._assign import linking, spanning
 from planner._assign.spanning import Pairs, skeleton
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments.cases import components, grown_naively, similar
@@ -12,12 +12,6 @@ from tests.trials import NIGHTLY, sampled, trials
 
 #: Square affinities, of which nothing says which side is which, are meant as they are here.
 pytestmark = pytest.mark.filterwarnings("ignore:affinity. a square matrix")
-
-
-@pytest.fixture(autouse=True)
-def _few_exchanges(monkeypatch):
-    """Exchanges for smaller errors come after the level: a few will do here."""
-    monkeypatch.setattr(precision, "DRAWN", 100)
 
 
 def pairs_at_random(rng, n_items, n_reviewers):

@@ -146,7 +146,7 @@ def test_rollouts_are_those_of_a_plain_loop(arrive: float) -> None:
 def test_one_round_of_two_papers_is_the_expectation_by_enumeration() -> None:
     """Of two papers one is selected: wrong with the probability that the other is better, after one review each."""
     own = Papers(np.array([0.3, 0.0]), np.full(2, 0.8), np.zeros(2), 2.0, 1)
-    played = flat(own, 2, np.random.default_rng(0), rollouts=4_000)
+    played = flat(own, 2, np.random.default_rng(0), rollouts=1_500)
     left = 1 / (1 / 0.64 + 2.0)
     grid = np.linspace(-6, 6, 49)
     weight = np.exp(-0.5 * grid**2) / np.exp(-0.5 * grid**2).sum()
