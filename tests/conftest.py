@@ -105,14 +105,16 @@ def browser() -> Iterator[Any]:
 
 #: Posteriors that tests of one process have asked for, by all that they depend on.
 INFERRED: dict[bytes, object] = {}
+#: Gains on held-out reviews of such posteriors, which are kept beside them.
+GAINS: dict[tuple[int, bytes], tuple[object, object]] = {}
 
 
 @contextlib.contextmanager
 def inferring_once() -> Iterator[None]:
-    """Infer the posterior of equal arguments once in one process."""
+    """Infer the posterior of equal arguments once in one process, and its gain on held-out reviews, which takes as long."""
     from lsc import posteriors
 
-    infer = posteriors.infer
+    infer, held_out_gain = posteriors.infer, posteriors.held_out_gain
 
     def remembered(*given: object, progress: object = None, **options: object) -> object:
         key = pickle.dumps((given, options))
@@ -120,8 +122,15 @@ def inferring_once() -> Iterator[None]:
             INFERRED[key] = infer(*given, progress=progress, **options)  # type: ignore[arg-type]
         return INFERRED[key]
 
+    def remembered_gain(posterior: object, *given: object, **options: object) -> object:
+        key = id(posterior), pickle.dumps((given, options))
+        if key not in GAINS:
+            GAINS[key] = posterior, held_out_gain(posterior, *given, **options)  # type: ignore[arg-type]
+        return GAINS[key][1]
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(posteriors, "infer", remembered)
+        patch.setattr(posteriors, "held_out_gain", remembered_gain)
         yield
 
 

@@ -301,7 +301,7 @@ def test_the_page_names_the_levels_and_another_method_refuses_a_likelihood(tmp_p
 
 def few_levels(folder):
     """Write the table of a ceiling; return its path."""
-    drawn_table, path = drawn(replace(CEILING, n_items=60, n_reviewers=20), 0), folder / "reviews.csv"
+    drawn_table, path = drawn(replace(CEILING, n_items=30, n_reviewers=10), 0), folder / "reviews.csv"
     lines = [f"r{j},p{i},{y}" for j, i, y in zip(drawn_table.who, drawn_table.what, drawn_table.level, strict=True)]
     path.write_text("\n".join(["reviewer,item,score", *lines]) + "\n")
     return path

@@ -7,11 +7,13 @@ from lsc._inference import sweeps
 from lsc._inference.inferring import infer
 from tests.benchmarks.harness.methods import common_noise
 from tests.lsc.inference.simulated_tables import table
+from tests.trials import NIGHTLY
 
 
 def test_individual_noise_is_modelled_wherever_it_raises_the_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     gains = []
-    for seed in range(12):
+    # Everyday, tables near the edge: one without such noise, and two whose gains are slight.
+    for seed in range(12) if NIGHTLY else (3, 4, 5):
         who, what, score, _ = table(seed, 40, 30, 8, own=0.3)
         found = infer(who, what, score, 30, 40)
         with monkeypatch.context() as patch:
