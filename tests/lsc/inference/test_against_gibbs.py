@@ -37,6 +37,7 @@ ORDERING = ordering(2, 200, 200, 6), 200
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_means_and_standard_errors_are_those_of_a_gibbs_sampler() -> None:
     posterior, off, ratio = against(*SCALE_USERS, 2500)
     assert (posterior.extent.own, posterior.extent.orders, posterior.kappa) == (False, False, 0.0)
@@ -49,10 +50,14 @@ def test_means_and_standard_errors_are_those_of_a_gibbs_sampler() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("drawn", "n_reviewers", "extent", "most"),
-    [(*OWN_NOISE, (True, False), 0.12), (*ORDERING, (False, True), 0.2)],
-    ids=["own noise", "some only order"],
+    [
+        (*SCALE_USERS, (False, False), 0.12),
+        (*OWN_NOISE, (True, False), 0.12),
+        pytest.param(*ORDERING, (False, True), 0.2, marks=pytest.mark.nightly),
+    ],
+    ids=["scale users", "own noise", "some only order"],
 )
-def test_own_noise_and_order_as_a_gibbs_sampler_has_them(drawn, n_reviewers, extent, most) -> None:
+def test_a_short_chain_of_a_gibbs_sampler_has_the_same_means_and_spreads(drawn, n_reviewers, extent, most) -> None:
     # So short a chain knows means to a tenth of a standard error; the long ones: benchmarks/test_posterior_gibbs.py.
     posterior, off, ratio = against(drawn, n_reviewers, 400)
     assert (posterior.extent.own, posterior.extent.orders, posterior.kappa) == (*extent, 0.0)

@@ -157,7 +157,7 @@ def as_table(reviewer, item, score, **further):
 
 @pytest.fixture(scope="module")
 def reviews():
-    reviewer, item, columns, _ = table(np.random.default_rng(5))
+    reviewer, item, columns, _ = table(np.random.default_rng(5), n=100)
     criteria = {"novelty": columns[:, 1], "style": columns[:, 2]}
     return as_table(reviewer, item, columns[:, 0], target="overall", criteria=criteria)
 
@@ -202,7 +202,7 @@ def test_what_criteria_do_not_show_is_in_every_error(result):
 
 def confident(seed, effect):
     rng = np.random.default_rng(seed)
-    reviewer, item, _, truth = table(rng)
+    reviewer, item, _, truth = table(rng, n=80)
     sure = rng.integers(1, 6, item.size).astype(float)
     score = truth[item] + np.exp(effect * (sure - 3)) * rng.standard_normal(item.size)
     return as_table(reviewer, item, score, confidence=sure)

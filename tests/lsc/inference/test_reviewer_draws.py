@@ -157,9 +157,9 @@ def test_marginals_are_those_reported(drawn, n_reviewers, options, near) -> None
 
 
 def test_of_a_mixture_each_draw_is_of_one_model() -> None:
-    who, what, score, _ = table(1, 200, 100, 8, own=0.5)
+    who, what, score, _ = table(1, 80, 40, 8, own=0.5)
     score = np.clip(np.round(score), 1, 10)
-    posterior = infer(who, what, score, 100, 200, average_models=True)
+    posterior = infer(who, what, score, 40, 80, average_models=True)
     assert len(posterior.members) > 1
     quality, people = averaging.joint_draws(posterior, score, None, 1500, np.random.default_rng(0))
     assert np.array_equal(quality, averaging.draws(posterior, 1500, np.random.default_rng(0)))
