@@ -266,7 +266,7 @@ def test_the_linear_calibration_is_that_in_memory(
 
 @pytest.mark.slow
 def test_a_scheduler_brings_the_same_calibration(threads: Any, tmp_path: Path) -> None:
-    table = scores(7, n_reviewers=8, n_items=4, load=3)
+    table = scores(7, n_reviewers=10, n_items=2, load=2)
     whole = lsc.calibrate(Reviews.from_frame(table), "offset")
     with on(threads, tmp_path, table, 2) as on_cluster:
         found = lsc.calibrate_cluster(on_cluster, "offset")

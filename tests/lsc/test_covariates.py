@@ -28,7 +28,7 @@ TRACKS, MEANS = ("art", "law", "zoo"), np.array([-1.0, 0.1, 0.9])
 class Conference:
     """Scores of papers of three tracks by reviewers of whom some are senior and severe; authors rank their papers."""
 
-    def __init__(self, seed: int = 0, n: int = 80, k: int = 3, *, informative: bool = True) -> None:
+    def __init__(self, seed: int = 2, n: int = 120, k: int = 3, *, informative: bool = True) -> None:
         rng = np.random.default_rng(seed)
         worth = float(informative)
         self.track, self.senior = rng.integers(0, 3, n), rng.random(n) < 0.4
@@ -205,7 +205,7 @@ def test_malformed_side_information_is_refused(conference: Conference, arguments
 
 @pytest.mark.slow
 def test_levels_of_scores_have_covariates_too() -> None:
-    conference = Conference(1, 200)
+    conference = Conference(1)
     score = np.clip(np.round(conference.frame.score / 2), 1, 5)
     found = lsc.posterior(conference.frame.assign(score=score), likelihood="ordinal", **conference.arguments())
     assert found.beliefs.extent.ordinal

@@ -13,11 +13,11 @@ NOISE, SEVERITY, STRETCH, POINTS = 0.7, 0.6, 0.3, 4.0
 @pytest.fixture(scope="module")
 def conference():
     rng = np.random.default_rng(3)
-    design = random_assignment(500, 500, 8, rng)
-    x = rng.standard_normal(500)
-    a, b = rng.lognormal(0, STRETCH, 500), SEVERITY * rng.standard_normal(500)
+    design = random_assignment(300, 300, 8, rng)
+    x = rng.standard_normal(300)
+    a, b = rng.lognormal(0, STRETCH, 300), SEVERITY * rng.standard_normal(300)
     score = b[design.reviewer] + a[design.reviewer] * x[design.item] + NOISE * rng.standard_normal(design.n_reviews)
-    return Reviews.from_codes(design.reviewer, design.item, 10 + POINTS * score, reviewers=500, items=500), x
+    return Reviews.from_codes(design.reviewer, design.item, 10 + POINTS * score, reviewers=300, items=300), x
 
 
 @pytest.mark.slow

@@ -93,9 +93,9 @@ def test_a_backend_that_gives_all_at_once_is_asked_in_turns(tmp_path: Path, monk
     monkeypatch.setitem(BACKENDS, "at once", AtOnce)
     stored = []
     with parallel_config(backend="at once"):
-        found = run([TINY], 5, folder=tmp_path, progress=lambda now: stored.append(len(list(tmp_path.rglob("*.json")))))
-    assert found == run([TINY], 5, jobs=1)
-    assert stored == list(range(6))
+        found = run([TINY], 3, folder=tmp_path, progress=lambda now: stored.append(len(list(tmp_path.rglob("*.json")))))
+    assert found == run([TINY], 3, jobs=1)
+    assert stored == list(range(4))
 
 
 def test_a_folder_that_cannot_be_made_is_one_message(tmp_path: Path) -> None:
@@ -225,14 +225,14 @@ def test_files_are_whole_tables_and_pictures(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_reports_the_cells_as_json(tmp_path: Path) -> None:
-    words = ["table1", "--trials", "2", "--papers", "40", "--json", "-o", str(tmp_path)]
+    words = ["table1", "--trials", "1", "--papers", "40", "--json", "-o", str(tmp_path)]
     run_ = CliRunner().invoke(reproduce, words)
     assert run_.exit_code == 0, run_.output
     cells = json.loads(run_.stdout)["cells"]
     assert [(cell["noise"], cell["method"]) for cell in cells] == [(s, m) for s in (0.0, 0.5) for m in PAPER_METHODS]
     for cell in cells:
         assert {"precision", "precision_std", "gap", "gap_std", "precision_paper", "gap_paper"} <= cell.keys()
-    assert "4 of 4 trials" in run_.stderr
+    assert "2 of 2 trials" in run_.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table1.csv", "table1.png", "table1.svg", "trials"]
 
 
@@ -318,7 +318,9 @@ def test_the_command_compares_all_methods_with_the_average(tmp_path: Path, monke
     # The page is of the same cells as the JSON; their resampling takes longest.
     cells_of, made = peer_grading.cells_of, []
     monkeypatch.setattr(
-        peer_grading, "cells_of", lambda tasks: made[0] if made else made.append(cells_of(tasks)) or made[0]
+        peer_grading,
+        "cells_of",
+        lambda tasks: made[0] if made else made.append(cells_of(tasks, resamples=2000 if NIGHTLY else 200)) or made[0],
     )
     rng = np.random.default_rng(0)
     scores = [f"r{j},p{i},{rng.integers(1, 11)}" for j in range(8) for i in rng.choice(12, 5, replace=False)]

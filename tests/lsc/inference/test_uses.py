@@ -10,6 +10,7 @@ from lsc._inference.inferring import bend_variance, infer
 from lsc._inference.validation import held_out_gain
 from reviewgraph._base import InputError, probability_in_top
 from tests.lsc.inference.simulated_tables import table
+from tests.trials import NIGHTLY
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +171,7 @@ def communities(seed: int, groups: int = 6, size: int = 30):
 @pytest.mark.slow
 def test_loops_raise_errors_where_communities_hang_by_a_reviewer() -> None:
     covered, alone, factor = [], [], []
-    for seed in range(6):
+    for seed in range(6 if NIGHTLY else 3):
         who, what, score, truth = communities(seed)
         posterior = infer(who, what, score, 180, 180)
         slope, middle = np.polyfit(posterior.quality, truth, 1)
