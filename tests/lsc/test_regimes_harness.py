@@ -20,7 +20,7 @@ from tests.benchmarks.harness.gibbs import QUALITY_MEAN, QUALITY_SD, Priors, exa
 from tests.benchmarks.harness.methods import METHODS, common_noise, register
 from tests.benchmarks.harness.running import measured, run
 from tests.benchmarks.harness.studies import Study, gain, item_means, loads, panels, squared_errors, value
-from tests.trials import sampled
+from tests.trials import NIGHTLY, sampled
 
 
 def test_precision_is_the_mean_over_all_orders_of_ties() -> None:
@@ -209,8 +209,8 @@ def likelihood(score: np.ndarray, quality: np.ndarray, priors: Priors) -> np.nda
     ids=["inside", "outside", "integers"],
 )
 def test_the_sampler_agrees_with_quadrature(priors: Priors) -> None:
-    # Two reviewers score the same two items, in 400 copies side by side: as many chains in one.
-    score, copies = np.array([[3.0, 7.0], [4.0, 5.0]]), 400
+    # Two reviewers score the same two items, in hundreds of copies side by side: as many chains in one.
+    score, copies = np.array([[3.0, 7.0], [4.0, 5.0]]), 400 if NIGHTLY else 200
     axis = np.linspace(QUALITY_MEAN - 4 * QUALITY_SD, QUALITY_MEAN + 4 * QUALITY_SD, 41)
     quality = np.array(np.meshgrid(axis, axis, indexing="ij"))
     density = norm.pdf(quality, QUALITY_MEAN, QUALITY_SD).prod(axis=0)
@@ -298,10 +298,10 @@ def test_a_method_that_is_missing_ends_the_run_with_status_1_and_is_named(place:
 
 
 def test_the_posterior_of_common_noise_has_no_individual_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    design, rng = random_assignment(80, 40, 20, np.random.default_rng(0)), np.random.default_rng(1)
-    noise = np.where(np.arange(40) % 2, 0.2, 2.0)[design.reviewer] * rng.normal(size=design.n_reviews)
-    score = rng.normal(size=80)[design.item] + noise
-    reviews = Reviews.from_codes(design.reviewer, design.item, score, reviewers=40, items=80)
+    design, rng = random_assignment(40, 20, 20, np.random.default_rng(0)), np.random.default_rng(1)
+    noise = np.where(np.arange(20) % 2, 0.2, 2.0)[design.reviewer] * rng.normal(size=design.n_reviews)
+    score = rng.normal(size=40)[design.item] + noise
+    reviews = Reviews.from_codes(design.reviewer, design.item, score, reviewers=20, items=40)
     assert lsc.posterior(reviews).beliefs.extent.own
     assert not common_noise(reviews).beliefs.extent.own
     # A patch that no longer has an effect is an error.

@@ -318,7 +318,7 @@ def test_the_file_has_the_ends_of_intervals_and_the_chances(tmp_path: Path) -> N
 def test_lots_are_drawn_by_seed_with_probabilities_that_sum_to_the_places(tmp_path: Path) -> None:
     path = table(tmp_path, NOISY)
     drawn = {}
-    for seed in ("0", "1", "2", "3", "4", "1"):
+    for seed in ("0", "1", "2", "1"):
         found = answer(path, "--select", "4", "--error-rate", "0.01", "--lottery", "--seed", seed)
         lottery = found["lottery"]
         assert lottery["seed"] == int(seed)

@@ -59,7 +59,8 @@ def test_probabilities_hold_for_scores_drawn_from_the_model() -> None:
     loads = [2, 3, 6, 12, 40]
     rows, rng = rows_of(loads), np.random.default_rng(2)
     large, low = [], []
-    for _ in range(1500):
+    draws = 1500 if NIGHTLY else 600
+    for _ in range(draws):
         kind = rng.choice(3, len(loads), p=PEOPLE.weight)[rows.reviewer]
         paper = rows.mean + np.sqrt(rows.variance) * rng.normal(size=rows.mean.size)
         noise = np.sqrt(PEOPLE.noise[kind] * rows.factor + PEOPLE.rounding)
@@ -72,8 +73,8 @@ def test_probabilities_hold_for_scores_drawn_from_the_model() -> None:
         for level in (0.5, 0.1, 0.02):
             share = (chance < level).mean(axis=0)
             # Four standard errors, and a tenth more for the mean square, whose distribution is not exact.
-            assert (share <= level * 1.1 + 4 * np.sqrt(level * (1 - level) / 1500)).all()
-            assert (share >= level * 0.8 - 4 * np.sqrt(level * (1 - level) / 1500)).all()
+            assert (share <= level * 1.1 + 4 * np.sqrt(level * (1 - level) / draws)).all()
+            assert (share >= level * 0.8 - 4 * np.sqrt(level * (1 - level) / draws)).all()
 
 
 @pytest.mark.slow

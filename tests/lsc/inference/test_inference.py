@@ -106,8 +106,8 @@ def test_reviewers_are_described_on_the_scale_of_the_scores(found) -> None:
 
 @pytest.mark.slow
 def test_own_noise_is_found_where_it_is() -> None:
-    who, what, score, _ = table(1, 200, 60, 20, own=0.6, noise=1.0)
-    posterior = infer(who, what, score, 60, 200)
+    who, what, score, _ = table(1, 100, 40, 20, own=0.6, noise=1.0)
+    posterior = infer(who, what, score, 40, 100)
     assert posterior.hyperparameters["own"].value > 0.5
     residual = np.bincount(who, (posterior.quality[what] - score) ** 2) / 20
     assert np.corrcoef(np.log(residual), np.log(posterior.reviewers.noise.mean))[0, 1] > 0.7
@@ -116,13 +116,13 @@ def test_own_noise_is_found_where_it_is() -> None:
 @pytest.mark.slow
 def test_reviewers_who_only_order_are_found() -> None:
     rng = np.random.default_rng(2)
-    who, what, _, truth = table(2, 300, 300, 6)
+    who, what, _, truth = table(2, 120, 120, 6)
     score = np.empty(who.size)
-    for reviewer in range(300):
+    for reviewer in range(120):
         rows = np.flatnonzero(who == reviewer)
         order = np.argsort(truth[what[rows]] + 0.2 * rng.standard_normal(rows.size))
         score[rows[order]] = np.sort(rng.uniform(0, 10, rows.size))
-    posterior = infer(who, what, score, 300, 300)
+    posterior = infer(who, what, score, 120, 120)
     average = np.bincount(what, score) / np.bincount(what)
     assert posterior.hyperparameters["orders"].value > 0.6
     assert np.corrcoef(posterior.mean, truth)[0, 1] > np.corrcoef(average, truth)[0, 1] + 0.02
@@ -217,12 +217,12 @@ def test_references_are_measurements_on_a_scale_of_their_own() -> None:
 @pytest.mark.slow
 def test_weights_that_tell_of_noise_are_heard() -> None:
     rng = np.random.default_rng(6)
-    who, what, _, truth = table(6, 300, 300, 5)
+    who, what, _, truth = table(6, 150, 150, 5)
     sure = rng.integers(1, 6, who.size).astype(float)
-    score = truth[what] + rng.normal(0, 0.5, 300)[who] + 2.5 / sure * rng.standard_normal(who.size)
-    plain = infer(who, what, score, 300, 300)
-    told = infer(who, what, score, 300, 300, weight=sure)
-    blind = infer(who, what, score, 300, 300, weight=rng.permutation(sure))
+    score = truth[what] + rng.normal(0, 0.5, 150)[who] + 2.5 / sure * rng.standard_normal(who.size)
+    plain = infer(who, what, score, 150, 150)
+    told = infer(who, what, score, 150, 150, weight=sure)
+    blind = infer(who, what, score, 150, 150, weight=rng.permutation(sure))
     assert told.hyperparameters["gamma"].value > 0.5
     assert abs(blind.hyperparameters["gamma"].value) < 0.2
     assert told.evidence > plain.evidence + 50

@@ -91,7 +91,7 @@ def test_the_variances_maximise_the_marginal_likelihood() -> None:
 
 @pytest.mark.slow
 def test_random_probes_give_nearly_the_exact_variances() -> None:
-    reviews = simulate(150, 120, 4, noise=0.5, seed=np.random.default_rng(1)).reviews
+    reviews = simulate(90, 80, 4, noise=0.5, seed=np.random.default_rng(1)).reviews
     found = marginal_variances(reviews, np.random.default_rng(0))
     assert likelihood(reviews, np.log(found)) == pytest.approx(
         minimize(lambda v: likelihood(reviews, v), np.log(found), method="Nelder-Mead", options={"maxfev": 60}).fun,
