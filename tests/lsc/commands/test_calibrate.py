@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from lsc.commands.calibrate import calibrate
 from reviewgraph.cli.verify import verify
 from tests.pages import offered
+from tests.trials import sampled
 
 pytestmark = pytest.mark.usefixtures("infer_once")
 
@@ -122,7 +123,7 @@ def test_a_selection_across_groups_is_refused(method: str, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["lsc", "posterior"])
+@pytest.mark.parametrize("method", sampled(["lsc", "posterior"]))
 def test_few_papers_outside_the_largest_group_are_set_aside(method: str, tmp_path: Path) -> None:
     rows = [(who, f"p{i:02}", 1 + (i * 3 + len(who)) % 9 / 2) for who in ("ann", "bob", "cleo") for i in range(18)]
     path, target = table(tmp_path, [*rows, ("dora", "q1", 10), ("eve", "q2", 9)]), tmp_path / "out.csv"

@@ -131,8 +131,8 @@ def test_reviewers_who_only_order_are_found() -> None:
 @pytest.mark.slow
 def test_ordinal_reviewers_determine_the_scale_of_qualities() -> None:
     """Neither larger nor smaller qualities, with all that goes with them, raise the evidence."""
-    who, what, score, _ = ordering(3, 150, 150)
-    problem = prepare(Rows(who, what, score), 150, 150).problem
+    who, what, score, _ = ordering(3, 80, 80)
+    problem = prepare(Rows(who, what, score), 80, 80).problem
     start = sweeps.with_ordinal_reviewers(initial_state(problem, START, Extent()))
     fit = sweeps.optimise(problem, start, sweeps.free_of(start.extent, weighted=False))
     assert fit.converged

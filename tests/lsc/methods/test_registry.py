@@ -12,10 +12,12 @@ from lsc.methods import METHODS, method_named
 from reviewgraph import InputError, Reviews
 from reviewgraph._base import Result
 
+pytestmark = pytest.mark.usefixtures("infer_once")
+
 every_method = pytest.mark.parametrize("name", METHODS)
 
 AWKWARD = {
-    "usual": [(j, i, float((j + 1) * i + (i * j) % 3)) for j in range(4) for i in range(6)],
+    "usual": [(j, i, float(i + j + (i * j) % 3)) for j in range(4) for i in range(6)],
     "one score": [("ann", "a", 3.0)],
     "all alike": [(j, i, 3.0) for j in range(3) for i in range(3)],
     "pieces and a planned review": [("ann", "a", 1.0), ("ann", "b", 2.0), ("bob", "c", 5.0), ("bob", "d", None)],
