@@ -411,10 +411,11 @@ def test_equal_scores_leave_room_between_them_and_many_are_thinned(
 @pytest.mark.slow
 def test_ordinal_reviewers_are_predicted_from_ranks() -> None:
     probability, errors, sds = [], [], []
+    size, load = (200, 12) if NIGHTLY else (120, 8)
     for seed in range(3 if NIGHTLY else 1):
-        who, what, score, _ = ordering(seed, share=1.0, load=12)
+        who, what, score, _ = ordering(seed, size, size, load, share=1.0)
         kept = np.random.default_rng(seed).random(who.size) >= 0.15
-        fitted = infer(who[kept], what[kept], score[kept], 200, 200)
+        fitted = infer(who[kept], what[kept], score[kept], size, size)
         assert fitted.extent.orders
         test = ~kept & np.isfinite(fitted.mean[what])
         law = predictive(fitted, score[kept], None, who[test], what[test])
