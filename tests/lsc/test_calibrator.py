@@ -392,7 +392,13 @@ def test_what_cannot_be_compared_is_named(table: pd.DataFrame, call: Any, messag
 @pytest.mark.parametrize(
     ("method", "by"),
     sampled(
-        [("ridge", "score"), ("posterior", "item"), ("additive", "item"), ("additive", "score"), ("posterior", "score")],
+        [
+            ("ridge", "score"),
+            ("posterior", "item"),
+            ("additive", "item"),
+            ("additive", "score"),
+            ("posterior", "score"),
+        ],
         2,
         several=True,
     ),
