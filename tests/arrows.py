@@ -22,11 +22,13 @@ def module_name(path: Path) -> str:
 
 @cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """Return the syntax of a file, relative to the root: its module, and all that is in it."""
-    gc.disable()  # which would go through the syntax of all files again and again
+    """Return the syntax of a file, relative to the root: its module, and all that is in it but operators."""
+    gc.disable()
     try:
-        return tuple(ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))))
+        found = ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+        return tuple(node for node in found if node._fields)
     finally:
+        gc.freeze()  # or it would go through the syntax of all files again and again
         gc.enable()
 
 
