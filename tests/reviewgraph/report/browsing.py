@@ -23,7 +23,7 @@ LOOKS = [(400, "dark"), (1400, "light"), (400, "light"), (1400, "dark")]
 
 SCREEN = {"width": 1280, "height": 720}
 #: Rows, what opens, and circles of pictures, that are made like those before them.
-REPEATED = "tbody tr:nth-child(n + 6), details ~ details ~ details ~ details, circle ~ circle ~ circle ~ circle"
+REPEATED = "tbody tr:nth-child(n + 4), details ~ details ~ details, circle ~ circle ~ circle"
 #: Pages that are open, by browser and options.
 KEPT: dict[Any, dict[tuple[tuple[str, Any], ...], Any]] = {}
 

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from reviewgraph.cli import main
 from reviewgraph.cli.app.workspace import environment
 from tests.reviewgraph.report.browsing import LOOKS, expect_looks
 
@@ -88,11 +90,11 @@ def started(folder: Path) -> Iterator[Running]:
     try:
         yield found
     finally:
-        private = len(list(folder.iterdir()))
-        running = found.process.poll() is None
-        if running:
-            found.end()
-    assert private == running
+        # The files were in one private folder, which is deleted at the end.
+        (private,) = folder.iterdir()
+        mode, told = private.stat().st_mode & 0o777, found.end()
+    assert mode == 0o700
+    assert "files of the page are deleted" in told
     assert list(folder.iterdir()) == []
 
 
@@ -109,11 +111,12 @@ def page(browser: Any, running: Running) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def calibrated(browser: Any, exports: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A command whose page has calibrated the exports, for tests that change nothing; it stays there for others."""
-    with started(tmp_path_factory.mktemp("calibrated") / "tmp") as found, silent(browser, found) as page:
-        add(page, exports)
-        run(page, "Calibrate", explain="5")
+def planned(browser: Any, exports: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A command whose page has made a plan of the exports, for tests that change nothing; it stays there for others."""
+    with started(tmp_path_factory.mktemp("planned") / "tmp") as found:
+        with silent(browser, found) as page:
+            add(page, exports)
+            run(page, "Plan", spare="2")
         yield found
 
 
@@ -156,32 +159,28 @@ def saved(page: Any, name: str, to: Path) -> bytes:
 
 
 def test_from_exports_to_an_upload_equal_to_the_commands(
-    page: Any, running: Running, exports: list[Path], tmp_path: Path
+    browser: Any, planned: Running, exports: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add(page, exports)
-    roles = page.locator("select[name^='role:']").evaluate_all("all => all.map(each => each.value)")
-    assert roles == ["reviews", "reviews", "items", "conflicts"]
-    run(page, "Plan", spare="2")
-    here = saved(page, "File for HotCRP", tmp_path / "here.csv")
-    result = saved(page, "Result (JSON)", tmp_path / "here.json")
-    report = saved(page, "Report (HTML)", tmp_path / "here.html")
+    with silent(browser, planned) as page:
+        roles = page.locator("select[name^='role:']").evaluate_all("all => all.map(each => each.value)")
+        assert roles == ["reviews", "reviews", "items", "conflicts"]
+        page.goto(planned.address + "plan")
+        here = saved(page, "File for HotCRP", tmp_path / "here.csv")
+        result = saved(page, "Result (JSON)", tmp_path / "here.json")
+        report = saved(page, "Report (HTML)", tmp_path / "here.html")
+        line = page.locator("section[aria-labelledby=command-heading] .next").inner_text()
     assert here.startswith(b"paper,action,email,reviewtype,round")
     assert here.count(b"\n") > 3
-    line = page.locator("section[aria-labelledby=command-heading] .next").inner_text()
     folder = tmp_path / "there"
     folder.mkdir()
     for path in exports:
         (folder / path.name).write_bytes(path.read_bytes())
-    words = [sys.executable, "-m", *shlex.split(line)]
-    done = subprocess.run(words, cwd=folder, env=environment(), capture_output=True, check=True)
-    assert done.stdout == result
+    monkeypatch.chdir(folder)
+    name, *words = shlex.split(line)
+    done = CliRunner().invoke(main, words)
+    assert (name, done.exit_code, done.stdout_bytes) == ("reviewgraph", 0, result)
     assert (folder / "reviewgraph-plan-hotcrp.csv").read_bytes() == here
     assert (folder / "reviewgraph-plan.html").read_bytes() == report
-    # The files were in one private folder, which is deleted at the end.
-    (private,) = running.folder.iterdir()
-    assert private.stat().st_mode & 0o777 == 0o700
-    assert "files of the page are deleted" in running.end()
-    assert list(running.folder.iterdir()) == []
 
 
 @pytest.mark.nightly
@@ -256,10 +255,10 @@ def announced(page: Any) -> list[tuple[str, str]]:
     return found
 
 
-def test_a_screen_reader_reads_names_in_order(browser: Any, calibrated: Running, exports: list[Path]) -> None:
-    with silent(browser, calibrated) as page:
+def test_a_screen_reader_reads_names_in_order(browser: Any, planned: Running, exports: list[Path]) -> None:
+    with silent(browser, planned) as page:
         files = announced(page)
-        page.goto(calibrated.address + "calibrate")
+        page.goto(planned.address + "plan")
         step = announced(page)
     for read in (files, step):
         assert [role for role, name in read if role in NAMED and not name.strip()] == []
@@ -268,7 +267,7 @@ def test_a_screen_reader_reads_names_in_order(browser: Any, calibrated: Running,
     assert [names.index(name) for name in order] == sorted(names.index(name) for name in order)
     names = [name for _, name in step]
     order = [
-        "Calibrate the scores",
+        "Plan extra reviews",
         "Result",
         "Downloads",
         "Download: File for HotCRP",
@@ -309,9 +308,9 @@ def expect_good_looks(browser: Any, running: Running, places: dict[str, list[tup
     context.close()
 
 
-def test_a_phone_in_the_dark_and_a_screen_in_the_light(browser: Any, calibrated: Running) -> None:
-    """The page of files, one with a result, and one with a form, each in one way."""
-    expect_good_looks(browser, calibrated, {"": LOOKS[1:2], "calibrate": LOOKS[:1], "assign": LOOKS[1:2]})
+def test_a_phone_in_the_dark_and_a_screen_in_the_light(browser: Any, planned: Running) -> None:
+    """The page with a form and a result."""
+    expect_good_looks(browser, planned, {"plan": LOOKS[:2]})
 
 
 @pytest.mark.nightly
@@ -362,15 +361,15 @@ def test_three_thousand_papers(page: Any, tmp_path: Path, number: int) -> None:
     assert page.locator("#papers .count").inner_text().startswith("1 to 25 of 3,000 papers")
 
 
-def test_a_foreign_page_cannot_reach_it(browser: Any, calibrated: Running, tmp_path: Path) -> None:
+def test_a_foreign_page_cannot_reach_it(browser: Any, planned: Running, tmp_path: Path) -> None:
     foreign = tmp_path / "foreign.html"
-    foreign.write_text(f'<form method=post action="{calibrated.address}clear"><button>Go</button></form>', "utf-8")
+    foreign.write_text(f'<form method=post action="{planned.address}clear"><button>Go</button></form>', "utf-8")
     context = browser.new_context()
     page = context.new_page()
     page.goto(foreign.as_uri())
     page.get_by_role("button").click()
     page.wait_for_load_state()
     assert "Refused: the request is from another page" in page.content()
-    page.goto(calibrated.address.rpartition("/")[0][:-1] + "x/")
+    page.goto(planned.address.rpartition("/")[0][:-1] + "x/")
     assert "Refused: the address lacks the token" in page.content()
     context.close()
