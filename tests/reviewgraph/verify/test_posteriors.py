@@ -75,7 +75,6 @@ def verified(answer: dict[str, Any], *words: str) -> Result:
             (),
             ("--on-scale-of", "known.csv", "--select", "30%", "--error-rate", "0.3"),
         ],
-        2,
     ),
 )
 def test_a_posterior_holds(words: tuple[str, ...]) -> None:
@@ -87,10 +86,10 @@ def test_a_posterior_holds(words: tuple[str, ...]) -> None:
 def test_a_posterior_of_rankings_holds() -> None:
     """Slopes of scale users are not learned beside ordinal reviewers, and p-values of ranks are delicate."""
     rng = np.random.default_rng(1)
-    quality = rng.normal(size=90)
+    quality = rng.normal(size=45)
     rows = []
-    for j in range(80):
-        papers = rng.permutation(90)[:5]
+    for j in range(40):
+        papers = rng.permutation(45)[:5]
         ranks = (quality[papers] + 0.4 * rng.normal(size=5)).argsort().argsort() + 1
         rows += [f"r{j},p{i},{rank}" for i, rank in zip(papers.tolist(), ranks.tolist(), strict=True)]
     Path("reviews.csv").write_text("\n".join(["reviewer,item,score", *rows, ""]))
@@ -135,7 +134,7 @@ def test_that_there_is_no_signal_cannot_be_claimed(change: dict[int, float], mon
 def test_the_scale_of_qualities_is_checked_where_ordinal_reviewers_determine_it(
     change: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    who, what, score, _ = ordering(3, 60, 60)
+    who, what, score, _ = ordering(3, 30, 30)
     rows = [f"r{j},p{i},{value}" for j, i, value in zip(who, what, score, strict=True)]
     Path("reviews.csv").write_text("\n".join(["reviewer,item,score", *rows, ""]))
 
@@ -186,7 +185,6 @@ def _negated(answer: dict[str, Any]) -> None:
             (lambda model: model["others"].pop(), "model.weight: their sum"),
             (lambda model: model["others"][0].update(normal_scores=False), "model.others[0]"),
         ],
-        2,
         several=True,
     ),
 )
@@ -249,8 +247,8 @@ def _at(*path: Any) -> Callable[[dict[str, Any]], None]:
             (_worth_more, "gain.relative: claims"),
             (_blamed, "reviewers, r0, misfit.p_value: claims"),
             (_moved, "model.evidence: claims"),
-            (_at("model", "null_evidence"), "model.null_evidence: claims"),
             (_at("accounts", 0, "parts", 1, "severity"), "accounts[0].parts[1].severity: claims"),
+            (_at("model", "null_evidence"), "model.null_evidence: claims"),
             (_at("items", 1, "probability"), "p1, probability: claims"),
             (_at("lottery", "seed"), "expected a whole number"),
             (_negated, "model.evidence: claims"),
@@ -260,7 +258,7 @@ def _at(*path: Any) -> Callable[[dict[str, Any]], None]:
             (_at("model", "reviewers", 0, "nodes", 1), "model.evidence: claims"),
             (_at("accounts", 0, "parts", 1, "moves"), "accounts[0].parts[1].moves: claims"),
         ],
-        9,
+        6,
         several=True,
     ),
 )
@@ -350,7 +348,7 @@ def test_a_forged_fit_is_seen_by_a_second_run() -> None:
 def test_no_value_changes_unseen() -> None:
     answer = asked(*WORDS)
     assert verified(answer, *WORDS).exit_code == 0
-    for path, changed in itertools.islice(changes(answer, np.random.default_rng(1)), trials(24)):
+    for path, changed in itertools.islice(changes(answer, np.random.default_rng(1)), trials(16)):
         # Probabilities that are 0 to nine digits may be any of these; the same bytes by another name are said to be so.
         if "probability" not in path:
             result = verified(changed, *WORDS)
@@ -377,7 +375,7 @@ def test_answers_over_all_options_are_not_refuted() -> None:
         (table(0, 60, 60, 5), False, ""),
         (table(1, 60, 60, 5), True, ""),
         (table(1, 60, 40, 12, own=0.6, noise=1.0), False, "own"),
-        (ordering(2, 60, 60, 6, share=0.9), False, "orders"),
+        (ordering(2, 40, 40, 6, share=0.9), False, "orders"),
     ],
 )
 def test_a_pass_is_that_of_the_inference(
@@ -411,7 +409,9 @@ def test_a_pass_is_that_of_the_inference(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["linear", "offset", "monotone", "convex", "concave"])
+@pytest.mark.parametrize(
+    "kind", sampled(["linear", "offset", "monotone", "convex", "concave"], ["linear", "monotone", "convex"])
+)
 def test_other_optima_are_found_where_they_are(kind: str) -> None:
     from lsc.calibration import calibrate
 

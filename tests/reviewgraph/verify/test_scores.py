@@ -100,10 +100,10 @@ def is_as_made(answer: dict[str, Any]) -> tuple[bool, bool | None, bool | None]:
     ("kinds", "words", "made"),
     sampled(
         [
-            ((LEVELS,), ("--explain", "p1"), (True, None, None)),
             ((CRITERIA,), ("--lower-is-better", "--explain", "p2"), (False, True, None)),
-            ((SURE,), ("--no-confidence",), (False, None, None)),
             ((LEVELS, SURE), (), (True, None, True)),
+            ((LEVELS,), ("--explain", "p1"), (True, None, None)),
+            ((SURE,), ("--no-confidence",), (False, None, None)),
             ((LEVELS,), ("--likelihood", "normal"), (False, None, None)),
             ((CRITERIA,), ("--explain", "p1", "--select", "5"), (False, True, None)),
             ((CRITERIA,), ("--only-target",), (False, None, None)),
@@ -113,7 +113,7 @@ def is_as_made(answer: dict[str, Any]) -> tuple[bool, bool | None, bool | None]:
             ((LEVELS, UNSURE), (), (True, None, False)),
             ((LEVELS, CRITERIA, SURE), ("--explain", "p3"), (False, True, True)),
         ],
-        4,
+        2,
         several=True,
     ),
 )
@@ -183,44 +183,45 @@ def _hidden(answer: dict[str, Any]) -> None:
     answer["model"]["thresholds"].pop()
 
 
+#: The first of each kind of claim, which the everyday run takes, and others.
 FORGED: list[tuple[tuple[str, ...], Callable[[dict[str, Any]], None], str]] = [
     ((CRITERIA,), _turned("criteria", "used"), "criteria.used: claims"),
     ((CRITERIA,), _at("criteria", "weights", 0, "weight"), "criteria.weights, clear: claims"),
-    ((CRITERIA,), _at("criteria", "weights", 1, "weight"), "criteria.weights, new: claims"),
     ((CRITERIA,), _at("criteria", "own_variance"), "criteria.own_variance: claims"),
     ((CRITERIA,), _at("criteria", "gain"), "criteria.gain: claims"),
+    ((CRITERIA,), _at("accounts", 0, "parts", 0, "criteria", "clear"), "parts[0].criteria.clear: claims"),
+    ((CRITERIA,), _target_alone, "criteria.used: claims"),
+    ((SURE,), _turned("confidence", "used"), "gamma: there are no weights"),
+    ((SURE,), _at("confidence", "gain"), "confidence.gain: claims"),
+    ((SURE,), _at("confidence", "rejected", "evidence"), "confidence.rejected.evidence: claims"),
+    ((UNSURE,), _exchanged, "confidence.used: claims"),
+    ((LEVELS,), _at("model", "thresholds", 2, "above"), "model.thresholds, 4: claims"),
+    ((LEVELS,), _hidden, "model.thresholds: 4 expected"),
+    ((LEVELS,), _at("model", "reviews", 2, "observed", 0), "model.evidence: claims"),
+    ((LEVELS,), _at("reviewers", 1, "misfit", "mean_square"), "misfit.mean_square: claims"),
+    ((CRITERIA,), _at("criteria", "weights", 1, "weight"), "criteria.weights, new: claims"),
     ((CRITERIA,), _at("criteria", "gain_error"), "criteria.gain_error: claims"),
     ((CRITERIA,), _at("items", 3, "quality"), "quality: claims"),
     ((CRITERIA,), _at("items", 3, "standard_error"), "standard_error: claims"),
     ((CRITERIA,), _at("gain", "relative"), "gain.relative: claims"),
     ((CRITERIA,), _at("model", "reviews", 4, "messages", 1), "model.evidence: claims"),
-    ((CRITERIA,), _at("accounts", 0, "parts", 0, "criteria", "clear"), "parts[0].criteria.clear: claims"),
     ((CRITERIA,), _at("accounts", 0, "parts", 0, "stretch"), "parts[0].stretch: claims"),
-    ((CRITERIA,), _target_alone, "criteria.used: claims"),
-    ((SURE,), _turned("confidence", "used"), "gamma: there are no weights"),
-    ((SURE,), _at("confidence", "gain"), "confidence.gain: claims"),
-    ((SURE,), _at("confidence", "rejected", "evidence"), "confidence.rejected.evidence: claims"),
     ((SURE,), _at("confidence", "rejected", "reviews", 2, "messages", 0), "confidence.rejected.evidence: claims"),
     ((SURE,), _at("model", "hyperparameters", "gamma"), "model.evidence: claims"),
     ((SURE,), _exchanged, "confidence.used: claims"),
-    ((UNSURE,), _exchanged, "confidence.used: claims"),
-    ((LEVELS,), _at("model", "thresholds", 2, "above"), "model.thresholds, 4: claims"),
     ((LEVELS,), _at("model", "thresholds", 2, "score"), "model.thresholds, score: claims"),
-    ((LEVELS,), _hidden, "model.thresholds: 4 expected"),
-    ((LEVELS,), _at("model", "reviews", 2, "observed", 0), "model.evidence: claims"),
     ((LEVELS,), _at("model", "reviews", 2, "observed", 1), "model.evidence: claims"),
     ((LEVELS,), _at("model", "evidence"), "model.evidence: claims"),
     ((LEVELS,), _at("model", "null_evidence"), "model.null_evidence: claims"),
     ((LEVELS,), _at("items", 3, "quality"), "quality: claims"),
     ((LEVELS,), _at("items", 3, "standard_error"), "standard_error: claims"),
     ((LEVELS,), _at("gain", "relative"), "gain.relative: claims"),
-    ((LEVELS,), _at("reviewers", 1, "misfit", "mean_square"), "misfit.mean_square: claims"),
     ((LEVELS,), _at("accounts", 0, "parts", 0, "severity"), "parts[0].severity: claims"),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kinds", "forge", "reason"), FORGED)
+@pytest.mark.parametrize(("kinds", "forge", "reason"), sampled(FORGED, 14, several=True))
 def test_forgeries_are_refuted(kinds: tuple[str, ...], forge: Callable[[dict[str, Any]], None], reason: str) -> None:
     # Levels alone, not as a member of a mixture, so that their state is the model.
     words = ("--explain", "p1", *(("--likelihood", "ordinal") if LEVELS in kinds else ()))
