@@ -68,10 +68,10 @@ def test_components_are_those_of_a_stream(client: Any, tmp_path: Path, partition
 
 @pytest.mark.slow
 def test_a_long_path_takes_few_rounds(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Consecutive items share a reviewer, in a random order of labels: label propagation would take 200 rounds."""
-    order, rounds = np.random.default_rng(0).permutation(200), []
+    """Consecutive items share a reviewer, in a random order of labels: label propagation would take 80 rounds."""
+    order, rounds = np.random.default_rng(0).permutation(80), []
     items = np.column_stack([order[:-1], order[1:]]).ravel()
-    rows = {"reviewer": np.repeat(np.random.default_rng(1).permutation(199), 2), "item": items}
+    rows = {"reviewer": np.repeat(np.random.default_rng(1).permutation(79), 2), "item": items}
     propose = cluster_module.Grid.to_partitions
 
     def counted(self: Any, values: Any) -> Any:

@@ -123,6 +123,7 @@ def test_expected_errors_follow_the_assumptions(folder: Path) -> None:
     assert [step["added"] for step in default["curve"]] == [0, 1, 2, 3]
 
 
+@pytest.mark.usefixtures("infer_once")
 def test_last_year_is_read_as_this_year_and_gives_points(folder: Path) -> None:
     pairs = [(j, (j + 3 * i) % 20) for j in range(20) for i in range(5)]
     rows = [f"r{j},p{i},{20 + 3 * i - 4 * (j % 3) + (7 * i * j) % 5}" for j, i in pairs]
@@ -175,6 +176,7 @@ def test_a_plan_is_checked_with_its_reviews(folder: Path) -> None:
     assert "  (once the missing review is in; if some will not arrive, check --gone FILE)" in result.stdout
 
 
+@pytest.mark.usefixtures("infer_once")
 def test_demo_writes_its_table_and_never_over_another(folder: Path) -> None:
     first, again = run("demo"), run("demo")
     assert (first.exit_code, again.exit_code) == (0, 0)

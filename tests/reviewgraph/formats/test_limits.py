@@ -61,8 +61,12 @@ BOMBS = {
 }
 
 
+#: What takes seconds to make; the limits are those of smaller files below, and of text.
+LARGEST = {"ten thousand columns of a sheet", "a zip that unpacks to a gigabyte", "a zip of many files"}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sampled(BOMBS, BOMBS.keys() - {"ten thousand columns of a sheet"}))
+@pytest.mark.parametrize("name", sampled(BOMBS, BOMBS.keys() - LARGEST))
 def test_bombs_are_refused_by_the_name_of_their_limit(write, name):
     data, message = BOMBS[name]
     name = write(data() if callable(data) else data)
@@ -131,6 +135,15 @@ def test_cells_of_a_sheet_are_counted_empty_or_not(write, monkeypatch):
     name = write(as_xlsx({"S": [HEAD, *[[1, "a", 3]] * 10]}))
     monkeypatch.setattr("reviewgraph.formats.workbooks.CELLS", files.CELLS._replace(most=20))
     assert "the limit is 20 cells of a sheet, found 21 or more" in refused(name)
+
+
+def test_archives_have_limits(write, monkeypatch):
+    name = write(as_zip({"a.csv": b"0" * 1000, "b.csv": b"paper,email\n1,a\n"}), "r.zip")
+    with monkeypatch.context() as less:
+        less.setattr("reviewgraph.formats.files.UNPACKED", files.UNPACKED._replace(most=999))
+        assert "the limit is 999 bytes unpacked, found " in refused(name)
+    monkeypatch.setattr("reviewgraph.formats.files.MEMBERS", files.MEMBERS._replace(most=1))
+    assert "the limit is 1 files in an archive or a folder, found 2" in refused(name)
 
 
 def test_folders_have_the_limits_of_archives(tmp_path, monkeypatch):

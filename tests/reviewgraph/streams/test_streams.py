@@ -54,8 +54,14 @@ def drawn(seed: int, n: int = 60, kind: str = "numbers") -> dict[str, Any]:
     return {**labels, "score": pa.array(score, pa.float64())}
 
 
-@pytest.mark.parametrize("kind", ["numbers", "far", "text", "dictionary"])
-@pytest.mark.parametrize("batch", [1, 7, 60])
+@pytest.mark.parametrize(
+    ("kind", "batch"),
+    sampled(
+        product(["numbers", "far", "text", "dictionary"], [1, 7, 60]),
+        [("numbers", 7), ("far", 60), ("text", 1), ("dictionary", 7)],
+        several=True,
+    ),
+)
 def test_rows_and_labels_are_those_read_at_once(tmp_path: Path, kind: str, batch: int) -> None:
     path, told, heard = written(tmp_path, **drawn(3, kind=kind)), [], []
     reviews = read_reviews(path, lower_is_better=True, note=told.append)
@@ -72,7 +78,7 @@ def test_rows_and_labels_are_those_read_at_once(tmp_path: Path, kind: str, batch
         assert stream.n_scored == reviews.scored.sum()
 
 
-@pytest.mark.parametrize("seed", sampled(range(12), [1, 4, 9]))
+@pytest.mark.parametrize("seed", sampled(range(12), [4]))
 def test_pieces_and_levels_agree_with_the_check_in_memory(tmp_path: Path, seed: int) -> None:
     path = written(tmp_path, **drawn(seed, 10 + 10 * seed))
     reviews = read_reviews(path)
@@ -295,7 +301,7 @@ def test_results_do_not_depend_on_threads_or_memory(
 
 
 def test_a_full_disk_while_sorting_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng, n, room = np.random.default_rng(0), 2_500_000, tmp_path / "room"
+    rng, n, room = np.random.default_rng(0), 1_500_000, tmp_path / "room"
     room.mkdir()
     path = str(tmp_path / "t.parquet")
     pa.parquet.write_table(pa.table({"reviewer": rng.integers(0, 2**60, n), "item": rng.integers(0, 9, n)}), path)
