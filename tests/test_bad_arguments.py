@@ -11,7 +11,7 @@ from tests.bad_arguments import BAD, CALLBACKS, PACKAGES, Call, calls, outcome, 
 from tests.trials import NIGHTLY
 
 #: One call in so many; ``python -m tests.bad_arguments`` makes all of them.
-SHARE = 37 if NIGHTLY else 73
+SHARE = 37 if NIGHTLY else 151
 
 
 @pytest.fixture(scope="module")

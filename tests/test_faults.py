@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks and signals of
 
 @pytest.mark.slow
 def test_faults_lose_nothing() -> None:
-    count = 12 if NIGHTLY else 5
+    count = 12 if NIGHTLY else 3
     words = [sys.executable, "-m", "tests.faults", "--faults", str(count), "--seed", "1", "--command", "simulate"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

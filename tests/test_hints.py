@@ -66,7 +66,7 @@ PAGES = [
     "calibrate one.csv --select 1 --lottery",
     "calibrate two.csv --method lsc",
     "calibrate two.csv --explain p1",
-    "simulate linear --papers 30 --reviewers 20 -o made-up",
+    "simulate linear --papers 12 --reviewers 9 -o made-up",
     "simulate conference --papers 12 --reviewers 9 -o 'to assign'",
     "simulate realistic --assignment two.csv -o scored",
     "demo",

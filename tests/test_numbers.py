@@ -19,8 +19,8 @@ AFFINITY = [(j, i) for j in ("ann", "bob", "cyd") for i in ("p1", "p2", "p3")]
 NUMERIC = (click.types.IntParamType, click.types.FloatParamType)
 COMMANDS = {
     "check": "check d.csv --reviewers r.csv --conflicts c.csv",
-    "plan": "plan d.csv --time-limit 2 --affinity a.csv",
-    "assign": "assign --items i.csv --reviewers r.csv --affinity a.csv --demand 1 --time-limit 2",
+    "plan": "plan d.csv --time-limit 0.5 --affinity a.csv",
+    "assign": "assign --items i.csv --reviewers r.csv --affinity a.csv --demand 1 --time-limit 0.5",
     "calibrate": "calibrate d.csv",
     "simulate": "simulate realistic --papers 12 --reviewers 10 --overwrite",
 }

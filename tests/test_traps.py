@@ -479,7 +479,7 @@ def test_a_keyword_of_another_function_names_the_one_that_is_meant(call: Callabl
 @cache
 def estimate() -> Any:
     return posterior(
-        Reviews.from_pairs([(j, f"p{i}", i / 5 + (3 * i + 7 * j) % 5) for j in range(30) for i in range(90)])
+        Reviews.from_pairs([(j, f"p{i}", i / 5 + (3 * i + 7 * j) % 5) for j in range(10) for i in range(60)])
     )
 
 
