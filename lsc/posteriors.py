@@ -560,7 +560,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         """
         check_draws(n, "n", least=0)
         wanted = (vars,) if isinstance(vars, str) else tuple(vars)
-        odd = [name for name in wanted if name not in DRAWN]
+        odd = [name for name in wanted if not isinstance(name, str) or name not in DRAWN]
         if odd or not wanted:
             message = f"vars: expected names of {', '.join(DRAWN)}, found {repr(odd[0]) if odd else 'none'}"
             raise InputError(message)

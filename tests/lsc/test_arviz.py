@@ -62,6 +62,8 @@ def test_draws_are_tables_with_labels(found: PosteriorEstimate) -> None:
 def test_what_cannot_be_drawn_is_named(found: PosteriorEstimate, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="vars: expected names of quality, severity, slope, noise, found 'stretch'"):
         found.sample(10, ("quality", "stretch"))
+    with pytest.raises(InputError, match=r"vars: .*found \['noise'\]"):
+        found.sample(10, [["noise"]])
     with pytest.raises(InputError, match=r"vars: .*found none"):
         found.sample(10, ())
     with pytest.raises(InputError, match="variable: expected one of quality, found 'noise'"):
