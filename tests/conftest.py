@@ -111,7 +111,7 @@ GAINS: dict[tuple[int, bytes], tuple[object, object]] = {}
 
 @contextlib.contextmanager
 def inferring_once() -> Iterator[None]:
-    """Infer the posterior of equal arguments once in one process, and its gain on held-out reviews, which takes as long."""
+    """Infer the posterior of equal arguments once in one process, and its gain on held-out reviews."""
     from lsc import posteriors
 
     infer, held_out_gain = posteriors.infer, posteriors.held_out_gain
