@@ -63,9 +63,8 @@ class Running:
     def __init__(self, folder: Path) -> None:
         command = [sys.executable, "-m", "reviewgraph", "app", "--no-browser"]
         self.folder = folder
-        self.process = subprocess.Popen(
-            command, cwd=ROOT, stderr=subprocess.PIPE, text=True, env={**environment(), "TMPDIR": str(folder)}
-        )
+        wide = {"COLUMNS": "1000", "TMPDIR": str(folder)}  # as for commands in tests, which a report repeats
+        self.process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, env=environment() | wide)
         assert self.process.stderr is not None
         line = self.process.stderr.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+/[\w-]{43}/$", line)
