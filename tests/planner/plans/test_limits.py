@@ -47,7 +47,7 @@ def clock_of(looks: int, *, ctrl_c: bool) -> type[Clock]:
     ("target", "ctrl_c"),
     sampled(
         product(["double", "recoverable", "connected", "survives-reviewer"], [False, True]),
-        [("double", True), ("recoverable", False), ("connected", True), ("survives-reviewer", False)],
+        [("double", True), ("recoverable", False)],
         several=True,
     ),
 )

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.trials import NIGHTLY
-
 ROOT = Path(__file__).parents[3]
 
 FAR = """
@@ -121,15 +119,15 @@ def test_a_folder_named_by_the_user_is_looked_at(toy: Path, tmp_path: Path) -> N
     assert run(toy, NUMBA_CACHE_DIR=elsewhere) == ["True", "90", "1"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_damaged_entries_are_compiled_again(toy: Path) -> None:
     # Each damage is met by a kernel that has loaded nothing yet, and so is what was written in its place.
-    damages = ("cut", "empty", "zeros", "one-byte") if NIGHTLY else ("one-byte",)
+    damages = ("cut", "empty", "zeros", "one-byte")
     damaged = run(toy, f"import sys\nsys.argv[1:] = {damages}\n{DAMAGE}")
     assert damaged == ["90,0", *(f"{damage}/{suffix}:90,0:90,1" for damage in damages for suffix in ("nbi", "nbc"))]
     for suffix in ("nbi", "nbc"):
         assert entries(toy, suffix)
-    assert not NIGHTLY or run(toy) == ["True", "90", "1"]
+    assert run(toy) == ["True", "90", "1"]
 
 
 @pytest.mark.nightly

@@ -125,4 +125,4 @@ def test_a_long_table_says_that_not_all_of_it_is_printed(browser: Any, tmp_path:
 
 
 def test_phones_and_screens_in_light_and_dark(browser: Any, path: Path) -> None:
-    expect_good_looks(browser, path)
+    expect_good_looks(browser, path, everyday=2)
