@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs import pictures, tables
+from tests.trials import sampled
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
