@@ -18,7 +18,7 @@ from reviewgraph import Reviews, check
 from reviewgraph._base import Clock, InputError
 from reviewgraph.graph import Assumptions
 from tests.planner.assignments import naive_assignment as naive
-from tests.trials import examples, sampled, trials
+from tests.trials import NIGHTLY, examples, sampled, trials
 
 #: Exchanges drawn, if not few: see conftest.py.
 MANY = precision.DRAWN
@@ -408,16 +408,18 @@ def test_malformed_affinities():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", sampled([0.005, 0.0005]))
-def test_exchanges_for_smaller_errors_stay_within_their_part_of_the_affinity(part):
-    score = clustered(40, 32, 0, communities=True)
+def test_exchanges_for_smaller_errors_stay_within_their_part_of_the_affinity(monkeypatch, part):
+    n, m = (80, 64) if NIGHTLY else (40, 32)
+    monkeypatch.setattr(precision, "DRAWN", MANY if NIGHTLY else precision.DRAWN)
+    score = clustered(n, m, 0, communities=True)
     rough = Assumptions(noise=0.5, severity=1.5, stretch=0.5)
     before = assign(score, demand=3, load=5, conditioning=0.0)
     after = assign(score, demand=3, load=5, conditioning=part, assumptions=rough)
     assert before.exchanges is None
     assert after.price <= before.price + 100 * part + 1e-9
     assert after.price - before.price == pytest.approx(after.price_of_exchanges, abs=1e-9)
-    assert naive.violations(pairs_of(after), demand=dict.fromkeys(range(40), 3), load=dict.fromkeys(range(32), 5)) == []
-    assert naive.doubly_connected(pairs_of(after), range(40))
+    assert naive.violations(pairs_of(after), demand=dict.fromkeys(range(n), 3), load=dict.fromkeys(range(m), 5)) == []
+    assert naive.doubly_connected(pairs_of(after), range(n))
     assert after.exchanges.error[1] < after.exchanges.error[0]
     assert after.exchanges.right[1] > after.exchanges.right[0]
 
