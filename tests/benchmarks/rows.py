@@ -100,12 +100,12 @@ def calibration_of_millions() -> Measured:
     return found | {"words": f"{result.status}, {result.iterations} iterations"}
 
 
-def posterior_of_integers() -> Measured:
-    """Infer the qualities of a conference with integer scores, twice; convergence counts in both tables."""
+def posterior_of(kind: str) -> Measured:
+    """Infer the qualities of a conference with scores of a kind, twice; convergence counts in both tables."""
     from lsc._inference.inferring import infer
-    from tests.benchmarks.test_posterior import integers
+    from tests.benchmarks.test_posterior import conference
 
-    tables = [integers(seed) for seed in range(2)]
+    tables = [conference(kind, seed) for seed in range(2)]
     results = [infer(*tables[0])]  # compiles or reads kernels
     seconds = []
     for given in tables:
@@ -283,12 +283,20 @@ ROWS = {
     "linear-22000": Row(f"LSC linear, {CONFERENCE}", "0.5 s", lambda: calibration_alone("linear"), within(0.5)),
     "monotone-22000": Row(f"LSC monotone, {CONFERENCE}", "5 s", lambda: calibration_alone("monotone"), within(5)),
     "linear-10-million": Row("LSC linear, 10 million reviews", "15 s, 4 GB", calibration_of_millions, within(15, 4)),
-    "posterior": Row(
-        "posterior, 22,000 papers, 18,000 reviewers, 5 integer scores from 1 to 10 each",
-        "5 s, converged",
-        posterior_of_integers,
-        judged(lambda found: found["cold"] <= 5 and found["converged"]),
-    ),
+    **{
+        name: Row(
+            f"posterior, {words}",
+            "5 s, converged",
+            partial(posterior_of, kind),
+            judged(lambda found: found["cold"] <= 5 and found["converged"]),
+        )
+        for name, kind, words in (
+            ("posterior", "integers", "22,000 papers, 18,000 reviewers, 5 integer scores from 1 to 10 each"),
+            ("posterior-ranks", "ranks", "22,000 papers, 18,000 reviewers who rank 5 each"),
+            ("posterior-noise", "own noise", f"{CONFERENCE}, reviewers with noise of their own"),
+            ("posterior-order", "order only", f"{CONFERENCE}, half of the reviewers only order"),
+        )
+    },
     "components": Row(f"doubly connected components, {CONFERENCE}", "100 x", components, faster(100)),
     "levels": Row(f"components, certificates and degrees of freedom, {CONFERENCE}", "1 s", three_levels, within(1)),
     "power-law": Row(
