@@ -739,7 +739,8 @@ def reviewer_draws(
 ) -> Drawn:
     """Draw severity, slope and noise of all reviewers given joint draws of the qualities, shape (D, N), in points.
 
-    ``score`` and ``weight`` are those passed to the inference. Without signal they are what is reported.
+    ``score`` and ``weight`` are those passed to the inference. Without signal they are what is reported. Ordinal
+    reviewers are drawn as if they used the scale, as they are reported; but the qualities know their ranking.
     """
     of, draws = posterior.reviewers, len(quality)
     if not posterior.signal:

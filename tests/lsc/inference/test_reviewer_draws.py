@@ -140,8 +140,7 @@ def moved(drawn, reviewers):
         pytest.param(table(1, 200, 100, 12, own=0.6, noise=0.8), 100, {}, 0.09, marks=pytest.mark.nightly),
         pytest.param(table(2, 200, 100, 10), 100, {"weight": np.linspace(1, 5, 1000)}, 0.06, marks=pytest.mark.nightly),
         (table(3, 200, 100, 10), 100, {"likelihood": "ordinal"}, 0.12),
-        # What the ranking of an ordinal reviewer says of the papers moves what their scores say of their severity.
-        pytest.param(ordering(2, 200, 200, 6), 200, {}, 0.2, marks=pytest.mark.nightly),
+        pytest.param(ordering(2, 200, 200, 6), 200, {}, 0.09, marks=pytest.mark.nightly),
     ],
     ids=["plain", "own noise", "weights", "levels", "some only order"],
 )
@@ -150,10 +149,13 @@ def test_marginals_are_those_reported(drawn, n_reviewers, options, near) -> None
     score = np.clip(np.round(score), 3, 7) if "likelihood" in options else score
     posterior = infer(who, what, score, n_reviewers, 200, average_models=False, **options)
     _, people = averaging.joint_draws(posterior, score, options.get("weight"), 2000, np.random.default_rng(0))
+    # The draws of ordinal reviewers know what their ranking says of the papers; what is reported of them does not.
+    scaled = ~(posterior.reviewers.orders > 0.5)
+    assert scaled.sum() > 50
     for name, (off, ratio) in zip(predicting.Drawn._fields, moved(people, posterior.reviewers), strict=True):
         # 2,000 draws know means to .022 standard deviations.
-        assert np.sqrt((off**2).mean()) < near, name
-        assert abs(ratio.mean() - 1) < 0.06, name
+        assert np.sqrt((off[scaled] ** 2).mean()) < near, name
+        assert abs(ratio[scaled].mean() - 1) < 0.06, name
 
 
 def test_of_a_mixture_each_draw_is_of_one_model() -> None:
