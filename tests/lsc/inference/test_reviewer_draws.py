@@ -155,7 +155,9 @@ def test_marginals_are_those_reported(drawn, n_reviewers, options, near) -> None
     for name, (off, ratio) in zip(predicting.Drawn._fields, moved(people, posterior.reviewers), strict=True):
         # 2,000 draws know means to .022 standard deviations.
         assert np.sqrt((off[scaled] ** 2).mean()) < near, name
-        assert abs(ratio[scaled].mean() - 1) < 0.06, name
+        # Slope and noise of ordinal reviewers are further off than that.
+        assert name != "severity" or np.sqrt((off**2).mean()) < max(near, 0.2), name
+        assert abs(ratio.mean() - 1) < 0.06, name
 
 
 def test_of_a_mixture_each_draw_is_of_one_model() -> None:
