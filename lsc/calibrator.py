@@ -571,11 +571,11 @@ class Calibrator:
 
 
 def _scores(name: str, y: Any) -> FloatArray:
+    scores = as_numbers(name, y)
     values = np.asarray(y)
     if values.dtype == np.bool_ or (values.dtype == object and any(type(one) is bool for one in values.flat)):
         message = f"{name}: expected scores, found True and False; write {name}.astype(float) if they are scores"
         raise InputError(message)
-    scores = as_numbers(name, y)
     if scores.ndim != 1:
         message = f"{name}: expected one score per row, shape (rows,), found shape {scores.shape}"
         raise InputError(message)

@@ -194,7 +194,7 @@ def compare(
     if folds < 2:
         message = f"folds: expected 2 or more, found {folds}"
         raise InputError(message)
-    if by not in get_args(Unit):
+    if not isinstance(by, str) or by not in get_args(Unit):
         message = f"by: expected one of {', '.join(get_args(Unit))}, found {by!r}"
         raise InputError(message)
     clock, rows, sizes, start = Clock(None), [], (0, 0), whole_seed(seed)

@@ -442,3 +442,10 @@ def test_severities_known_and_unknown_show_where_they_are_needed() -> None:
     assert error["score"] < error["item"] < lenient["score"].std()
     again = lsc.compare(lenient.iloc[::-1], ["ridge"], by="score", folds=3)
     assert again.rows[0].error == pytest.approx(error["score"])
+
+
+def test_scores_and_units_that_are_none_are_refused_by_one_message() -> None:
+    with pytest.raises(InputError, match="y: expected numbers"):
+        Calibrator("average").fit([["r", "a"], ["r", "b"]], [[1.0], [2.0, 3.0]])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="by: expected one of reviewer, item, score"):
+        lsc.compare(scores(), by=np.array([1, 2]))  # type: ignore[arg-type]
