@@ -1,7 +1,8 @@
 """Compiled steps for large tables: a sweep over a part in two threads, half of the reviewers each.
 
 The same step as in :mod:`lsc._inference.scale_users`, one reviewer after another, equal up to rounding: intermediate
-values stay in registers and cache, and no thread waits for Python. Sums are added in a fixed order.
+values stay in registers and cache, no thread waits for Python, and several nodes are computed by one instruction. Sums
+over reviewers are added in a fixed order.
 """
 
 from __future__ import annotations
@@ -83,7 +84,11 @@ class Hyperparameters(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Workspace for one reviewer: by review, shapes (k,), by node, (G,), and by both, (G, k)."""
+    """Workspace for one reviewer: by review, shapes (k,), by node, (G,), and by both, (k, G).
+
+    ``noise``: noise variance with that of rounding; ``offset_variance``: of the offset given the node; ``product``,
+    ``exponent``: a density as it is computed, the one times exp(-1/2 the other).
+    """
 
     score: FloatArray
     mean: FloatArray
@@ -95,8 +100,10 @@ class Workspace(NamedTuple):
     slope: FloatArray
     noise: FloatArray
     share: FloatArray
-    precision: FloatArray
     offset_mean: FloatArray
+    offset_variance: FloatArray
+    product: FloatArray
+    exponent: FloatArray
     weight: FloatArray
     weighted: FloatArray
     gradient: FloatArray
@@ -104,7 +111,7 @@ class Workspace(NamedTuple):
 
 def workspace_for(load: int, rows: int) -> Workspace:
     nodes = rows * SLOPE_NODES
-    by_review, by_node, by_both = np.zeros((5, load)), np.zeros((7, nodes)), np.zeros((2, nodes, load))
+    by_review, by_node, by_both = np.zeros((5, load)), np.zeros((9, nodes)), np.zeros((2, load, nodes))
     arrays: list[FloatArray] = [*by_review, *by_node, *by_both, np.zeros(SIZE)]
     return Workspace(*arrays)
 
@@ -116,11 +123,12 @@ def side_of(tau: float, spread: float) -> float:
     return math.sqrt(math.sqrt(square * square + distance * distance))
 
 
-@kernel(element=ELEMENT)
+@kernel(element=ELEMENT, vectorised=True)
 def place_nodes(work: Workspace, hyper: Hyperparameters, nodes: FloatArray) -> None:
     """Write log slopes, own noise, slopes and noise variances at the nodes, and log densities into ``share``."""
     centre, spread = nodes[0], nodes[1]
     left, right = side_of(hyper.left, spread), side_of(hyper.right, spread)
+    by_left, by_right = 0.5 / (left * left), 0.5 / (right * right)
     ratio, noisier = math.exp(SPACING * spread), math.exp(2.0 * hyper.rho * SPACING * spread)
     constant = math.log(2.0 * SPACING * spread / (math.sqrt(2.0 * math.pi) * (left + right)))
     for row in range(hyper.rows):
@@ -131,78 +139,88 @@ def place_nodes(work: Workspace, hyper: Hyperparameters, nodes: FloatArray) -> N
             # Gauss-Hermite weights over the normal density, which the integrand includes.
             rule = 2.0 / 3.0 if row == 1 else math.exp(1.5) / 6.0
             level += math.log(rule * own_spread) - 0.5 * (log_own * math.exp(-hyper.log_own)) ** 2 - hyper.log_own
-        lowest = centre - REACH * spread
+        lowest, first = centre - REACH * spread, row * SLOPE_NODES
         slope = math.exp(lowest)
         noise = math.exp(2.0 * (hyper.nu + hyper.rho * (lowest - hyper.mu)) + log_own)
-        for t in range(SLOPE_NODES):
-            g, log_slope = row * SLOPE_NODES + t, lowest + t * SPACING * spread
-            deviation = log_slope - hyper.mu
-            deviation /= left if deviation < 0.0 else right
-            work.log_slope[g], work.log_own[g], work.slope[g], work.noise[g] = log_slope, log_own, slope, noise
-            work.share[g] = level - 0.5 * deviation * deviation
+        for g in range(first, first + SLOPE_NODES):
+            work.slope[g], work.noise[g] = slope, noise + hyper.rounding
             slope *= ratio
             noise *= noisier
+        for t in range(SLOPE_NODES):
+            log_slope = lowest + t * SPACING * spread
+            deviation = log_slope - hyper.mu
+            work.log_slope[first + t], work.log_own[first + t] = log_slope, log_own
+            work.share[first + t] = level - (by_left if deviation < 0.0 else by_right) * deviation * deviation
 
 
-@kernel(element=ELEMENT)
+@kernel(element=ELEMENT, vectorised=True)
 def weigh_nodes(work: Workspace, hyper: Hyperparameters, k: int) -> float:
     """Integrate papers and offset out at each node; log densities become probabilities. Returns the log evidence."""
-    top, nodes = -math.inf, hyper.rows * SLOPE_NODES
+    nodes, prior = hyper.rows * SLOPE_NODES, 1.0 / hyper.omega_square
+    slope, noise, share, product, exponent = work.slope, work.noise, work.share, work.product, work.exponent
+    # Given the slope: precision and pull of the offset, from its prior and from each paper.
+    precision, mean = work.offset_variance, work.offset_mean
     for g in range(nodes):
-        slope, noise, offset = work.slope[g], work.noise[g] + hyper.rounding, hyper.g0 + hyper.g1 * work.slope[g]
-        weight, weighted = work.weight[g], work.weighted[g]
-        slope_square, precision, pull = slope * slope, 1.0 / hyper.omega_square, offset / hyper.omega_square
-        # Given the slope: precision and pull of the offset from each paper; one logarithm for several variances.
-        log_total, product = 0.0, 1.0
-        for i in range(k):
-            total = slope_square * work.variance[i] + noise
-            residual = work.score[i] - slope * work.mean[i]
-            product *= total
-            weight[i] = 1.0 / total
-            weighted[i] = residual
-            precision += weight[i]
-            pull += weight[i] * residual
-            if i % PRODUCT == PRODUCT - 1:
-                log_total += math.log(product)
-                product = 1.0
-        # Residuals from the mean of the offset.
-        mean = pull / precision
-        squares = (mean - offset) ** 2 / hyper.omega_square
-        for i in range(k):
-            residual = weighted[i] - mean
-            weighted[i] = weight[i] * residual
-            squares += weighted[i] * residual
-        log_total += math.log(product * hyper.omega_square * precision)
-        work.share[g] -= 0.5 * (log_total + squares)
-        work.precision[g], work.offset_mean[g] = precision, mean
-        top = max(top, work.share[g])
+        precision[g], product[g], exponent[g] = prior, hyper.omega_square, 0.0
+        mean[g] = prior * (hyper.g0 + hyper.g1 * slope[g])
+    for i in range(k):
+        weight, residual = work.weight[i], work.weighted[i]
+        for g in range(nodes):
+            total = slope[g] * slope[g] * work.variance[i] + noise[g]
+            product[g] *= total
+            weight[g] = 1.0 / total
+        for g in range(nodes):
+            residual[g] = work.score[i] - slope[g] * work.mean[i]
+        for g in range(nodes):
+            precision[g] += weight[g]
+        for g in range(nodes):
+            mean[g] += weight[g] * residual[g]
+        if i % PRODUCT == PRODUCT - 1:
+            for g in range(nodes):
+                exponent[g] += math.log(product[g])
+                product[g] = 1.0
+    # Normalised: the root of the product of the variances; then squares of residuals from the mean of the offset.
+    for g in range(nodes):
+        product[g] = 1.0 / math.sqrt(product[g] * precision[g])
+        precision[g] = 1.0 / precision[g]
+        mean[g] *= precision[g]
+    for g in range(nodes):
+        exponent[g] += prior * (mean[g] - hyper.g0 - hyper.g1 * slope[g]) ** 2
+    for i in range(k):
+        weight, weighted = work.weight[i], work.weighted[i]
+        for g in range(nodes):
+            residual = weighted[g] - mean[g]
+            weighted[g] = weight[g] * residual
+            exponent[g] += weighted[g] * residual
     # Relative to the largest, normalised.
-    sum_of_shares = 0.0
+    top, sum_of_shares = -math.inf, 0.0
     for g in range(nodes):
-        work.share[g] = math.exp(work.share[g] - top)
-        sum_of_shares += work.share[g]
+        share[g] -= 0.5 * exponent[g]
+        top = max(top, share[g])
     for g in range(nodes):
-        work.share[g] /= sum_of_shares
+        share[g] = math.exp(share[g] - top)
+    for g in range(nodes):
+        share[g] *= product[g]
+        sum_of_shares += share[g]
+    for g in range(nodes):
+        share[g] /= sum_of_shares
     return float(top + math.log(sum_of_shares) - 0.5 * math.log(2.0 * math.pi) * k)
 
 
-@kernel(element=ELEMENT)
+@kernel(element=ELEMENT, vectorised=True)
 def tilted_moments(work: Workspace, hyper: Hyperparameters, k: int) -> None:
     """Write tilted mean and mean square of papers minus cavity means, divided by cavity variances."""
+    share, slope, noise, offset_variance = work.share, work.slope, work.noise, work.offset_variance
     for i in range(k):
-        work.tilted_mean[i] = work.tilted_square[i] = 0.0
-    for g in range(hyper.rows * SLOPE_NODES):
-        share, weight, weighted = work.share[g], work.weight[g], work.weighted[g]
-        share_slope = share * work.slope[g]
-        share_slope_square, offset_variance = share_slope * work.slope[g], 1.0 / work.precision[g]
-        noise = share * (work.noise[g] + hyper.rounding)
-        for i in range(k):
-            work.tilted_mean[i] += share_slope * weighted[i]
-            square = weight[i] * weight[i] * offset_variance + weighted[i] * weighted[i]
-            work.tilted_square[i] += noise * weight[i] + share_slope_square * work.variance[i] * square
+        weight, weighted, mean, square = work.weight[i], work.weighted[i], 0.0, 0.0
+        for g in range(hyper.rows * SLOPE_NODES):
+            mean += share[g] * slope[g] * weighted[g]
+            squares = weight[g] * weight[g] * offset_variance[g] + weighted[g] * weighted[g]
+            square += share[g] * (noise[g] * weight[g] + slope[g] * slope[g] * work.variance[i] * squares)
+        work.tilted_mean[i], work.tilted_square[i] = mean, square
 
 
-@kernel(element=ELEMENT)
+@kernel(element=ELEMENT, vectorised=True)
 def node_moments(work: Workspace, value: FloatArray, nodes: int) -> tuple[float, float]:
     """Return posterior mean and variance of a value given at the nodes."""
     mean, square = 0.0, 0.0
@@ -213,38 +231,46 @@ def node_moments(work: Workspace, value: FloatArray, nodes: int) -> tuple[float,
     return mean, square
 
 
-@kernel(element=ELEMENT)
+@kernel(element=ELEMENT, vectorised=True)
 def differentiate(work: Workspace, hyper: Hyperparameters, spread: float, k: int) -> None:
     """Write the gradient of the log evidence, by Fisher's identity: expected derivatives of the log density."""
-    gradient, left, right = work.gradient, side_of(hyper.left, spread), side_of(hyper.right, spread)
+    nodes, left, right = hyper.rows * SLOPE_NODES, side_of(hyper.left, spread), side_of(hyper.right, spread)
+    share, slope, offset_variance, by_noise = work.share, work.slope, work.offset_variance, work.exponent
+    # Derivatives of the log density by the noise.
+    for g in range(nodes):
+        by_noise[g] = 0.0
+    for i in range(k):
+        weight, weighted = work.weight[i], work.weighted[i]
+        for g in range(nodes):
+            by_noise[g] += weight[g] * weight[g] * offset_variance[g] + weighted[g] * weighted[g] - weight[g]
+    # Their expectations, and those by the prior of the slope and of the offset.
+    nu, rho, mu, below, above = 0.0, 0.0, 0.0, 0.0, 0.0
+    for g in range(nodes):
+        deviation = work.log_slope[g] - hyper.mu
+        of_noise = share[g] * (work.noise[g] - hyper.rounding) * by_noise[g]
+        nu += of_noise
+        rho += of_noise * deviation
+        of_left = share[g] * deviation if deviation < 0.0 else 0.0
+        of_right = share[g] * deviation - of_left
+        mu += of_left / (left * left) + of_right / (right * right)
+        below += of_left * deviation / (left * left)
+        above += of_right * deviation / (right * right)
+    g0, g1, omega, own = 0.0, 0.0, 0.0, 0.0
+    for g in range(nodes):
+        deviation = work.offset_mean[g] - hyper.g0 - hyper.g1 * slope[g]
+        g0 += share[g] * deviation
+        g1 += share[g] * deviation * slope[g]
+        omega += share[g] * (offset_variance[g] + deviation * deviation)
+        own += share[g] * work.log_own[g] ** 2
+    gradient = work.gradient
     for p in range(len(gradient)):
         gradient[p] = 0.0
-    for g in range(hyper.rows * SLOPE_NODES):
-        share, slope, deviation = work.share[g], work.slope[g], work.log_slope[g] - hyper.mu
-        weight, weighted, offset_variance, noise_gradient = (
-            work.weight[g],
-            work.weighted[g],
-            1.0 / work.precision[g],
-            0.0,
-        )
-        for i in range(k):
-            noise_gradient += weight[i] * weight[i] * offset_variance + weighted[i] * weighted[i] - weight[i]
-        # Derivatives of the log density at this node, by the prior of the slope, of the offset, and by the noise.
-        by_noise = 0.5 * share * work.noise[g] * noise_gradient
-        side = left if deviation < 0.0 else right
-        gradient[MU] += share * deviation / (side * side) - 2.0 * hyper.rho * by_noise
-        gradient[LOG_TAU_LEFT if deviation < 0.0 else LOG_TAU_RIGHT] += share * (deviation / side) ** 2
-        offset_deviation = work.offset_mean[g] - hyper.g0 - hyper.g1 * slope
-        gradient[G0] += share * offset_deviation / hyper.omega_square
-        gradient[G1] += share * offset_deviation * slope / hyper.omega_square
-        gradient[LOG_OMEGA] += share * (offset_variance + offset_deviation * offset_deviation) / hyper.omega_square
-        gradient[NU] += 2.0 * by_noise
-        gradient[RHO] += 2.0 * by_noise * deviation
-        gradient[LOG_OWN] += share * work.log_own[g] ** 2
-    gradient[LOG_TAU_LEFT] = (gradient[LOG_TAU_LEFT] - left / (left + right)) * (hyper.left / left) ** 4
-    gradient[LOG_TAU_RIGHT] = (gradient[LOG_TAU_RIGHT] - right / (left + right)) * (hyper.right / right) ** 4
-    gradient[LOG_OMEGA] -= 1.0
-    gradient[LOG_OWN] = gradient[LOG_OWN] * math.exp(-2.0 * hyper.log_own) - 1.0
+    gradient[MU], gradient[NU], gradient[RHO] = mu - hyper.rho * nu, nu, rho
+    gradient[LOG_TAU_LEFT] = (below - left / (left + right)) * (hyper.left / left) ** 4
+    gradient[LOG_TAU_RIGHT] = (above - right / (left + right)) * (hyper.right / right) ** 4
+    gradient[G0], gradient[G1] = g0 / hyper.omega_square, g1 / hyper.omega_square
+    gradient[LOG_OMEGA] = omega / hyper.omega_square - 1.0
+    gradient[LOG_OWN] = own * math.exp(-2.0 * hyper.log_own) - 1.0
 
 
 class Buffers(NamedTuple):
@@ -315,7 +341,7 @@ def write_messages(work: Workspace, buffers: Buffers, slot: int, step: int, k: i
         buffers.new_precision[at], buffers.new_shift[at] = precision, shift
 
 
-@kernel(element=ELEMENT)
+@kernel(element=ELEMENT, vectorised=True)
 def recentre_nodes(work: Workspace, hyper: Hyperparameters, old: FloatArray, new: FloatArray) -> None:
     """Centre the nodes of a reviewer, of the slope and of own noise, on the posterior."""
     size = hyper.rows * SLOPE_NODES
@@ -609,8 +635,8 @@ def describe_half(
             out[4, who], square = node_moments(work, work.log_slope, size)
             out[5, who] = math.sqrt(square)
             for g in range(size):
-                out[3, who] += work.share[g] / work.precision[g]
-                work.noise[g] = math.log(work.noise[g] + hyper.rounding)
+                out[3, who] += work.share[g] * work.offset_variance[g]
+                work.noise[g] = math.log(work.noise[g])
             out[6, who], square = node_moments(work, work.noise, size)
             out[7, who] = math.sqrt(square)
 

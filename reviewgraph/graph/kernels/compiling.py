@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
@@ -114,7 +114,10 @@ class Kernel(Generic[P, R]):
     lengths by ``len``, and its arrays have one dimension and are not sliced.
     """
 
-    def __init__(self, function: Callable[P, R], *, element: float = ELEMENT, in_lists: bool = False) -> None:
+    def __init__(
+        self, function: Callable[P, R], *, element: float = ELEMENT, in_lists: bool = False, vectorised: bool = False
+    ) -> None:
+        vars(function)["vectorised"] = vectorised  # for the compiler and the stamp, which see the function alone
         self.function = function
         self.element = element
         self.in_lists = in_lists
@@ -179,9 +182,20 @@ class Kernel(Generic[P, R]):
 @overload
 def kernel(function: Callable[P, R]) -> Kernel[P, R]: ...
 @overload
-def kernel(*, element: float = ..., in_lists: bool = ...) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
-def kernel(function: Callable[P, R] | None = None, *, element: float = ELEMENT, in_lists: bool = False) -> Any:
+def kernel(
+    *, element: float = ..., in_lists: bool = ..., vectorised: bool = ...
+) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
+def kernel(
+    function: Callable[P, R] | None = None,
+    *,
+    element: float = ELEMENT,
+    in_lists: bool = False,
+    vectorised: bool = False,
+) -> Any:
     """Mark a function of arrays as a kernel that is compiled when the work repays it.
+
+    ``vectorised``: its loops do several elements at once, for which sums may be added in another order, and a division
+    by zero is no error but an infinity.
 
     >>> @kernel(in_lists=True)
     ... def total(values):
@@ -193,8 +207,8 @@ def kernel(function: Callable[P, R] | None = None, *, element: float = ELEMENT, 
     (6, False)
     """
     if function is None:
-        return lambda function: Kernel(function, element=element, in_lists=in_lists)
-    return Kernel(function, element=element, in_lists=in_lists)
+        return partial(Kernel, element=element, in_lists=in_lists, vectorised=vectorised)
+    return Kernel(function, element=element, in_lists=in_lists, vectorised=vectorised)
 
 
 def elements(arg: Any) -> int:
@@ -270,7 +284,7 @@ def compile_cached(function: Callable[P, R], source: Callable[P, R], *, within: 
     with uninterrupted():
         announce()
         from reviewgraph.graph.kernels.dispatching import Dispatcher, entries_of
-    dispatcher = Dispatcher(function, within=within)
+    dispatcher = Dispatcher(function, within=within, vectorised=is_vectorised(source))
     entries = entries_of(function, stamp(source), within=within)
     if entries is not None:
         dispatcher._cache = entries  # as cache=True does, with checksummed entries
@@ -288,6 +302,11 @@ def family(function: Callable[..., Any]) -> list[Callable[..., Any]]:
     return members
 
 
+def is_vectorised(function: Callable[..., Any]) -> bool:
+    """Whether the loops of a kernel may do several elements at once."""
+    return bool(vars(function).get("vectorised"))
+
+
 @cache
 def stamp(function: Callable[..., Any]) -> str:
     """Return a digest of the code of a kernel, of all kernels it calls and of the numbers they name.
@@ -300,6 +319,7 @@ def stamp(function: Callable[..., Any]) -> str:
         # Constants without the addresses of nested code.
         constants = repr([const.co_code.hex() if isinstance(const, CodeType) else const for const in code.co_consts])
         digest.update(f"{part.__module__}.{part.__qualname__} {code.co_code.hex()} {constants}".encode())
+        digest.update(f" vectorised={is_vectorised(part)}".encode())
         for name in code.co_names:
             value = part.__globals__.get(name)
             if isinstance(value, bool | int | float | str):

@@ -61,11 +61,14 @@ def heeded() -> Iterator[None]:
 class Dispatcher(CPUDispatcher):  # type: ignore[misc]
     """``numba.njit`` of a function without the wrapper for C and, with ``within``, the one for Python.
 
-    For a small kernel either takes longer to compile than the kernel itself.
+    For a small kernel either takes longer to compile than the kernel itself. What is ``vectorised`` raises no error
+    where it divides by zero and adds sums in any order: else its loops would not do several elements at once.
     """
 
-    def __init__(self, function: Callable[..., Any], *, within: bool) -> None:
+    def __init__(self, function: Callable[..., Any], *, within: bool, vectorised: bool = False) -> None:
         options = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": within}
+        if vectorised:
+            options |= {"error_model": "numpy", "fastmath": {"reassoc", "contract"}}
         super().__init__(function, targetoptions=options)
         self.is_whole = True
 

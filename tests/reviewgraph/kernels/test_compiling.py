@@ -133,6 +133,28 @@ def test_a_constant_makes_no_copy_of_a_kernel_and_what_python_never_calls_has_no
         assert ("cpython" in compiler.inspect_llvm(compiler.signatures[0])) == (not within)
 
 
+def test_vectorised_loops_do_several_elements_at_once_and_have_code_of_their_own() -> None:
+    def inverse_sum(values: np.ndarray) -> float:
+        found = 0.0
+        for value in values:
+            found += 1.0 / value
+        return found
+
+    kind, plain, stamps = types.Array(types.float64, 1, "C"), Dispatcher(inverse_sum, within=False), []
+    vectorised = Dispatcher(inverse_sum, within=False, vectorised=True)
+    for one in (plain, vectorised):
+        one.compile((kind,))
+    found = [" x double>" in one.inspect_llvm((kind,)) for one in (plain, vectorised)]
+    assert found == [False, True]
+    values = np.linspace(1.0, 2.0, 1000)
+    assert vectorised(values) == pytest.approx(plain(values), rel=1e-14)
+    assert vectorised(np.zeros(3)) == inf
+    for chosen in (False, True):
+        Kernel(inverse_sum, vectorised=chosen)
+        stamps.append(compiling.stamp.__wrapped__(inverse_sum))
+    assert stamps[0] != stamps[1]
+
+
 def test_lists_stand_for_arrays_and_are_copied_back() -> None:
     source, target, kinds = np.arange(3), np.zeros(3, np.int32), []
     source.flags.writeable = False
