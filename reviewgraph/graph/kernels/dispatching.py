@@ -66,7 +66,8 @@ class Dispatcher(CPUDispatcher):  # type: ignore[misc]
     """
 
     def __init__(self, function: Callable[..., Any], *, within: bool, vectorised: bool = False) -> None:
-        options = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": within}
+        options: dict[str, object] = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True}
+        options["no_cpython_wrapper"] = within
         if vectorised:
             options |= {"error_model": "numpy", "fastmath": {"reassoc", "contract"}}
         super().__init__(function, targetoptions=options)
