@@ -2,7 +2,7 @@
 
 Every parameter of every public function and method is given what it does not expect, the others staying as they are. An
 answer, or an error of the package, is fine; whatever else is raised is a finding, and so is a call that neither ends
-nor reports its progress.
+nor tells which share of its work is done.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import reviewgraph
 from planner._plans.constraints import HEEDED as PLANNED
 from planner.assigning import HEEDED as ASSIGNED
 from reviewgraph import ReviewGraphError, Reviews
+from reviewgraph._base import Progress
 from reviewgraph.formats import Columns
 from reviewgraph.graph.check import HEEDED as CHECKED
 
@@ -225,8 +226,7 @@ def outcome(call: Call, parameter: str, value: Any) -> str:
     def over(*_: object) -> None:
         raise Over
 
-    kinds, reports = inspect.signature(call.function).parameters, list[object]()
-    # What still reports its progress when its time is over is at work: a thousand draws are many, and no bad argument.
+    kinds, reports = inspect.signature(call.function).parameters, list[Progress]()
     heard = {"progress": reports.append} if "progress" in kinds else {}
     given = {**heard, **call.given, parameter: value}
     first = [
@@ -241,7 +241,9 @@ def outcome(call: Call, parameter: str, value: Any) -> str:
     except ReviewGraphError:
         return ""
     except Over:
-        return "" if reports else "does not end"
+        # What has counted its steps until now is at work: a thousand draws are many, and no bad argument.
+        at_work = any(report.done and report.seconds > SECONDS / 2 for report in reports)
+        return "" if at_work else "does not end"
     except BaseException as error:  # a finding is whatever is raised
         place = traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__}: {str(error)[:70]!r} ({Path(place.filename).name}:{place.lineno})"

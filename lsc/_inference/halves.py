@@ -179,7 +179,8 @@ def weigh_nodes(work: Workspace, hyper: Hyperparameters, k: int) -> float:
             for g in range(nodes):
                 exponent[g] += math.log(product[g])
                 product[g] = 1.0
-    # Normalised: the root of the product of the variances; then squares of residuals from the mean of the offset.
+    # Precisions become variances, in place. Normalised: the root of the product of variances; then squares of residuals
+    # from the mean of the offset.
     for g in range(nodes):
         product[g] = 1.0 / math.sqrt(product[g] * precision[g])
         precision[g] = 1.0 / precision[g]

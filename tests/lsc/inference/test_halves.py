@@ -40,17 +40,22 @@ def expect_equal(one, other, tolerance=1e-10) -> None:
 
 
 def problem_of_all_loads(*, whole: bool = False):
-    """Reviewers of none, one, few and many papers; a single score carries no information about slopes."""
-    who, what, score, _ = table(0, 30, 24, 12, own=0.5)
+    """Reviewers of none, one, few and many papers, some of more than ``PRODUCT``; one score says nothing of slopes."""
+    who, what, score, _ = table(0, 30, 24, 20, own=0.5)
     score = np.round(score) if whole else score
-    kept = np.arange(who.size) % 12 < np.array([1, 2, 5, 9, 12, 11])[who % 6]
+    kept = np.arange(who.size) % 20 < np.array([1, 2, 5, 9, 20, 11])[who % 6]
     return prepare(Rows(who[kept], what[kept], score[kept]), 25, 30).problem
 
 
+@pytest.mark.parametrize("machine", [False, True], ids=["as written", "machine code"])
 @pytest.mark.parametrize(
     ("own", "kappa", "orders"), [(False, 0.0, False), (True, 0.0, False), (False, 0.5, False), (False, 0.0, True)]
 )
-def test_compiled_steps_are_those_of_whole_arrays(own: bool, kappa: float, orders: bool) -> None:
+def test_compiled_steps_are_those_of_whole_arrays(
+    own: bool, kappa: float, orders: bool, machine: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if machine:
+        monkeypatch.setattr(Policy, "pays", lambda *_: True)
     # Ordinal reviewers give equal scores, too.
     plain = problem_of_all_loads(whole=orders)
     compiled = replace(plain, compiled=True)
