@@ -221,7 +221,7 @@ FILES = {"1,000 papers": (1_000, 1_000, 3), "22,000 papers": (22_000, 20_000, 4)
 JOBS = {
     ("check TABLE", "1,000 papers"): 1,
     ("calibrate TABLE", "1,000 papers"): 1,
-    ("plan TABLE --time-limit 1", "1,000 papers"): 1,
+    ("plan TABLE --time-limit 0.5", "1,000 papers"): 1,
     ("assign --items ITEMS --reviewers REVIEWERS --affinity AFFINITY", "1,000 papers"): 1,
     ("check TABLE", "22,000 papers"): 2,
     ("plan TABLE --time-limit 5", "22,000 papers"): 10,
