@@ -1,0 +1,143 @@
+"""A table on a local Dask cluster of processes: time, memory of each worker, and the distance to the answer in memory.
+
+    python -m tests.benchmarks.clusters 1000000             # 1, 2 and 4 partitions, a process for each
+    python -m tests.benchmarks.clusters 10000000 --partitions 2 --jobs check,posterior
+    python -m tests.benchmarks.clusters 1000000 --partitions 2 --kill 20 --jobs posterior
+
+Needs ``distributed``. The table: 10 reviews a reviewer, 5 an item, rows in no order (:mod:`tests.benchmarks.streams`).
+``--kill``: the worker that holds most is killed when so many exchanges of the job have begun; another takes its place.
+Claims: the same answer as in memory up to rounding, for all numbers of partitions; a worker's memory follows its part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import signal
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from tests.benchmarks.streams import make
+
+LOAD = 10
+
+
+def peak():
+    """Return the largest memory that this process has had, in GB."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text("utf-8").splitlines())
+    return int(status["VmHWM"].split()[0]) / 2**20
+
+
+def write_parts(folder, reviews):
+    """Write the table as files of about a million rows."""
+    make(folder / "whole.parquet", reviews, LOAD)
+    whole, parts = pa.parquet.ParquetFile(folder / "whole.parquet"), folder / "parts"
+    parts.mkdir()
+    for number in range(whole.num_row_groups):
+        pa.parquet.write_table(whole.read_row_group(number), parts / f"{number}.parquet")
+    return parts
+
+
+def in_memory(path, job):
+    """Return components, qualities or the line in memory, and seconds."""
+    from lsc import calibrate, posterior
+    from reviewgraph import Reviews, connected_components
+
+    table = pa.parquet.read_table(path)
+    codes = [np.unique(table[name].to_numpy(), return_inverse=True)[1] for name in ("reviewer", "item")]
+    sizes = {"reviewers": int(codes[0].max()) + 1, "items": int(codes[1].max()) + 1}
+    reviews = Reviews.from_codes(*codes, table["score"].to_numpy(), **sizes)
+    begun = time.perf_counter()
+    if job == "check":
+        found = len(connected_components(reviews))
+    else:
+        result = calibrate(reviews) if job == "lines" else posterior(reviews, likelihood="normal")
+        found = result.quality
+    return found, time.perf_counter() - begun
+
+
+def on_cluster(table, job):
+    """Return the same on a cluster, and seconds."""
+    from lsc import calibrate_cluster, posterior_cluster
+    from reviewgraph import check_cluster
+
+    begun = time.perf_counter()
+    if job == "check":
+        found = check_cluster(table).pieces
+    else:
+        found = (calibrate_cluster if job == "lines" else posterior_cluster)(table).collect()["quality"]
+    return found, time.perf_counter() - begun
+
+
+def kill_in(client, passes):
+    """Kill the worker that holds most when so many exchanges have begun; returns the processes killed."""
+    from reviewgraph.streams import Grid
+
+    to_shards, begun, killed = Grid.to_shards, [], []
+
+    def killing(self, pieces):
+        begun.append(1)
+        if len(begun) == passes:
+            held = client.has_what()
+            address = max(held, key=lambda worker: (len(held[worker]), worker))
+            killed.append(client.run(os.getpid, workers=[address])[address])
+            os.kill(killed[-1], signal.SIGKILL)
+        return to_shards(self, pieces)
+
+    Grid.to_shards = killing
+    return killed
+
+
+def apart(found, whole):
+    """Return how far two answers are apart."""
+    if np.ndim(whole):
+        return f"{np.nanmax(np.abs(found - whole)):.1e} from memory"
+    return f"{found} pieces, {whole} in memory"
+
+
+def line(client, table, partitions, job, whole):
+    """Do one job on a cluster and return what is printed about it."""
+    found, seconds = on_cluster(table, job)
+    peaks = sorted(client.run(peak).values())
+    words = f"{seconds:7.1f} s, peaks of workers {peaks[0]:.2f} to {peaks[-1]:.2f} GB; {apart(found, whole)}"
+    return f"{job:10} {partitions} partitions, {len(peaks)} workers: {words}"
+
+
+def main():
+    """Make the table, run the jobs in memory and on clusters, print a line each."""
+    from distributed import Client, LocalCluster
+
+    from reviewgraph import cluster_reviews
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("reviews", type=int)
+    parser.add_argument("--partitions", default="1,2,4", help="numbers of partitions, separated by commas")
+    parser.add_argument("--workers", type=int, help="processes; as many as partitions by default")
+    parser.add_argument("--jobs", default="check,lines,posterior", help="check, lines and posterior")
+    parser.add_argument("--kill", type=int, help="exchanges after which a worker is killed")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        folder, whole = Path(place), {}
+        parts = write_parts(folder, given.reviews)
+        for job in given.jobs.split(","):
+            whole[job], seconds = in_memory(folder / "whole.parquet", job)
+            print(f"{job:10} in memory {seconds:8.1f} s, peak {peak():.2f} GB", flush=True)
+        for partitions, job in itertools.product(map(int, given.partitions.split(",")), whole):
+            quiet = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 60}
+            with LocalCluster(n_workers=given.workers or partitions, **quiet) as cluster, Client(cluster) as client:
+                killed = kill_in(client, given.kill) if given.kill else []
+                begun = time.perf_counter()
+                with cluster_reviews(f"{parts}/*.parquet", client, folder, partitions=partitions) as table:
+                    reading = time.perf_counter() - begun
+                    words = line(client, table, partitions, job, whole[job])
+                print(f"{words}; reading {reading:.1f} s; {len(killed)} killed", flush=True)
+
+
+if __name__ == "__main__":
+    main()
