@@ -480,7 +480,7 @@ def _add_product(first: ItemArray, column: ItemArray, value: FloatArray, p: Floa
     return curvature
 
 
-@kernel
+@kernel(vectorised=True)
 def _conjugate_gradients(
     table: Table, face: Face, common: Common, weights: Weights, slope_weight: float, pattern: Pattern, system: System,
     singletons: bool, longest: int, tolerance: float, max_steps: int, direction: FloatArray,
