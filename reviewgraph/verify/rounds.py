@@ -87,6 +87,8 @@ def verify_round(findings: Findings, rules: PlainRules, process: Process, new: l
     """Check the round of an answer."""
     if findings.answer.get("rounds", null=True) is None:
         return
+    if not _has_all_beliefs(findings):
+        return
     round_ = _Round(findings, rules, process, findings.answer.get("rounds"), new)
     round_.accounts()
     round_.beliefs()
@@ -94,6 +96,19 @@ def verify_round(findings: Findings, rules: PlainRules, process: Process, new: l
         round_.choice()
     if not findings.wrong:
         round_.expected()
+
+
+def _has_all_beliefs(findings: Findings) -> bool:
+    """Check that each paper and each reviewer stands once among the beliefs, with one value in each column."""
+    beliefs = findings.answer.get("rounds.beliefs")
+    whole = True
+    for of, columns in {"items": ["mean", "sd", "pending"], "reviewers": ["precision"]}.items():
+        labels = beliefs[of]
+        whole &= findings.expect(len(set(map(str, labels))) == len(labels), f"rounds.beliefs.{of}: one stands twice")
+        for name in columns:
+            words = f"rounds.beliefs.{name}: {len(beliefs[name])} values for {len(labels)} {of}"
+            whole &= findings.expect(len(beliefs[name]) == len(labels), words)
+    return whole
 
 
 class _Round:

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 
+import cvxpy
 import numpy as np
 import pytest
 
@@ -57,7 +58,11 @@ def test_objective_is_that_of_cvxpy(seed):
     if len(programme.item) == 0:
         return
     found = minimise(programme)
-    expected, _, _ = naive.naive_minimum(programme, **naive.EXACT)
+    try:
+        expected, _, _ = naive.naive_minimum(programme, **naive.EXACT)
+    except (UserWarning, cvxpy.SolverError) as failure:  # the programme is too flat for the other solver
+        assert "inaccurate" in str(failure) or "failed" in str(failure)  # noqa: PT017
+        return
     size = programme.score @ programme.score + 1e-3 * unit(programme) ** 2
     assert found.objective <= expected + 1e-7 * abs(expected) + 1e-9 * size
     # Clarabel's own accuracy bounds the other side; optimality itself is checked above.

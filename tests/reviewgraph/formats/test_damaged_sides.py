@@ -111,5 +111,6 @@ def test_a_damaged_side_file_is_read_or_refused(write, reader, name, data):
             continue
         answers += 1
         for key, value in found.items() if mutate in KEEPING else ():
-            assert repr(whole.get(key, value)) == repr(value), mutate.__name__
+            unsaid = {"nan", "0.0"} if mutate is cells_emptied else set()  # of a bid whose cell is empty
+            assert repr(value) in {repr(whole.get(key, value)), *unsaid}, mutate.__name__
     assert answers

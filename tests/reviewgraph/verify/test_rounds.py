@@ -71,6 +71,13 @@ def test_a_round_holds(files: Path, name: str) -> None:
     assert code == 0, page
 
 
+@pytest.mark.parametrize("key", sampled(["items", "reviewers", "mean", "sd", "pending", "precision"], ["items", "sd"]))
+def test_beliefs_that_lack_a_value_are_refuted(files: Path, key: str) -> None:
+    code, page = verified(files, "two", lambda answer: answer["rounds"]["beliefs"][key].pop())
+    assert code == 1
+    assert "rounds.beliefs." in page
+
+
 def swap(answer: dict[str, Any]) -> None:
     answer["reviews"][0], answer["reviews"][-1] = answer["reviews"][-1], answer["reviews"][0]
 
