@@ -17,21 +17,16 @@ import os
 import signal
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from tests.benchmarks.streams import make
+from tests.benchmarks.streams import in_memory, make, peak
 
 LOAD = 10
-
-
-def peak():
-    """Return the largest memory that this process has had, in GB."""
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text("utf-8").splitlines())
-    return int(status["VmHWM"].split()[0]) / 2**20
 
 
 def write_parts(folder, reviews):
@@ -44,21 +39,16 @@ def write_parts(folder, reviews):
     return parts
 
 
-def in_memory(path, job):
+def here(reviews, job):
     """Return components, qualities or the line in memory, and seconds."""
     from lsc import calibrate, posterior
-    from reviewgraph import Reviews, connected_components
+    from reviewgraph import connected_components
 
-    table = pa.parquet.read_table(path)
-    codes = [np.unique(table[name].to_numpy(), return_inverse=True)[1] for name in ("reviewer", "item")]
-    sizes = {"reviewers": int(codes[0].max()) + 1, "items": int(codes[1].max()) + 1}
-    reviews = Reviews.from_codes(*codes, table["score"].to_numpy(), **sizes)
     begun = time.perf_counter()
     if job == "check":
         found = len(connected_components(reviews))
     else:
-        result = calibrate(reviews) if job == "lines" else posterior(reviews, likelihood="normal")
-        found = result.quality
+        found = (calibrate(reviews) if job == "lines" else posterior(reviews, likelihood="normal")).quality
     return found, time.perf_counter() - begun
 
 
@@ -75,8 +65,9 @@ def on_cluster(table, job):
     return found, time.perf_counter() - begun
 
 
+@contextmanager
 def kill_in(client, passes):
-    """Kill the worker that holds most when so many exchanges have begun; returns the processes killed."""
+    """Kill the worker that holds most when so many exchanges have begun, if any; yields the processes killed."""
     from reviewgraph.streams import Grid
 
     to_shards, begun, killed = Grid.to_shards, [], []
@@ -91,7 +82,10 @@ def kill_in(client, passes):
         return to_shards(self, pieces)
 
     Grid.to_shards = killing
-    return killed
+    try:
+        yield killed
+    finally:
+        Grid.to_shards = to_shards
 
 
 def apart(found, whole):
@@ -125,13 +119,17 @@ def main():
     with tempfile.TemporaryDirectory() as place:
         folder, whole = Path(place), {}
         parts = write_parts(folder, given.reviews)
+        reviews = in_memory(folder / "whole.parquet")
         for job in given.jobs.split(","):
-            whole[job], seconds = in_memory(folder / "whole.parquet", job)
+            whole[job], seconds = here(reviews, job)
             print(f"{job:10} in memory {seconds:8.1f} s, peak {peak():.2f} GB", flush=True)
         for partitions, job in itertools.product(map(int, given.partitions.split(",")), whole):
             quiet = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 60}
-            with LocalCluster(n_workers=given.workers or partitions, **quiet) as cluster, Client(cluster) as client:
-                killed = kill_in(client, given.kill) if given.kill else []
+            with (
+                LocalCluster(n_workers=given.workers or partitions, **quiet) as cluster,
+                Client(cluster) as client,
+                kill_in(client, given.kill) as killed,
+            ):
                 begun = time.perf_counter()
                 with cluster_reviews(f"{parts}/*.parquet", client, folder, partitions=partitions) as table:
                     reading = time.perf_counter() - begun

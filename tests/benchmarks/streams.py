@@ -70,6 +70,23 @@ def bandwidth():
     return 2 * source.nbytes / min(times) / 1e9
 
 
+def peak():
+    """Return the largest memory that this process has had, in GB."""
+    # Not ru_maxrss, which a process has from the one that started it.
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text("utf-8").splitlines())
+    return int(status["VmHWM"].split()[0]) / 2**20
+
+
+def in_memory(path):
+    """Return the reviews of a file, without codes that nobody has, as a stream is, for probes to be drawn alike."""
+    from reviewgraph import Reviews
+
+    table = pyarrow.parquet.read_table(path)
+    reviewer, item = (np.unique(table[name].to_numpy(), return_inverse=True)[1] for name in ("reviewer", "item"))
+    sizes = {"reviewers": int(reviewer.max()) + 1, "items": int(item.max()) + 1}
+    return Reviews.from_codes(reviewer, item, table["score"].to_numpy(), **sizes)
+
+
 def told(found):
     """Return what a calibration came to."""
     if hasattr(found, "objective"):
@@ -84,19 +101,14 @@ def run(job, path, limit):
     if limit:
         resource.setrlimit(resource.RLIMIT_AS, (limit << 30, limit << 30))
     from lsc import calibrate, calibrate_stream, posterior, posterior_stream
-    from reviewgraph import Reviews, check_stream, stream_reviews
+    from reviewgraph import check_stream, stream_reviews
 
     def tell(now):
         print(f"{now.seconds:8.1f} s  {now.words}", file=sys.stderr, flush=True)
 
     figures, begun, cpu = {}, time.perf_counter(), time.process_time()
     if job in MEMORY:
-        table = pyarrow.parquet.read_table(path)
-        # Without codes that nobody has, as a stream is, for probes to be drawn alike.
-        reviewer, item = (np.unique(table[name].to_numpy(), return_inverse=True)[1] for name in ("reviewer", "item"))
-        sizes = {"reviewers": int(reviewer.max()) + 1, "items": int(item.max()) + 1}
-        reviews = Reviews.from_codes(reviewer, item, table["score"].to_numpy(), **sizes)
-        del table, reviewer, item
+        reviews = in_memory(path)
         pa.default_memory_pool().release_unused()
         figures["reading"], begun, cpu = time.perf_counter() - begun, time.perf_counter(), time.process_time()
         found = calibrate(reviews) if job == "memory" else posterior(reviews, progress=tell)
@@ -108,11 +120,8 @@ def run(job, path, limit):
                 figures |= check_stream(stream).to_dict()
             else:
                 figures |= told((posterior_stream if job == "posterior" else calibrate_stream)(stream, progress=tell))
-    # Not ru_maxrss, which a process has from the one that started it.
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text("utf-8").splitlines())
-    peak = int(status["VmHWM"].split()[0]) / 2**20
     seconds = {"seconds": time.perf_counter() - begun, "cpu": time.process_time() - cpu}
-    print(json.dumps({**figures, **seconds, "peak": peak}))
+    print(json.dumps({**figures, **seconds, "peak": peak()}))
 
 
 def main():

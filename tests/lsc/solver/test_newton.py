@@ -62,7 +62,7 @@ def test_objective_is_that_of_cvxpy(seed):
         expected, _, _ = naive.naive_minimum(programme, **naive.EXACT)
     except (UserWarning, cvxpy.SolverError) as failure:  # the programme is too flat for the other solver
         assert "inaccurate" in str(failure) or "failed" in str(failure)  # noqa: PT017
-        return
+        pytest.skip("the other solver has no answer to compare with")
     size = programme.score @ programme.score + 1e-3 * unit(programme) ** 2
     assert found.objective <= expected + 1e-7 * abs(expected) + 1e-9 * size
     # Clarabel's own accuracy bounds the other side; optimality itself is checked above.

@@ -350,7 +350,11 @@ def easychair() -> list[Exported]:
     return [
         Exported("data.zip", as_zip(easychair_files()), SCORES, member, EARLIER),
         Exported(
-            "old.zip", as_zip({f"data/{k}": v for k, v in easychair_files(headers=False).items()}), SCORES, member
+            "old.zip",
+            as_zip({f"data/{k}": v for k, v in easychair_files(headers=False).items()}),
+            SCORES,
+            member,
+            EARLIER,
         ),
         Exported("writers.zip", as_zip(easychair_files()), written, {"columns": {"reviewer": "sub-reviewer"}}, EARLIER),
     ]
