@@ -36,9 +36,8 @@ HEAVY = {
 #: A module that models one thing may be long, and a body that tells one story, with a comment for each paragraph;
 #: docstrings do not count.
 MOST_LINES, MOST_BODY_LINES = 750, 80
-MOST_MODULES = 234
-#: Fronts of reviewgraph that planner and lsc import from, and names that they take.
-MOST_FRONTS, MOST_SHARED = 9, 221
+#: Fronts of reviewgraph that planner and lsc import from.
+MOST_FRONTS = 9
 REVIEWS = Path("reviewgraph/table/reviews.py")
 
 every_package = pytest.mark.parametrize("package", MAY_IMPORT)
@@ -148,7 +147,6 @@ def test_planner_and_lsc_know_the_fronts_alone() -> None:
     fronts = {module for module, _ in taken}
     assert fronts <= {"reviewgraph", *(f"reviewgraph.{room}" for room in ROOMS["reviewgraph"])}
     assert len(fronts) <= MOST_FRONTS
-    assert len(taken) <= MOST_SHARED
 
 
 def layers(arrows: nx.DiGraph) -> int:
@@ -157,7 +155,6 @@ def layers(arrows: nx.DiGraph) -> int:
 
 
 def test_the_house_is_small() -> None:
-    assert len(MODULES) <= MOST_MODULES
     rooms = ROOMS["reviewgraph"]
     assert len(rooms) + len(["__init__"]) <= 12
     assert layers(nx.DiGraph([(room, target) for room, targets in rooms.items() for target in targets.split()])) <= 8

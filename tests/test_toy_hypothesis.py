@@ -124,7 +124,9 @@ def test_tables_larger_than_memory_take_lines(table: str, monkeypatch: pytest.Mo
 @toys
 def test_the_functions_know_it_by_name_and_as_an_object(toy: type[Hypothesis], monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, HYPOTHESES, toy)
-    reviews = Reviews.from_pairs([(j, i, float((j + 1) * i + (i * j) % 3)) for j in range(4) for i in range(6)])
+    reviews = Reviews.from_pairs(
+        [(j, i, float((j + 1) * i + (i * j) % 3)) for j in range(4) for i in range(6)], accept="no-score-codes"
+    )
     fit = lsc.calibrate(reviews, toy.name)
     assert fit.kinds == (toy,)
     assert fit.is_optimal()

@@ -254,7 +254,7 @@ READ = [
     Trap(
         "99 in a column of another name",
         reads(with_scores([99]).rename(columns={"score": "Grade"})),
-        warning=r'Grade: 99 in 1 of 10.*frame\["Grade"\]\.replace\(99, None\), and the review counts as planned',
+        warning=r'Grade: 99 in 1 of 10.*frame\["Grade"\]\.replace\(99, None\)\), and the review counts as planned',
     ),
     Trap("a criterion of a usual name", criteria_of(FRAME.assign(novelty=NUMBERS)), ["novelty"]),
     Trap("its letter case and further words", criteria_of(FRAME.assign(**{"Technical Quality": NUMBERS})), None),

@@ -73,6 +73,66 @@ def identity(label: Label) -> str:
     return " ".join(text.split()).casefold()
 
 
+#: Letters of Cyrillic and Greek, in lower case, that look like Latin ones.
+_LOOK_ALIKE = str.maketrans(
+    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0456\u0458\u0455\u03b1\u03bf\u03c1\u03bd",
+    "abekmhopctyxijsaopv",
+)
+_LEADING = re.compile(r"(?<![0-9.])0+(?=[0-9])")
+_POINT_ZERO = re.compile(r"(?m)(?<=^)([0-9]+)\.0+$")
+_SEPARATOR = re.compile(r"[-_./]|[^\n\S]")
+_BEFORE_NUMBER = re.compile(r"(?<=[^\W\d_])(?:[-_./]|[^\n\S])+(?=[0-9])")
+_BETWEEN = re.compile(r"(?<=\w)(?:[-_./]|[^\n\S])+(?=\w)")
+#: Mean length of labels that are ids, not titles, in which signs between words say nothing.
+_SHORT = 30
+
+
+def loose_identity(label: Label) -> str:
+    """Return the common form of labels that may be the same beyond :func:`identity`.
+
+    Leading zeros, a point and zeros after a number, signs between words, and letters of other scripts that look alike
+    do not matter. Several labels may be passed in one text, a line each.
+
+    >>> loose_identity("007") == loose_identity("7") == loose_identity("7.0")
+    True
+    >>> loose_identity("P-1") == loose_identity("P_1") == loose_identity("p 01"), loose_identity("1-1")
+    (True, '1 1')
+    >>> loose_identity("1.10") == loose_identity("1.1"), loose_identity("\u0420 1") == loose_identity("P1")
+    (False, True)
+    """
+    text = (label if isinstance(label, str) else as_text(label)).casefold()
+    if not text.isascii():
+        text = text.translate(_LOOK_ALIKE)
+    if ".0" in text:
+        text = _POINT_ZERO.sub(r"\1", text)
+    if _LEADING.search(text):
+        text = _LEADING.sub("", text)
+    short = len(text) <= _SHORT * (text.count("\n") + 1)
+    if short and _SEPARATOR.search(text):
+        text = _BETWEEN.sub(" ", _BEFORE_NUMBER.sub("", text))
+    return text
+
+
+def near_labels(labels: Sequence[Label]) -> list[list[Label]]:
+    """Return groups of distinct labels that have one :func:`loose_identity`, in order; addresses are in none.
+
+    >>> near_labels(["1", "01", "2", "a@x"]), near_labels(["P1", "P2"])
+    ([['1', '01']], [])
+    """
+    texts = [label if isinstance(label, str) else as_text(label) for label in labels]
+    # All at once: in the usual case no two are alike, and nothing more is done.
+    text = "\n".join(texts)
+    if "@" not in text and text.count("\n") + 1 == len(texts):
+        whole = loose_identity(text).split("\n")
+        if len(set(whole)) == len(texts):
+            return []
+    groups: dict[str, list[Label]] = {}
+    for label, plain in zip(labels, texts, strict=True):
+        if "@" not in plain:
+            groups.setdefault(loose_identity(plain.strip()), []).append(label)
+    return [group for group in groups.values() if len(group) > 1]
+
+
 def as_text(label: Label) -> str:
     """Return a label as text, equal for equal numbers.
 

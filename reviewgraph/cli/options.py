@@ -136,6 +136,18 @@ def _scale(ctx: click.Context, param: click.Parameter, value: str | None) -> str
     return value
 
 
+def _accepted(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
+    """Return the findings that are accepted."""
+    from reviewgraph.formats.audit.audit import FINDINGS
+
+    names = [name.strip() for name in (value or "").split(",") if name.strip()]
+    for name in names:
+        if name not in FINDINGS:
+            message = f"expected names of findings ({', '.join(FINDINGS)}), found {name!r}{near(name, list(FINDINGS))}"
+            raise click.BadParameter(message, ctx, param)
+    return names
+
+
 _COLUMNS = option(
     "Input",
     "--columns [FILE:]ROLE=NAME,...",
@@ -193,6 +205,13 @@ _HOW_WRITTEN = with_options(
         help="If a reviewer has two scores for a paper: raise an error, use the last score, or the mean.",
     ),
     _MERGE,
+    option(
+        "Input",
+        "--accept NAME,...",
+        callback=_accepted,
+        help="Findings about REVIEWS that are right as they are, such as placeholders or positional-reviewers; "
+        "messages name them.",
+    ),
 )
 
 

@@ -31,7 +31,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
 
 #: Parameters for reading REVIEWS.
-TABLE = ("paths", "columns", "score", "format", "items", "scale", "lower_is_better", "duplicates", "merge")
+TABLE = ("paths", "columns", "score", "format", "items", "scale", "lower_is_better", "duplicates", "merge", "accept")
 
 
 class Next(NamedTuple):
@@ -178,7 +178,7 @@ class Session:
         """Read tables as the options say how REVIEWS are written."""
         from reviewgraph.io.reading import read_reviews
 
-        said = {name: self.params[name] for name in ("format", "scale", "lower_is_better", "duplicates")}
+        said = {name: self.params[name] for name in ("format", "scale", "lower_is_better", "duplicates", "accept")}
         said |= {"columns": self.table_columns, "merge": self.spellings}
         reviews: Reviews = read_reviews(*paths, items=items, note=say, read=self.keep, **said)
         return reviews

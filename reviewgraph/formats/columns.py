@@ -98,6 +98,8 @@ class Columns:
     criteria: Mapping[str, FloatArray] = field(default_factory=dict)
     #: How sure the reviewers say they are, shape (E,), NaN where missing; None where the source does not say.
     confidence: FloatArray | None = None
+    #: Whether each source passed the findings about its rows (:mod:`reviewgraph.formats.audit`); false by default.
+    audited: bool = False
 
     def __repr__(self) -> str:
         sizes = (len(self.reviewers), "reviewer"), (len(self.items), "item"), (self.reviewer.size, "row")

@@ -14,42 +14,30 @@ import numpy.typing as npt
 from narwhals.exceptions import DuplicateError
 
 from reviewgraph._base.arguments import as_numbers
-from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+from reviewgraph._base.arrays import FloatArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Label, encode, first_repeated
+from reviewgraph.formats.audit.audit import Audit
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
     ITEM,
     REVIEWER,
     SCORE,
-    TITLE,
     Columns,
     Role,
     choose_score,
     locate,
-    named,
     naming,
     normalise,
-    optional,
     recognised,
-    refuse_row_numbers,
     require_named,
 )
-from reviewgraph.formats.criteria import (
-    is_attribute,
-    is_usual,
-    may_be_criterion,
-    read_confidence,
-    read_criterion,
-    say_letters,
-    say_unusual,
-    spread,
-    without_copies,
-)
-from reviewgraph.formats.files import Problems, quote_all
-from reviewgraph.formats.tables import may_hold_scores, say_which_score
-from reviewgraph.formats.values import are_scores, ask_direction, parse_scale, read_scores, say_bad_score
+from reviewgraph.formats.criteria import say_unusual
+from reviewgraph.formats.files import Problems
+from reviewgraph.formats.parts import ROLES, Asked, read_part
+from reviewgraph.formats.tables import Column, Numbers, Rows, Table, may_hold_scores, say_which_score
+from reviewgraph.formats.values import are_scores, parse_scale
 
 if TYPE_CHECKING:
     import igraph
@@ -57,7 +45,6 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 
-ROLES = (REVIEWER, ITEM, SCORE, TITLE)
 #: What to do where columns were taken for further scores.
 CHOOSE_CRITERIA = "name those that are with Reviews.from_frame(frame, criteria=[...]), [] for none"
 
@@ -73,8 +60,10 @@ def from_frame(
     lower_is_better: bool = False,
     note: Callable[[str], object] | None = None,
     criteria: Iterable[str] | None = None,
+    duplicates: str = "error",
+    accept: str | Iterable[str] = (),
 ) -> Columns:
-    """Read reviews from a data frame (pandas, polars, pyarrow or others); columns are found by name.
+    """Read reviews from a data frame (pandas, polars, pyarrow or others) as from a file; columns are found by name.
 
     A lazy frame is collected. Levels of an index of pandas that are named like a reviewer or an item are columns, where
     no column is. A wide table of pandas, whose index and columns are named so, is read by :func:`from_wide`. The
@@ -87,6 +76,7 @@ def from_frame(
     Where a review has several scores, ``score`` names the one that counts: a column, or a value of the column
     ``criterion`` of a frame with a row for each score. The others become criteria: the columns that ``criteria`` names,
     and by default all columns of numbers that may be scores; a note lists those without a usual name of a criterion.
+    ``accept`` names findings of the audit that are accepted.
 
     >>> import polars
     >>> from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
@@ -94,10 +84,9 @@ def from_frame(
     """
     if (side := rows_of_wide(frame)) is not None and columns is None and score is None and scale is None:
         return from_wide(frame, rows=side, lower_is_better=lower_is_better)
-    table = _long(frame)
-    # Columns are found as in a file; cells keep the types of the frame.
-    grades, problems = parse_scale(scale, lower_is_better=lower_is_better), Problems()
-    header = list(map(str, table.columns))
+    table = FrameTable(_long(frame))
+    grades = parse_scale(scale, lower_is_better=lower_is_better)
+    problems = Problems()
 
     def say(message: str) -> None:
         if note:
@@ -105,96 +94,84 @@ def from_frame(
 
     try:
         wanted = choose_score(columns or {}, score)
-        require_named([header], (*ROLES, CONFIDENCE, CRITERION), wanted)
-        found = locate(header, ROLES, wanted, "frame", say)
-        more = optional(header, wanted, "frame", lambda message: None, CONFIDENCE, CRITERION)
+        require_named([table.header], (*ROLES, CONFIDENCE, CRITERION), wanted)
+        places = locate(table.header, ROLES, wanted, table.name, lambda message: None)
     except InputError as error:
-        raise InputError(f"{_in_python(str(error))}{_ask_wide(table, header, columns or {})}") from error
-    column = {role: table.get_column(table.columns[place]) for role, place in (found | more).items()}
-    for role in ("reviewer", "item"):
-        # Some frames do not count NaN as null.
-        labels = column[role].fill_nan(None) if column[role].dtype.is_float() else column[role]
-        rows = np.flatnonzero(labels.is_null().to_numpy()).tolist()
-        words = f"the {role} is null"
-        problems.add_rows(0, rows, lambda n, rows=rows, words=words: f"row {rows[n]}: {words}")  # type: ignore[misc]
-    if "score" in column and not grades:
-        grades = _categories(column["score"], say, lower_is_better=lower_is_better)
-    read, scored = _scores(column["score"], grades, problems) if "score" in column else (None, None)
-    problems.raise_any()
-    taken = {*found.values(), *more.values()}
-    if "score" not in column and "score" not in wanted:
-        _ask_criteria(table, taken, note)
+        raise InputError(f"{_in_python(str(error))}{_ask_wide(table, columns or {})}") from error
+    if SCORE.name in places and not grades:
+        grades = _categories(table.column(places[SCORE.name]), say, lower_is_better=lower_is_better)
     try:
-        distinct = set(map(str, column["item"].unique().to_list()))
-        refuse_row_numbers(header, found, wanted, distinct, len(table), "frame")
-        reviewer_codes, reviewer_labels = encode(column["reviewer"].to_list(), reviewers)
-        item_codes, item_labels = encode(column["item"].to_list(), items)
-        target = header[found["score"]] if "score" in found else None
-        further: dict[str, FloatArray] = {}
-        if "criterion" in column and read is not None and scored is not None:
-            kinds, names = encode(["" if one is None else str(one) for one in column["criterion"].to_list()])
-            asked = wanted.get("score")
-            field = asked if asked is not None and not named(header, asked) else None
-            target, read, others = spread(read, scored, kinds, list(map(str, names)), field, "frame")
-            scored, further = ~np.isnan(read), dict(others)
+        part = read_part(table, Asked(wanted, grades, duplicates, criteria), Audit(accept, say), problems, say)
+        problems.raise_any()
+        if SCORE.name not in places and SCORE.name not in wanted:
+            _ask_criteria(table, {*places.values()}, note)
     except InputError as error:
-        raise InputError(_in_python(str(error))) from error
-    places = {name: place for place, name in enumerate(header) if place not in taken and header.count(name) == 1}
-    if criteria is None:
-        further |= _find_criteria(table, places, grades, (reviewer_codes, item_codes))
-        further = further if read is None else without_copies(read, further)
-        unsure = [name for name in places if name in further and read is not None]
-        cells = {
-            name: _texts(table.get_column(table.columns[place])) for name, place in places.items() if is_usual(name)
-        }
-        for said in (*say_unusual("frame", unsure, CHOOSE_CRITERIA), *say_letters("frame", cells)):
-            say(said)
-    else:
-        further |= {name: _criterion_named(table, places, name, grades) for name in criteria}
+        raise type(error)(_in_python(str(error))) from error
+    if criteria is None and part.has_scores:
+        unsure = [name for name in part.criteria if name in table.header]
+        for message in say_unusual(table.name, unsure, CHOOSE_CRITERIA):
+            say(message)
+    reviewer, reviewer_labels = encode(_by_row(part.reviewer), reviewers)
+    item, item_labels = encode(_by_row(part.item), [*items, *part.kept])
     return Columns(
-        *(reviewer_codes, item_codes, reviewer_labels, item_labels, read, scored),
-        titles=_titles(column["item"], column["title"]) if "title" in column else {},
+        *(reviewer, item, reviewer_labels, item_labels),
+        score=part.score if part.has_scores else None,
+        scored=part.scored if part.has_scores else None,
+        titles=_titles(part.item, part.title) if part.title is not None else {},
         lower_is_better=lower_is_better,
-        target=target,
-        criteria=further,
-        confidence=_confidence(column["confidence"]) if "confidence" in column else None,
+        row_name=lambda row: table.place(int(part.lines[row])),
+        target=part.target,
+        criteria=part.criteria,
+        confidence=part.confidence,
+        audited=True,
     )
 
 
-def _find_criteria(
-    table: Any, places: Mapping[str, int], scale: Sequence[str], codes: tuple[IntArray, IntArray]
-) -> dict[str, FloatArray]:
-    """Return the other columns of numbers, unless they describe papers or reviewers, or their names exclude it."""
-    found: dict[str, FloatArray] = {}
-    for name, place in places.items():
-        values = _criterion(table.get_column(table.columns[place]), scale) if may_be_criterion(name) else None
-        if values is not None and not is_attribute(values, *codes):
-            found[name] = values
-    return found
+class FrameTable(Table):
+    """A data frame as a table: its labels keep their types, numbers stay numbers, all else is text.
+
+    >>> import polars
+    >>> table = FrameTable(nw.from_native(polars.DataFrame({"paper": [7, 7], "score": [1.5, None]})))
+    >>> table.labels = (0,)
+    >>> paper, score = table.read([0, 1], Problems()).columns
+    >>> paper.values, score.known.tolist()
+    ([7], [True, False])
+    """
+
+    name = "frame"
+    decimal_comma = False
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.header = list(map(str, frame.columns))
+
+    def place(self, line: int) -> str:
+        return f"row {line}"
+
+    def column(self, place: int) -> Any:
+        """Return a column of the frame."""
+        return self.frame.get_column(self.frame.columns[place])
+
+    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+        return Rows([self._read(place) for place in positions], range(len(self.frame)))
+
+    def _read(self, place: int) -> Column | Numbers:
+        column = self.column(place)
+        if place in self.labels:
+            # Some frames do not count NaN as null.
+            codes, values = encode((column.fill_nan(None) if column.dtype.is_float() else column).to_list())
+            return Column(codes, list(values))
+        if column.dtype.is_numeric():
+            known = ~np.asarray(column.is_null().to_numpy(), np.bool_)
+            numbers = np.full(known.size, np.nan)
+            numbers[known] = column.filter(~column.is_null()).to_numpy()
+            return Numbers(numbers, known)
+        codes, values = encode(column.to_list())
+        return Column(codes, list(values))
 
 
-def _criterion_named(table: Any, places: Mapping[str, int], name: str, scale: Sequence[str]) -> FloatArray:
-    """Return a further score that the user names."""
-    at = named(list(places), name)
-    if len(at) != 1:
-        message = (
-            f"criteria: expected columns of the frame beside the score, found {name!r}; there are {quote_all(places)}"
-        )
-        raise InputError(message)
-    values = _criterion(table.get_column(table.columns[list(places.values())[at[0]]]), scale)
-    if values is None:
-        message = f"criteria: expected numbers in the column {name!r}, found others; convert it, or leave it out"
-        raise InputError(message)
-    return values
-
-
-def _texts(column: Any) -> list[str]:
-    """Return the distinct cells of a column of text; nothing where it holds anything else."""
-    kind = column.dtype
-    if not isinstance(kind, nw.String | nw.Object | nw.Categorical | nw.Enum):
-        return []
-    cells = [cell for cell in column.unique().to_list() if cell is not None and cell == cell]
-    return cells if all(isinstance(cell, str) for cell in cells) else []
+def _by_row(column: Column) -> list[Any]:
+    return [column.values[code] for code in column.codes.tolist()]
 
 
 def _long(frame: Any) -> Any:
@@ -273,12 +250,13 @@ def with_rows(frame: Any, reviewer: Sequence[Label], item: Sequence[Label]) -> A
     return native.reset_index(drop=True) if numbered else native
 
 
-def _ask_wide(table: Any, header: Sequence[str], wanted: Mapping[str, str]) -> str:
+def _ask_wide(table: FrameTable, wanted: Mapping[str, str]) -> str:
     """Return advice for a frame that may have a column per reviewer, or per item; nothing for others."""
-    if recognised(header, (REVIEWER, ITEM), wanted) == 2:
+    if recognised(table.header, (REVIEWER, ITEM), wanted) == 2:
         return ""
-    numbers = [name for name in table.columns if table.schema[name].is_numeric() or table.schema[name] == nw.Boolean]
-    if len(header) < 2 or len(numbers) < len(header) - 1:
+    schema = table.frame.schema
+    numbers = [name for name in table.frame.columns if schema[name].is_numeric() or schema[name] == nw.Boolean]
+    if len(table.header) < 2 or len(numbers) < len(table.header) - 1:
         return ""
     return (
         ". If it is a wide table with a column per reviewer, name index and columns "
@@ -443,28 +421,6 @@ def _several(values: Any) -> bool:
     return isinstance(values, Iterable) and getattr(values, "ndim", 1) == 1
 
 
-def _criterion(column: Any, scale: Sequence[str]) -> FloatArray | None:
-    """Return the numbers of a column, NaN where missing; None if it has none, or anything else."""
-    if not column.dtype.is_numeric():
-        cells = column.to_list()
-        if not all(one is None or isinstance(one, str) for one in cells):
-            return None
-        codes, values = encode([one or "" for one in cells])
-        meaning = read_criterion(list(map(str, values)), scale)
-        return None if meaning is None else meaning[codes]
-    known = ~np.asarray(column.is_null().to_numpy(), np.bool_)
-    numbers = np.full(known.size, np.nan)
-    numbers[known] = column.filter(~column.is_null()).to_numpy()
-    return numbers if np.isfinite(numbers).any() and not np.isinf(numbers).any() else None
-
-
-def _confidence(column: Any) -> FloatArray | None:
-    """Return how sure reviewers are; None if a cell is something else."""
-    codes, values = encode(["" if one is None or one != one else str(one) for one in column.to_list()])
-    sure = read_confidence(list(map(str, values)))
-    return None if isinstance(sure, str) else sure[codes]
-
-
 def _in_python(message: str) -> str:
     """Return a message on columns with Python's argument instead of the option of commands."""
     said = re.sub(r"--score ('?)(.+?)\1(?=[;:)]|$)", r'score="\2"', message)
@@ -473,13 +429,12 @@ def _in_python(message: str) -> str:
     return re.sub(r"(?<=\})(?=\)?$)", " of Reviews.from_frame", said) if said.startswith("frame: ") else said
 
 
-def _ask_criteria(table: Any, taken: Collection[int], note: Callable[[str], object] | None) -> None:
+def _ask_criteria(table: FrameTable, taken: Collection[int], note: Callable[[str], object] | None) -> None:
     """Refuse a frame if several columns may be the scores; note it if one may be."""
-    columns = enumerate(table.columns)
-    unused = [name for place, name in columns if place not in taken and may_hold_scores(str(name))]
-    candidates = [str(name) for name in unused if _may_be_scores(table.get_column(name))]
+    unused = [place for place, name in enumerate(table.header) if place not in taken and may_hold_scores(name)]
+    candidates = [table.header[place] for place in unused if _may_be_scores(table.column(place))]
     if len(candidates) > 1:
-        raise InputError(_in_python(say_which_score("frame", candidates)))
+        raise InputError(say_which_score(table.name, candidates))
     if candidates and note:
         note(_in_python(f"frame: all reviews count as planned; to read scores say {naming('', SCORE, candidates[0])}"))
 
@@ -491,30 +446,11 @@ def _may_be_scores(column: Any) -> bool:
     return all(isinstance(value, str) for value in values) and are_scores(list(values))
 
 
-def _scores(column: Any, scale: Sequence[str], problems: Problems) -> tuple[FloatArray, BoolArray]:
-    """Return numbers and which rows have one; text is read as in a file, each distinct cell once."""
-    known = ~np.asarray(column.is_null().to_numpy(), np.bool_)
-    if column.dtype.is_numeric():
-        score = np.full(known.size, np.nan)
-        score[known] = column.filter(~column.is_null()).to_numpy()
-        return score, known
-    cells = [value if there else "" for value, there in zip(column.to_list(), known.tolist(), strict=True)]
-    code = {text: number for number, text in enumerate(dict.fromkeys(map(str, cells)))}
-    codes, values = np.array([code[str(cell)] for cell in cells], np.int64), list(code)
-    meaning = read_scores(values, scale)
-    at = np.flatnonzero(meaning.bad[codes]).tolist()
-    problems.add_rows(0, at, lambda n: f"row {at[n]}: {say_bad_score(values[codes[at[n]]], scale, False)}")
-    question = None if scale else ask_direction([values[place] for place in np.flatnonzero(meaning.bad)])
-    if question:
-        problems.hint(question)
-    return meaning.number[codes], meaning.scored[codes]
-
-
-def _titles(item: Any, title: Any) -> dict[Label, str]:
+def _titles(item: Column, title: Column) -> dict[Label, str]:
     """Return title by item; if rows differ, the alphabetically first."""
-    pairs = zip(item.to_list(), title.to_list(), strict=True)
-    named = {(label, text.strip()) for label, text in pairs if isinstance(text, str) and text.strip()}
-    return dict(sorted(named, key=lambda pair: pair[1], reverse=True))
+    pairs = zip(_by_row(item), _by_row(title), strict=True)
+    titled = {(label, text.strip()) for label, text in pairs if isinstance(text, str) and text.strip()}
+    return dict(sorted(titled, key=lambda pair: pair[1], reverse=True))
 
 
 # Reviews from bipartite graphs of networkx and igraph.

@@ -3,54 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 #: Words in the place of a person who is not known, or not there, compared without case, blanks and marks around them.
 NOBODY = frozenset(
     (
-        *(
-            "tbd",
-            "tba",
-            "tbc",
-            "tbn",
-            "n.n",
-            "nn",
-            "n/n",
-            "n/a",
-            "na",
-            "#n/a",
-            "nan",
-            "null",
-            "none",
-            "nobody",
-            "no one",
-        ),
-        *("unknown", "anonymous", "anonym", "anon", "unassigned", "not assigned", "to be assigned", "not yet assigned"),
-        *(
-            "to be determined",
-            "to be decided",
-            "to be announced",
-            "to be confirmed",
-            "to be named",
-            "pending",
-            "vacant",
-        ),
-        *(
-            "open",
-            "empty",
-            "missing",
-            "placeholder",
-            "reviewer needed",
-            "needs reviewer",
-            "unbekannt",
-            "offen",
-            "niemand",
-        ),
+        *("tbd", "tba", "tbc", "tbn", "n.n", "nn", "n/n", "n/a", "na", "#n/a", "none", "nobody", "no one", "unknown"),
+        *("anonymous", "anonym", "anon", "unassigned", "not assigned", "to be assigned", "not yet assigned", "pending"),
+        *("to be determined", "to be decided", "to be announced", "to be confirmed", "to be named", "vacant", "open"),
+        *("empty", "missing", "placeholder", "reviewer needed", "needs reviewer", "unbekannt", "offen", "niemand"),
         *("nicht zugewiesen", "inconnu", "anonyme", "personne", "desconocido", "por asignar", "nadie", "sconosciuto"),
+        *("\u672a\u5b9a", "\u5f85\u5b9a", "\u672a\u5206\u914d", "\u533f\u540d", "\u672a\u5272\u5f53"),
     )
 )
 _AROUND = re.compile(r"^[\s(\[<{*\"'.]+|[\s)\]>}*\"'.:]+$")
-_MARKS = re.compile(r"[\W_]*")
+_MARKS = re.compile("[-?._/*\N{EN DASH}\N{EM DASH}\N{HORIZONTAL ELLIPSIS} ]*")
 _ADDRESS = re.compile(r"[^\s@,;<>]+@[^\s@,;<>]+")
+_SEVERAL_ADDRESSES = re.compile(r"@[^\0@]*[\s,][^\0@]*@")
 
 
 def is_nobody(cell: str) -> bool:
@@ -86,3 +55,29 @@ def split_people(cell: str) -> list[str]:
         else:
             people.append(part)
     return people
+
+
+_CHARACTERS_AROUND = {ord(sign): None for sign in "()[]<>{}*\"'.:?-_/ \N{EN DASH}\N{EM DASH}"}
+_PLAIN_NOBODY = frozenset(word.translate(_CHARACTERS_AROUND) for word in NOBODY) | {""}
+
+
+def may_hold_nobody(cells: Sequence[str]) -> bool:
+    """Return whether some cell may stand for nobody; quick where there are many, and sure where it says no.
+
+    >>> may_hold_nobody(["Ann", "TBD"]), may_hold_nobody(["Ann", "Bob"])
+    (True, False)
+    """
+    plain = "\n".join(cells).casefold().translate(_CHARACTERS_AROUND)
+    return not _PLAIN_NOBODY.isdisjoint(plain.split("\n")) or not plain.isascii()
+
+
+def may_hold_several(cells: Sequence[str]) -> bool:
+    """Return whether some cell may hold several people; quick where there are many, and sure where it says no.
+
+    >>> may_hold_several(["Ann; Bob"]), may_hold_several(["a@x.org", "b@x.org"])
+    (True, False)
+    """
+    text = "\0".join(cells)
+    return (
+        text.count("@") > len(cells) or any(sign in text for sign in ";|\r\n") or bool(_SEVERAL_ADDRESSES.search(text))
+    )

@@ -10,7 +10,7 @@ import numpy as np
 
 from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError, LabelWarning, warn
-from reviewgraph._base.labels import Label, Whole, encode, identity, is_null, natural_key
+from reviewgraph._base.labels import Label, Whole, encode, identity, is_null, loose_identity, natural_key, near_labels
 from reviewgraph._base.text import counted, shortened
 from reviewgraph.formats.columns import Columns
 from reviewgraph.formats.files import LISTED, quote
@@ -118,6 +118,27 @@ class Spellings:
         self._known[role] = {*known, *spelled.values()}
         return [spelled[_typed(label)] for label in labels] if changed else list(labels)
 
+    def without_near(self, labels: Sequence[Any], role: str, name: str) -> Sequence[Any]:
+        """Return labels in which none is another's up to leading zeros, separators and look-alikes, or ask."""
+        named = self.merge if isinstance(self.merge, Mapping) else {}
+        if self.merge == "none" or isinstance(labels, Whole | range):
+            return labels
+        decided = {*named, *named.values()}
+        groups = [[label for label in group if label not in decided] for group in near_labels(labels)]
+        groups = [group for group in groups if len(group) > 1]
+        if not groups:
+            return labels
+        if self.merge == "all":
+            first = {_typed(label): group[0] for group in groups for label in group}
+            return [first.get(_typed(label), label) for label in labels]
+        pairs = [f"{quote(group[1])} and {quote(group[0])} differ in {_how(group[1], group[0])}" for group in groups]
+        if len(pairs) == 1:
+            message = f"{name}: {pairs[0]}. One {role} or two? {self.ask}"
+        else:
+            more = [f"... and {len(pairs) - LISTED:,} more"] if len(pairs) > LISTED else []
+            message = "\n".join([f"{name}: {pairs[0]}", *pairs[1:LISTED], *more, f"Each one {role} or two? {self.ask}"])
+        raise InputError(message)
+
     def _index(self, role: str) -> dict[str, Label]:
         """Return the labels of a role by what similar labels have in common."""
         if role not in self._first:
@@ -188,8 +209,8 @@ def joined(columns: Columns, merge: Merge | None, name: str, note: Note | None =
         respelled = spellings.respelled(labels, role, name, note, place)
         return labels if respelled == list(labels) else respelled
 
-    people = spelled(columns.reviewers, columns.reviewer, PERSON)
-    papers = spelled(columns.items, columns.item, PAPER)
+    people = spellings.without_near(spelled(columns.reviewers, columns.reviewer, PERSON), PERSON, name)
+    papers = spellings.without_near(spelled(columns.items, columns.item, PAPER), PAPER, name)
     if people is not columns.reviewers:
         codes, labels = encode(people)
         columns = replace(columns, reviewer=codes[columns.reviewer], reviewers=labels)
@@ -216,7 +237,8 @@ def _how(label: Label, other: Label) -> str:
     if not (isinstance(label, str) and isinstance(other, str)):
         return "type alone"
     if identity(label) != identity(other):
-        return "more than spelling"
+        alike = loose_identity(label) == loose_identity(other)
+        return "leading zeros, separators or letters that look alike" if alike else "more than spelling"
     if label.casefold() == other.casefold():
         return "letter case alone"
     if label.split() == other.split():
@@ -238,10 +260,13 @@ class Respelled(Wrapped):
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         rows = self.table.read(positions, problems, file)
         columns = zip(positions, rows.columns, strict=True)
-        return rows._replace(columns=[self._spelled(one, self.roles.get(place)) for place, one in columns])
+        return rows._replace(columns=[self.spelled(one, self.roles.get(place)) for place, one in columns])
 
     def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
-        said = self.table.aside(reviewer, item, title)
+        return self.respelled_aside(self.table.aside(reviewer, item, title))
+
+    def respelled_aside(self, said: Aside) -> Aside:
+        """Return papers and people beside the reviews in their first spellings."""
         people, papers = ([pair[place] for pair in said.meta] for place in range(2))
         return said._replace(
             listed=dict(zip(self._quietly(said.listed, PAPER), said.listed.values(), strict=True)),
@@ -254,7 +279,8 @@ class Respelled(Wrapped):
     def _quietly(self, labels: Iterable[str], role: str) -> list[str]:
         return self.spellings.respelled(list(labels), role, self.name, lambda message: None)
 
-    def _spelled(self, column: Column, role: str | None) -> Column:
+    def spelled(self, column: Column, role: str | None) -> Column:
+        """Return a column of labels in their first spellings; columns of no role as they are."""
         if role is None:
             return column
         # Empty labels are left to the caller, who names their lines.

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, Self, overload
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.provenance import FileRead, LeftOut
@@ -32,16 +32,23 @@ from reviewgraph.formats.values import are_scores
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 
 Path = str | os.PathLike[str]
 
 
 class Column(NamedTuple):
-    """A column of text: ``values[codes[row]]`` is the cell of the row; the values are distinct."""
+    """A column of cells: ``values[codes[row]]`` is that of the row; distinct, text in files, labels in frames."""
 
     codes: IntArray
-    values: list[str]
+    values: list[Any]
+
+
+class Numbers(NamedTuple):
+    """A column of numbers, which need not be understood: one in each row, and which rows have one."""
+
+    values: FloatArray
+    known: BoolArray
 
 
 def recoded(column: Column, values: Sequence[str]) -> Column:
@@ -58,10 +65,16 @@ def recoded(column: Column, values: Sequence[str]) -> Column:
     return Column(codes[column.codes], list(known))
 
 
-def of_rows(column: Column, rows: IntArray) -> Column:
+@overload
+def of_rows(column: Column, rows: IntArray) -> Column: ...
+@overload
+def of_rows(column: Column | Numbers, rows: IntArray) -> Column | Numbers: ...
+def of_rows(column: Column | Numbers, rows: IntArray) -> Column | Numbers:
     """Return a column of some rows only, and of their cells."""
     import numpy as np
 
+    if isinstance(column, Numbers):
+        return Numbers(column.values[rows], column.known[rows])
     codes, inverse_codes = np.unique(column.codes[rows], return_inverse=True)
     return Column(inverse_codes.astype(np.int64), [column.values[code] for code in codes.tolist()])
 
@@ -69,7 +82,7 @@ def of_rows(column: Column, rows: IntArray) -> Column:
 class Rows(NamedTuple):
     """Some columns of a table, the line (in Parquet the row, from 1) that each row begins on, and what was left out."""
 
-    columns: list[Column]
+    columns: list[Any]  #: Each a Column; of a data frame also Numbers.
     lines: Sequence[int]
     left_out: Sequence[LeftOut] = ()
 
@@ -115,6 +128,7 @@ class Table(Protocol):
     provenance: FileRead = FileRead()
     lenient: bool = False
     unread: Collection[int] = ()
+    labels: Collection[int] = ()  #: The places of labels, which data frames hold in any type.
 
     def place(self, line: int) -> str:
         """Return how a message names a line."""

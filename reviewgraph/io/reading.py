@@ -6,86 +6,61 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from reviewgraph._base.arguments import checked, refuse
 from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import Label, inverse, is_null, natural_order
+from reviewgraph._base.labels import Label, inverse, natural_order
 from reviewgraph._base.provenance import FileRead, LeftOut
 from reviewgraph._base.text import counted
+from reviewgraph.formats.audit.audit import Audit
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
     ITEM,
     REVIEWER,
     SCORE,
-    TITLE,
     Columns,
     Origin,
     Unlisted,
     choose_score,
     columns_of,
     locate,
-    named,
     normalise,
-    optional,
-    recognised,
-    refuse_row_numbers,
     require_named,
 )
 from reviewgraph.formats.criteria import (
-    Fields,
-    confidence_place,
-    further_places,
-    is_attribute,
     joined_name,
-    read_confidence,
-    read_criterion,
     say_further,
-    say_letters,
-    spread,
-    without_copies,
 )
 from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.opening import open_table
+from reviewgraph.formats.parts import ROLES, Asked, Labels, Part, read_part
 from reviewgraph.formats.side import ASKED_AT, SUBMITTED_AT, Item, Listing, read_listing, say_unseen
 from reviewgraph.formats.side import ROLES as SIDE_ROLES
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Respelled, Spellings
-from reviewgraph.formats.systems.gradebooks import STUDENT
 from reviewgraph.formats.systems.system import META, OUT, read_names, refuse_aliases, resolved
 from reviewgraph.formats.tables import (
-    Aside,
     Column,
     Path,
     Rows,
     Table,
     ask_criteria,
-    ask_score,
     of_rows,
     unused_columns,
 )
 from reviewgraph.formats.values import (
     A_MOMENT,
     BLANK,
-    ask_direction,
-    missing_labels,
     parse_moment,
     parse_scale,
-    read_scores,
-    say_bad_score,
 )
 from reviewgraph.io.matching import resemblance
 from reviewgraph.table.reviews import Reviews
 from reviewgraph.table.rows import Duplicates, say_fulfilled
-
-if TYPE_CHECKING:
-    pass
-
-
-ROLES = (REVIEWER, ITEM, SCORE, TITLE)
 
 
 @checked
@@ -101,6 +76,7 @@ def read_reviews(
     note: Callable[[str], object] | None = None,
     read: Callable[[FileRead], object] | None = None,
     merge: Merge | None = None,
+    accept: str | Iterable[str] = (),
 ) -> Reviews:
     r"""Read reviews from one or more files, as one table.
 
@@ -140,6 +116,9 @@ def read_reviews(
         ``"none"`` keeps them apart, ``{label: as}`` maps them. By default they are refused, except e-mail addresses,
         which are joined. A :class:`~reviewgraph.formats.spellings.Spellings` that several files share joins their
         labels, too.
+    accept
+        Names of findings that the audit is to accept, such as ``"positional-reviewers"``; none by default. Messages
+        name the finding that they are about, and docs/reference/mistakes.md lists all.
 
     Returns
     -------
@@ -169,6 +148,7 @@ def read_reviews(
     say = note or _say_nothing
     grades = parse_scale(scale, lower_is_better=lower_is_better)
     wanted = choose_score(columns or {}, score)
+    audit = Audit(accept, say)
     if not paths:
         message = "read_reviews: expected one or more files, found none"
         raise InputError(message)
@@ -177,11 +157,7 @@ def read_reviews(
         refuse("merge", merge, "Mapping[str, str]")  # labels in files are text
     known = Spellings.of(merge)
     listings: list[FileRead] = []
-    declared: Listing | None = None
-    if isinstance(items, str | os.PathLike):
-        declared = read_listing(items, columns=wanted, note=note, merge=known, read=listings.append)
-    elif items is not None:
-        declared = Listing({item: Item(None, "") for item in known.respelled(list(items), PAPER, "items", note)})
+    declared = None if items is None else _declared(items, wanted, note, known, listings.append)
     files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
     tables, names, aliases = read_names(files)
     require_named([table.header for table in tables], (*ROLES, CONFIDENCE, CRITERION), wanted, SIDE_ROLES)
@@ -190,8 +166,9 @@ def read_reviews(
     given = [own_of[id(table)] for table in tables]
     # Malformed rows of all files are reported in one message.
     problems = Problems()
-    parts: Sequence[_Part] = [
-        _read_part(table, file, given[file], grades, problems, note, known) for file, table in enumerate(tables)
+    parts: Sequence[Part] = [
+        read_part(table, Asked(own, grades, duplicates), audit, problems, say, file, Labels(known, note))
+        for file, (table, own) in enumerate(zip(tables, given, strict=True))
     ]
     problems.raise_any()
     parts = [part._replace(reviewer=resolved(part.reviewer, names)) for part in parts]
@@ -216,9 +193,8 @@ def read_reviews(
         (read or _say_nothing)(file)
     _note_scores(parts, say, chosen=chosen)
     for part in parts:
-        for message in say_further(
-            part.table.name, part.target, part.criteria, part.confidence is not None and bool(part.scored.any())
-        ):
+        sure = part.confidence is not None and bool(part.scored.any())
+        for message in say_further(part.table.name, part.target, part.criteria, sure):
             say(message)
     # Each file has codes of its own until here; now a label has one code over all files.
     place = _places(parts)
@@ -235,8 +211,9 @@ def read_reviews(
         lower_is_better=lower_is_better,
         origin=Origin(_unlisted(tables, declared), outsiders, meta, files_read),
         row_name=place,
+        audited=True,
     )
-    reviews = Reviews.from_columns(columns_read, duplicates=duplicates, merge=known)
+    reviews = Reviews.from_columns(columns_read, duplicates=duplicates, merge=known, accept=accept, note=say)
     # A row without a value in a table with a row for each score is no planned review.
     rows_filled = _filled(np.concatenate([part.scored for part in parts]), columns_read.criteria)
     filled = _filled(reviews.scored, reviews.criteria)
@@ -246,145 +223,21 @@ def read_reviews(
     return reviews
 
 
-class _Part(NamedTuple):
-    """The columns of one file."""
-
-    table: Table
-    lines: Sequence[int]
-    reviewer: Column
-    item: Column
-    score: FloatArray
-    scored: BoolArray
-    title: Column | None
-    has_scores: bool
-    spelled: Mapping[str, int]
-    aside: Aside
-    left_out: Sequence[LeftOut]
-    target: str | None  #: The name of the score field.
-    criteria: Mapping[str, FloatArray]
-    confidence: FloatArray | None
-    is_long: bool  #: Whether its rows are single scores of reviews.
-
-
 def _say_nothing(message: object) -> None:
     pass
 
 
-def _read_part(
-    table: Table,
-    file: int,
+def _declared(
+    items: Path | Iterable[str],
     columns: Mapping[str, str],
-    scale: Sequence[str],
-    problems: Problems,
     note: Callable[[str], object] | None,
     spellings: Spellings,
-) -> _Part:
-    say, read = note or _say_nothing, {**table.columns, **columns}
-    # A table with items and several other columns, but no reviewers, may be a gradebook.
-    recognisable = [recognised(table.header, [role], columns) for role in (REVIEWER, STUDENT)]
-    if table.source is None and recognisable == [0, 1] and len(unused_columns([table])) > 1:
-        say(f"{table.name}: if each column holds the scores of one reviewer, say --format gradebook")
-    places = locate(table.header, ROLES, read, table.name, say)
-    if "score" not in places and "score" not in columns:
-        ask_score(table)
-    table = Respelled(table, {PERSON: places["reviewer"], PAPER: places["item"]}, spellings, note)
-    more = _places_beside(table, read, set(places.values()), say)
-    rows = table.read([*places.values(), *more.values()], problems, file)
-    # From here on each distinct text is processed once, and rows are reached through codes.
-    column = dict(zip([*places, *more], rows.columns, strict=True))
-    for role in ("reviewer", "item"):
-        cells = [cell.strip() for cell in column[role].values]
-        missing = np.array(missing_labels(cells), np.bool_)
-
-        def say_missing(code: int, role: str = role, cells: Sequence[str] = cells) -> str:
-            return f"the {role} is {'empty' if is_null(cells[code]) else cells[code]}"
-
-        if table.note_cells(problems, rows.lines, column[role], missing, say_missing, file):
-            problems.hint(f"If the {role} stands in another column, name it with --columns {role}=NAME")
-    size = len(rows.lines)
-    refuse_row_numbers(table.header, places, read, column["item"].values, size, table.name)
-    score, scored, spelled = np.full(size, np.nan), np.zeros(size, np.bool_), dict[str, int]()
-    if "score" in column:
-        codes, values = column["score"]
-        meaning = read_scores(values, scale, table.decimal_comma)
-
-        def say_bad(code: int) -> str:
-            return say_bad_score(values[code], scale, table.decimal_comma)
-
-        table.note_cells(problems, rows.lines, column["score"], meaning.bad, say_bad, file)
-        question = None if scale else ask_direction([values[code] for code in np.flatnonzero(meaning.bad)])
-        if question:
-            problems.hint(question)
-        score, scored = meaning.number[codes], meaning.scored[codes]
-        if meaning.spelled.any():
-            count = np.bincount(codes, minlength=len(values))
-            spelled = {values[code]: int(count[code]) for code in np.flatnonzero(meaning.spelled) if count[code]}
-    fields = Fields(table.header[places["score"]] if "score" in places else None, score, {})
-    is_long = CRITERION.name in more and "score" in column
-    if is_long:
-        kinds, asked = column[CRITERION.name], read.get("score")
-        wanted = asked if asked is not None and not named(table.header, asked) else None
-        fields = spread(score, scored, kinds.codes, kinds.values, wanted, table.name)
-        score, scored = fields.score, ~np.isnan(fields.score)
-    beside = {table.header[place]: column[role] for role, place in more.items() if role.isdecimal()}
-    criteria = {**fields.criteria, **_criteria(table, beside, scale, column)}
-    for said in say_letters(table.name, {n: c.values for n, c in beside.items() if n not in criteria}):
-        say(said)
-    order = {role: number for number, role in enumerate(places)}
-    aside = table.aside(order["reviewer"], order["item"], order.get("title"))
-    return _Part(
-        *(table, rows.lines, column["reviewer"], column["item"], score, scored),
-        *(column.get("title"), "score" in column, spelled, aside, rows.left_out),
-        *(fields.target, without_copies(score, criteria), _confidence(table, more, column, say)),
-        is_long,
-    )
-
-
-def _places_beside(
-    table: Table, columns: Mapping[str, str], taken: set[int], note: Callable[[str], object]
-) -> dict[str, int]:
-    """Return the places of the confidence and of the names of criteria by role, of further scores by their number."""
-    if table.source is not None and table.source.kind != "reviews":
-        return {}
-    sure = confidence_place(table, columns, note)
-    places = {} if sure is None or sure in taken else {CONFIDENCE.name: sure}
-    if table.source is None:
-        places |= optional(table.header, columns, table.name, note, CRITERION)
-    further = further_places(table, {*taken, *places.values()})
-    return {**places, **{str(place): place for place in further}}
-
-
-def _criteria(
-    table: Table, columns: Mapping[str, Column], scale: Sequence[str], labels: Mapping[str, Column]
-) -> dict[str, FloatArray]:
-    """Return the further scores among columns, by name.
-
-    In tables of no system columns that describe papers or reviewers are none.
-    """
-    letters = table.source is not None and table.source.system == "hotcrp"
-    read = {
-        name: (read_criterion(cells.values, scale, table.decimal_comma, letters=letters), cells.codes)
-        for name, cells in columns.items()
-    }
-    criteria = {name: numbers[codes] for name, (numbers, codes) in read.items() if numbers is not None}
-    if table.source is not None:
-        return criteria
-    codes = labels["reviewer"].codes, labels["item"].codes
-    return {name: values for name, values in criteria.items() if not is_attribute(values, *codes)}
-
-
-def _confidence(
-    table: Table, places: Mapping[str, int], columns: Mapping[str, Column], note: Callable[[str], object]
-) -> FloatArray | None:
-    """Return how sure reviewers say they are, by row; None, with a note, if a cell is no confidence."""
-    if CONFIDENCE.name not in columns:
-        return None
-    cells, name = columns[CONFIDENCE.name], table.header[places[CONFIDENCE.name]]
-    sure = read_confidence(cells.values, table.decimal_comma)
-    if not isinstance(sure, str):
-        return None if np.isnan(sure).all() else sure[cells.codes]
-    note(f"{table.name}: the column {quote(name)} is no confidence: {quote(sure)} is neither a number nor X, Y or Z")
-    return None
+    read: Callable[[FileRead], object],
+) -> Listing:
+    """Return the items that the user lists, in a file or by their labels."""
+    if isinstance(items, str | os.PathLike):
+        return read_listing(items, columns=columns, note=note, merge=spellings, read=read)
+    return Listing({item: Item(None, "") for item in spellings.respelled(list(items), PAPER, "items", note)})
 
 
 def _filled(scored: BoolArray, criteria: Mapping[str, FloatArray], in_any: bool = True) -> int:
@@ -393,7 +246,7 @@ def _filled(scored: BoolArray, criteria: Mapping[str, FloatArray], in_any: bool 
     return int(np.logical_or.reduce([scored, *fields]).sum())
 
 
-def _fields(parts: Sequence[_Part]) -> dict[str, Any]:
+def _fields(parts: Sequence[Part]) -> dict[str, Any]:
     """Return the scores, criteria and confidence of the rows of all files, as :class:`Columns` takes them.
 
     Names of criteria that differ in case or blanks alone are one.
@@ -425,8 +278,8 @@ def _in_order(fields: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def _settled(
-    parts: Sequence[_Part], declared: Listing | None, names: Mapping[str, str], note: Callable[[str], object]
-) -> tuple[Sequence[_Part], dict[str, str], frozenset[tuple[str, str]]]:
+    parts: Sequence[Part], declared: Listing | None, names: Mapping[str, str], note: Callable[[str], object]
+) -> tuple[Sequence[Part], dict[str, str], frozenset[tuple[str, str]]]:
     """Drop withdrawn papers and meta reviews.
 
     Returned are the remaining parts, the papers that files list, with titles, and the pairs of the meta reviews;
@@ -452,13 +305,14 @@ def _settled(
     unseen = hidden - shown
     if unseen:
         note(say_unseen(unseen))
-    papers = {paper: title for aside in asides for paper, title in aside.listed.items()}
+    papers = {paper: "" for part in parts for paper in part.kept}
+    papers |= {paper: title for aside in asides for paper, title in aside.listed.items()}
     if declared is not None:
         papers = dict.fromkeys(hidden, "") | {paper: item.title for paper, item in declared.items.items()}
     return kept, {paper: title for paper, title in papers.items() if paper not in out | unseen}, meta
 
 
-def _without(part: _Part, drops: Callable[[str, str], bool], why: str) -> _Part:
+def _without(part: Part, drops: Callable[[str, str], bool], why: str) -> Part:
     """Return a part without the rows of some pairs of a reviewer and a paper."""
     columns = (map(column.values.__getitem__, column.codes.tolist()) for column in (part.reviewer, part.item))
     rows = np.array([row for row, pair in enumerate(zip(*columns, strict=True)) if not drops(*pair)], np.int64)
@@ -484,7 +338,7 @@ def _unlisted(tables: Sequence[Table], declared: Listing | None) -> Unlisted | N
     return first._replace(file=name) if first and all(unlisted for _, unlisted in exports) else None
 
 
-def _note_scores(parts: Sequence[_Part], note: Callable[[str], object], *, chosen: bool) -> None:
+def _note_scores(parts: Sequence[Part], note: Callable[[str], object], *, chosen: bool) -> None:
     """Report cells that were read as missing scores, and files without a score column though unused columns remain."""
     for part in parts:
         if part.spelled:
@@ -505,7 +359,7 @@ def _note_scores(parts: Sequence[_Part], note: Callable[[str], object], *, chose
         )
 
 
-def _places(parts: Sequence[_Part]) -> Callable[[int], str]:
+def _places(parts: Sequence[Part]) -> Callable[[int], str]:
     starts = np.cumsum([0, *(len(part.lines) for part in parts)]).tolist()
 
     def place(row: int) -> str:
@@ -550,7 +404,7 @@ def _refuse_undeclared(
     problems.raise_any()
 
 
-def _titles(parts: Sequence[_Part]) -> dict[Label, str]:
+def _titles(parts: Sequence[Part]) -> dict[Label, str]:
     """Return the title of each item: of several the alphabetically first, so that the order of rows is irrelevant."""
     titles: dict[Label, str] = {}
     for part in parts:

@@ -85,9 +85,7 @@ def _read_rows(given: Any, note: Note) -> Columns:
         rows = [(*pair, score) for pair, score in given.items()]
     reviewer, item, score, scored = split_rows(rows)
     (left, people), (right, papers) = encode(reviewer), encode(item)
-    columns = Columns(left, right, people, papers, score, scored)
-    _refuse_mail("rows", columns)
-    return columns
+    return Columns(left, right, people, papers, score, scored)
 
 
 def _read_frame(given: Any, note: Note) -> Columns:
@@ -105,17 +103,13 @@ def _read_series(given: Any, note: Note) -> Columns:
 def _read_networkx(given: Any, note: Note) -> Columns:
     from reviewgraph.formats.memory import from_networkx
 
-    columns = from_networkx(given, note=note)
-    _refuse_mail("bipartite", columns)
-    return columns
+    return from_networkx(given, note=note)
 
 
 def _read_igraph(given: Any, note: Note) -> Columns:
     from reviewgraph.formats.memory import from_igraph
 
-    columns = from_igraph(given, note=note)
-    _refuse_mail("type", columns)
-    return columns
+    return from_igraph(given, note=note)
 
 
 def _read_matrix(given: Any, note: Note) -> Columns:
@@ -182,25 +176,6 @@ def has_order(given: Any) -> bool:
     return is_matrix(given) or rows_of_wide(given) is not None
 
 
-def _refuse_mail(name: str, columns: Columns) -> None:
-    """Refuse items that are e-mail addresses while reviewers are none: the two are exchanged."""
-    people, papers = ({"@" in str(label) for label in labels} for labels in (columns.reviewers, columns.items))
-    if papers == {True} and people == {False}:
-        message = (
-            f"{name}: expected reviewers before items (in graphs 0 for reviewers), found that all items are e-mail "
-            f"addresses, as {columns.items[0]!r}, and no reviewer is; exchange the two"
-        )
-        raise InputError(message)
-
-
-#: Codes of missing scores, and how far they lie from others.
-SENTINELS = (-1, -9, -99, -999, 99, 98, 88, 77, 999, 9999)
-#: Minimum number of other distinct scores.
-LEAST_OTHERS = 3
-#: The best score, at least, where a heap of zeros is no part of the scale.
-HIGH = 7
-
-
 def pairs_in(
     frame: Any, columns: Mapping[str, str] | None = None, score: FloatArray | None = None, *, only: bool = True
 ) -> Columns:
@@ -237,38 +212,6 @@ def pairs_in(
         notes.append(
             f"X: ignored {quote_all(others)}: only {used} are used; to use criteria or confidence pass Reviews"
         )
-    if read.score is not None and (odd := sentinel_among(read.score)):
-        notes.append(odd)
     for note in notes:
         warn(note, ColumnWarning)
     return read
-
-
-def sentinel_among(score: FloatArray, column: str | None = None, *, of_criterion: bool = False) -> str:
-    """Return a note on a number that may mean "no score", as 99 and -1 among 1 to 10; nothing if there is none.
-
-    Zeros are noted on scales that go beyond :data:`HIGH`, where they are more than the scores of any of the two next
-    values. ``column`` is the name of the scores, None where they have none.
-
-    >>> print(sentinel_among(np.array([1.0, 5, 7, 8, 99]), "grade"))
-    grade: 99 in 1 of 5 reviews lies apart from the others, 1 to 8; if it means "no score", write None or NaN in its
-    place, as by frame["grade"].replace(99, None), and the review counts as planned
-    >>> sentinel_among(np.array([96.0, 97, 98, 99]))
-    ''
-    """
-    values, counts = np.unique(score[np.isfinite(score)], return_counts=True)
-    then = "the review lacks this criterion" if of_criterion else "the review counts as planned"
-    for value in (*SENTINELS, 0):
-        at = np.flatnonzero(values == value)
-        others, rest = values[values != value], counts[values != value]
-        if not at.size or others.size < LEAST_OTHERS or (others != np.rint(others)).any():
-            continue
-        low, high = float(others[0]), float(others[-1])
-        apart = value > 2 * high - min(low, 0) if value > 0 else low >= (1 if value >= -1 else 0)
-        if apart and (value or (high >= HIGH and counts[at[0]] > rest[:2].max())):
-            how = "" if column is None else f', as by frame["{column}"].replace({value:g}, None)'
-            return (
-                f"{column or 'score'}: {value:g} in {counts[at[0]]:,} of {counts.sum():,} reviews lies apart from the "
-                f'others, {low:g} to {high:g}; if it means "no score", write None or NaN in its place{how}, and {then}'
-            )
-    return ""

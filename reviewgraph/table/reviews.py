@@ -17,9 +17,10 @@ from reviewgraph._base.errors import ColumnWarning, DuplicateReview, InputError,
 from reviewgraph._base.labels import Label, LabelCodes, encode, extended, plain_label, typed_codes
 from reviewgraph._base.results import Backend, Pictured, Result, backend_of
 from reviewgraph._base.text import counted
+from reviewgraph.formats.audit.audit import Audit
 from reviewgraph.formats.columns import UNKNOWN, Columns, Origin
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings, joined
-from reviewgraph.table.forms import is_path, read_form, sentinel_among
+from reviewgraph.table.forms import is_path, read_form
 from reviewgraph.table.rows import (
     Duplicates,
     first_repeated,
@@ -605,6 +606,7 @@ class Reviews(Pictured):
         items: Iterable[Label] = (),
         duplicates: Duplicates = "error",
         merge: Merge | None = None,
+        accept: str | Iterable[str] = (),
         **options: Any,
     ) -> Reviews:
         """Build from columns of labels; ``reviewers`` and ``items`` may name more than the rows do.
@@ -626,6 +628,8 @@ class Reviews(Pictured):
             What becomes of labels that differ in letter case, blanks, invisible characters or type alone: ``"all"``
             joins them, ``"none"`` keeps them apart, a mapping says which become which; None (default) joins e-mail
             addresses and refuses others.
+        accept
+            Names of findings of the audit that are accepted, as for :func:`reviewgraph.read_reviews`.
         **options
             Further options of :meth:`from_codes`.
 
@@ -641,7 +645,7 @@ class Reviews(Pictured):
         """
         (left, people), (right, papers) = encode(reviewer, reviewers), encode(item, items)
         columns = Columns(left, right, people, papers, None if score is None else as_numbers("score", score), **options)
-        return cls.from_columns(columns, duplicates=duplicates, merge=merge)
+        return cls.from_columns(columns, duplicates=duplicates, merge=merge, accept=accept)
 
     @classmethod
     @checked
@@ -681,8 +685,18 @@ class Reviews(Pictured):
 
     @classmethod
     @checked
-    def from_columns(cls, columns: Columns, *, duplicates: Duplicates = "error", merge: Merge | None = None) -> Reviews:
+    def from_columns(
+        cls,
+        columns: Columns,
+        *,
+        duplicates: Duplicates = "error",
+        merge: Merge | None = None,
+        accept: str | Iterable[str] = (),
+        note: Callable[[str], object] | None = None,
+    ) -> Reviews:
         """Build from the columns of a format; raises as :meth:`from_codes`, and where labels are null or similar.
+
+        Every table passes the audit of :mod:`reviewgraph.formats.audit` here.
 
         Parameters
         ----------
@@ -692,6 +706,10 @@ class Reviews(Pictured):
             What becomes of pairs with two scores: ``"error"`` (default), ``"last"`` or ``"mean"``.
         merge
             As for :meth:`from_arrays`.
+        accept
+            Names of findings of the audit that are accepted, as for :func:`reviewgraph.read_reviews`.
+        note
+            Called with what the audit finds; by default each sentence is a :class:`~reviewgraph.ColumnWarning`.
 
         Returns
         -------
@@ -706,8 +724,10 @@ class Reviews(Pictured):
         <Reviews: 1 reviewer, 1 item, 1 review>
         """
         columns = joined(columns, merge, "reviews")
+        columns = Audit(accept, note or partial(warn, category=ColumnWarning)).of_table(columns)
         known = {entry.name: getattr(columns, entry.name) for entry in fields(columns)}
         origin = known.pop("origin")
+        known.pop("audited")
         table = cls.from_codes(**known, duplicates=duplicates)
         return replace(table, origin=origin, merge=Spellings.of(merge).merge)
 
@@ -727,6 +747,7 @@ class Reviews(Pictured):
         merge: Merge | None = None,
         score: str | None = None,
         criteria: Iterable[str] | None = None,
+        accept: str | Iterable[str] = (),
     ) -> Reviews:
         """Build from any data frame that narwhals supports (pandas, polars, pyarrow, ...).
 
@@ -762,6 +783,8 @@ class Reviews(Pictured):
         criteria
             The columns that are further scores, such as novelty; an empty list for none. By default all columns of
             numbers that may be scores.
+        accept
+            Names of findings of the audit that are accepted, as for :func:`reviewgraph.read_reviews`.
 
         Returns
         -------
@@ -776,6 +799,7 @@ class Reviews(Pictured):
         """
         from reviewgraph.formats.memory import from_frame
 
+        say = note or partial(warn, category=ColumnWarning)
         noted: list[str] = []
         read = from_frame(
             *(frame, columns),
@@ -784,19 +808,27 @@ class Reviews(Pictured):
             items=items,
             scale=scale,
             lower_is_better=lower_is_better,
-            note=note or noted.append,
+            note=noted.append,
             criteria=criteria,
+            duplicates=duplicates,
+            accept=accept,
         )
         _refuse_empty(read, "frame")
-        reviews = replace(cls.from_columns(read, duplicates=duplicates, merge=merge), backend=backend_of(frame))
-        for said in (*noted, *_sentinels(reviews)):
-            (note or partial(warn, category=ColumnWarning))(said)
-        return reviews
+        reviews = cls.from_columns(read, duplicates=duplicates, merge=merge, accept=accept, note=noted.append)
+        for message in noted:
+            say(message)
+        return replace(reviews, backend=backend_of(frame))
 
     @classmethod
     @checked
     def from_wide(
-        cls, frame: Any, rows: Literal["item", "reviewer"] | None = None, *, merge: Merge | None = None, **options: Any
+        cls,
+        frame: Any,
+        rows: Literal["item", "reviewer"] | None = None,
+        *,
+        merge: Merge | None = None,
+        accept: str | Iterable[str] = (),
+        **options: Any,
     ) -> Reviews:
         """Build from a table of pandas with a row per item and a column per reviewer, or the other way round.
 
@@ -806,7 +838,7 @@ class Reviews(Pictured):
             A table of pandas: scores, with missing cells where there is no review.
         rows
             What its rows are, ``"item"`` or ``"reviewer"``; by default the names of index and columns show it.
-        merge
+        merge, accept
             As for :meth:`from_arrays`.
         **options
             Those of :func:`reviewgraph.formats.memory.from_wide`.
@@ -831,7 +863,7 @@ class Reviews(Pictured):
         from reviewgraph.formats.memory import from_wide
 
         read = from_wide(frame, rows=rows, **options)
-        return replace(cls.from_columns(read, merge=merge), backend=backend_of(frame))
+        return replace(cls.from_columns(read, merge=merge, accept=accept), backend=backend_of(frame))
 
     @classmethod
     @checked
@@ -841,6 +873,7 @@ class Reviews(Pictured):
         *,
         duplicates: Duplicates = "error",
         merge: Merge | None = None,
+        accept: str | Iterable[str] = (),
         **options: Any,
     ) -> Reviews:
         """Build from a reviewers x items matrix; ``duplicates`` says what counts where an entry is stored twice.
@@ -853,7 +886,7 @@ class Reviews(Pictured):
             Shape (M, N): scores, NaN for pairs that are no reviews; of a sparse matrix all stored entries.
         duplicates
             What counts where an entry is stored twice: ``"error"`` (default), ``"last"`` or ``"mean"``.
-        merge
+        merge, accept
             As for :meth:`from_arrays`.
         **options
             As for :func:`reviewgraph.formats.memory.from_biadjacency`: ``reviewers`` and ``items``, labels of rows and
@@ -871,12 +904,19 @@ class Reviews(Pictured):
         """
         from reviewgraph.formats.memory import from_biadjacency
 
-        return cls.from_columns(from_biadjacency(matrix, **options), duplicates=duplicates, merge=merge)
+        read = from_biadjacency(matrix, **options)
+        return cls.from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
 
     @classmethod
     @checked
     def from_networkx(
-        cls, graph: nx.Graph, *, duplicates: Duplicates = "error", merge: Merge | None = None, **options: Any
+        cls,
+        graph: nx.Graph,
+        *,
+        duplicates: Duplicates = "error",
+        merge: Merge | None = None,
+        accept: str | Iterable[str] = (),
+        **options: Any,
     ) -> Reviews:
         """Build from a bipartite graph of networkx; ``duplicates`` says what counts among parallel edges.
 
@@ -889,7 +929,7 @@ class Reviews(Pictured):
             reviews, with the attribute ``score``.
         duplicates
             What counts among parallel edges: ``"error"`` (default), ``"last"`` or ``"mean"``.
-        merge
+        merge, accept
             As for :meth:`from_arrays`.
         **options
             As for :func:`reviewgraph.formats.memory.from_networkx`: ``score``, the name of the attribute, and
@@ -910,12 +950,19 @@ class Reviews(Pictured):
         """
         from reviewgraph.formats.memory import from_networkx
 
-        return cls.from_columns(from_networkx(graph, **options), duplicates=duplicates, merge=merge)
+        read = from_networkx(graph, **options)
+        return cls.from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
 
     @classmethod
     @checked
     def from_igraph(
-        cls, graph: igraph.Graph, *, duplicates: Duplicates = "error", merge: Merge | None = None, **options: Any
+        cls,
+        graph: igraph.Graph,
+        *,
+        duplicates: Duplicates = "error",
+        merge: Merge | None = None,
+        accept: str | Iterable[str] = (),
+        **options: Any,
     ) -> Reviews:
         """Build from a bipartite graph of igraph; ``duplicates`` says what counts among parallel edges.
 
@@ -928,7 +975,7 @@ class Reviews(Pictured):
             are reviews, with the attribute ``score``.
         duplicates
             What counts among parallel edges: ``"error"`` (default), ``"last"`` or ``"mean"``.
-        merge
+        merge, accept
             As for :meth:`from_arrays`.
         **options
             As for :func:`reviewgraph.formats.memory.from_igraph`.
@@ -946,7 +993,8 @@ class Reviews(Pictured):
         """
         from reviewgraph.formats.memory import from_igraph
 
-        return cls.from_columns(from_igraph(graph, **options), duplicates=duplicates, merge=merge)
+        read = from_igraph(graph, **options)
+        return cls.from_columns(read, duplicates=duplicates, merge=merge, accept=accept)
 
 
 def _restored(*values: Any) -> Reviews:
@@ -975,15 +1023,15 @@ def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
     """
     if isinstance(given, Reviews):
         return given
-    chosen: list[str] = []
+    noted: list[str] = []
     if is_path(given):
         # Files are read by a room above, named here and loaded on demand.
-        reviews: Reviews = resolve_name("reviewgraph.io.reading:read_reviews")(given, note=chosen.append)
+        reviews: Reviews = resolve_name("reviewgraph.io.reading:read_reviews")(given, note=noted.append)
     else:
-        read = read_form(given, name, chosen.append)
+        read = read_form(given, name, noted.append)
         _refuse_empty(read, name)
-        reviews = replace(Reviews.from_columns(read), backend=backend_of(given))
-    for message in (*chosen, *_sentinels(reviews)):
+        reviews = replace(Reviews.from_columns(read, note=noted.append), backend=backend_of(given))
+    for message in noted:
         warn(message, ColumnWarning)
     return reviews
 
@@ -996,13 +1044,6 @@ def _refuse_empty(read: Columns, name: str) -> None:
             "there is, as Reviews.from_pairs([], reviewers=..., items=...)"
         )
         raise InputError(message)
-
-
-def _sentinels(reviews: Reviews) -> list[str]:
-    """Return notes on numbers that may mean "no score", in the score and in each criterion."""
-    found = [sentinel_among(reviews.printed(reviews.score), reviews.target)]
-    found += [sentinel_among(reviews.printed(y), name, of_criterion=True) for name, y in reviews.criteria.items()]
-    return list(filter(None, found))
 
 
 def review_of_rows(given: ReviewsLike | Any, reviews: Reviews) -> IntArray:

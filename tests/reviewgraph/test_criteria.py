@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewgraph import DuplicateReview, InputError, Reviews, check, read_reviews, to_igraph, to_networkx
+from reviewgraph import ColumnWarning, DuplicateReview, InputError, Reviews, check, read_reviews, to_igraph, to_networkx
 from reviewgraph.cli import main
 from reviewgraph.io.sides import without_gone
 from tests.reviewgraph.reading_cases import refused
@@ -244,7 +244,8 @@ def test_a_confidence_in_words_is_left_out_with_a_note(write):
     notes = []
     assert read_reviews(write(csv_of(columns)), note=notes.append).confidence is None
     assert notes == ["reviews.csv: the column 'confidence' is no confidence: 'high' is neither a number nor X, Y or Z"]
-    assert Reviews.from_frame(pandas.DataFrame(columns)).confidence is None
+    with pytest.warns(ColumnWarning, match="frame: the column 'confidence' is no confidence"):
+        assert Reviews.from_frame(pandas.DataFrame(columns)).confidence is None
 
 
 def test_attributes_of_papers_and_reviewers_are_no_criteria(write):

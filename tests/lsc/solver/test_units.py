@@ -12,6 +12,10 @@ from reviewgraph._base import InputError
 Rows = list[tuple[str, str, float]]
 
 
+#: Groups in units of their own are what this is about.
+pytestmark = pytest.mark.filterwarnings("ignore:reviews. the scores of 8 reviewers go up")
+
+
 def group(name: str, size: float, shift: float, seed: int = 0) -> Rows:
     rng = np.random.default_rng(seed)
     quality = rng.uniform(0.0, 10.0, 12)

@@ -27,7 +27,7 @@ from reviewgraph.io.exchange import (
 )
 
 # Few labels, so that reviewers and items share them, and near-twins: 7, "7" and "007" are three labels.
-LABELS: list[Any] = [0, 7, "7", "007", "ann", ("item", 1), ("reviewer", "ann"), 12, "-"]
+LABELS: list[Any] = [0, 7, "7", "007", "ann", ("item", 1), ("reviewer", "ann"), 12, "-a"]
 
 
 @st.composite

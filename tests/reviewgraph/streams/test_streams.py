@@ -131,6 +131,11 @@ BAD: dict[str, dict[str, Any]] = {
 }
 
 
+def without_hint(message: str) -> str:
+    """Return a message without the line on what --stream has no option for."""
+    return "\n".join(line for line in message.splitlines() if "--accept" not in line)
+
+
 @pytest.mark.parametrize("case", BAD)
 def test_refusals_are_those_of_reading_at_once(tmp_path: Path, case: str) -> None:
     path = written(tmp_path, **BAD[case])
@@ -139,7 +144,7 @@ def test_refusals_are_those_of_reading_at_once(tmp_path: Path, case: str) -> Non
     for batch in (1, 100):
         with pytest.raises(InputError) as found, stream_reviews(path, batch=batch):
             pass
-        assert str(found.value) == str(whole.value)
+        assert str(found.value) == without_hint(str(whole.value))
 
 
 def test_labels_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
@@ -184,7 +189,7 @@ BAD_TEXTS = {
     "ragged": HEADER + "ann,p1,8\nbob,p1\nbob,p2,3,4\n",
     "open quote": HEADER + 'ann,p1,8\nbob,"p1,4\n',
     "broken quote": HEADER + 'ann,p1,8\nbob,"p1"x,4\n',
-    "twice": HEADER + '"an\nn",p1,8\n\n\n"an\nn",p1,4\n',
+    "twice": HEADER + '"an\tn",p1,8\n\n\n"an\tn",p1,4\n',
     "no rows": HEADER,
     "nothing": "",
     "alike": HEADER + "Ann,2,3\nann,2,3\n",
@@ -229,7 +234,7 @@ def test_text_is_refused_as_in_memory(tmp_path: Path, case: str) -> None:
         read_reviews(path)
     with pytest.raises(InputError) as found, stream_reviews(path):
         pass
-    assert str(found.value) == str(whole.value)
+    assert str(found.value) == without_hint(str(whole.value))
 
 
 def test_text_and_parquet_are_one_table_and_patterns_name_many_files(tmp_path: Path) -> None:

@@ -1,0 +1,133 @@
+"""The audit that every table of reviews passes, whatever way it came in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import encode
+from reviewgraph.formats.audit import rows, tables
+from reviewgraph.formats.audit.finding import Draft, Note
+from reviewgraph.formats.columns import Columns
+from reviewgraph.formats.files import quote, quote_all
+from reviewgraph.formats.tables import Column, Numbers
+
+#: All findings by name, in the order in which they are looked for.
+FINDINGS = {
+    entry.name: entry
+    for entry in (
+        rows.repeated_header,
+        rows.summary_rows,
+        rows.status,
+        rows.placeholders,
+        rows.empty_reviewers,
+        rows.several_people,
+        rows.signed_zeros,
+        rows.repeated_pairs,
+        tables.exchanged_columns,
+        tables.positional_reviewers,
+        tables.mean_reviewers,
+        tables.no_score_codes,
+        tables.date_labels,
+        tables.ranges,
+    )
+}
+
+
+class Audit:
+    """One audit of a table: the findings that the user accepts, and the listener to notes.
+
+    >>> Audit("placeholder")
+    Traceback (most recent call last):
+        ...
+    reviewgraph._base.errors.InputError: accept: expected names of findings, found 'placeholder'; there are
+    'repeated-header', 'summary-rows', 'status', 'placeholders', 'empty-reviewers', 'several-people', 'signed-zeros',
+    'repeated-pairs', 'exchanged-columns', 'positional-reviewers', 'mean-reviewers', 'no-score-codes', 'date-labels',
+    'ranges'
+    """
+
+    def __init__(self, accept: str | Iterable[str] = (), note: Note | None = None) -> None:
+        names = [accept] if isinstance(accept, str) else list(accept)
+        self.accept = tuple(name.strip() for given in names for name in str(given).split(","))
+        self.note: Note = note or (lambda message: None)
+        for name in self.accept:
+            if name not in FINDINGS:
+                message = f"accept: expected names of findings, found {quote(name)}; there are "
+                message += quote_all(FINDINGS)
+                raise InputError(message)
+
+    def of_rows(self, draft: Draft) -> Draft:
+        """Return one source, corrected."""
+        return self._look(draft, of_rows=True)
+
+    def of_table(self, columns: Columns) -> Columns:
+        """Return all sources together, corrected; those that nobody looked at are looked at row by row first."""
+        draft = draft_of(columns)
+        corrected = draft if columns.audited else self._look(draft, of_rows=True)
+        corrected = self._look(corrected, of_rows=False)
+        return columns if corrected is draft else corrected_columns(columns, corrected)
+
+    def _look(self, draft: Draft, *, of_rows: bool) -> Draft:
+        for entry in FINDINGS.values():
+            if entry.of_rows == of_rows and draft.size:
+                look = entry.if_accepted if entry.name in self.accept else entry.look
+                draft = look(draft, self.note)
+        return draft
+
+
+def draft_of(columns: Columns) -> Draft:
+    """Return the rows of reviews that are read already."""
+    size = columns.reviewer.size
+    known = columns.scored
+    if columns.score is not None and known is None:
+        known = np.isfinite(columns.score)
+    return Draft(
+        "reviews",
+        Column(columns.reviewer, list(columns.reviewers)),
+        Column(columns.item, list(columns.items)),
+        None if columns.score is None or known is None else Numbers(columns.score, known),
+        columns.row_name,
+        np.arange(size),
+        criteria=columns.criteria,
+        target=columns.target,
+    )
+
+
+def corrected_columns(columns: Columns, draft: Draft) -> Columns:
+    """Return columns with the rows and labels of a corrected draft; other labels stay where they had no row before."""
+    present = np.zeros(len(columns.reviewers), np.bool_)
+    present[columns.reviewer] = True
+    idle = [label for label, has_rows in zip(columns.reviewers, present.tolist(), strict=True) if not has_rows]
+    present = np.zeros(len(columns.items), np.bool_)
+    present[columns.item] = True
+    unread = [label for label, has_rows in zip(columns.items, present.tolist(), strict=True) if not has_rows]
+    reviewer, reviewers = encode(_labels_by_row(draft.reviewer), idle)
+    item, items = encode(_labels_by_row(draft.item), [*unread, *draft.papers])
+    places = draft.rows
+    row_name = columns.row_name
+    scored = columns.scored
+    if draft.unfinished is not None and columns.score is not None:
+        scored = (np.isfinite(columns.score) if scored is None else scored)[places] & ~draft.unfinished
+    elif scored is not None:
+        scored = scored[places]
+    return replace(
+        columns,
+        reviewer=reviewer,
+        item=item,
+        reviewers=reviewers,
+        items=items,
+        score=None if columns.score is None else columns.score[places],
+        scored=scored,
+        criteria={name: values[places] for name, values in columns.criteria.items()},
+        confidence=None if columns.confidence is None else columns.confidence[places],
+        row_name=lambda row: row_name(int(places[row])),
+    )
+
+
+def _labels_by_row(column: Column) -> list[Any]:
+    values = column.values
+    return [values[code] for code in column.codes.tolist()]

@@ -1,0 +1,379 @@
+"""Findings about a whole table, looked for in all its sources together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.text import counted
+from reviewgraph.formats.audit.finding import Draft, Note, finding, numbers_of, overrule, texts_of
+from reviewgraph.formats.audit.rows import is_summary
+from reviewgraph.formats.columns import normalise
+from reviewgraph.formats.files import quote, quote_all
+
+if TYPE_CHECKING:
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+
+#: Papers from which on labels that number the reviews of a paper are no coincidence.
+FEWEST_PAPERS = 5
+#: Maximum number of labels that may number the reviews of a paper.
+MOST_NUMBERS = 60
+
+
+@finding(
+    "exchanged-columns",
+    "asked",
+    "e-mail addresses as papers, while no reviewer is one",
+    "refused: reviewers and papers are exchanged",
+    of_rows=False,
+)
+def exchanged_columns(draft: Draft, note: Note) -> Draft:
+    """Refuse items that are e-mail addresses while reviewers are none."""
+    papers = draft.item.values
+    people = draft.reviewer.values
+    if not all("@" in str(label) for label in papers) or any("@" in str(label) for label in people):
+        return draft
+    message = (
+        f"{draft.name}: expected reviewers before items (in graphs 0 for reviewers), found that all items are e-mail "
+        f"addresses, as {str(papers[0])!r}, and no reviewer is; exchange the two (--columns reviewer=NAME,item=NAME), "
+        f"or say that it is right with {overrule('exchanged-columns')}"
+    )
+    raise InputError(message)
+
+
+_NUMBERED = re.compile(r"(?P<stem>.*?)[\s#_.()\[\]-]*(?P<number>[0-9]{1,2}|[A-Z])[\s)\].]*")
+#: Words of labels that number reviews.
+_NUMBERED_NOUNS = frozenset(
+    (
+        *("reviewer", "r", "rev", "review", "referee", "judge", "rater", "grader", "evaluator", "examiner", "score"),
+        "gutachter",
+    )
+)
+_ORDINALS = {
+    word: place
+    for words in (
+        "first second third fourth fifth sixth",
+        "1st 2nd 3rd 4th 5th 6th",
+        "one two three four five six",
+        "i ii iii iv v vi",
+        "erster zweiter dritter vierter",
+        "premier deuxi\xe8me troisi\xe8me quatri\xe8me",
+        "primero segundo tercero cuarto",
+    )
+    for place, word in enumerate(words.split(), 1)
+}
+
+
+def number_in(label: str) -> tuple[str, int] | None:
+    """Return the word and the number of a label such as "Reviewer 2"; None for other labels.
+
+    >>> number_in("Reviewer #2"), number_in("J3"), number_in("7"), number_in("Judge B"), number_in("second reviewer")
+    (('reviewer', 2), ('j', 3), ('', 7), ('judge', 2), ('reviewer', 2))
+    >>> number_in("Ann"), number_in("0J1")
+    (None, None)
+    """
+    text = label.strip()
+    words = text.casefold().split()
+    ordinal = next((word for word in words if word in _ORDINALS), None)
+    if ordinal is not None and len(words) <= 2:
+        return " ".join(word for word in words if word != ordinal), _ORDINALS[ordinal]
+    match = _NUMBERED.fullmatch(text)
+    if match is None or any(sign.isdigit() for sign in match["stem"]):
+        return None
+    if match["number"].isalpha():
+        # "Judge B" and "B" are numbered, the last letter of a name is not.
+        if match["stem"] and text[match.end("stem")].isalpha():
+            return None
+        return normalise(match["stem"]) if match["stem"] else "", ord(match["number"]) - ord("A") + 1
+    return normalise(match["stem"]) if match["stem"] else "", int(match["number"])
+
+
+@finding(
+    "positional-reviewers",
+    "asked",
+    "reviewers who number the reviews of each paper (Reviewer 1 to Reviewer k, R1, A, first ...)",
+    "refused, since who reviewed several papers is not known; noted where every paper has all of them",
+    of_rows=False,
+    accepted="each label is one person",
+)
+def positional_reviewers(draft: Draft, note: Note) -> Draft:
+    """Refuse labels of which each paper has the first k."""
+    used = np.unique(draft.reviewer.codes)
+    if not 2 <= used.size <= MOST_NUMBERS:
+        return draft
+    numbered = [number_in(str(draft.reviewer.values[code])) for code in used.tolist()]
+    numbers = {pair[1] for pair in numbered if pair is not None}
+    stems = {pair[0] for pair in numbered if pair is not None}
+    if None in numbered or len(stems) > 1 or numbers != set(range(1, used.size + 1)):
+        return draft
+    # Of two labels without such a word, one may well be that of somebody who reviews everything.
+    if used.size == 2 and not stems & _NUMBERED_NOUNS:
+        return draft
+    number = np.zeros(len(draft.reviewer.values), np.int64)
+    number[used] = [pair[1] for pair in numbered if pair is not None]
+    size = len(draft.item.values)
+    reviews = np.bincount(draft.item.codes, minlength=size)
+    largest = np.zeros(size, np.int64)
+    np.maximum.at(largest, draft.item.codes, number[draft.reviewer.codes])
+    # Of distinct numbers from 1 on the largest is their count where none is left out.
+    if (reviews > 0).sum() < FEWEST_PAPERS or (largest != reviews).any():
+        return draft
+    labels = quote_all([str(draft.reviewer.values[code]) for code in used[np.argsort(number[used])].tolist()], 3)
+    if (reviews[reviews > 0] == used.size).all():
+        # Numbers without a word are as often the numbers of people.
+        if stems == {""}:
+            return draft
+        note(
+            f"{draft.name}: every paper has all of {labels}, who count as the same people each time; if these labels "
+            "only number the reviews of a paper, the scores of different papers have no reviewer in common"
+        )
+        return draft
+    message = (
+        f"{draft.name}: {labels} number the reviews of each paper, so who reviewed several papers is not known; "
+        "expected a label for each person, the same on all of their papers; if each label is one person all the same, "
+        f"say {overrule('positional-reviewers')}"
+    )
+    raise InputError(message)
+
+
+#: Papers from which on a reviewer whose scores are the mean, or the largest, of the others is no coincidence.
+FEWEST_MEANS, FEWEST_EXTREMES = 5, 8
+#: The share of the papers that a reviewer who sums up others has.
+_OF_ALL = 0.8
+
+
+@finding(
+    "mean-reviewers",
+    "asked",
+    "a reviewer of nearly all papers whose scores are the mean, maximum, minimum or median of the others",
+    "refused; left out and counted where the label says so (Average, Consensus, Total ...)",
+    of_rows=False,
+    accepted="the label is a reviewer",
+)
+def mean_reviewers(draft: Draft, note: Note) -> Draft:
+    """Find reviewers who sum up the others."""
+    papers = np.unique(draft.item.codes).size
+    loads = np.bincount(draft.reviewer.codes, minlength=len(draft.reviewer.values))
+    # Who reviews nearly all papers, whatever the number of reviewers: a handful of candidates.
+    candidates = np.flatnonzero(loads >= max(3, _OF_ALL * papers)).tolist()
+    if not candidates or np.count_nonzero(loads) < 2:
+        return draft
+    texts = texts_of(draft.reviewer)
+    dropped = np.zeros(draft.size, np.bool_)
+    for code in candidates:
+        if is_summary(texts[code]) or normalise(texts[code]) in (
+            "total",
+            "max",
+            "min",
+            "sum",
+            "final",
+            "overall",
+            "rank",
+        ):
+            dropped |= draft.reviewer.codes == code
+    if dropped.any() and not dropped.all():
+        words = quote_all(sorted(texts[code] for code in np.unique(draft.reviewer.codes[dropped])))
+        note(
+            f"{draft.name}: {counted(int(dropped.sum()), 'row')} left out, whose reviewer sums up others ({words}); "
+            f"{overrule('mean-reviewers')} reads them as people"
+        )
+        return draft.without(dropped, "whose reviewer sums up others")
+    score = numbers_of(draft.score, draft.size)
+    if np.isnan(score).all() or len(candidates) > 10:
+        return draft
+    for code in candidates:
+        kind = summed_up(draft, score, code)
+        if kind:
+            message = (
+                f"{draft.name}: the scores of the reviewer {quote(texts[code])} are the {kind} of the others on every "
+                "paper, as of a column that sums them up; leave out these rows, or say that it is a person with "
+                f"{overrule('mean-reviewers')}"
+            )
+            raise InputError(message)
+    return draft
+
+
+def summed_up(draft: Draft, score: FloatArray, code: int) -> str:
+    """Return of which summary of the others a reviewer's scores are on all papers; nothing where they are none."""
+    known = ~np.isnan(score)
+    own = np.flatnonzero((draft.reviewer.codes == code) & known)
+    rest = np.flatnonzero((draft.reviewer.codes != code) & known)
+    order = rest[np.argsort(draft.item.codes[rest], kind="stable")]
+    starts = np.searchsorted(draft.item.codes[order], draft.item.codes[own])
+    ends = np.searchsorted(draft.item.codes[order], draft.item.codes[own], side="right")
+    several = ends - starts >= 2
+    if several.sum() < FEWEST_MEANS or np.unique(score[own[several]]).size < 3:
+        return ""
+    # Means are rounded to the digits that are written.
+    digits = next((d for d in range(4) if (np.round(score[own], d) == score[own]).all()), 4)
+    kinds: dict[str, Callable[[FloatArray], float]] = {"mean": np.mean}
+    if digits == 0:
+        kinds = {}
+    if several.sum() >= FEWEST_EXTREMES:
+        kinds |= {"mean": np.mean, "maximum": np.max, "minimum": np.min, "median": np.median, "sum": np.sum}
+    for kind, of in kinds.items():
+        allowed = 0.5 * 10.0**-digits + 1e-9 if kind in ("mean", "median") else 1e-9
+        pairs = zip(own[several].tolist(), starts[several].tolist(), ends[several].tolist(), strict=True)
+        groups = [(score[row], score[order[start:end]]) for row, start, end in pairs]
+        equal = all(abs(float(of(others)) - value) <= allowed for value, others in groups)
+        # Where others agree on nearly every paper, any of them has their mean.
+        if equal and sum(np.ptp(others) > 0 for _, others in groups) >= FEWEST_MEANS:
+            return kind
+    return ""
+
+
+#: Codes of missing scores.
+SENTINELS = (-1, -9, -99, -999, 99, 98, 88, 77, 999, 9999)
+#: Minimum number of other distinct scores.
+LEAST_OTHERS = 3
+#: The best score, at least, where a heap of zeros is no part of the scale.
+HIGH = 7
+
+
+@finding(
+    "no-score-codes",
+    "noted",
+    "99, -1, 999 or 0 apart from all other scores, which may mean that there is no score",
+    "noted, with the number of reviews",
+    of_rows=False,
+    accepted="no note",
+)
+def no_score_codes(draft: Draft, note: Note) -> Draft:
+    """Note numbers that may mean "no score", in the score and in each criterion."""
+    score = numbers_of(draft.score, draft.size)
+    messages = [sentinel_among(score, draft.target)]
+    messages += [sentinel_among(values, name, of_criterion=True) for name, values in draft.criteria.items()]
+    for message in filter(None, messages):
+        note(message)
+    return draft
+
+
+def sentinel_among(score: FloatArray, column: str | None = None, *, of_criterion: bool = False) -> str:
+    """Return a note on a number that may mean "no score", as 99 and -1 among 1 to 10; nothing if there is none.
+
+    Zeros are noted on scales that go beyond :data:`HIGH`, where they are more than the scores of any of the two next
+    values. ``column`` is the name of the scores, None where they have none.
+
+    >>> print(sentinel_among(np.array([1.0, 5, 7, 8, 99]), "grade"))
+    grade: 99 in 1 of 5 reviews lies apart from the others, 1 to 8; if it means "no score", leave the cell empty (in
+    Python frame["grade"].replace(99, None)), and the review counts as planned
+    >>> sentinel_among(np.array([96.0, 97, 98, 99]))
+    ''
+    """
+    finite = score[np.isfinite(score)]
+    if not any((finite == value).any() for value in (*SENTINELS, 0)):
+        return ""
+    values, counts = np.unique(finite, return_counts=True)
+    then = "the review lacks this criterion" if of_criterion else "the review counts as planned"
+    for value in (*SENTINELS, 0):
+        at = np.flatnonzero(values == value)
+        others = values[values != value]
+        rest = counts[values != value]
+        if not at.size or others.size < LEAST_OTHERS or (others != np.rint(others)).any():
+            continue
+        low, high = float(others[0]), float(others[-1])
+        apart = value > 2 * high - min(low, 0) if value > 0 else low >= (1 if value >= -1 else 0)
+        if apart and (value or (high >= HIGH and counts[at[0]] > rest[:2].max())):
+            how = "write None in its place"
+            if column is not None:
+                how = f'leave the cell empty (in Python frame["{column}"].replace({value:g}, None))'
+            return (
+                f"{column or 'score'}: {value:g} in {counts[at[0]]:,} of {counts.sum():,} reviews lies apart from the "
+                f'others, {low:g} to {high:g}; if it means "no score", {how}, and {then}'
+            )
+    return ""
+
+
+_DATE = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[ T]00:00(?::00)?)?"
+    r"|\d{1,2}[-. ](?:jan|feb|m\xe4r|mar|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-z]*\.?"
+    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-. ]\d{1,2}",
+    re.IGNORECASE,
+)
+
+
+@finding(
+    "date-labels",
+    "noted",
+    "papers whose labels are dates beside others that are none: ids such as 1-3 that a spreadsheet changed",
+    "noted, with their number",
+    of_rows=False,
+    accepted="no note",
+)
+def date_labels(draft: Draft, note: Note) -> Draft:
+    """Note labels of items that a spreadsheet may have made dates."""
+    texts = texts_of(draft.item)
+    dates = [text for text in texts if "-" in text or "." in text or " " in text if _DATE.fullmatch(text.strip())]
+    midnight = dates and all(text.strip().endswith("00:00:00") for text in dates)
+    if dates and (len(dates) < len(texts) or midnight):
+        note(
+            f"{draft.name}: {counted(len(dates), 'label of a paper is a date', 'labels of papers are dates')}, as "
+            f"{quote(dates[0])}; a spreadsheet may have changed ids such as 1-3: compare with the source"
+        )
+    return draft
+
+
+#: The scores that each of two ranges has at least, and the least score of the higher one: 1 and 2 are one scale.
+_FEWEST_SCORES, _HIGHER = 5, 6.0
+#: How far apart the two are at least, as a ratio; good papers may have no score in common with others.
+_APART = {"reviewer": 2.0, "item": 3.0}
+
+
+@finding(
+    "ranges",
+    "noted",
+    "reviewers, or papers, whose scores lie on ranges that do not overlap, as marks out of 5 and out of 100",
+    "noted, with the two ranges",
+    of_rows=False,
+    accepted="no note",
+)
+def ranges(draft: Draft, note: Note) -> Draft:
+    """Note reviewers, or papers, whose scores share no range."""
+    score = numbers_of(draft.score, draft.size)
+    known = np.flatnonzero(~np.isnan(score))
+    if known.size < 2 * _FEWEST_SCORES or (score[known] < 0).any():
+        return draft
+    for side, noun in (("reviewer", "reviewer"), ("item", "paper")):
+        codes = getattr(draft, side).codes[known]
+        gap = _gap(codes, score[known], _APART[side])
+        if gap is None:
+            continue
+        below, above = gap
+        low = codes[np.flatnonzero(score[known] <= below)]
+        high = codes[np.flatnonzero(score[known] >= above)]
+        largest = score[known].max()
+        note(
+            f"{draft.name}: the scores of {counted(np.unique(low).size, noun)} go up to {below:g}, those of "
+            f"{counted(np.unique(high).size, noun)} go from {above:g} to {largest:g}, and no {noun} has both; if these "
+            "are two scales, bring them to one first"
+        )
+        return draft
+    return draft
+
+
+def _gap(codes: IntArray, score: FloatArray, apart: float) -> tuple[float, float] | None:
+    """Return a gap in the scores that no reviewer, or paper, has scores on both sides of; None if there is none."""
+    values = np.unique(score)
+    ratio = values[1:] / np.maximum(values[:-1], 1e-9)
+    size = int(codes.max()) + 1
+    lowest = np.full(size, np.inf)
+    highest = np.full(size, -np.inf)
+    np.minimum.at(lowest, codes, score)
+    np.maximum.at(highest, codes, score)
+    for place in np.flatnonzero((ratio >= apart) & (values[:-1] > 0) & (values[1:] >= _HIGHER)).tolist():
+        below, above = float(values[place]), float(values[place + 1])
+        crossing = (lowest <= below) & (highest >= above)
+        counts = [(score <= below).sum(), (score >= above).sum()]
+        # Two reviewers, or one with many scores, on each side, of several scores each.
+        if not crossing.any() and min(counts) >= _FEWEST_SCORES and _repeat(codes, score <= below, score >= above):
+            return below, above
+    return None
+
+
+def _repeat(codes: IntArray, *sides: BoolArray) -> bool:
+    """Whether somebody has three scores on each side: one score each tells no range."""
+    return all(bool(np.bincount(codes[side]).max(initial=0) >= 3) for side in sides)

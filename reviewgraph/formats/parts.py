@@ -1,0 +1,363 @@
+"""The reviews of one table, whether of a file or of a data frame: columns found, rows audited, cells understood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from reviewgraph._base.errors import InputError
+from reviewgraph._base.labels import is_null
+from reviewgraph.formats.audit.finding import Draft, overrule
+from reviewgraph.formats.columns import (
+    CONFIDENCE,
+    CRITERION,
+    ITEM,
+    REVIEWER,
+    SCORE,
+    TITLE,
+    locate,
+    named,
+    optional,
+    recognised,
+    refuse_row_numbers,
+)
+from reviewgraph.formats.criteria import (
+    Fields,
+    confidence_place,
+    further_places,
+    is_attribute,
+    read_confidence,
+    read_criterion,
+    say_letters,
+    spread,
+    without_copies,
+)
+from reviewgraph.formats.files import Problems, quote, quote_all
+from reviewgraph.formats.spellings import PAPER, PERSON, Respelled, Spellings
+from reviewgraph.formats.systems.gradebooks import STUDENT
+from reviewgraph.formats.tables import Aside, Column, Numbers, Table, ask_score, of_rows, unused_columns
+from reviewgraph.formats.values import ask_direction, missing_labels, read_scores, say_bad_score
+
+if TYPE_CHECKING:
+    from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph._base.provenance import LeftOut
+    from reviewgraph.formats.audit.audit import Audit
+
+ROLES = (REVIEWER, ITEM, SCORE, TITLE)
+
+
+class Part(NamedTuple):
+    """The reviews of one table, a row each."""
+
+    table: Table
+    lines: Sequence[int]
+    reviewer: Column
+    item: Column
+    score: FloatArray
+    scored: BoolArray
+    title: Column | None
+    has_scores: bool
+    spelled: Mapping[str, int]  #: Cells that mean "no score", by the number of their rows.
+    aside: Aside
+    left_out: Sequence[LeftOut]
+    target: str | None  #: The name of the score field.
+    criteria: Mapping[str, FloatArray]
+    confidence: FloatArray | None
+    is_long: bool  #: Whether its rows are single scores of reviews.
+    kept: Sequence[Any]  #: Items of rows left out that exist all the same.
+
+
+class Labels(NamedTuple):
+    """The spellings of labels that files share, and the listener to what they change; by default it warns."""
+
+    spellings: Spellings
+    note: Callable[[str], object] | None
+
+
+class Asked(NamedTuple):
+    """What the user says about a table."""
+
+    columns: Mapping[str, str]  #: Names of columns by role.
+    scale: Sequence[str]  #: Grades, best first; none where scores are numbers.
+    duplicates: str  #: The policy for pairs with two scores.
+    criteria: Iterable[str] | None = None  #: The columns that are further scores; None to find them.
+
+
+def read_part(
+    table: Table,
+    asked: Asked,
+    audit: Audit,
+    problems: Problems,
+    note: Callable[[str], object],
+    file: int = 0,
+    spelled_as: Labels | None = None,
+) -> Part:
+    """Return the reviews of a table; malformed rows are noted as problems, and kept."""
+    columns = {**table.columns, **asked.columns}
+    _propose_gradebook(table, asked.columns, note)
+    places = locate(table.header, ROLES, columns, table.name, note)
+    if SCORE.name not in places and SCORE.name not in asked.columns:
+        ask_score(table)
+    more = _places_beside(table, columns, set(places.values()), note, asked.criteria)
+    table.labels = (places[REVIEWER.name], places[ITEM.name])
+    rows = table.read([*places.values(), *more.values()], problems, file)
+    # From here on each distinct cell is processed once, and rows are reached through codes.
+    column: dict[str, Any] = dict(zip([*places, *more], rows.columns, strict=True))
+    lines = np.asarray(rows.lines, np.int64)
+    draft = _audited(table, asked, audit, column, places | more, lines)
+    if draft.left_out or draft.size != lines.size or (draft.rows[1:] < draft.rows[:-1]).any():
+        column = {role: of_rows(cells, draft.rows) for role, cells in column.items()}
+        lines = lines[draft.rows]
+    column |= {REVIEWER.name: draft.reviewer, ITEM.name: draft.item}
+    aside = _aside(table, places)
+    if spelled_as is not None:
+        respelled = Respelled(table, {}, spelled_as.spellings, spelled_as.note)
+        column[REVIEWER.name] = respelled.spelled(draft.reviewer, PERSON)
+        column[ITEM.name] = respelled.spelled(draft.item, PAPER)
+        aside = respelled.respelled_aside(aside)
+    line_list: Sequence[int] = rows.lines if lines.size == len(rows.lines) else lines.tolist()
+    for role in (REVIEWER, ITEM):
+        if _note_missing(table, role.name, column[role.name], line_list, problems, file):
+            if role is REVIEWER:
+                problems.hint(f"To leave out rows without a reviewer, say {overrule('empty-reviewers')}")
+            problems.hint(f"If the {role.name} stands in another column, name it with --columns {role.name}=NAME")
+    labels = [str(label) for label in column[ITEM.name].values]
+    refuse_row_numbers(table.header, places, columns, labels, lines.size, table.name)
+    score, scored, spelled = _scores(table, column.get(SCORE.name), asked.scale, line_list, problems, file)
+    if draft.unfinished is not None:
+        scored &= ~draft.unfinished
+        score = np.where(scored, score, np.nan)
+    fields = Fields(table.header[places[SCORE.name]] if SCORE.name in places else None, score, {})
+    is_long = CRITERION.name in more and SCORE.name in column
+    if is_long:
+        kinds = column[CRITERION.name]
+        names = ["" if is_null(value) else str(value) for value in kinds.values]
+        score_name = columns.get(SCORE.name)
+        wanted = score_name if score_name is not None and not named(table.header, score_name) else None
+        fields = spread(score, scored, kinds.codes, names, wanted, table.name)
+        score = fields.score
+        scored = ~np.isnan(score)
+    beside = {table.header[place]: column[role] for role, place in more.items() if role.isdecimal()}
+    criteria = {**fields.criteria, **_criteria(table, beside, asked, column)}
+    cells = {
+        name: text_column(each).values
+        for name, each in beside.items()
+        if name not in criteria and isinstance(each, Column)
+    }
+    for message in say_letters(table.name, cells):
+        note(message)
+    return Part(
+        table,
+        line_list,
+        column[REVIEWER.name],
+        column[ITEM.name],
+        score,
+        scored,
+        column.get(TITLE.name),
+        SCORE.name in column,
+        spelled,
+        aside,
+        [*rows.left_out, *draft.left_out],
+        fields.target,
+        without_copies(score, criteria) if asked.criteria is None else criteria,
+        _confidence(table, more, column, note),
+        is_long,
+        draft.papers,
+    )
+
+
+def _audited(
+    table: Table, asked: Asked, audit: Audit, column: dict[str, Any], places: Mapping[str, int], lines: IntArray
+) -> Draft:
+    """Return the rows of a table after the audit of its rows; cells of scores become text where they are no numbers."""
+    score = column.get(SCORE.name)
+    if isinstance(score, Column):
+        column[SCORE.name] = score = text_column(score)
+    draft = Draft(
+        table.name,
+        column[REVIEWER.name],
+        column[ITEM.name],
+        score,
+        lambda row: table.place(int(lines[row])),
+        np.arange(lines.size),
+        headers={role: table.header[place] for role, place in places.items() if not role.isdecimal()},
+        others=_others(table, {place for role, place in places.items() if not role.isdecimal()}),
+        duplicates=asked.duplicates,
+    )
+    return audit.of_rows(draft)
+
+
+_NUMBERED = re.compile(r".*[0-9][\s)]*")
+
+
+def _propose_gradebook(table: Table, columns: Mapping[str, str], note: Callable[[str], object]) -> None:
+    """Say that a table with items and several other columns, but no reviewers, may be a gradebook."""
+    if table.source is not None or [recognised(table.header, [role], columns) for role in (REVIEWER, STUDENT)] != [
+        0,
+        1,
+    ]:
+        return
+    unused = unused_columns([table])
+    # Numbered columns hold the reviews of a paper, not those of a reviewer.
+    if len(unused) > 1 and not any(_NUMBERED.fullmatch(name) for name in unused):
+        note(f"{table.name}: if each column holds the scores of one reviewer, say --format gradebook")
+
+
+def _others(table: Table, taken: Collection[int]) -> dict[str, Callable[[], Column]]:
+    """Return readers of the columns without a role, in tables of no system."""
+    if table.source is not None:
+        return {}
+    return {
+        name: lambda place=place: text_column(table.read([place], Problems()).columns[0])  # type: ignore[misc]
+        for place, name in enumerate(table.header)
+        if place not in taken and place not in table.unread and name.strip() and table.header.count(name) == 1
+    }
+
+
+def text_column(column: Column | Numbers) -> Column:
+    """Return any column as one of text."""
+    if isinstance(column, Column):
+        return Column(column.codes, ["" if is_null(value) else str(value) for value in column.values])
+    values, codes = np.unique(np.where(column.known, column.values, np.nan), return_inverse=True)
+    texts = ["" if np.isnan(value) else f"{value:g}" for value in values.tolist()]
+    return Column(codes.astype(np.int64), texts)
+
+
+def _aside(table: Table, places: Mapping[str, int]) -> Aside:
+    order = {role: number for number, role in enumerate(places)}
+    return table.aside(order[REVIEWER.name], order[ITEM.name], order.get(TITLE.name))
+
+
+def _note_missing(table: Table, role: str, column: Column, lines: Sequence[int], problems: Problems, file: int) -> bool:
+    """Note the rows without a label, if any."""
+    cells = column.values
+    if all(isinstance(cell, str) for cell in cells):
+        missing = np.array(missing_labels([cell.strip() for cell in cells]), np.bool_)
+    else:
+        missing = np.array([is_null(cell) for cell in cells], np.bool_)
+
+    def say_missing(code: int) -> str:
+        cell = cells[code]
+        if not isinstance(cell, str):
+            return f"the {role} is null"
+        return f"the {role} is {'empty' if is_null(cell) else cell.strip()}"
+
+    return table.note_cells(problems, lines, column, missing, say_missing, file)
+
+
+def _scores(
+    table: Table,
+    column: Column | Numbers | None,
+    scale: Sequence[str],
+    lines: Sequence[int],
+    problems: Problems,
+    file: int,
+) -> tuple[FloatArray, BoolArray, dict[str, int]]:
+    """Return the scores of rows, which rows have one, and the words that mean "no score" by their rows."""
+    size = len(lines)
+    if column is None:
+        return np.full(size, np.nan), np.zeros(size, np.bool_), {}
+    if isinstance(column, Numbers) and not scale:
+        return column.values.copy(), column.known.copy(), {}
+    codes, values = text_column(column)
+    meaning = read_scores(values, scale, table.decimal_comma)
+
+    def say_bad(code: int) -> str:
+        return say_bad_score(values[code], scale, table.decimal_comma)
+
+    table.note_cells(problems, lines, Column(codes, values), meaning.bad, say_bad, file)
+    question = None if scale else ask_direction([values[code] for code in np.flatnonzero(meaning.bad)])
+    if question:
+        problems.hint(question)
+    spelled: dict[str, int] = {}
+    if meaning.spelled.any():
+        count = np.bincount(codes, minlength=len(values))
+        spelled = {values[code]: int(count[code]) for code in np.flatnonzero(meaning.spelled) if count[code]}
+    return meaning.number[codes], meaning.scored[codes], spelled
+
+
+def _places_beside(
+    table: Table,
+    columns: Mapping[str, str],
+    taken: set[int],
+    note: Callable[[str], object],
+    criteria: Iterable[str] | None,
+) -> dict[str, int]:
+    """Return the places of the confidence and of the names of criteria by role, of further scores by their number."""
+    if table.source is not None and table.source.kind != "reviews":
+        return {}
+    sure = confidence_place(table, columns, note)
+    places = {} if sure is None or sure in taken else {CONFIDENCE.name: sure}
+    if table.source is None:
+        places |= optional(table.header, columns, table.name, note, CRITERION)
+    if criteria is None:
+        further = further_places(table, {*taken, *places.values()})
+    else:
+        further = [_place_of_criterion(table, name, {*taken, *places.values()}) for name in criteria]
+    return {**places, **{str(place): place for place in further}}
+
+
+def _place_of_criterion(table: Table, name: str, taken: Collection[int]) -> int:
+    """Return the place of a further score that the user names."""
+    left = [place for place, text in enumerate(table.header) if place not in taken and table.header.count(text) == 1]
+    names = [table.header[place] for place in left]
+    at = named(names, name)
+    if len(at) != 1:
+        message = (
+            f"criteria: expected columns of the {table.name} beside the score, found {name!r}; there are "
+            f"{quote_all(names)}"
+        )
+        raise InputError(message)
+    return left[at[0]]
+
+
+def _criteria(
+    table: Table, columns: Mapping[str, Column | Numbers], asked: Asked, labels: Mapping[str, Column]
+) -> dict[str, FloatArray]:
+    """Return the further scores among columns, by name.
+
+    In tables of no system columns that describe papers or reviewers are none.
+    """
+    criteria: dict[str, FloatArray] = {}
+    for name, column in columns.items():
+        numbers = _criterion(table, column, asked.scale)
+        if numbers is not None:
+            criteria[name] = numbers
+        elif asked.criteria is not None:
+            message = f"criteria: expected numbers in the column {name!r}, found others; convert it, or leave it out"
+            raise InputError(message)
+    if table.source is not None or asked.criteria is not None:
+        return criteria
+    codes = labels[REVIEWER.name].codes, labels[ITEM.name].codes
+    return {name: values for name, values in criteria.items() if not is_attribute(values, *codes)}
+
+
+def _criterion(table: Table, column: Column | Numbers, scale: Sequence[str]) -> FloatArray | None:
+    """Return the numbers of a column, NaN where missing; None if it has none, or anything else."""
+    if isinstance(column, Numbers):
+        numbers = np.where(column.known, column.values, np.nan)
+        return numbers if np.isfinite(numbers).any() and not np.isinf(numbers).any() else None
+    if not all(isinstance(value, str) or is_null(value) for value in column.values):
+        return None
+    letters = table.source is not None and table.source.system == "hotcrp"
+    texts = ["" if is_null(value) else value for value in column.values]
+    meaning = read_criterion(texts, scale, table.decimal_comma, letters=letters)
+    return None if meaning is None else meaning[column.codes]
+
+
+def _confidence(
+    table: Table, places: Mapping[str, int], columns: Mapping[str, Any], note: Callable[[str], object]
+) -> FloatArray | None:
+    """Return how sure reviewers say they are, by row; None, with a note, if a cell is no confidence."""
+    if CONFIDENCE.name not in columns:
+        return None
+    name = table.header[places[CONFIDENCE.name]]
+    cells = text_column(columns[CONFIDENCE.name])
+    sure = read_confidence(cells.values, table.decimal_comma)
+    if not isinstance(sure, str):
+        return None if np.isnan(sure).all() else sure[cells.codes]
+    note(f"{table.name}: the column {quote(name)} is no confidence: {quote(sure)} is neither a number nor X, Y or Z")
+    return None
