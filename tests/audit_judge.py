@@ -18,18 +18,23 @@ import numpy as np
 import pandas as pd
 
 from reviewgraph import ColumnWarning, InputError, LabelWarning, Reviews, read_reviews
+from reviewgraph.formats.columns import Columns
+from reviewgraph.formats.side import read_conflicts
 from reviewgraph.table.reviews import as_reviews
 
 Pairs = dict[tuple[str, str], float | None]
 Grid = list[list[str]]
 
-OUTCOMES = ("right", "noted", "asked", "silently wrong", "false alarm", "crashed", "harmful")
-#: Outcomes that no table may have. Harmful: what a message proposes was done, and the table was silently wrong.
-BAD = OUTCOMES[3:]
+#: In vain: asked, and what the message proposes is refused, too. Harmful: it is done, and the table silently wrong.
+OUTCOMES = ("right", "noted", "asked", "in vain", "silently wrong", "false alarm", "crashed", "harmful")
+#: Outcomes that no table may have.
+BAD = OUTCOMES[4:]
 #: Notes that are true of clean tables, too.
 HARMLESS = re.compile("reviewers are the columns|read as a gradebook|not UTF-8 and was|say how sure|label of a rev")
 #: Notes that no scores are read, which are enough where the pairs are right, and say nothing else of the table.
-NO_SCORES = re.compile("all reviews count as planned|no score column|a further score")
+NO_SCORES = re.compile("all reviews count as planned|no score column")
+#: Notes that name a column without saying what is wrong with it.
+BESIDE = re.compile(f"{HARMLESS.pattern}|{NO_SCORES.pattern}|a further score")
 
 OURS = (ColumnWarning, LabelWarning)
 
@@ -46,6 +51,7 @@ class Variant:
     grid: Grid | None = None  #: The cells of the one table, for the frame and the rows.
     has_reviewers_as_columns: bool = False
     affine: bool = False  #: Whether scores count up to unit and origin.
+    are_conflicts: bool = False  #: Whether the pairs are conflicts of interest.
 
     @property
     def is_plain(self) -> bool:
@@ -87,9 +93,10 @@ def fingerprint(pairs: Pairs, *, affine: bool = False, with_scores: bool = True)
     return Counter(colour.values())
 
 
-def pairs_of(reviews: Reviews) -> Pairs:
+def pairs_of(reviews: Reviews | Columns) -> Pairs:
     """Return what the product has read."""
-    rows = zip(reviews.reviewer.tolist(), reviews.item.tolist(), reviews.score.tolist(), strict=True)
+    scores = np.full(reviews.item.size, np.nan) if reviews.score is None else reviews.score
+    rows = zip(reviews.reviewer.tolist(), reviews.item.tolist(), scores.tolist(), strict=True)
     labels = (((str(reviews.reviewers[who]), str(reviews.items[what])), score) for who, what, score in rows)
     return {pair: None if np.isnan(score) else score for pair, score in labels}
 
@@ -107,12 +114,14 @@ def frame_of(grid: Grid) -> pd.DataFrame:
     return frame
 
 
-def read(variant: Variant, way: str, folder: Path, note: Callable[[str], object], **more: Any) -> Reviews:
+def read(variant: Variant, way: str, folder: Path, note: Callable[[str], object], **more: Any) -> Reviews | Columns:
     """Read a variant in one way."""
     options = {**variant.options, **more}
     if way == "file":
         for name, content in variant.files.items():
             (folder / name).write_bytes(content)
+        if variant.are_conflicts:
+            return read_conflicts(folder / next(iter(variant.files)), note=note, **options)
         return read_reviews(*(folder / name for name in variant.files), note=note, **options)
     frame = frame_of(variant.grid or [])
     if variant.has_reviewers_as_columns:
@@ -145,13 +154,14 @@ def outcome(variant: Variant, way: str, folder: Path, **more: Any) -> tuple[str,
         return ("asked" if variant.matter and str(error) else "false alarm"), str(error)
     except Exception as error:  # whatever else it is, it is a crash
         return "crashed", f"{type(error).__name__}: {error}"
+    notes = [note.replace(f"{folder}/", "") for note in notes]
     notes += [str(warning.message) for warning in caught if issubclass(warning.category, OURS)]
     message = " / ".join(notes)
     with_note = "noted" if variant.matter else "false alarm"
     alike = fingerprint(pairs, affine=variant.affine) == fingerprint(variant.truth, affine=variant.affine)
     if alike and pieces(pairs) == pieces(variant.truth):  # colours do not tell a ring from two
         return ("right" if all(map(HARMLESS.search, notes)) else with_note), message
-    telling = [note for note in notes if not (NO_SCORES.search(note) or HARMLESS.search(note))]
+    telling = [note for note in notes if not BESIDE.search(note)]
     if variant.matter and re.search(variant.matter, " / ".join(telling), re.IGNORECASE):
         return "noted", message
     same_pairs = fingerprint(pairs, with_scores=False) == fingerprint(variant.truth, with_scores=False)
@@ -163,7 +173,7 @@ def outcome(variant: Variant, way: str, folder: Path, **more: Any) -> tuple[str,
 
 def proposals(message: str) -> Iterator[dict[str, Any]]:
     """Yield the options that a message proposes, as arguments of ``read_reviews``."""
-    for role, name, word in re.findall(r"--columns \"?(\w+)=(?:\"([^\"]+)\"|([^\s,;\"]+))", message):
+    for role, name, word in re.findall(r"--columns \"?(\w+)=(?:\"([^\"]+)\"|([^\s,;)\"]+))", message):
         if word != "NAME":
             yield {"columns": {role: name or word}}
     yield from ({"scale": scale} for scale in re.findall(r'--scale "([^"]+)"', message))
@@ -173,14 +183,17 @@ def proposals(message: str) -> Iterator[dict[str, Any]]:
 
 
 def judged(variant: Variant, way: str, folder: Path) -> tuple[str, str]:
-    """Return how a variant is read, and whether doing what its messages propose harms."""
+    """Return how a variant is read, and whether doing what its messages propose helps, or harms."""
     result, message = outcome(variant, way, folder)
-    if way == "file" and result in ("asked", "noted"):
-        for option in proposals(message):
-            columns = {**variant.options.get("columns", {}), **option.get("columns", {})}
-            after, reason = outcome(variant, way, folder, **{**option, "columns": columns})
-            if after in ("silently wrong", "crashed"):
-                return "harmful", f"{message} ==> {option}: {after}: {reason}"
+    if way != "file" or result not in ("asked", "noted"):
+        return result, message
+    for option in proposals(message):
+        columns = {**variant.options.get("columns", {}), **option.get("columns", {})}
+        after, reason = outcome(variant, way, folder, **{**option, "columns": columns})
+        if after in ("silently wrong", "crashed"):
+            return "harmful", f"{message} ==> {option}: {after}: {reason}"
+        if after == "asked" and "columns" not in option:  # after one column another may be asked for
+            result, message = "in vain", f"{message} ==> {option}: {reason}"
     return result, message
 
 
@@ -189,8 +202,8 @@ def disagreement(variant: Variant, folder: Path) -> str:
     options = [f"--{name}={value}" for name, value in variant.options.items() if name != "columns"]
     options += [f"--columns={role}={name}" for role, name in variant.options.get("columns", {}).items()]
     try:
-        reviews = read(variant, "file", folder, lambda message: None)
-        counts = [0, len(reviews.reviewers), len(reviews.items), reviews.n_reviews, pieces(pairs_of(reviews))]
+        pairs = pairs_of(read(variant, "file", folder, lambda message: None))
+        counts = [0, *(len({pair[side] for pair in pairs}) for side in (0, 1)), len(pairs), pieces(pairs)]
     except InputError:
         counts = [2]
     words = [sys.executable, "-m", "reviewgraph", "check", *variant.files, "--json", *options]

@@ -30,7 +30,7 @@ from tests.audit_judge import BAD, OUTCOMES, Grid, Pairs, Variant, disagreement,
 Variants: TypeAlias = Iterator[Variant]
 GRADEBOOK = {"format": "gradebook"}
 #: Words of notes on labels that number the reviews of a paper, and on labels that may be the same.
-SEATS = "position|each paper|every paper|same person"
+SEATS = "position|(each|every|all|one) papers?|same person|one person|sequence"
 ALIKE = "differ|alike|resembl|same|date"
 
 PEOPLE = re.findall(
@@ -119,6 +119,10 @@ class Draw:
         grid = wide(cells, ("Student", "Entry", "paper")[self.number % 3]) if isinstance(cells, dict) else cells
         return self.table(grid, truth, matter, options=GRADEBOOK, has_reviewers_as_columns=True, **more)
 
+    def conflicts(self, grid: Grid, truth: Pairs, matter: str) -> Variant:
+        """Return the variant of a file of conflicts."""
+        return self.files({"conflicts.csv": delimited(grid)}, truth, matter, are_conflicts=True)
+
     def both(self, truth: Pairs, every: int = 1, first: int = 0) -> Variants:
         """Yield a clean table with a row per review, and of some words one with a column per reviewer."""
         yield self.table(long(truth, self.usual), truth)
@@ -144,7 +148,7 @@ def kind(function: Callable[[Draw, str], Variants]) -> Callable[[Draw, str], Var
 def variants(name: str, seed: int = 0) -> Variants:
     """Yield the variants of a kind."""
     words = re.sub(r"\n +(?=[|/])", "", KINDS[name].__doc__ or "")
-    for number, word in enumerate(words.split("#" if "#;" in words else "|")):
+    for number, word in enumerate(words.split("#" if "#, #" in words else "|")):
         yield from KINDS[name](Draw(np.random.default_rng([seed, number, *map(ord, name)]), number, word), word)
 
 
@@ -285,7 +289,7 @@ def mean_like_reviewers(draw: Draw, label: str) -> Variants:
     """Average|Mean|Durchschnitt|Moyenne|Promedio|平均|Media|Среднее|Chair|Panel|Consensus|AC|Max|Total|Summe|Median"""
     truth = draw.panels()
     shown = {**truth, **{(label, paper): summary(label, scores) for paper, scores in by_paper(truth).items()}}
-    yield draw.table(long(shown, draw.names), truth, rf"{quoted(label)}|summary|average of|mean of|consensus")
+    yield draw.table(long(shown, draw.names), truth, rf"{quoted(label)}|summary|average|mean|maximum|sum of|consensus")
 
 
 @kind
@@ -484,6 +488,38 @@ def ids_of_rows(draw: Draw, words: str) -> Variants:
     yield draw.table(shown, truth, r"'id'|every row")
 
 
+# Conflicts of interest: a lost one is worse than a wrong score.
+
+
+@kind
+def conflict_flags(draw: Draw, words: str) -> Variants:
+    """conflict,No,Yes|conflict,0,1|COI,false,true|conflict,Nein,Ja|Befangen,nein,ja|conflit,non,oui|conflicto,no,sí
+    |利益冲突,否,是|declared,No,Yes|conflict,none,co-author|conflict,,x|Conflict of interest?,N,Y|recused,no,yes"""
+    name, free, barred = words.split(",")
+    shown = draw.panels(scored=False)
+    flags = {pair: barred if place % 4 == 0 else free for place, pair in enumerate(shown)}
+    truth = dict.fromkeys(pair for pair in shown if flags[pair] == barred)
+    yield draw.conflicts(long(shown, [*ENGLISH, name], flags), truth, quoted(name))
+
+
+@kind
+def conflicts_in_a_cell(draw: Draw, mark: str) -> Variants:
+    """; #, #, # and # / #\n# | # & #;"""
+    people = [person("{mail}", name) for name in PEOPLE[:8]] if draw.number % 3 == 1 else PEOPLE[:8]
+    truth = draw.panels(people, per_paper=2, scored=False)
+    rows = [[mark.join(who for who, item in truth if item == paper), paper] for paper in by_paper(truth)]
+    yield draw.conflicts([["reviewer", "paper"], *rows], truth, "several|names|split|separate")
+
+
+@kind
+def conflict_matrices(draw: Draw, words: str) -> Variants:
+    """,X|0,1|no,yes|ok,conflict|-,COI|FALSE,TRUE|nein,ja|,C"""
+    truth = draw.panels(per_paper=1, pieces=8, scored=False)
+    grid = wide(dict.fromkeys(truth, 1.0), "paper")
+    cells = [[row[0], *(words.split(",")[cell == "1"] for cell in row[1:])] for row in grid[1:]]
+    yield draw.conflicts([grid[0], *cells], truth, "matrix|columns? of")
+
+
 # What is proposed must not harm.
 
 
@@ -677,13 +713,14 @@ def clean_numbered_people(draw: Draw, spelling: str) -> Variants:
 
 @kind
 def clean_names_of_people(draw: Draw, people: str) -> Variants:
-    """Null/Nan/Na/Max|Lee, Ann/Sun, Bo/Roux, Chloé/Groß, Eva|Open/Pending/Total/Mean
+    """Null/Nan/Na/Max|Lee, Ann/Sun, Bo/Roux, Chloé/Groß, Eva|Open, Jo/Pending, Mo/Total, Ed/Mean, Al
     |O'Brien/al-Amin/de la Cruz/D\u2019Arc|Max/Min/Grace/Mark|N. Niemand/T. B. Dee/Anon, Ana/Nobody, Al
     |王伟/佐藤花/김민준/Ångström|a@x.org/b@x.org/c@y.org/d@z.org|A. Lee/B. Lee/C. Lee/D. Lee
     |Ann (MIT)/Bo (ETH)/Cy (UCL)/Di (ENS)|Lee & Sons/Smith and Wesson/Ernst & Young/Jo
     |Ann Average/Max Mean/Ms Median/Mr Total|AC1/SPC 2/PC 3/Chair|Conflict, Ann/Declined, Bo/Status, Cy/Score, Di
-    |1e5/2e7/3e1/4e2|007/012/100/200|Ann Lee <a@x.org>/Bo Sun <b@x.org>/Cy/Di|True/False/Yes/No|May, June/Art/Jan"""
-    yield from draw.both(draw.panels([*people.split("/"), *PEOPLE[:4]], pieces=1), every=4)
+    |1e5/2e7/3e1/4e2|007/012/100/200|Ann Lee <a@x.org>/Bo Sun <b@x.org>/Cy/Di|Yes, Bo/True, Cy/No, Di
+    |May, June/Art/Jan"""
+    yield from draw.both(draw.panels([*people.split("/"), *PEOPLE[:4]], pieces=1), every=2)
 
 
 @kind
@@ -691,7 +728,7 @@ def clean_labels_of_papers(draw: Draw, spelling: str) -> Variants:
     """{title} {k}|2024-{z}|{z}|{s}.{k}|{k}/2026|{h}|{u}|10.1000/xyz{k}|https://openreview.net/forum?id=B{h}&n={k}
     |{k}e{s}|论文{k}|A title\nof two lines, {k}|2026-03-{z}|v{k}.{s}.0|-{k}|1000000000000{t}|{s}-{k}|Team #{k}|{a}
     |Max {k}|{k}%|Total {k}|Reviewer {k}|Row {k}|{k}-Mar-{z}|n/a {k}|Ann Lee; Bo Sun, {k}|A and B, {k}|0.{k}1"""
-    yield from draw.both(draw.panels(papers=[numbered(spelling, k) for k in range(1, 13)]), every=4)
+    yield from draw.both(draw.panels(papers=[numbered(spelling, k) for k in range(1, 13)]), every=2)
 
 
 @kind
@@ -699,7 +736,7 @@ def clean_words_as_papers(draw: Draw, papers: str) -> Variants:
     """Average-case complexity/Maximum likelihood; a survey/Total variation, revisited/Mean field games
     /Out of distribution/Median voters/Points, possible/No title/TBD: a memoir/Unknown unknowns/Scores
     /What is a reviewer?|Max/Min/Mark/Art/Sum Li/Norm/Grace/Rank/Avery/Mean/Bill/Will
-    |Papers/Titles/Scores/Items/Judges/Null/NaN/None/N/A/x
+    |Papers/Titles/Scores/Items/Judges/Null results/None of the above/Nan/Index/Rank/Count
     |Paper/Review/Title/Score/Item/Judge/Entry/Grade/Status/Name/Total/Average|True/False/Yes/No/On/Off/1/0/-1/2/3/4"""
     yield from draw.both(draw.panels(papers=papers.split("/")))
 
@@ -778,11 +815,17 @@ def clean_further_columns(draw: Draw, words: str) -> Variants:
 
 @kind
 def clean_pairs_of_files(draw: Draw, spelling: str) -> Variants:
-    """{t}|{s}.{k}|P-{k}|{s}-{k}|{k}|{a}|{h}|2024-{z}|Paper {k}|P{k}0|{k}.{z}"""
+    """{t}|{s}.{k}|P-{k}|{s}-{k}|{k}|{a}|{h}|2024-{z}|Paper {k}|P{k}0|{k}.{z}|A{k}/{s}|{k}:{s}|Team {a}|{u}"""
     truth = draw.panels(papers=[numbered(spelling, k) for k in range(1, 17)])
     half = set(list(truth)[::2]) if draw.number % 2 else {pair for pair in truth if pair[0] in PEOPLE[:8:2]}
     parts = ({pair: score for pair, score in truth.items() if (pair in half) == first} for first in (True, False))
     yield draw.two_files(*parts, truth)
+
+
+def sampled(size: int, seed: int = 0) -> list[Variant]:
+    """Return some variants of reviews, of all kinds, for the real command."""
+    every = [variant for name in KINDS for variant in variants(name, seed) if not variant.are_conflicts]
+    return [every[place] for place in np.random.default_rng(seed).permutation(len(every))[:size].tolist()]
 
 
 def main() -> int:
@@ -805,11 +848,14 @@ def main() -> int:
                     counts.setdefault(row, Counter())[result] += 1
                 if asked.all or (asked.show and result in BAD):
                     print(f"{result.upper()} ({label}, {way}) {variant.name}: {message[:700]}")
-        sample = np.random.default_rng(asked.seed).permutation(len(every))[: asked.command].tolist()
-        differing = list(filter(None, (disagreement(every[place][1], folder) for place in sample)))
-    print(f"{'kind':28}{'way':6}{'tables':>7}" + "".join(f"{name:>15}" for name in OUTCOMES))
+        sample = sampled(asked.command, asked.seed)
+        differing = list(filter(None, (disagreement(variant, folder) for variant in sample)))
+    print(f"{'kind':28}{'way':6}{'tables':>7}" + "".join(f"{name:>{len(name) + 2}}" for name in OUTCOMES))
     for (label, way), count in sorted(counts.items(), key=lambda row: [*KINDS, "all"].index(row[0][0])):
-        print(f"{label:28}{way:6}{count.total():7}" + "".join(f"{count[name] or '':>15}" for name in OUTCOMES))
+        print(
+            f"{label:28}{way:6}{count.total():7}"
+            + "".join(f"{count[name] or '':>{len(name) + 2}}" for name in OUTCOMES)
+        )
     clean = sum(not variant.matter for _, variant in every)
     print(f"{len(every)} tables, {clean} of them clean; {len(sample)} by the command, {len(differing)} otherwise there")
     print(*differing, sep="\n", end="\n" if differing else "")

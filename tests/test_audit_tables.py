@@ -9,39 +9,16 @@ import numpy as np
 import pytest
 
 from tests.audit_judge import BAD, disagreement, judged, outcome, pieces, ways
-from tests.audit_tables import ENGLISH, KINDS, Draw, Variant, long, variants
+from tests.audit_tables import ENGLISH, KINDS, Draw, Variant, long, sampled, variants
 
 #: Kinds of which some variants are read silently wrong, or asked about in vain, or whose proposals harm.
 FAILING = (
-    "positional reviewers",
-    "placeholders",
-    "several in a cell",
-    "mean like reviewers",
-    "numbers as reviewers",
-    "summary rows",
-    "summary columns",
-    "repeated headers",
-    "status columns",
-    "numbers for no score",
-    "signed zeros",
-    "words for no score",
-    "other signs and digits",
-    "several units",
-    "papers across files",
-    "people across files",
-    "exchanged columns",
-    "ids of rows",
-    "ranks",
-    "words as grades",
-    "versions",
-    "traits",
-    "workbooks",
-    "gradebooks with odd columns",
-    "category and judge columns",
-    "clean layouts",
-    "clean names of people",
-    "clean scales",
-    "clean shapes",
+    *("positional reviewers", "placeholders", "several in a cell", "mean like reviewers", "numbers as reviewers"),
+    *("summary rows", "summary columns", "repeated headers", "status columns", "numbers for no score", "signed zeros"),
+    *("words for no score", "other signs and digits", "several units", "papers across files", "people across files"),
+    *("exchanged columns", "ids of rows", "conflict flags", "conflicts in a cell", "ranks", "words as grades"),
+    *("versions", "traits", "workbooks", "gradebooks with odd columns", "category and judge columns"),
+    *("clean layouts", "clean names of people", "clean scales", "clean shapes"),
 )
 xfail = pytest.mark.xfail(strict=False, reason="some variants of this kind are read silently wrong")
 KIND = [pytest.param(kind, marks=xfail) if kind in FAILING else kind for kind in KINDS]
@@ -74,15 +51,13 @@ def test_tables_of_other_seeds_are_read_right_or_asked_about(kind: str, seed: in
 
 @pytest.mark.nightly
 def test_the_command_reads_what_python_reads(tmp_path: Path) -> None:
-    every = [variant for kind in KINDS for variant in variants(kind)]
-    sample = np.random.default_rng(0).permutation(len(every))[:20].tolist()
-    assert not list(filter(None, (disagreement(every[place], tmp_path) for place in sample)))
+    assert not list(filter(None, (disagreement(variant, tmp_path) for variant in sampled(20))))
 
 
 def test_a_third_of_the_tables_is_clean() -> None:
-    every = [variant for kind in KINDS for variant in variants(kind)]
-    assert len(every) >= 600
-    assert sum(not variant.matter for variant in every) >= len(every) / 3
+    matters = [variant.matter for kind in KINDS for variant in variants(kind)]
+    assert len(matters) >= 600
+    assert matters.count("") >= len(matters) / 3
 
 
 @pytest.mark.parametrize(
