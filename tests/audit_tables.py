@@ -38,6 +38,7 @@ PEOPLE = re.findall(
     "Ann Lee, Bo Sun, Chloé Roux, Dario Conti, Eva Groß, Femi Ade, Goran Ilić, Hana Sato, Ivo Novák, Jana Öz, Kofi "
     "Boa, Lena Vogt, Mateo Ruiz, Nia Okoro, Olga Petrova, Pia Holm, Qi Wang, Ravi Rao",
 )
+PAPERS = [f"P{number}" for number in range(101, 117)]
 ENGLISH = ("reviewer", "paper", "score")
 #: Names that no reader knows: they are named by option, so that only the kind is judged.
 FOREIGN = re.findall(
@@ -70,7 +71,7 @@ class Draw:
     def panels(
         self,
         people: Sequence[str] = PEOPLE[:8],
-        papers: Sequence[str] = [f"P{number}" for number in range(101, 117)],
+        papers: Sequence[str] = PAPERS,
         pieces: int = 2,
         per_paper: int = 3,
         scale: tuple[float, float] = (1, 9),
@@ -400,7 +401,7 @@ def signed_zeros(draw: Draw, levels: str) -> Variants:
 
 @kind
 def words_for_no_score(draw: Draw, word: str) -> Variants:
-    """abstain|COI|conflict|recused|#N/A|no show|DNF|absent|x|N/A|NA|#DIV/0!|TBD|Enthaltung|befangen|nicht erschienen
+    """-|abstain|COI|conflict|recused|#N/A|no show|DNF|absent|x|N/A|NA|#DIV/0!|TBD|Enthaltung|befangen|nicht erschienen
     |k. A.|abstención|conflit d'intérêts|s/o|assente|棄権|未评分|нет|not scored|did not review|?|—|...|pending|nan|NULL
     |excused"""
     truth = draw.panels(pieces=1 + draw.number % 2)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.audit_judge import BAD, disagreement, judged, outcome, pieces, ways
-from tests.audit_tables import ENGLISH, KINDS, Draw, Variant, long, sampled, variants
+from tests.audit_judge import BAD, Variant, disagreement, judged, outcome, pieces, ways
+from tests.audit_tables import ENGLISH, KINDS, Draw, long, sampled, variants
 
 #: Kinds of which some variants are read silently wrong, or asked about in vain, or whose proposals harm.
 FAILING = (
