@@ -220,7 +220,7 @@ def test_one_review_is_drawn() -> None:
     "rows",
     [
         [(1, 10, 3.0), (1, 11, None), (2, 10, 4.5)],
-        [("ann", "007", 3.0), ("bob", "7", None)],
+        [("ann", "007", 3.0), ("bob", "8", None)],
         [("ann", 1, None), ("ann", 2, None)],
         [("ann", 1, 2.0)],
     ],

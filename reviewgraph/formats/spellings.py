@@ -124,7 +124,8 @@ class Spellings:
         if self.merge == "none" or isinstance(labels, Whole | range):
             return labels
         decided = {*named, *named.values()}
-        groups = [[label for label in group if label not in decided] for group in near_labels(labels)]
+        distinct = list({_typed(label): label for label in labels}.values())
+        groups = [[label for label in group if label not in decided] for group in near_labels(distinct)]
         groups = [group for group in groups if len(group) > 1]
         if not groups:
             return labels

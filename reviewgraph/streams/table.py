@@ -19,6 +19,7 @@ from reviewgraph._base.provenance import FileRead
 from reviewgraph._base.results import Progress
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER
+from reviewgraph.formats.audit.audit import refuse_uncorrected
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings
 from reviewgraph.streams.files import LABELS, Labels, Source, Spill, opened, ranges
 from reviewgraph.table.rows import Duplicates, merge_duplicates, say_fulfilled, say_twice
@@ -286,12 +287,16 @@ def _sides(source: Source, known: Spellings, note: Callable[[str], object] | Non
     found = {role: source.labels(role) for role in LABELS if source.is_text(role)}
     texts = {role: labels.to_pylist() for role, labels in found.items()}
     source.expect_whole(texts)
+    refuse_uncorrected(", ".join(source.names), texts.get(REVIEWER.name, ()), texts.get(ITEM.name, ()))
     sides = dict[str, Side]()
     for role, kind in zip(LABELS, (PERSON, PAPER), strict=True):
         if role in texts:
             values = found[role].take(pa.array(natural_order(texts[role])))
-            gate = partial(known.respelled, role=kind, name=", ".join(source.names), note=note)
-            sides[role] = _coded(source, role, values, *_joined(values, gate))
+            name = ", ".join(source.names)
+            gate = partial(known.respelled, role=kind, name=name, note=note)
+            codes, labels = _joined(values, gate)
+            known.without_near(labels[:], kind, name)
+            sides[role] = _coded(source, role, values, codes, labels)
         elif role == REVIEWER.name:
             sides[role] = Side(None, f"rows.{role}")
         elif source.largest < max(LEAST_ROOM, ROOM * source.n_rows):

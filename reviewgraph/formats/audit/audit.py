@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -77,6 +77,32 @@ class Audit:
                 look = entry.if_accepted if entry.name in self.accept else entry.look
                 draft = look(draft, self.note)
         return draft
+
+
+def refuse_uncorrected(name: str, reviewers: Sequence[str], items: Sequence[str]) -> None:
+    """Refuse labels of a table read in batches that the audit would correct, or ask about, in a table in memory.
+
+    >>> refuse_uncorrected("t.csv", ["ann", "TBD"], ["p1"])
+    Traceback (most recent call last):
+        ...
+    reviewgraph._base.errors.InputError: t.csv: 1 row left out, whose reviewer is a placeholder
+    ('TBD'); --accept placeholders (in Python accept="placeholders") reads each as a person; a table read in batches
+    is not corrected: correct the file, or read it without --stream
+    """
+
+    def refuse(message: str) -> None:
+        remedy = "a table read in batches is not corrected: correct the file, or read it without --stream"
+        raise InputError(f"{message}; {remedy}")
+
+    size = max(len(reviewers), len(items))
+    if not len(reviewers) or not len(items):
+        return
+    codes = np.arange(size)
+    people = Column(codes % len(reviewers), list(reviewers))
+    papers = Column(codes % len(items), list(items))
+    draft = Draft(name, people, papers, None, "label {}".format, codes)
+    for entry in (rows.placeholders, rows.several_people, rows.summary_rows, tables.exchanged_columns):
+        entry.look(draft, refuse)
 
 
 def draft_of(columns: Columns) -> Draft:

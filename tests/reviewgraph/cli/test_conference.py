@@ -220,6 +220,8 @@ def value_of(parameter: click.Parameter) -> tuple[Any, list[str]]:
         text = "all"
     elif metavar == "PRICE,WORTH":
         text = "2,1.5"
+    elif parameter.key == "accept":
+        text = "placeholders"
     elif parameter.key == "scale":
         text = "A>B"
     elif parameter.key == "gone-after":

@@ -170,7 +170,7 @@ def test_what_is_not_read_by_batches_is_said(tmp_path: Path) -> None:
 HEADER = "reviewer,item,score\n"
 TEXTS = {
     "numbers": HEADER + "1,2,3\n1,3,4.5\n2,2,\n10,2,1e0\n",
-    "zeros before": HEADER + "007,2,3\n7,3,4.5\n-1,2,\n-10,2,1\n-2,2,3\n",
+    "zeros before": HEADER + "007,2,3\n17,3,4.5\n-1,2,\n-10,2,1\n-2,2,3\n",
     "negative": HEADER + "-1,2,\n-10,2,1\n-2,2,3\n5,2,1\n",
     "long numbers": HEADER + "12345678901234567890,2,1\n1,3,4\n",
     "scores with words": HEADER + "ann,p1,8: accept\nbob,p1,3 good\nbob,p10,NA\nann,p9,none\n",
@@ -239,7 +239,7 @@ def test_text_is_refused_as_in_memory(tmp_path: Path, case: str) -> None:
 
 def test_text_and_parquet_are_one_table_and_patterns_name_many_files(tmp_path: Path) -> None:
     one = written(tmp_path, name="part[1].parquet", reviewer=[7, 8], item=["p", "q"], score=[1, 2])
-    (tmp_path / "part-2.csv").write_text(HEADER + "07,q,3.5\n9,q,4\n", "utf-8")
+    (tmp_path / "part-2.csv").write_text(HEADER + "07x,q,3.5\n9,q,4\n", "utf-8")
     (tmp_path / "part-3.csv").write_text(HEADER + "9,p,3\n", "utf-8")
     whole = read_reviews(one, tmp_path / "part-2.csv", tmp_path / "part-3.csv")
     for paths in ((one, str(tmp_path / "part-*.csv")), (str(tmp_path / "part*"),)):
