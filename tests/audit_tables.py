@@ -382,8 +382,10 @@ def rows_that_are_no_reviews(draw: Draw, end: str) -> Variants:
 @kind
 def numbers_for_no_score(draw: Draw, value: str) -> Variants:
     """99|-1|0|999|-9|-99|9999|-999|88|100|99|-1|0|0|999|-1|77|0|99"""
-    truth = draw.panels(scale=(1, 5 if draw.number % 2 else 9))
-    truth |= dict.fromkeys(list(truth)[:: len(truth) // (1, 3, 8, 20)[draw.number % 4]])
+    # A few zeros, or zeros on a scale to 5, are scores as often as not.
+    zeros = value == "0"
+    truth = draw.panels(scale=(1, 5 if draw.number % 2 and not zeros else 9))
+    truth |= dict.fromkeys(list(truth)[:: len(truth) // (20 if zeros else (1, 3, 8, 20)[draw.number % 4])])
     shown = {pair: float(value) if score is None else score for pair, score in truth.items()}
     yield draw.table(long(shown, draw.names), truth, rf"(?<![\d.]){value}(?![\d.])")
     if draw.number % 3 == 0:
@@ -442,9 +444,9 @@ def fractions(draw: Draw, spelling: str) -> Variants:
 @kind
 def several_units(draw: Draw, column: str) -> Variants:
     """out of|Max points|max_score|Points possible|von maximal|sur|Maximum||by paper"""
-    share = {pair: (score or 0) / 10 for pair, score in draw.panels(pieces=1 + draw.number % 2).items()}
-    sizes = dict(zip(PEOPLE[:8], (5, 100, 10, 20, 10, 100, 4, 10), strict=True))
-    most = {pair: (10, 100)[int(pair[1][1:]) % 2] if column == "by paper" else sizes[pair[0]] for pair in share}
+    share = {pair: 0.3 + (score or 0) / 15 for pair, score in draw.panels(pieces=1 + draw.number % 2).items()}
+    sizes = dict(zip(PEOPLE[:8], (5, 100, 10, 20, 10, 100, 4, 10) if column else (5, 100) * 4, strict=True))
+    most = {pair: (5, 100)[int(pair[1][1:]) % 2] if column == "by paper" else sizes[pair[0]] for pair in share}
     told = [] if column in ("", "by paper") else [{pair: str(size) for pair, size in most.items()}]
     grid = long({pair: score * most[pair] for pair, score in share.items()}, [*ENGLISH, *[column][: len(told)]], *told)
     yield draw.table(grid, share, f"{quoted(column or '-')}|range|overlap|unit|scales", affine=True)

@@ -113,24 +113,61 @@ def loose_identity(label: Label) -> str:
     return text
 
 
-def near_labels(labels: Sequence[Label]) -> list[list[Label]]:
-    """Return groups of distinct labels that have one :func:`loose_identity`, in order; addresses are in none.
+_QUOTES = str.maketrans(
+    {"\N{RIGHT SINGLE QUOTATION MARK}": "'", "\N{LEFT SINGLE QUOTATION MARK}": "'", "\N{PRIME}": "'"}
+)
+_NAMED_NUMBER = re.compile(r"(?P<word>\w*[^\W\d_])[\W_]*(?P<number>[0-9]+)")
+_ADDRESS_IN = re.compile(r"[^<]*<\s*([^<>\s]+@[^<>\s]+)\s*>")
+_TITLES = frozenset(("dr", "prof", "professor", "mr", "mrs", "ms", "herr", "frau", "phd", "md"))
 
-    >>> near_labels(["1", "01", "2", "a@x"]), near_labels(["P1", "P2"])
-    ([['1', '01']], [])
+
+def near_labels(labels: Sequence[Label], *, people: bool = False) -> list[list[Label]]:
+    """Return groups of distinct labels that may be one: by :func:`loose_identity`, "Paper 7" and 7, names of people.
+
+    Addresses are alike only where one is written behind a name.
+
+    >>> near_labels(["1", "01", "2", "a@x"]), near_labels(["P1", "P2"]), near_labels(["Paper 1", "1"])
+    ([['1', '01']], [], [['Paper 1', '1']])
+    >>> near_labels(["Lee, Ann", "Ann Lee"], people=True), near_labels(["A versus B", "B versus A"])
+    ([['Lee, Ann', 'Ann Lee']], [])
     """
     texts = [label if isinstance(label, str) else as_text(label) for label in labels]
     # All at once: in the usual case no two are alike, and nothing more is done.
     text = "\n".join(texts)
-    if "@" not in text and text.count("\n") + 1 == len(texts):
+    plain = text.isascii() and not any(sign in text for sign in "@,. #<>")
+    if plain and text.count("\n") + 1 == len(texts):
         whole = loose_identity(text).split("\n")
-        if len(set(whole)) == len(texts):
+        some_digits = any(word.isdigit() for word in whole)
+        all_digits = some_digits and all(word.isdigit() for word in whole)
+        if len(set(whole)) == len(texts) and (all_digits or not some_digits):
             return []
     groups: dict[str, list[Label]] = {}
-    for label, plain in zip(labels, texts, strict=True):
-        if "@" not in plain:
-            groups.setdefault(loose_identity(plain.strip()), []).append(label)
-    return [group for group in groups.values() if len(group) > 1]
+    keys = [_near_key(each, people) for each in texts]
+    numbers = {key for key in keys if key.isdigit()}
+    for label, key in zip(labels, keys, strict=True):
+        # A word and a number is near the number alone, where there are such.
+        match = _NAMED_NUMBER.fullmatch(key) if numbers else None
+        groups.setdefault(match["number"] if match and match["number"] in numbers else key, []).append(label)
+    # Two words with one number are two labels, whatever the number alone is.
+    return [
+        group
+        for group in groups.values()
+        if 1 < len(group) <= 1 + sum(map(str.isdigit, map(as_text, group)))
+        or (len(group) > 1 and len({_near_key(as_text(label), people) for label in group}) == 1)
+    ]
+
+
+def _near_key(text: str, people: bool) -> str:
+    """Return the common form of labels that may be one."""
+    match = _ADDRESS_IN.fullmatch(text)
+    if match or "@" in text:
+        return (match[1] if match else text).strip().casefold()
+    key = loose_identity(text.translate(_QUOTES).strip(" .#:"))
+    if not people:
+        return key
+    letters = unicodedata.normalize("NFKD", key)
+    words = re.findall(r"\w+", "".join(sign for sign in letters if not unicodedata.combining(sign)))
+    return " ".join(sorted(word for word in words if word not in _TITLES)) or key
 
 
 def as_text(label: Label) -> str:

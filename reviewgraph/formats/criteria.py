@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from reviewgraph._base.errors import InputError
+from reviewgraph.formats.audit.rows import is_status
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
@@ -78,7 +79,9 @@ def may_be_criterion(name: str) -> bool:
     >>> [may_be_criterion(name) for name in ("Novelty", "technical quality", "review_id", "Year", "affinity", "cost")]
     [True, True, False, False, False, False]
     """
-    return bool(name.strip()) and normalise(name) not in _OTHERS and not _NO_SCORE.fullmatch(normalise(name))
+    if not name.strip() or is_status(name):
+        return False
+    return normalise(name) not in _OTHERS and not _NO_SCORE.fullmatch(normalise(name))
 
 
 def is_usual(name: str) -> bool:

@@ -18,6 +18,7 @@ from reviewgraph._base.arrays import FloatArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import Label, encode, first_repeated
 from reviewgraph.formats.audit.audit import Audit
+from reviewgraph.formats.audit.rows import is_status
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
@@ -101,7 +102,9 @@ def from_frame(
     if SCORE.name in places and not grades:
         grades = _categories(table.column(places[SCORE.name]), say, lower_is_better=lower_is_better)
     try:
-        part = read_part(table, Asked(wanted, grades, duplicates, criteria), Audit(accept, say), problems, say)
+        part = read_part(
+            table, Asked(wanted, grades, duplicates, lower_is_better, criteria), Audit(accept, say), problems, say
+        )
         problems.raise_any()
         if SCORE.name not in places and SCORE.name not in wanted:
             _ask_criteria(table, {*places.values()}, note)
@@ -431,7 +434,11 @@ def _in_python(message: str) -> str:
 
 def _ask_criteria(table: FrameTable, taken: Collection[int], note: Callable[[str], object] | None) -> None:
     """Refuse a frame if several columns may be the scores; note it if one may be."""
-    unused = [place for place, name in enumerate(table.header) if place not in taken and may_hold_scores(name)]
+    unused = [
+        place
+        for place, name in enumerate(table.header)
+        if place not in taken and may_hold_scores(name) and not is_status(name)
+    ]
     candidates = [table.header[place] for place in unused if _may_be_scores(table.column(place))]
     if len(candidates) > 1:
         raise InputError(say_which_score(table.name, candidates))

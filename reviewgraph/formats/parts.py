@@ -60,7 +60,6 @@ class Part(NamedTuple):
     scored: BoolArray
     title: Column | None
     has_scores: bool
-    spelled: Mapping[str, int]  #: Cells that mean "no score", by the number of their rows.
     aside: Aside
     left_out: Sequence[LeftOut]
     target: str | None  #: The name of the score field.
@@ -83,6 +82,7 @@ class Asked(NamedTuple):
     columns: Mapping[str, str]  #: Names of columns by role.
     scale: Sequence[str]  #: Grades, best first; none where scores are numbers.
     duplicates: str  #: The policy for pairs with two scores.
+    lower_is_better: bool = False  #: 1 is the best score.
     criteria: Iterable[str] | None = None  #: The columns that are further scores; None to find them.
 
 
@@ -126,7 +126,7 @@ def read_part(
             problems.hint(f"If the {role.name} stands in another column, name it with --columns {role.name}=NAME")
     labels = [str(label) for label in column[ITEM.name].values]
     refuse_row_numbers(table.header, places, columns, labels, lines.size, table.name)
-    score, scored, spelled = _scores(table, column.get(SCORE.name), asked.scale, line_list, problems, file)
+    score, scored = _scores(table, column.get(SCORE.name), asked.scale, line_list, problems, note, file)
     if draft.unfinished is not None:
         scored &= ~draft.unfinished
         score = np.where(scored, score, np.nan)
@@ -158,7 +158,6 @@ def read_part(
         scored,
         column.get(TITLE.name),
         SCORE.name in column,
-        spelled,
         aside,
         [*rows.left_out, *draft.left_out],
         fields.target,
@@ -186,6 +185,7 @@ def _audited(
         headers={role: table.header[place] for role, place in places.items() if not role.isdecimal()},
         others=_others(table, {place for role, place in places.items() if not role.isdecimal()}),
         duplicates=asked.duplicates,
+        higher_is_better=not asked.scale and not asked.lower_is_better,
     )
     return audit.of_rows(draft)
 
@@ -254,14 +254,15 @@ def _scores(
     scale: Sequence[str],
     lines: Sequence[int],
     problems: Problems,
+    note: Callable[[str], object],
     file: int,
-) -> tuple[FloatArray, BoolArray, dict[str, int]]:
-    """Return the scores of rows, which rows have one, and the words that mean "no score" by their rows."""
+) -> tuple[FloatArray, BoolArray]:
+    """Return the scores of rows, and which rows have one; words that mean "no score" are noted."""
     size = len(lines)
     if column is None:
-        return np.full(size, np.nan), np.zeros(size, np.bool_), {}
+        return np.full(size, np.nan), np.zeros(size, np.bool_)
     if isinstance(column, Numbers) and not scale:
-        return column.values.copy(), column.known.copy(), {}
+        return column.values.copy(), column.known.copy()
     codes, values = text_column(column)
     meaning = read_scores(values, scale, table.decimal_comma)
 
@@ -272,11 +273,14 @@ def _scores(
     question = None if scale else ask_direction([values[code] for code in np.flatnonzero(meaning.bad)])
     if question:
         problems.hint(question)
-    spelled: dict[str, int] = {}
     if meaning.spelled.any():
         count = np.bincount(codes, minlength=len(values))
         spelled = {values[code]: int(count[code]) for code in np.flatnonzero(meaning.spelled) if count[code]}
-    return meaning.number[codes], meaning.scored[codes], spelled
+        words = quote_all(sorted(spelled))
+        note(
+            f"{table.name}: {sum(spelled.values()):,} scores read as missing ({words}): these reviews count as planned"
+        )
+    return meaning.number[codes], meaning.scored[codes]
 
 
 def _places_beside(

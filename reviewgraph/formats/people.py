@@ -3,34 +3,70 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 #: Words in the place of a person who is not known, or not there, compared without case, blanks and marks around them.
 NOBODY = frozenset(
     (
-        *("tbd", "tba", "tbc", "tbn", "n.n", "nn", "n/n", "n/a", "na", "#n/a", "none", "nobody", "no one", "unknown"),
-        *("anonymous", "anonym", "anon", "unassigned", "not assigned", "to be assigned", "not yet assigned", "pending"),
-        *("to be determined", "to be decided", "to be announced", "to be confirmed", "to be named", "vacant", "open"),
-        *("empty", "missing", "placeholder", "reviewer needed", "needs reviewer", "unbekannt", "offen", "niemand"),
-        *("nicht zugewiesen", "inconnu", "anonyme", "personne", "desconocido", "por asignar", "nadie", "sconosciuto"),
-        *("\u672a\u5b9a", "\u5f85\u5b9a", "\u672a\u5206\u914d", "\u533f\u540d", "\u672a\u5272\u5f53"),
+        *("tbd", "tba", "tbc", "tbn", "nn", "n/a", "#n/a", "none", "nobody", "no one", "unknown", "anonymous", "anon"),
+        *("anonym", "unassigned", "not assigned", "not yet assigned", "vacant", "empty", "missing", "placeholder"),
+        *("reviewer needed", "needs reviewer", "pending", "open", "no reviewer", "not known", "not available"),
+        *(
+            "unbekannt",
+            "nicht zugewiesen",
+            "niemand",
+            "inconnu",
+            "anonyme",
+            "personne",
+            "non attribu\xe9",
+            "desconocido",
+        ),
+        *("an\xf3nimo", "sin asignar", "nadie", "sconosciuto", "anonimo", "nessuno", "n\xe3o atribu\xeddo", "onbekend"),
+        *(
+            "okand",
+            "ok\xe4nd",
+            "nieznany",
+            "\u043d\u0435\u0438\u0437\u0432\u0435\u0441\u0442\u043d\u043e",
+            "\u0430\u043d\u043e\u043d\u0438\u043c",
+            "\u043d\u0435 \u043d\u0430\u0437\u043d\u0430\u0447\u0435\u043d",
+        ),
+        *(
+            "\u672a\u5b9a",
+            "\u5f85\u5b9a",
+            "\u672a\u5206\u914d",
+            "\u533f\u540d",
+            "\u672a\u5272\u5f53",
+            "\u672a\u6307\u5b9a",
+            "\u4e0d\u660e",
+            "\u672a\u77e5",
+        ),
     )
+)
+#: Phrases that say that somebody is still to come, in some languages.
+_TO_COME = re.compile(
+    r"(?:to be|still to be|will be) \w+|(?:noch )?(?:offen|zu (?:benennen|bestimmen|vergeben))|wird noch .*"
+    r"|(?:\xe0|a) (?:d\xe9terminer|d\xe9finir|d\xe9signer|confirmer|affecter|attribuer)"
+    r"|a (?:determinar|definir|designar|confirmar)"
+    r"|por (?:definir|asignar|confirmar|determinar|designar)|da (?:definire|assegnare|determinare|confermare)"
+    r"|nog te .*|n\.? ?n\.?|x{2,}"
 )
 _AROUND = re.compile(r"^[\s(\[<{*\"'.]+|[\s)\]>}*\"'.:]+$")
 _MARKS = re.compile("[-?._/*\N{EN DASH}\N{EM DASH}\N{HORIZONTAL ELLIPSIS} ]*")
 _ADDRESS = re.compile(r"[^\s@,;<>]+@[^\s@,;<>]+")
-_SEVERAL_ADDRESSES = re.compile(r"@[^\0@]*[\s,][^\0@]*@")
 
 
 def is_nobody(cell: str) -> bool:
-    """Return whether a cell stands for nobody: a word such as TBD or unknown, or marks alone.
+    """Return whether a cell stands for nobody: a word such as TBD or unknown, NA in capitals, or marks alone.
 
-    >>> [is_nobody(cell) for cell in ("TBD", "(n.n.)", "?", "--", "to be  assigned", "Ann", "Noone")]
-    [True, True, True, True, True, False, False]
+    >>> [is_nobody(cell) for cell in ("TBD", "(n.n.)", "?", "--", "to be  assigned", "NA", "Ann", "Noone", "Na")]
+    [True, True, True, True, True, True, False, False, False]
     """
     if _MARKS.fullmatch(cell):
         return True
-    return " ".join(_AROUND.sub("", cell).casefold().split()) in NOBODY
+    word = " ".join(_AROUND.sub("", cell).split())
+    plain = word.casefold()
+    return plain in NOBODY or word == "NA" or bool(_TO_COME.fullmatch(plain))
 
 
 def split_people(cell: str) -> list[str]:
@@ -43,7 +79,7 @@ def split_people(cell: str) -> list[str]:
     >>> split_people("Ann <a@x.org>, Bob <b@x.org>")
     ['Ann <a@x.org>', 'Bob <b@x.org>']
     """
-    parts = [part.strip() for part in re.split(r"[;|\r\n]", cell)]
+    parts = [part.strip() for part in re.split(r"[;|\r\n\uff1b]", cell)]
     people: list[str] = []
     for part in filter(None, parts):
         pieces = [piece.strip() for piece in part.split(",") if piece.strip()]
@@ -57,6 +93,26 @@ def split_people(cell: str) -> list[str]:
     return people
 
 
+_BETWEEN = re.compile(r"\s*(?:[,/&+;\u3001\uff0c\uff1b]|\s(?:and|und|et|e|y|en|och)\s)\s*")
+
+
+def split_recurring(cells: Sequence[str]) -> list[list[str]]:
+    """Return the people in distinct cells whose parts recur in other cells, whatever separates them.
+
+    Two thirds of the cells that have parts must have parts that other cells have, too: those of "Lee, Ann" have not.
+
+    >>> split_recurring(["Ann, Bob", "Bob, Cy", "Cy, Ann"]), split_recurring(["Lee, Ann", "Poe, Bob"])
+    ([['Ann', 'Bob'], ['Bob', 'Cy'], ['Cy', 'Ann']], [['Lee, Ann'], ['Poe, Bob']])
+    """
+    parts = [[part for part in _BETWEEN.split(cell) if part] for cell in cells]
+    count = Counter(part for each in parts for part in dict.fromkeys(each))
+    several = [each for each in parts if len(each) > 1]
+    recurring = [each for each in several if all(count[part] > 1 for part in each)]
+    if len(several) < 3 or 3 * len(recurring) < 2 * len(several):
+        return [[cell] for cell in cells]
+    return parts
+
+
 _CHARACTERS_AROUND = {ord(sign): None for sign in "()[]<>{}*\"'.:?-_/ \N{EN DASH}\N{EM DASH}"}
 _PLAIN_NOBODY = frozenset(word.translate(_CHARACTERS_AROUND) for word in NOBODY) | {""}
 
@@ -67,8 +123,10 @@ def may_hold_nobody(cells: Sequence[str]) -> bool:
     >>> may_hold_nobody(["Ann", "TBD"]), may_hold_nobody(["Ann", "Bob"])
     (True, False)
     """
-    plain = "\n".join(cells).casefold().translate(_CHARACTERS_AROUND)
-    return not _PLAIN_NOBODY.isdisjoint(plain.split("\n")) or not plain.isascii()
+    text = "\n".join(cells)
+    plain = text.casefold().translate(_CHARACTERS_AROUND)
+    words = plain.split("\n")
+    return not plain.isascii() or " " in text or "na" in words or not _PLAIN_NOBODY.isdisjoint(words)
 
 
 def may_hold_several(cells: Sequence[str]) -> bool:
@@ -79,5 +137,5 @@ def may_hold_several(cells: Sequence[str]) -> bool:
     """
     text = "\0".join(cells)
     return (
-        text.count("@") > len(cells) or any(sign in text for sign in ";|\r\n") or bool(_SEVERAL_ADDRESSES.search(text))
+        " " in text or not text.isascii() or text.count("@") > len(cells) or any(sign in text for sign in ";|\r\n,/&+")
     )

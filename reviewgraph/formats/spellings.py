@@ -125,7 +125,9 @@ class Spellings:
             return labels
         decided = {*named, *named.values()}
         distinct = list({_typed(label): label for label in labels}.values())
-        groups = [[label for label in group if label not in decided] for group in near_labels(distinct)]
+        groups = [
+            [label for label in group if label not in decided] for group in near_labels(distinct, people=role == PERSON)
+        ]
         groups = [group for group in groups if len(group) > 1]
         if not groups:
             return labels
@@ -239,7 +241,9 @@ def _how(label: Label, other: Label) -> str:
         return "type alone"
     if identity(label) != identity(other):
         alike = loose_identity(label) == loose_identity(other)
-        return "leading zeros, separators or letters that look alike" if alike else "more than spelling"
+        return (
+            "leading zeros, separators or letters that look alike" if alike else "accents, titles or the order of words"
+        )
     if label.casefold() == other.casefold():
         return "letter case alone"
     if label.split() == other.split():

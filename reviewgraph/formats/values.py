@@ -176,12 +176,38 @@ def parse_whole(text: str) -> int | None:
     return int(match[1]) if match else None
 
 
+#: Cells that say yes and no, in some languages.
+_YES = frozenset(
+    (
+        "1",
+        "yes",
+        "y",
+        "true",
+        "t",
+        "senior",
+        "x",
+        "ja",
+        "j",
+        "oui",
+        "s\xed",
+        "si",
+        "sim",
+        "da",
+        "\u662f",
+        "\u306f\u3044",
+    )
+)
+_NO = frozenset(
+    ("", "0", "no", "n", "false", "f", "-", "nein", "non", "n\xe3o", "nao", "nee", "\u5426", "\u3044\u3044\u3048")
+)
+
+
 def parse_flag(text: str) -> bool | None:
     """Return yes or no, None if the cell is neither; an empty cell means no."""
     word = text.strip().casefold()
-    if word in {"1", "yes", "y", "true", "senior", "x"}:
+    if word in _YES:
         return True
-    return False if word in {"", "0", "no", "n", "false", "-"} else None
+    return False if word in _NO else None
 
 
 #: Value of each word by system; case, blanks and the signs - and _ do not matter.

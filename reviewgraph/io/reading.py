@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from reviewgraph._base.labels import Label, inverse, natural_order
 from reviewgraph._base.provenance import FileRead, LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.audit import Audit
+from reviewgraph.formats.audit.rows import is_status
 from reviewgraph.formats.columns import (
     CONFIDENCE,
     CRITERION,
@@ -164,11 +165,12 @@ def read_reviews(
     # The name of a table has the sheet in it, or the file inside an archive.
     own_of = {id(table): columns_of(wanted, path, table.name) for path, table in zip(paths, files, strict=True)}
     given = [own_of[id(table)] for table in tables]
+    asked_of = [Asked(own, grades, duplicates, lower_is_better) for own in given]
     # Malformed rows of all files are reported in one message.
     problems = Problems()
     parts: Sequence[Part] = [
-        read_part(table, Asked(own, grades, duplicates), audit, problems, say, file, Labels(known, note))
-        for file, (table, own) in enumerate(zip(tables, given, strict=True))
+        read_part(table, asked, audit, problems, say, file, Labels(known, note))
+        for file, (table, asked) in enumerate(zip(tables, asked_of, strict=True))
     ]
     problems.raise_any()
     parts = [part._replace(reviewer=resolved(part.reviewer, names)) for part in parts]
@@ -191,7 +193,7 @@ def read_reviews(
     files_read = (*counted_files, *aliases, *listings)
     for file in files_read:
         (read or _say_nothing)(file)
-    _note_scores(parts, say, chosen=chosen)
+    _note_scores(parts, say, {name for own in given for name in own.values()}, chosen=chosen)
     for part in parts:
         sure = part.confidence is not None and bool(part.scored.any())
         for message in say_further(part.table.name, part.target, part.criteria, sure):
@@ -338,20 +340,18 @@ def _unlisted(tables: Sequence[Table], declared: Listing | None) -> Unlisted | N
     return first._replace(file=name) if first and all(unlisted for _, unlisted in exports) else None
 
 
-def _note_scores(parts: Sequence[Part], note: Callable[[str], object], *, chosen: bool) -> None:
-    """Report cells that were read as missing scores, and files without a score column though unused columns remain."""
+def _note_scores(parts: Sequence[Part], note: Callable[[str], object], named: Collection[str], *, chosen: bool) -> None:
+    """Report files without reviews, and files without a score column though unused columns remain."""
     for part in parts:
-        if part.spelled:
-            words = quote_all(sorted(part.spelled))
-            total = sum(part.spelled.values())
-            note(f"{part.table.name}: {total:,} scores read as missing ({words}): these reviews count as planned")
         if not part.lines and part.aside.listed:
             note(f"{part.table.name}: papers, but no reviews of them yet")
         elif not part.lines:
             note(f"{part.table.name}: a header but no reviews below it")
     if chosen or any(part.has_scores for part in parts):
         return
-    unused = unused_columns([part.table for part in parts])
+    unused = [
+        name for name in unused_columns([part.table for part in parts]) if name not in named and not is_status(name)
+    ]
     if unused:
         note(
             f"no score column found, so all reviews count as planned; if one of {quote_all(unused)} holds the scores, "

@@ -18,8 +18,8 @@ from reviewgraph._base.labels import encode, identity, natural_order
 from reviewgraph._base.provenance import FileRead
 from reviewgraph._base.results import Progress
 from reviewgraph._base.text import counted
-from reviewgraph.formats.columns import ITEM, REVIEWER
 from reviewgraph.formats.audit.audit import refuse_uncorrected
+from reviewgraph.formats.columns import ITEM, REVIEWER
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings
 from reviewgraph.streams.files import LABELS, Labels, Source, Spill, opened, ranges
 from reviewgraph.table.rows import Duplicates, merge_duplicates, say_fulfilled, say_twice

@@ -27,6 +27,7 @@ FINDINGS = {
         rows.empty_reviewers,
         rows.several_people,
         rows.signed_zeros,
+        rows.ranks,
         rows.repeated_pairs,
         tables.exchanged_columns,
         tables.positional_reviewers,
@@ -46,8 +47,8 @@ class Audit:
         ...
     reviewgraph._base.errors.InputError: accept: expected names of findings, found 'placeholder'; there are
     'repeated-header', 'summary-rows', 'status', 'placeholders', 'empty-reviewers', 'several-people', 'signed-zeros',
-    'repeated-pairs', 'exchanged-columns', 'positional-reviewers', 'mean-reviewers', 'no-score-codes', 'date-labels',
-    'ranges'
+    'ranks', 'repeated-pairs', 'exchanged-columns', 'positional-reviewers', 'mean-reviewers', 'no-score-codes',
+    'date-labels', 'ranges'
     """
 
     def __init__(self, accept: str | Iterable[str] = (), note: Note | None = None) -> None:
@@ -91,8 +92,8 @@ def refuse_uncorrected(name: str, reviewers: Sequence[str], items: Sequence[str]
     """
 
     def refuse(message: str) -> None:
-        remedy = "a table read in batches is not corrected: correct the file, or read it without --stream"
-        raise InputError(f"{message}; {remedy}")
+        message += "; a table read in batches is not corrected: correct the file, or read it without --stream"
+        raise InputError(message)
 
     size = max(len(reviewers), len(items))
     if not len(reviewers) or not len(items):

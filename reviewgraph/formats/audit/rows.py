@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -24,9 +25,9 @@ from reviewgraph.formats.audit.finding import (
     with_name,
     with_values,
 )
-from reviewgraph.formats.columns import normalise
+from reviewgraph.formats.columns import ITEM, REVIEWER, normalise
 from reviewgraph.formats.files import quote
-from reviewgraph.formats.people import is_nobody, may_hold_nobody, may_hold_several, split_people
+from reviewgraph.formats.people import is_nobody, may_hold_nobody, may_hold_several, split_people, split_recurring
 from reviewgraph.formats.tables import Column, Numbers, of_rows
 from reviewgraph.formats.values import parse_flag, parse_moment, parse_number
 
@@ -45,35 +46,65 @@ if TYPE_CHECKING:
 )
 def repeated_header(draft: Draft, note: Note) -> Draft:
     """Leave out rows that are the header again."""
-    header = {role: draft.headers.get(role, "").strip().casefold() for role in ("reviewer", "item")}
-    if not all(header.values()):
-        return draft
-    texts = {role: texts_of(getattr(draft, role)) for role in header}
-    if any(header[role] not in {text.strip().casefold() for text in texts[role]} for role in header):
-        return draft
     again = np.ones(draft.size, np.bool_)
-    for role, name in header.items():
-        again &= with_values(getattr(draft, role), lambda text, name=name: text.strip().casefold() == name)  # type: ignore[misc]
+    for role in (REVIEWER, ITEM):
+        names = {normalise(draft.headers[role.name])} if role.name in draft.headers else set(role.names)
+        column = getattr(draft, role.name)
+        alike = np.array([normalise(text) in names if len(text) < 40 else False for text in texts_of(column)], np.bool_)
+        if not alike.any():
+            return draft
+        again &= alike[column.codes]
     if not again.any():
         return draft
     note(f"{draft.name}: {counted(int(again.sum()), 'row')} left out, which repeat the header")
     return draft.without(again, "which repeat the header", with_items=True)
 
 
-#: Names of columns, normalised, that say what became of a review, and those that say what became of a paper.
+#: Names of columns that say what became of a review, and those that say what became of a paper, as plain_name has them.
 STATUS = frozenset(
     (
-        *("status", "state", "review_status", "reviewer_status", "invitation_status", "assignment_status"),
-        *("review_state", "reviewstatus", "invitation", "response", "reviewer_response", "invitation_response"),
-        *("status_of_review", "review_progress", "zustand", "statut", "estado", "stato", "situacao"),
-        *("\u72b6\u6001", "\u72b6\u614b", "\u30b9\u30c6\u30fc\u30bf\u30b9"),
+        *("status", "state", "reviewstatus", "reviewerstatus", "invitationstatus", "assignmentstatus", "reviewstate"),
+        *("invitation", "response", "reviewerresponse", "invitationresponse", "statusofreview", "reviewprogress"),
+        *(
+            "zustand",
+            "antwort",
+            "rueckmeldung",
+            "statut",
+            "etat",
+            "reponse",
+            "estado",
+            "respuesta",
+            "stato",
+            "risposta",
+        ),
+        *(
+            "situacao",
+            "resposta",
+            "\u72b6\u6001",
+            "\u72b6\u614b",
+            "\u30b9\u30c6\u30fc\u30bf\u30b9",
+            "\u56de\u7b54",
+            "\u0441\u0442\u0430\u0442\u0443\u0441",
+        ),
     )
 )
 PAPER_STATUS = frozenset(
-    f"{noun}_{word}"
+    noun + word
     for noun in ("paper", "submission", "proposal", "application", "manuscript", "abstract", "entry", "item")
     for word in ("status", "state")
 )
+
+
+def plain_name(name: str) -> str:
+    r"""Return the name of a column without case, accents and signs.
+
+    >>> plain_name("Review Status"), plain_name("situa\xe7\xe3o"), plain_name("isDeclined?")
+    ('reviewstatus', 'situacao', 'isdeclined')
+    """
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(sign for sign in letters if sign.isalnum() and not unicodedata.combining(sign))
+
+
 #: Words for a review that will not be, or does not count; they and their like begin the cell.
 _OUT = re.compile(
     r"(?:reviewer |invitation |review |has |was )?(?:declin|cancel|withdr|unassign|no[ -](?:response|reply|answer|show)"
@@ -92,22 +123,35 @@ _UNFINISHED = re.compile(
     r"|borrador|bozza|rascunho|\u8349\u7a3f|\u4e0b\u66f8\u304d",
     re.IGNORECASE,
 )
-#: Names of columns of yes and no, and what a row is where they say yes, or, of the last, no.
+#: Names of columns of yes and no, or of dates: what a row is where they say yes, or, of the last two, no.
 _FLAGS_OUT = frozenset(
-    stem + end
-    for end in ("", "?", "_flag")
+    start + stem + end
+    for start in ("", "is", "reviewer", "date")
+    for end in ("", "at", "on", "date", "flag")
     for stem in (
-        *("declined", "is_declined", "cancelled", "canceled", "is_cancelled", "is_canceled", "withdrawn"),
-        *("is_withdrawn", "recused", "is_recused", "no_show", "noshow", "deleted", "is_deleted", "removed"),
-        *("excluded", "unconsidered", "retracted", "reviewer_declined", "abgelehnt", "annule", "declinado"),
+        *("declined", "cancelled", "canceled", "withdrawn", "recused", "noshow", "deleted", "removed", "excluded"),
+        *("unconsidered", "retracted", "conflict", "coi", "conflictofinterest", "abgelehnt", "befangen", "refuse"),
+        *("annule", "rechazado", "cancelado", "rifiutato", "recusado"),
     )
 )
-_FLAGS_DRAFT = frozenset(("draft", "is_draft", "unsubmitted", "entwurf"))
-_FLAGS_DONE = frozenset(
-    ("submitted", "is_submitted", "review_submitted", "completed", "complete", "is_complete", "finished")
+_FLAGS_DRAFT = frozenset(("draft", "isdraft", "unsubmitted", "entwurf", "brouillon", "borrador"))
+_FLAGS_ACTIVE = frozenset(
+    ("active", "isactive", "valid", "isvalid", "accepted", "agreed", "confirmed", "aktiv", "actif")
 )
-#: All names of columns that say whether a row counts; no score is in them.
-STATUS_COLUMNS = STATUS | PAPER_STATUS | _FLAGS_OUT | _FLAGS_DRAFT | _FLAGS_DONE
+_FLAGS_DONE = frozenset(
+    ("submitted", "issubmitted", "reviewsubmitted", "completed", "complete", "iscomplete", "finished")
+)
+
+
+def is_status(name: str) -> bool:
+    """Return whether a column says which rows count; no score is in it.
+
+    >>> is_status("Review status"), is_status("declined_at"), is_status("Clarity")
+    (True, True, False)
+    """
+    plain = plain_name(name)
+    flags = _FLAGS_OUT | _FLAGS_DRAFT | _FLAGS_ACTIVE | _FLAGS_DONE
+    return plain in STATUS or plain in PAPER_STATUS or plain in flags
 
 
 @finding(
@@ -120,12 +164,9 @@ STATUS_COLUMNS = STATUS | PAPER_STATUS | _FLAGS_OUT | _FLAGS_DRAFT | _FLAGS_DONE
 def status(draft: Draft, note: Note) -> Draft:
     """Leave out reviews that will not be, and the scores of those that are not finished."""
     for name in draft.others:
-        plain = normalise(name)
-        if plain not in STATUS_COLUMNS:
-            continue
-        cells = draft.others[name]()
-        column = of_rows(Column(cells.codes, cells.values), draft.rows)
-        draft = _by_status(draft, name, plain, column, note)
+        if is_status(name):
+            column = of_rows(draft.others[name](), draft.rows)
+            draft = _by_status(draft, name, plain_name(name), column, note)
     return draft
 
 
@@ -134,7 +175,7 @@ def _by_status(draft: Draft, name: str, plain: str, column: Column, note: Note) 
     words = [text.strip() for text in texts_of(column)]
     out, unfinished, of_paper = _states(plain, words, _is_of_item(column, draft.item))
     dropped = out[column.codes]
-    undone = unfinished[column.codes] & draft.has_score() & ~dropped
+    undone = unfinished[column.codes] & ~dropped
     if not dropped.any() and not undone.any():
         return draft
     parts = []
@@ -142,7 +183,8 @@ def _by_status(draft: Draft, name: str, plain: str, column: Column, note: Note) 
         parts.append(f"{counted(int(dropped.sum()), 'row')} left out, whose {quote(name)} is {quoted(column, dropped)}")
     if undone.any():
         cells = quoted(column, undone)
-        parts.append(f"{counted(int(undone.sum()), 'score')} not used, whose {quote(name)} is {cells}: not finished")
+        count = counted(int(undone.sum()), "row counts", "rows count")
+        parts.append(f"{count} as planned, whose {quote(name)} is {cells}: not finished")
     rest = ~dropped & ~undone
     counting = f"; rows with {quoted(column, rest)} count" if rest.any() else ""
     note(f"{draft.name}: {'; '.join(parts)}{counting}; {overrule('status')} counts all rows")
@@ -162,6 +204,9 @@ def _states(plain: str, words: Sequence[str], of_item: bool) -> tuple[BoolArray,
         if of_item and all(not word or _DECISION.match(word) for word in words):
             return out, unfinished, False
         out[:] = [bool(_OUT.match(word)) or (not of_item and word.casefold().startswith("reject")) for word in words]
+        answers = [parse_flag(word) for word in words]
+        if None not in answers and len(set(answers)) > 1:
+            out[:] = [not answer and bool(word) for answer, word in zip(answers, words, strict=True)]
         unfinished[:] = [bool(_UNFINISHED.search(word)) for word in words]
         return out, unfinished & ~out, False
     flags = [True if parse_moment(word) and not word.isdigit() else parse_flag(word) for word in words]
@@ -170,6 +215,8 @@ def _states(plain: str, words: Sequence[str], of_item: bool) -> tuple[BoolArray,
     yes = np.array(flags, np.bool_)
     if plain in _FLAGS_OUT:
         return yes, unfinished, False
+    if plain in _FLAGS_ACTIVE:
+        return (out if of_item else ~yes), unfinished, False
     return out, (yes if plain in _FLAGS_DRAFT else ~yes), False
 
 
@@ -180,45 +227,105 @@ def _is_of_item(column: Column, item: Column) -> bool:
     return bool(np.unique(pairs[0]).size == pairs.shape[1] and (rows_of_item > 1).any())
 
 
-#: Names of rows and columns that sum others up, normalised: no person or paper has them.
-SUMMARY = frozenset(
+#: Words of the labels of rows and columns that sum others up; a label of them alone is no person and no paper.
+_SUMMARY_WORDS = frozenset(
     (
-        *("points_possible", "possible_points", "max_points", "maximum_points", "max_score", "maximum_score", "out_of"),
-        *("max_marks", "maximum_marks", "full_marks", "total_possible", "average", "avg", "mean", "median", "mode"),
-        *("overall_average", "class_average", "weighted_average", "average_score", "mean_score", "avg_score"),
-        *("std", "sd", "std_dev", "stddev", "stdev", "std_deviation", "standard_deviation", "variance", "range"),
-        *("grand_total", "subtotal", "sum_total", "total_score", "total_points", "final_average", "consensus"),
-        *("consensus_score", "durchschnitt", "mittelwert", "mittel", "schnitt", "gesamt", "summe", "insgesamt"),
-        *("standardabweichung", "hoechstpunktzahl", "h\xf6chstpunktzahl", "maximalpunktzahl", "moyenne", "mediane"),
-        *("m\xe9diane", "ecart_type", "\xe9cart_type", "somme", "promedio", "media", "mediana", "suma", "desviacion"),
         *(
-            "desviaci\xf3n",
-            "media_aritmetica",
-            "somma",
-            "totale",
-            "media_ponderata",
-            "m\xe9dia",
-            "gemiddelde",
-            "totaal",
+            "average",
+            "avg",
+            "mean",
+            "median",
+            "std",
+            "sd",
+            "stdev",
+            "stddev",
+            "dev",
+            "deviation",
+            "standard",
+            "variance",
         ),
-        *("\u5e73\u5747", "\u5e73\u5747\u5206", "\u5e73\u5747\u503c", "\u603b\u5206", "\u5408\u8ba1", "\u5408\u8a08"),
-        *("\u5e73\u5747\u70b9", "\u7dcf\u8a08", "\u603b\u8ba1"),
+        *("subtotal", "possible", "consensus", "durchschnitt", "mittelwert", "mittel", "schnitt", "gesamt", "summe"),
+        *("insgesamt", "standardabweichung", "hoechstpunktzahl", "hochstpunktzahl", "maximalpunktzahl", "moyenne"),
+        *("mediane", "ecart", "somme", "promedio", "mediana", "suma", "desviacion", "somma", "gemiddelde", "totaal"),
+        *(
+            "notenschnitt",
+            "sredni",
+            "srednia",
+            "\u5e73\u5747",
+            "\u5e73\u5747\u5206",
+            "\u5e73\u5747\u503c",
+            "\u603b\u5206",
+            "\u5408\u8ba1",
+        ),
+        *(
+            "\u5408\u8a08",
+            "\u5e73\u5747\u70b9",
+            "\u7dcf\u8a08",
+            "\u603b\u8ba1",
+            "\u6ee1\u5206",
+            "\u6e80\u70b9",
+            "\u6700\u9ad8\u5206",
+            "\u6807\u51c6\u5dee",
+        ),
+        *(
+            "\u0441\u0440\u0435\u0434\u043d\u0435\u0435",
+            "\u0438\u0442\u043e\u0433\u043e",
+            "\u0441\u0443\u043c\u043c\u0430",
+            "\u0432\u0441\u0435\u0433\u043e",
+        ),
     )
 )
-#: The same that may also be names: they need the evidence of their scores.
+#: Words that may be beside these, or beside each other; alone some of them are names, which need evidence.
+_BESIDE_SUMMARY = frozenset(
+    (
+        *("max", "maximum", "maximal", "maximale", "massimo", "maximo", "min", "minimum", "minimo", "total", "totals"),
+        *(
+            "totale",
+            "overall",
+            "grand",
+            "class",
+            "weighted",
+            "final",
+            "all",
+            "points",
+            "point",
+            "marks",
+            "mark",
+            "score",
+        ),
+        *("scores", "grade", "grades", "punktzahl", "punkte", "points", "note", "notes", "general", "generale", "of"),
+        *("out", "full", "sum", "count", "number", "column", "row", "pts", "puntos", "punti", "media", "totalpoints"),
+        *("puntuacion", "maxima", "punteggio", "type", "pontos", "rank", "range", "the", "per", "by", "rater", "judge"),
+    )
+)
+#: Labels of two or more of the words beside, which say enough.
+_PHRASES = frozenset(
+    (
+        *("max points", "maximum points", "max score", "maximum score", "out of", "max marks", "maximum marks"),
+        *("full marks", "grand total", "total points", "total score", "points possible", "maximale punktzahl"),
+        *("total general", "punteggio massimo", "puntuacion maxima", "final score", "overall score", "max punkte"),
+    )
+)
+#: Labels that may also be names: they need the evidence of their scores.
 _PERHAPS: dict[str, Callable[[FloatArray], Any]] = {
-    "max": np.max,
-    "maximum": np.max,
-    "min": np.min,
-    "minimum": np.min,
-    "total": np.sum,
-    "sum": np.sum,
-    "overall": np.mean,
-    "count": np.size,
-    "n": np.size,
-    "final": np.mean,
-    "rank": np.size,
+    **dict.fromkeys(("max", "maximum", "massimo", "maximo", "maximal", "maximale"), np.max),
+    **dict.fromkeys(("min", "minimum", "minimo"), np.min),
+    **dict.fromkeys(("total", "totals", "totale", "sum"), np.sum),
+    **dict.fromkeys(("overall", "final", "media", "mean", "average", "avg", "durchschnitt", "mittelwert"), np.mean),
+    **dict.fromkeys(("moyenne", "promedio", "median"), np.mean),
+    **dict.fromkeys(("count", "n"), np.size),
 }
+
+
+def words_of(label: str) -> str:
+    r"""Return the words of a label without case, accents and signs.
+
+    >>> words_of("Total g\xe9n\xe9ral:")
+    'total general'
+    """
+    letters = unicodedata.normalize("NFKD", label.casefold())
+    kept = "".join(sign if sign.isalnum() else " " for sign in letters if not unicodedata.combining(sign))
+    return " ".join(kept.split())
 
 
 def is_summary(label: str) -> bool:
@@ -227,7 +334,14 @@ def is_summary(label: str) -> bool:
     >>> is_summary("Points Possible"), is_summary("Average:"), is_summary("Max"), is_summary("Average-case complexity")
     (True, True, False, False)
     """
-    return normalise(label) in SUMMARY
+    if len(label) > 40 or "," in label:
+        return False
+    words = words_of(label)
+    parts = words.split()
+    if words in _PHRASES:
+        return True
+    known = all(part in _SUMMARY_WORDS or part in _BESIDE_SUMMARY for part in parts)
+    return known and any(part in _SUMMARY_WORDS for part in parts)
 
 
 @finding(
@@ -241,8 +355,7 @@ def summary_rows(draft: Draft, note: Note) -> Draft:
     texts = texts_of(draft.item)
     if len(texts) < 3:
         return draft
-    names = [normalise(text) if len(text) < 40 else "" for text in texts]
-    sums = np.array([name in SUMMARY or (name in _PERHAPS and _is_sum(draft, code)) for code, name in enumerate(names)])
+    sums = np.array([may_sum(text) and sums_up(draft, code) for code, text in enumerate(texts)], np.bool_)
     dropped = sums[draft.item.codes]
     if not dropped.any() or dropped.all():
         return draft
@@ -253,10 +366,35 @@ def summary_rows(draft: Draft, note: Note) -> Draft:
     return draft.without(dropped, "which sum up others", with_items=True)
 
 
+#: The beginnings of these words; only labels with one are looked at closely.
+_MAY_SUM = re.compile(
+    r"\b(?:" + "|".join(sorted({word[:3] for word in {*_SUMMARY_WORDS, *_PERHAPS, *_PHRASES}})) + ")", re.IGNORECASE
+)
+
+
+def may_sum(label: str) -> bool:
+    """Return whether a label may be that of a row or a column that sums others up.
+
+    >>> may_sum("Max"), may_sum("p17")
+    (True, False)
+    """
+    return len(label) <= 40 and bool(not label.isascii() or _MAY_SUM.search(label))
+
+
+def sums_up(draft: Draft, code: int) -> bool:
+    """Whether an item is a row that sums up others: by its label, or, of single words, by its scores, too."""
+    label = str(draft.item.values[code])
+    return _is_sum(draft, code) if words_of(label) in _PERHAPS else is_summary(label)
+
+
 def _is_sum(draft: Draft, code: int) -> bool:
-    """Whether an item has the maximum, sum ... (its name) of the scores of all others, reviewer by reviewer."""
+    """Whether an item has the maximum, sum ... (its name) of the scores of all others, reviewer by reviewer.
+
+    Without scores to compare, words that are never names are believed.
+    """
+    name = words_of(str(draft.item.values[code]))
     score = numbers_of(draft.score, draft.size)
-    value = _PERHAPS[normalise(str(draft.item.values[code]))]
+    value = _PERHAPS[name]
     own = np.flatnonzero((draft.item.codes == code) & ~np.isnan(score))
     agree = []
     for row in own.tolist():
@@ -266,6 +404,8 @@ def _is_sum(draft: Draft, code: int) -> bool:
             # A row of maxima may hold the maxima of the scale.
             beyond = value is np.max and score[row] >= rest.max()
             agree.append(bool(beyond or abs(float(value(rest)) - score[row]) <= 0.51))
+    if not agree:
+        return name in _SUMMARY_WORDS
     return len(agree) > 1 and all(agree)
 
 
@@ -326,6 +466,10 @@ def empty_reviewers(draft: Draft, note: Note) -> Draft:
     return draft
 
 
+#: How the name of a column of lists of people ends.
+_LISTS = ("reviewers", "judges", "graders", "referees", "assignees", "members")
+
+
 @finding(
     "several-people",
     "corrected",
@@ -336,15 +480,19 @@ def empty_reviewers(draft: Draft, note: Note) -> Draft:
 def several_people(draft: Draft, note: Note) -> Draft:
     """Split cells with several people."""
     texts = texts_of(draft.reviewer)
-    header = normalise(draft.headers.get("reviewer", ""))
-    lists = header.endswith(("reviewers", "judges", "graders", "referees", "assignees", "gutachter", "members"))
-    if not may_hold_several(texts) and not (lists and any("," in text for text in texts)):
-        return draft
-    if not set(map(type, draft.reviewer.values)) <= {str}:
+    if not may_hold_several(texts) or not set(map(type, draft.reviewer.values)) <= {str}:
         return draft
     people = [split_people(text) for text in texts]
-    if lists and all(len(each) == 1 for each in people):
-        people = _split_at_commas(draft, texts)
+    if all(len(each) < 2 for each in people):
+        people = split_recurring(texts)
+        lists = normalise(draft.headers.get("reviewer", "")).endswith(_LISTS)
+        if lists and all(len(each) < 2 for each in people) and any("," in text for text in texts):
+            example = next(text for text in texts if "," in text)
+            message = (
+                f"{draft.name}: {quote(example)} may be one reviewer or several; separate several by semicolons, or "
+                f"say that each cell is one reviewer with {overrule('several-people')}"
+            )
+            raise InputError(message)
     size = np.array([len(each) for each in people])
     several = (size > 1)[draft.reviewer.codes]
     if not several.any():
@@ -369,23 +517,9 @@ def several_people(draft: Draft, note: Note) -> Draft:
     return replace(draft.part(places), reviewer=Column(codes, list(index)))
 
 
-def _split_at_commas(draft: Draft, texts: Sequence[str]) -> list[list[str]]:
-    """Return people of a column called reviewers; commas may be those of names, which is asked."""
-    people = [[piece.strip() for piece in text.split(",") if piece.strip()] for text in texts]
-    if max(map(len, people)) == 2:
-        example = next(text for text, each in zip(texts, people, strict=True) if len(each) == 2)
-        message = (
-            f"{draft.name}: {quote(example)} may be one reviewer or two; separate several by semicolons, or say that "
-            f"each cell is one reviewer with {overrule('several-people')}"
-        )
-        raise InputError(message)
-    return people
-
-
 # Scores.
 
-_PLUS_ZERO = re.compile(r"\s*\+\s*0+(?:[.,]0*)?(?!\d)")
-_MINUS_ZERO = re.compile(r"\s*[-\N{MINUS SIGN}]\s*0+(?:[.,]0*)?(?!\d)")
+_ZERO = re.compile(r"(?P<sign>[-+\N{MINUS SIGN}]?)\s*0+(?:[.,]0*)?(?!\d)(?:\s*[:(\s].*)?", re.DOTALL)
 #: The best of votes for and against, of which +0 and -0 are two.
 LARGEST_VOTE = 3
 
@@ -415,17 +549,52 @@ def signed_zeros(draft: Draft, note: Note) -> Draft:
     if draft.score is None:
         return draft
     cells = [value.strip() for value in draft.score.values if value.strip()]
-    if len(cells) > 100 or not any(map(_MINUS_ZERO.fullmatch, cells)) or not any(map(_PLUS_ZERO.fullmatch, cells)):
+    zeros = {cell: match["sign"] for cell in cells if (match := _ZERO.fullmatch(cell))} if len(cells) <= 100 else {}
+    if not {"-", "\N{MINUS SIGN}"} & {*zeros.values()} or not {"", "+"} & {*zeros.values()}:
         return draft
-    signed = [cell for cell in cells if parse_number(cell.replace("\N{MINUS SIGN}", "-")) is not None]
-    grades = sorted(signed, key=lambda cell: (-float(parse_number(cell.replace("\N{MINUS SIGN}", "-")) or 0), cell[0]))
-    scale = ">".join(grades)
+
+    def height(cell: str) -> tuple[float, bool]:
+        number = parse_number(cell.replace("\N{MINUS SIGN}", "-"))
+        return (0.0 if number is None else number, zeros.get(cell, "+") in ("", "+"))
+
+    scale = ">".join(sorted(cells, key=height, reverse=True))
+    plus = next(cell for cell, sign in zeros.items() if sign in ("", "+"))
+    minus = next(cell for cell, sign in zeros.items() if sign not in ("", "+"))
     message = (
-        f'{draft.name}: the scores hold both "+0" and "-0", which are one number and usually two grades; say '
-        f'--scale "{scale}" (in Python scale="{scale}") if the first is the best, or that both are 0 with '
+        f"{draft.name}: the scores hold both {quote(plus)} and {quote(minus)}, which are one number and usually two "
+        f'grades; say --scale "{scale}" (in Python scale="{scale}") if the first is the best, or that both are 0 with '
         f"{overrule('signed-zeros')}"
     )
     raise InputError(message)
+
+
+#: Names of columns that hold ranks or places, of which 1 is usually the best, as plain_name has them.
+_RANKS = frozenset(
+    (
+        *("rank", "ranking", "ranks", "place", "placement", "placing", "position", "impactscore", "overallimpact"),
+        *("rang", "platz", "platzierung", "classement", "puesto", "posicion", "posizione", "colocacao", "\u9806\u4f4d"),
+        *("\u540d\u6b21", "\u6392\u540d"),
+    )
+)
+
+
+@finding(
+    "ranks",
+    "noted",
+    "scores in a column called rank, place, position or impact score, of which 1 is usually the best",
+    "noted, with the direction that was read",
+    accepted="no note",
+)
+def ranks(draft: Draft, note: Note) -> Draft:
+    """Note ranks that are read as scores."""
+    name = draft.headers.get("score", "")
+    if plain_name(name) not in _RANKS or not draft.higher_is_better:
+        return draft
+    note(
+        f"{draft.name}: {quote(name)} is read as a score of which the largest is the best; ranks and places usually "
+        "begin with the best: then say --lower-is-better (in Python lower_is_better=True)"
+    )
+    return draft
 
 
 #: Names of columns that tell which of several rows of a pair is newer.

@@ -11,7 +11,7 @@ import numpy as np
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.finding import Draft, Note, finding, numbers_of, overrule, texts_of
-from reviewgraph.formats.audit.rows import is_summary
+from reviewgraph.formats.audit.rows import is_summary, words_of
 from reviewgraph.formats.columns import normalise
 from reviewgraph.formats.files import quote, quote_all
 
@@ -24,10 +24,14 @@ FEWEST_PAPERS = 5
 MOST_NUMBERS = 60
 
 
+#: An e-mail address, an ORCID iD, a profile of OpenReview.
+_PERSON = re.compile(r"@|(?:\d{4}-){3}\d{3}[\dX]|^~\w+\d$")
+
+
 @finding(
     "exchanged-columns",
     "asked",
-    "e-mail addresses as papers, while no reviewer is one",
+    "e-mail addresses or profiles of people as papers, while no reviewer is one",
     "refused: reviewers and papers are exchanged",
     of_rows=False,
 )
@@ -35,17 +39,21 @@ def exchanged_columns(draft: Draft, note: Note) -> Draft:
     """Refuse items that are e-mail addresses while reviewers are none."""
     papers = draft.item.values
     people = draft.reviewer.values
-    if not all("@" in str(label) for label in papers) or any("@" in str(label) for label in people):
+    names_person = _PERSON.search
+    if not all(names_person(str(label)) for label in papers) or any(names_person(str(label)) for label in people):
         return draft
     message = (
         f"{draft.name}: expected reviewers before items (in graphs 0 for reviewers), found that all items are e-mail "
-        f"addresses, as {str(papers[0])!r}, and no reviewer is; exchange the two (--columns reviewer=NAME,item=NAME), "
+        f"addresses or profiles of people, as {str(papers[0])!r}, and no reviewer is; exchange the two "
+        "(--columns reviewer=NAME,item=NAME), "
         f"or say that it is right with {overrule('exchanged-columns')}"
     )
     raise InputError(message)
 
 
 _NUMBERED = re.compile(r"(?P<stem>.*?)[\s#_.()\[\]-]*(?P<number>[0-9]{1,2}|[A-Z])[\s)\].]*")
+#: Numbers without a word that every paper has may number its reviews only where they are few.
+MOST_COMPLETE = 6
 #: Words of labels that number reviews.
 _NUMBERED_NOUNS = frozenset(
     (
@@ -125,7 +133,7 @@ def positional_reviewers(draft: Draft, note: Note) -> Draft:
     labels = quote_all([str(draft.reviewer.values[code]) for code in used[np.argsort(number[used])].tolist()], 3)
     if (reviews[reviews > 0] == used.size).all():
         # Numbers without a word are as often the numbers of people.
-        if stems == {""}:
+        if stems == {""} and used.size > MOST_COMPLETE:
             return draft
         note(
             f"{draft.name}: every paper has all of {labels}, who count as the same people each time; if these labels "
@@ -140,6 +148,14 @@ def positional_reviewers(draft: Draft, note: Note) -> Draft:
     raise InputError(message)
 
 
+#: Labels of reviewers of nearly all papers that sum up the others; no people are called so.
+_SUMS = frozenset(
+    (
+        *("total", "max", "maximum", "min", "minimum", "sum", "final", "overall", "rank", "rang", "ranking"),
+        *("classement", "puesto", "posizione", "count", "range", "reviews", "n reviews", "number of reviews", "anzahl"),
+        "\u6392\u540d",
+    )
+)
 #: Papers from which on a reviewer whose scores are the mean, or the largest, of the others is no coincidence.
 FEWEST_MEANS, FEWEST_EXTREMES = 5, 8
 #: The share of the papers that a reviewer who sums up others has.
@@ -165,15 +181,7 @@ def mean_reviewers(draft: Draft, note: Note) -> Draft:
     texts = texts_of(draft.reviewer)
     dropped = np.zeros(draft.size, np.bool_)
     for code in candidates:
-        if is_summary(texts[code]) or normalise(texts[code]) in (
-            "total",
-            "max",
-            "min",
-            "sum",
-            "final",
-            "overall",
-            "rank",
-        ):
+        if is_summary(texts[code]) or words_of(texts[code]) in _SUMS:
             dropped |= draft.reviewer.codes == code
     if dropped.any() and not dropped.all():
         words = quote_all(sorted(texts[code] for code in np.unique(draft.reviewer.codes[dropped])))
@@ -230,6 +238,8 @@ def summed_up(draft: Draft, score: FloatArray, code: int) -> str:
 SENTINELS = (-1, -9, -99, -999, 99, 98, 88, 77, 999, 9999)
 #: Minimum number of other distinct scores.
 LEAST_OTHERS = 3
+#: How far a score lies apart from all others that need not be one of these codes.
+FAR = 5
 #: The best score, at least, where a heap of zeros is no part of the scale.
 HIGH = 7
 
@@ -265,11 +275,12 @@ def sentinel_among(score: FloatArray, column: str | None = None, *, of_criterion
     ''
     """
     finite = score[np.isfinite(score)]
-    if not any((finite == value).any() for value in (*SENTINELS, 0)):
+    if not finite.size or not (finite.max() > 20 or any((finite == value).any() for value in (*SENTINELS, 0))):
         return ""
     values, counts = np.unique(finite, return_counts=True)
+    largest = [float(values[-1])] if values.size > LEAST_OTHERS and values[-1] >= FAR * values[-2] > 0 else []
     then = "the review lacks this criterion" if of_criterion else "the review counts as planned"
-    for value in (*SENTINELS, 0):
+    for value in (*SENTINELS, *largest, 0):
         at = np.flatnonzero(values == value)
         others = values[values != value]
         rest = counts[values != value]
@@ -277,7 +288,8 @@ def sentinel_among(score: FloatArray, column: str | None = None, *, of_criterion
             continue
         low, high = float(others[0]), float(others[-1])
         apart = value > 2 * high - min(low, 0) if value > 0 else low >= (1 if value >= -1 else 0)
-        if apart and (value or (high >= HIGH and counts[at[0]] > rest[:2].max())):
+        many = max(3, 0.05 * finite.size, rest[:2].max() + 1)
+        if apart and (value or (high >= HIGH and counts[at[0]] >= many)):
             how = "write None in its place"
             if column is not None:
                 how = f'leave the cell empty (in Python frame["{column}"].replace({value:g}, None))'
