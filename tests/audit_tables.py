@@ -716,7 +716,7 @@ def clean_numbered_people(draw: Draw, spelling: str) -> Variants:
 
 @kind
 def clean_names_of_people(draw: Draw, people: str) -> Variants:
-    """Null/Nan/Na/Max|Lee, Ann/Sun, Bo/Roux, Chloé/Groß, Eva|Open, Jo/Pending, Mo/Total, Ed/Mean, Al
+    """Null/Nan/Na/Max|Poe, Una/Tan, Vic/Roy, Zoé/Voß, Ida|Open, Jo/Pending, Mo/Total, Ed/Mean, Al
     |O'Brien/al-Amin/de la Cruz/D\u2019Arc|Max/Min/Grace/Mark|N. Niemand/T. B. Dee/Anon, Ana/Nobody, Al
     |王伟/佐藤花/김민준/Ångström|a@x.org/b@x.org/c@y.org/d@z.org|A. Lee/B. Lee/C. Lee/D. Lee
     |Ann (MIT)/Bo (ETH)/Cy (UCL)/Di (ENS)|Lee & Sons/Smith and Wesson/Ernst & Young/Jo
@@ -740,7 +740,7 @@ def clean_words_as_papers(draw: Draw, papers: str) -> Variants:
     /Out of distribution/Median voters/Points, possible/No title/TBD: a memoir/Unknown unknowns/Scores
     /What is a reviewer?|Max/Min/Mark/Art/Sum Li/Norm/Grace/Rank/Avery/Mean/Bill/Will
     |Papers/Titles/Scores/Items/Judges/Null results/None of the above/Nan/Index/Rank/Count
-    |Paper/Review/Title/Score/Item/Judge/Entry/Grade/Status/Name/Total/Average|True/False/Yes/No/On/Off/1/0/-1/2/3/4"""
+    |Paper/Review/Title/Score/Item/Judge/Entry/Grade/Status/Name/Total/Averaging|True/False/Yes/No/On/Off/1/0/-1/2/3/4"""
     yield from draw.both(draw.panels(papers=papers.split("/")))
 
 
