@@ -22,6 +22,7 @@ from reviewgraph.formats.files import (
     quote_all,
     read_bytes,
 )
+from reviewgraph.formats.headers import refuse_lower_table, refuse_pairs
 from reviewgraph.formats.systems.known import SYSTEMS, sources
 from reviewgraph.formats.systems.system import PLAIN, Wanted, extract, recognise
 from reviewgraph.formats.tables import is_json, is_xml, plain_tag, read_json, read_xml, to_grid
@@ -78,7 +79,8 @@ class Text(Format):
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         from reviewgraph.formats.delimited import Delimited
 
-        return recognise(Delimited(name, data, wanted.roles, wanted.columns, wanted.note), wanted)
+        exports = list(wanted.exports("table"))
+        return recognise(Delimited(name, data, wanted.roles, wanted.columns, wanted.note, exports), wanted)
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> str:
         return csv_text(columns)
@@ -152,7 +154,7 @@ class Xlsx(Zip):
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         open_zip(name, data)  # refuses one that would unpack to more than the limit
-        return choose_sheet(name, read_xlsx(name, data), part, wanted)
+        return choose_sheet(name, read_xlsx(name, data, percents=wanted.kind == "reviews"), part, wanted)
 
     def parts(self, name: str, data: bytes) -> list[str]:
         open_zip(name, data)
@@ -219,6 +221,9 @@ def open_table(
     else:
         data = read_bytes(name)
         table, digest = _format_of(data).open(name, data, part, wanted), hashlib.sha256(data).hexdigest()
+    if kind == "reviews":
+        refuse_pairs(table, roles, columns)
+    refuse_lower_table(table, roles, columns)
     found, system = table.provenance, table.source.system if table.source else None
     file = found.file or name
     table.provenance = replace(found, file=file, sha256=digest, system=system, header=tuple(table.header))

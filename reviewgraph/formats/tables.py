@@ -144,6 +144,10 @@ class Table(Protocol):
         )
         return bool(at)
 
+    def rows_below(self) -> Iterator[Line]:
+        """Yield the rows below the header, whatever their width."""
+        return iter(())
+
     def leniently(self) -> Self:
         """Return the table with empty cells at the end of rows that are too short, and no blanks before cells."""
         table = copy.copy(self)
@@ -235,6 +239,9 @@ class Wrapped(Table):
     def place(self, line: int) -> str:
         return self.table.place(line)
 
+    def rows_below(self) -> Iterator[Line]:
+        return self.table.rows_below()
+
 
 class Line(NamedTuple):
     """A row: its cells, and how a message names it."""
@@ -268,6 +275,9 @@ class Grid(Table):
 
     def place(self, line: int) -> str:
         return self.lines[line - 1].place
+
+    def rows_below(self) -> Iterator[Line]:
+        return iter(self.lines)
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         width = len(self.header)

@@ -32,7 +32,6 @@ from reviewgraph.formats.columns import (
     named,
     normalise,
     optional,
-    recognised,
     refuse_row_numbers,
     require_named,
 )
@@ -54,8 +53,8 @@ from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.side import ASKED_AT, SUBMITTED_AT, Item, Listing, read_listing, say_unseen
 from reviewgraph.formats.side import ROLES as SIDE_ROLES
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Respelled, Spellings
-from reviewgraph.formats.systems.gradebooks import STUDENT
 from reviewgraph.formats.systems.system import META, OUT, read_names, refuse_aliases, resolved
+from reviewgraph.formats.systems.wide import say_wide
 from reviewgraph.formats.tables import (
     Aside,
     Column,
@@ -280,10 +279,9 @@ def _read_part(
     spellings: Spellings,
 ) -> _Part:
     say, read = note or _say_nothing, {**table.columns, **columns}
-    # A table with items and several other columns, but no reviewers, may be a gradebook.
-    recognisable = [recognised(table.header, [role], columns) for role in (REVIEWER, STUDENT)]
-    if table.source is None and recognisable == [0, 1] and len(unused_columns([table])) > 1:
-        say(f"{table.name}: if each column holds the scores of one reviewer, say --format gradebook")
+    wide = say_wide(table, columns)
+    if wide:
+        say(wide)
     places = locate(table.header, ROLES, read, table.name, say)
     if "score" not in places and "score" not in columns:
         ask_score(table)
@@ -316,6 +314,8 @@ def _read_part(
         if question:
             problems.hint(question)
         score, scored = meaning.number[codes], meaning.scored[codes]
+        if meaning.unit:
+            say(f"{table.name}: {meaning.unit}")
         if meaning.spelled.any():
             count = np.bincount(codes, minlength=len(values))
             spelled = {values[code]: int(count[code]) for code in np.flatnonzero(meaning.spelled) if count[code]}

@@ -53,8 +53,8 @@ def test_scores_refused(write, cell):
 @pytest.mark.parametrize(
     "cell",
     [
-        *("7 or 8", "6 bis 7", "6 to 7", "3 out of 5", "3 von 5", "1 e5", "1 E 5", "7 (or 8)", "7 - or 8", "6: 7"),
-        *("6-7", "6 - 7", "6/7", "7 8", "3 of 5", "3 oder\n4", "7 (oder: 8)", "4 pages 2"),
+        *("7 or 8", "6 bis 7", "6 to 7", "1 e5", "1 E 5", "7 (or 8)", "7 - or 8", "6: 7"),
+        *("6-7", "6 - 7", "7 8", "3 of 5", "3 oder\n4", "7 (oder: 8)", "4 pages 2"),
         *("7 or eight", "7 (or eight)", "7 to eight", "7 - bis acht", "7 ou huit", "7 point five", "7 minus"),
         *(
             "7 half",
