@@ -36,7 +36,7 @@ HEAVY = {
 #: A module that models one thing may be long, and a body that tells one story, with a comment for each paragraph;
 #: docstrings do not count.
 MOST_LINES, MOST_BODY_LINES = 750, 80
-MOST_MODULES = 234
+MOST_MODULES = 238
 #: Fronts of reviewgraph that planner and lsc import from, and names that they take.
 MOST_FRONTS, MOST_SHARED = 9, 221
 REVIEWS = Path("reviewgraph/table/reviews.py")

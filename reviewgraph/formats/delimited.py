@@ -22,7 +22,7 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import unguarded
 from reviewgraph.formats.columns import recognised
 from reviewgraph.formats.files import COLUMNS, PARQUET, TIMES, Problems, cut, find_encoding, quote
-from reviewgraph.formats.headers import LOOKED_AT, filled, find_header, join_rows
+from reviewgraph.formats.headers import LOOKED_AT, filled, find_header, whole_header
 from reviewgraph.formats.tables import Column, Line, Rows, Table
 
 if TYPE_CHECKING:
@@ -61,14 +61,14 @@ class Delimited(Table):
         self.encoding = find_encoding(data, name, note)
         self.header_lines = 0
         self.delimiter, rows = self._first_rows(roles, columns)
-        place = find_header([cells for _, cells in rows], roles, columns, exports)
-        self.header_lines, self.header = rows[place]
-        if any(filled(cells) > 1 for _, cells in rows[:place]):
+        cells = [row for _, row in rows]
+        place, joined = whole_header(cells, find_header(cells, roles, columns, exports))
+        self.header_lines = rows[place][0]
+        self.header = cells[place] if joined is None else joined
+        if any(filled(row) > 1 for row in cells[: place - (joined is not None)]):
             note(f"{name}: the header is in line {self.header_lines}; the rows above it are not read")
-        joined = join_rows(self.header, rows[place + 1][1]) if place + 1 < len(rows) else None
         if joined is not None:
-            self.header_lines, self.header = rows[place + 1][0], joined
-            note(f"{name}: two rows are read as the header: {quote(joined[-1])} and so on")
+            note(f"{name}: two rows are read as the header, as in {quote(joined[-1])}")
         self.decimal_comma = self.delimiter != ","
         COLUMNS.expect(name, len(self.header))
 

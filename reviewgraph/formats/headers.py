@@ -36,12 +36,17 @@ def is_known(cells: Sequence[str], exports: Iterable[Export]) -> bool:
 
 
 def find_header(
-    rows: Sequence[Sequence[str]], roles: Sequence[Role], columns: Mapping[str, str], exports: Sequence[Export] = ()
+    rows: Sequence[Sequence[str]],
+    roles: Sequence[Role],
+    columns: Mapping[str, str],
+    exports: Sequence[Export] = (),
+    *,
+    bare: bool = True,
 ) -> int:
     """Return the place of the header among the first rows of a table, which are not empty.
 
-    It is the row with most of the names looked for. Labels such as "Grader 1" below a complete header are none, and a
-    word in a row of labels makes it none, either: a row below others of its width needs two names.
+    It is the row with most of the names looked for. Labels such as "Grader 1" below a complete header are none. Where
+    the table may be ``bare``, without a header, a row of labels with one such word is none, either.
 
     >>> from reviewgraph.formats.columns import ITEM, REVIEWER
     >>> find_header([["Midterm"], ["Judge", "Team"], ["Ann", "Paper"]], (REVIEWER, ITEM), {})
@@ -64,7 +69,16 @@ def find_header(
     best = merits.index(max(merits))
     wider = all(filled(cells) < filled(rows[best]) for cells in rows[:best])
     _, complete, names, _ = merits[best]
-    return best if complete or names > 1 or wider else first
+    return best if complete or names > 1 or wider or not bare else first
+
+
+def whole_header(rows: Sequence[Sequence[str]], place: int) -> tuple[int, list[str] | None]:
+    """Return the last row of the header at a place, and the header if it is over two rows; otherwise None."""
+    for top in (place, place - 1):
+        joined = join_rows(rows[top], rows[top + 1]) if 0 <= top < len(rows) - 1 else None
+        if joined is not None:
+            return top + 1, joined
+    return place, None
 
 
 def join_rows(top: Sequence[str], below: Sequence[str]) -> list[str] | None:

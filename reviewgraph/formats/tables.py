@@ -22,6 +22,7 @@ from reviewgraph.formats.columns import (
     SCORE,
     TITLE,
     Unlisted,
+    is_weak,
     named,
     naming,
     normalise,
@@ -172,9 +173,11 @@ def say_which_score(name: str, columns: Sequence[str]) -> str:
     >>> say_which_score("t.csv", ["merit", "style"])[:75]
     "t.csv: no score column is known; it may be any of 'merit', 'style': say whi"
     """
+    words = {word for known in SCORE.names for word in known.split("_")}
+    example = next((column for column in columns if words & set(normalise(column).split("_"))), columns[0])
     return (
         f"{name}: no score column is known; it may be any of {quote_all(columns)}: say which one, for example with "
-        f"{naming('', SCORE, columns[0])}; or that there is none, with --columns {SCORE.name}="
+        f"{naming('', SCORE, example)}; or that there is none, with --columns {SCORE.name}="
     )
 
 
@@ -222,6 +225,7 @@ def unused_columns(tables: Sequence[Table]) -> list[str]:
             if table.source is None or table.source.kind == "reviews"
             for text in table.header
             if may_hold_scores(text)
+            and not (normalise(text) in ITEM.weak and is_weak(table.header, ITEM))
             and text not in table.columns.values()
             and not (table.source and normalise(text) in table.source.extras)
         )
@@ -323,6 +327,7 @@ class Grid(Table):
 
     def _like(self, other: Grid) -> Grid:
         other.notes, other.left_out, other.explained = list(self.notes), list(self.left_out), dict(self.explained)
+        other.decimal_comma = self.decimal_comma
         return other
 
     def _column(self, place: int, kept: Sequence[int]) -> Column:
@@ -332,6 +337,40 @@ class Grid(Table):
         texts = [row[place] if place < len(row) else "" for row in cells]
         known = {text: code for code, text in enumerate(dict.fromkeys(texts))}
         return Column(np.fromiter(map(known.__getitem__, texts), np.int64, len(texts)), list(known))
+
+
+class WithMaxima(Wrapped):
+    """A table whose scores are cells such as 8/10, of a column of scores and one of their maxima."""
+
+    def __init__(self, table: Table, score: int, most: int) -> None:
+        super().__init__(table)
+        self.columns, self.source, self.provenance = table.columns, table.source, table.provenance
+        self.score, self.most = score, most
+        self.unread = [*table.unread, most]
+
+    def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
+        return self.table.aside(reviewer, item, title)
+
+    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+        import numpy as np
+
+        if self.score not in positions:
+            return self.table.read(positions, problems, file)
+        rows = self.table.read([*positions, self.most], problems, file)
+        *columns, most = rows.columns
+        for number, place in enumerate(positions):
+            if place == self.score:
+                score = columns[number]
+                pairs, codes = np.unique(score.codes * len(most.values) + most.codes, return_inverse=True)
+                cells = [
+                    f"{own.strip()}/{limit.strip()}" if own.strip() and limit.strip() else own
+                    for own, limit in (
+                        (score.values[pair // len(most.values)], most.values[pair % len(most.values)])
+                        for pair in pairs.tolist()
+                    )
+                ]
+                columns[number] = recoded(Column(codes.astype(np.int64), cells), cells)
+        return rows._replace(columns=columns)
 
 
 class Changed(Wrapped):
@@ -382,7 +421,9 @@ def to_grid(table: Table) -> Grid:
     problems.raise_any()
     columns = [list(map(column.values.__getitem__, column.codes.tolist())) for column in rows.columns]
     lines = zip(map(list, zip(*columns, strict=True)), map(table.place, rows.lines), strict=True)
-    return Grid(table.name, table.header, (Line(cells, place) for cells, place in lines))
+    grid = Grid(table.name, table.header, (Line(cells, place) for cells, place in lines))
+    grid.decimal_comma = table.decimal_comma
+    return grid
 
 
 def from_records(name: str, records: Sequence[dict[str, Any]], noun: str = "record") -> Grid:

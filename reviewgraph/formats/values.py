@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewgraph._base.errors import InputError
-from reviewgraph.formats.files import cut, quote, quote_all
+from reviewgraph.formats.files import quote, quote_all
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray
@@ -232,17 +232,19 @@ def ask_direction(bad: Sequence[str]) -> str | None:
     grades = [text.strip() for text in bad if text.strip()[:1].isalpha() and not _NOT_FINITE.fullmatch(text.strip())]
     if not grades:
         return None
-    # "A+" is better than "A", which is better than "A-"; otherwise the order is only an example.
-    ordered = sorted(set(grades), key=lambda grade: (grade.rstrip("+-"), -grade.count("+"), grade.count("-")))
-    example = ">".join(ordered)
-    # The example must be safe to copy: not shortened, no quotes.
-    if not 2 <= len(ordered) <= 6 or cut(example) != example or '"' in example:
-        example = "A>B>C"
-    grades_listed = quote_all(ordered, 6)
-    return (
-        f"Scores that are letters or words do not say which is better. If {grades_listed} are grades, "
-        f'give all grades in order, best first, for example --scale "{example}" (in Python scale="{example}")'
+    distinct = sorted(set(grades), key=lambda grade: (grade.rstrip("+-"), -grade.count("+"), grade.count("-")))
+    asked = (
+        f"Scores that are letters or words do not say which is better. If {quote_all(distinct, 6)} are grades, give all"
     )
+    # Letters have two orders, of which somebody has to choose; that of words by the alphabet means nothing.
+    orders = [">".join(distinct), ">".join(reversed(distinct))]
+    letters = all(re.fullmatch(r"[^\W\d_][+-]*", grade) for grade in distinct)
+    if letters and 2 <= len(distinct) <= 6:
+        return (
+            f'{asked} in order, best first: --scale "{orders[0]}" if {distinct[0]} is the best, --scale "{orders[1]}" '
+            f'if {distinct[-1]} is (in Python scale="...")'
+        )
+    return f'{asked} in order, best first, in the form --scale "BEST>NEXT>WORST" (in Python scale="BEST>NEXT>WORST")'
 
 
 def parse_whole(text: str) -> int | None:

@@ -17,7 +17,7 @@ from reviewgraph._base.errors import InputError
 from reviewgraph._base.provenance import FileRead, LeftOut
 from reviewgraph._base.storing import guarded, plain
 from reviewgraph._base.text import counted
-from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, Role, normalise, recognised
+from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, Role, is_usual, normalise, recognised
 from reviewgraph.formats.files import (
     CELLS,
     CHARACTERS,
@@ -32,7 +32,7 @@ from reviewgraph.formats.files import (
     quote,
     quote_all,
 )
-from reviewgraph.formats.headers import LOOKED_AT, filled, find_header, is_known, join_rows
+from reviewgraph.formats.headers import LOOKED_AT, filled, find_header, is_known, whole_header
 from reviewgraph.formats.systems.system import PLAIN, Wanted, recognise
 from reviewgraph.formats.tables import Grid, Line, Table, as_text, attribute, children, plain_tag
 
@@ -162,7 +162,7 @@ def _xlsx_sheet(name: str, sheet: Any, cells: Limit, percents: frozenset[int]) -
                 hidden_columns.update(range(int(element.get("min")), last + 1))
             elif element.tag == ROW_TAG.removesuffix("row") + "mergeCell":
                 left, top, right, bottom = range_boundaries(element.get("ref"))
-                if None not in (left, top, right, bottom):
+                if left and top and right and bottom:  # not whole rows or columns
                     areas.append(Area(top, left, bottom, right))
             if element.tag != ROW_TAG:
                 continue
@@ -486,8 +486,6 @@ def _named_by_sheets(name: str, sheets: Sequence[Sheet], grids: Sequence[Grid], 
 
 def _lacks(header: Sequence[str], missing: Role, other: Role, wanted: Wanted) -> bool:
     """Return whether a header has scores and all columns that are needed but one."""
-    from reviewgraph.formats.criteria import is_usual
-
     if recognised(header, [missing], wanted.columns) or not recognised(header, [other], wanted.columns):
         return False
     scores = recognised(header, [SCORE], wanted.columns) > 0 or any(map(is_usual, header))
@@ -522,12 +520,9 @@ def _say_unseen(name: str, sheet: Sheet, grid: Grid, wanted: Wanted) -> None:
 
 def _grid(name: str, sheet: Sheet, wanted: Wanted) -> Grid:
     first = [cells for _, cells in sheet.rows[:LOOKED_AT]]
-    top = find_header(first, wanted.roles, wanted.columns, list(wanted.exports("table")))
-    header = first[top]
-    joined = join_rows(header, first[top + 1]) if top + 1 < len(first) else None
-    if joined is not None:
-        header = joined
-        top += 1
+    exports = list(wanted.exports("table"))
+    top, joined = whole_header(first, find_header(first, wanted.roles, wanted.columns, exports, bare=False))
+    header = first[top] if joined is None else joined
     place = f"{name}, sheet {sheet.title}"
     lines = (Line(cells, f"{place}, row {number}") for number, cells in sheet.rows[top + 1 :])
     return Grid(place, header, lines)

@@ -115,7 +115,7 @@ class Gradebook(System):
             # Without a column of students a row holds labels, such as "Grader 1", and is no header.
             (
                 rf"(?:{'|'.join(PEOPLE)})_?[0-9]{{1,3}}(?:_(?:{'|'.join(NAMED_BY)}))?",
-                "|".join(map(re.escape, STUDENT.names)),
+                "|".join(map(re.escape, (*STUDENT.names, *STUDENT.weak))),
             ),
             shape=melted,
         ),

@@ -15,6 +15,7 @@ from reviewgraph.formats.columns import (
     SCORE,
     TITLE,
     Role,
+    is_usual,
     locate,
     named,
     naming,
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
 
 #: The subject of a row of a gradebook.
 STUDENT = Role(
-    ITEM.name, (*ITEM.synonyms[:-2], "student_id", "student_name", "name", "id_number", *ITEM.synonyms[-2:]), label=True
+    ITEM.name,
+    (*ITEM.synonyms[:-2], "student_id", "student_name", "name", "id_number", *ITEM.synonyms[-2:]),
+    label=True,
+    weak=ITEM.weak,
 )
 #: Whoever a numbered column may name.
 PEOPLE = (*REVIEWER.names, "peer", "peer_reviewer")
@@ -39,8 +43,8 @@ PEOPLE = (*REVIEWER.names, "peer", "peer_reviewer")
 NAMED_BY = ("id", "name", "email", "e_mail")
 
 # "Grader 1", "Score (2)", "Peer 3 ID": the words of a column of a gradebook, and the number of the review.
-_NUMBERED = re.compile(r"(?P<before>\D*?)_?(?P<number>[0-9]{1,3})(?:_(?P<after>\D+))?")
-#: Words of columns that sum up a row, rank it or tell of its file, in several languages.
+_NUMBERED = re.compile(r"(?P<before>\D*?)_?(?P<number>[0-9]{1,3})(?:_(?P<after>.+))?")
+#: Words of columns that sum up a row, rank or describe it, in several languages.
 _SUMMARY = frozenset(
     (
         *("total", "totals", "average", "avg", "mean", "subtotal", "count", "median", "final", "overall", "weighted"),
@@ -72,6 +76,10 @@ _WHOLE = frozenset(
         *("out_of", "max_points", "last_downloaded_from_this_course"),
     )
 )
+#: Last words of columns that belong to a row, not to a person.
+_LAST = ("id", "score", "scores", "rating", "grade")
+#: What messages call the labels of a role.
+_NOUN = {REVIEWER.name: REVIEWER.name, ITEM.name: "paper"}
 #: Names of columns that sum up a row, and of people.
 _EXTREMES: Mapping[str, Callable[[Sequence[float]], float]] = {"max": max, "maximum": max, "min": min, "minimum": min}
 #: Two parts of the name of a column.
@@ -94,6 +102,9 @@ _BEYOND = 20
 #: The largest number that is rather a score than the number of a reviewer, and how many equal ones in a row of
 #: unrelated scores are to be expected for their absence to tell.
 _SCORES, _TELLING = 100, 6
+_ASKS_PAPER = re.compile(
+    r"(?:^|_)(?:paper|submission|proposal|essay|project|poster|abstract|application|candidate|team|entry)s?(?:_|$)"
+)
 _SERIES = re.compile(r"(?P<stem>\D*)[0-9]+\D*")
 
 
@@ -106,7 +117,10 @@ class Labels(NamedTuple):
 
 def labels_of(grid: Grid, columns: Mapping[str, str], role: Role) -> Labels:
     """Return the column of the papers or of the reviewers, and that of a title."""
-    places = locate(grid.header, [role, TITLE], columns, grid.name, grid.notes.append)
+    own = f"{grid.name}: "
+    places = locate(
+        grid.header, [role, TITLE], columns, grid.name, lambda note: grid.notes.append(note.removeprefix(own))
+    )
     return Labels(places, {name: grid.header[place] for name, place in places.items()})
 
 
@@ -118,7 +132,7 @@ def as_reviews(grid: Grid, rows: Labels, across: str, fields: Sequence[str], lin
     reviews.columns = {**rows.names, across: name}
     if len(fields) == 1:
         reviews.columns = {**reviews.columns, SCORE.name: fields[0]}
-    reviews.notes = list(grid.notes)
+    reviews.notes, reviews.decimal_comma = list(grid.notes), grid.decimal_comma
     return reviews
 
 
@@ -191,7 +205,7 @@ def _ask_people(grid: Grid, places: Sequence[int]) -> str:
     numbers = [parse_number(cell) for cells in by_row for cell in cells if not is_nobody(cell)]
     if not numbers or None in numbers or max(filter(None, numbers), default=0) > _SCORES:
         return ""
-    # Nobody reviews a paper twice, but two scores of a paper may be equal.
+    # Reviewers differ within a row; scores may be equal.
     pairs = sum(len(cells) * (len(cells) - 1) / 2 for cells in by_row)
     if all(len(set(cells)) == len(cells) for cells in by_row) and pairs > _TELLING * len(set(numbers)):
         return ""
@@ -245,7 +259,12 @@ def from_answers(table: Table, wanted: Wanted) -> Table | None:
         return None
     rows = labels_of(grid, given, REVIEWER)
     places, left = _scored(grid, rows.places.values(), free=True)
-    if len(places) < 2 or _parts([grid.header[place] for place in places]) is None:
+    parts = _parts([grid.header[place] for place in places]) if len(places) > 1 else None
+    others = [normalise(name) for place, name in enumerate(grid.header) if place not in places]
+    if parts is None or any(map(_ASKS_PAPER.search, others)):
+        return None
+    # Without a question for the paper, those for each criterion are about one paper, which is not known.
+    if len(set(parts.first)) == 1 and any(map(is_usual, parts.second)):
         return None
     return _unfolded(grid, rows, ITEM.name, places, left, given)
 
@@ -264,17 +283,36 @@ def _scored(grid: Grid, taken: Collection[int], *, free: bool) -> tuple[list[int
     for place in numbers:
         name = grid.header[place]
         words = normalise(name).split("_")
-        if not may_hold_scores(name) or normalise(name) in STUDENT.names or words[-1] == "id":
+        parted = any(pattern.fullmatch(name.strip()) for pattern in _PARTED)
+        named_so = words[-1] in _LAST and not parted
+        if not may_hold_scores(name) or normalise(name) in (*STUDENT.names, *STUDENT.weak) or named_so:
             left[name] = "by its name"
         elif normalise(name) in _WHOLE | _SUMMARY or not (free or _SUMMARY.isdisjoint(words)):
-            left[name] = "which sums up a row or tells of it"
+            left[name] = "which sums up or describes a row"
         elif all(parse_moment(cell) and len(cell.strip()) > 8 for cell in grid.column(place) if cell.strip()):
             left[name] = "whose numbers are times"
         elif normalise(name) in _EXTREMES and _is_extreme(name, place, numbers):
-            left[name] = "which sums up a row or tells of it"
+            left[name] = "which sums up or describes a row"
     places = [place for place in numbers if grid.header[place] not in left]
+    _refuse_positions(grid, [grid.header[place] for place in places])
     _refuse_beyond(grid, {place: numbers[place] for place in places})
     return places, left
+
+
+def _refuse_positions(grid: Grid, names: Sequence[str]) -> None:
+    """Refuse columns such as rater1_style, rater2_style: a number is no name of a person."""
+    found = [
+        name
+        for name in names
+        if (match := _NUMBERED.fullmatch(normalise(name))) and match["before"] in PEOPLE and match["after"]
+    ]
+    if len(found) > 1:
+        message = (
+            f"{grid.name}: the columns {quote_all(found)} number the reviewers of a row, and do not say who they are: "
+            "give one row per review with a column of reviewers, or, if a number is the same person in all rows, name "
+            "each column after the person, as in 'Ann - Style'"
+        )
+        raise InputError(message)
 
 
 def _numbers(cells: Sequence[str]) -> dict[int, float]:
@@ -288,14 +326,14 @@ def _numbers(cells: Sequence[str]) -> dict[int, float]:
     return read
 
 
-def _is_extreme(
-    grid: Grid, place: int, values: Mapping[int, float], numbers: Mapping[int, Mapping[int, float]]
-) -> bool:
+def _is_extreme(name: str, place: int, numbers: Mapping[int, Mapping[int, float]]) -> bool:
     """Return whether a column with the name of an extreme is the largest or smallest number of each row."""
-    others = [found for number, found in numbers.items() if number != place]
-    extreme = _EXTREMES[normalise(grid.header[place])]
-    rows = {row: [found[row] for found in others if row in found] for row in values}
-    return all(cells and extreme(cells) == values[row] for row, cells in rows.items())
+    extreme = _EXTREMES[normalise(name)]
+    for row, value in numbers[place].items():
+        others = [found[row] for other, found in numbers.items() if other != place and row in found]
+        if not others or extreme(others) != value:
+            return False
+    return True
 
 
 def _refuse_beyond(grid: Grid, numbers: Mapping[int, Mapping[int, float]]) -> None:
@@ -335,12 +373,12 @@ def _unfolded(
                 empty += any(score.strip() for score in scores)
                 continue
             lines.append(Line([*(cells[place] for place in rows.places.values()), label, *scores], where))
-    grid.notes = [*grid.notes, f"the {across}s are the columns {quote_all(by_label, len(by_label))}"]
+    grid.notes = [*grid.notes, f"the {_NOUN[across]}s are the columns {quote_all(by_label, len(by_label))}"]
     if empty:
         grid.notes.append(f"{counted(empty, 'cell')} such as NA or - read as empty")
     if left:
         told = ", ".join(f"{quote(name)} ({why})" for name, why in left.items())
-        grid.notes.append(f"not read as {across}s: the columns {told}; rename one that is")
+        grid.notes.append(f"not read as {_NOUN[across]}s: the columns {told}; rename one that is")
     return as_reviews(grid, rows, across, fields, lines)
 
 
@@ -374,8 +412,6 @@ def _labelled(
     grid: Grid, names: Sequence[str], parts: _Parts, across: str, given: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     """Return the label and the field of each column of two parts; refuse them if either may be the criterion."""
-    from reviewgraph.formats.criteria import is_usual
-
     first, second = list(zip(parts.first, parts.second, strict=True)), list(zip(parts.second, parts.first, strict=True))
     if len(set(parts.first)) == 1:
         return [(label, SCORE.name) for label in parts.second]
@@ -394,8 +430,8 @@ def _labelled(
             return second if sides[0] else first
     message = (
         f"{grid.name}: the columns {quote_all(names, 3)} have two parts, and either may be the criterion; say which "
-        f"score counts with {naming('', SCORE, parts.first[0])} if {quote(parts.second[0])} is a {across}, or with "
-        f"{naming('', SCORE, parts.second[0])} if {quote(parts.first[0])} is"
+        f"score counts: {naming('', SCORE, parts.first[0])} if {quote(parts.second[0])} is a {_NOUN[across]}, "
+        f"{naming('', SCORE, parts.second[0])} if {quote(parts.first[0])} is one"
     )
     raise InputError(message)
 
@@ -422,4 +458,4 @@ def say_wide(table: Table, columns: Mapping[str, str]) -> str:
     labels = dict.fromkeys(reviews.column(reviews.columns[across])) if reviews else {}
     if reviews is None or len(labels) < 2 or (students and _is_series(labels)):
         return ""
-    return f"{table.name}: if each column holds the scores of one {across}, say --format gradebook"
+    return f"{table.name}: if each column holds the scores of one {_NOUN[across]}, say --format gradebook"
