@@ -16,9 +16,11 @@ from reviewgraph.formats.columns import (
     REVIEWER,
     SCORE,
     TITLE,
-    is_usual as is_usual,
     normalise,
     optional,
+)
+from reviewgraph.formats.columns import (
+    is_usual as is_usual,
 )
 from reviewgraph.formats.files import quote, quote_all
 from reviewgraph.formats.side import NO_CRITERIA

@@ -45,8 +45,9 @@ def find_header(
 ) -> int:
     """Return the place of the header among the first rows of a table, which are not empty.
 
-    It is the row with most of the names looked for. Labels such as "Grader 1" below a complete header are none. Where
-    the table may be ``bare``, without a header, a row of labels with one such word is none, either.
+    It is the row with most of the names looked for. Labels such as "Grader 1" below a complete header are none, nor
+    is a row with numbers. Where the table may be ``bare``, without a header, a row of labels with one such word is
+    none, either.
 
     >>> from reviewgraph.formats.columns import ITEM, REVIEWER
     >>> find_header([["Midterm"], ["Judge", "Team"], ["Ann", "Paper"]], (REVIEWER, ITEM), {})
@@ -69,7 +70,8 @@ def find_header(
     best = merits.index(max(merits))
     wider = all(filled(cells) < filled(rows[best]) for cells in rows[:best])
     _, complete, names, _ = merits[best]
-    return best if complete or names > 1 or wider or not bare else first
+    numbers = any(parse_number(cell) is not None for cell in rows[best])
+    return best if complete or (not numbers and (names > 1 or wider or not bare)) else first
 
 
 def whole_header(rows: Sequence[Sequence[str]], place: int) -> tuple[int, list[str] | None]:

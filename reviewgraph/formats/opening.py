@@ -262,7 +262,7 @@ def open_table(
 #: Normalised names of columns with the maximum of each score.
 _MAXIMA = (
     *("out_of", "max_points", "maximum_points", "max_score", "maximum_score", "max_marks", "points_possible"),
-    *("possible_points", "score_max", "score_possible", "total_possible", "von", "sur", "max_punkte"),
+    *("possible_points", "score_max", "score_possible", "total_possible", "max_punkte"),
 )
 
 

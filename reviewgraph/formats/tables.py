@@ -28,7 +28,7 @@ from reviewgraph.formats.columns import (
     normalise,
 )
 from reviewgraph.formats.files import COLUMNS, DEPTH, Problems, cut, quote, quote_all
-from reviewgraph.formats.values import are_scores
+from reviewgraph.formats.values import are_scores, parse_number
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -363,14 +363,16 @@ class WithMaxima(Wrapped):
                 score = columns[number]
                 pairs, codes = np.unique(score.codes * len(most.values) + most.codes, return_inverse=True)
                 cells = [
-                    f"{own.strip()}/{limit.strip()}" if own.strip() and limit.strip() else own
-                    for own, limit in (
-                        (score.values[pair // len(most.values)], most.values[pair % len(most.values)])
-                        for pair in pairs.tolist()
-                    )
+                    self._joined(score.values[pair // len(most.values)], most.values[pair % len(most.values)])
+                    for pair in pairs.tolist()
                 ]
                 columns[number] = recoded(Column(codes.astype(np.int64), cells), cells)
         return rows._replace(columns=columns)
+
+    def _joined(self, score: str, most: str) -> str:
+        """Return a score with its maximum; unchanged where either is no number."""
+        number, limit = (parse_number(cell, self.decimal_comma) for cell in (score, most))
+        return score if number is None or limit is None else f"{number:.15g}/{limit:.15g}"
 
 
 class Changed(Wrapped):

@@ -66,8 +66,8 @@ def parse_number(text: str, decimal_comma: bool = False) -> float | None:
     return value if math.isfinite(value) else None
 
 
-#: A whole number from which others beside it may be written with groups of digits.
-_LARGE = 100
+#: Times the smaller reading of a number, 1.7 of 1,700, above which the larger is nearer.
+_BETWEEN = 1000**0.5
 
 #: Cells of an optional column that mean "unknown": R writes NA.
 BLANK = frozenset({"", "NA"})
@@ -140,17 +140,24 @@ def _fractions(cells: Sequence[str], decimal_comma: bool) -> tuple[dict[str, flo
 def may_be_grouped(cells: Sequence[str], decimal_comma: bool = False) -> list[bool]:
     """Return which distinct cells are numbers of which a sign may part the thousands or the decimals.
 
-    That is so beside whole numbers from 100, if no cell has decimals of another length.
+    That is so beside whole numbers that are nearer to the larger meaning, if no cell has decimals of another length.
 
-    >>> may_be_grouped(["1,700", "900"], decimal_comma=True), may_be_grouped(["4,333", "4,5", "5"], decimal_comma=True)
-    ([True, False], [False, False, False])
+    >>> may_be_grouped(["1,700", "900"], decimal_comma=True), may_be_grouped(["87.125", "95"])
+    ([True, False], [False, False])
     """
     plain = [cell.strip() for cell in cells]
     grouped = [bool(_GROUPED.fullmatch(cell)) and (decimal_comma or "," not in cell) for cell in plain]
     others = [cell for cell, group in zip(plain, grouped, strict=True) if not group]
-    whole = [abs(int(cell)) for cell in others if _WHOLE.fullmatch(cell)]
-    decimals = any(re.fullmatch(r"[+-]?[0-9]+[.,][0-9]+", cell) for cell in others)
-    return grouped if max(whole, default=0) >= _LARGE and not decimals else [False] * len(plain)
+    whole = sorted(number for cell in others if _WHOLE.fullmatch(cell) and (number := abs(int(cell))))
+    if not whole or any(re.fullmatch(r"[+-]?[0-9]+[.,][0-9]+", cell) for cell in others):
+        return [False] * len(plain)
+    usual = whole[len(whole) // 2]
+    # Two readings differ by a factor of 1,000 for each sign; the usual number lies above the middle of them.
+    least = [
+        abs(float(re.sub("[.,]", "", cell))) / 1000 ** len(re.findall("[.,]", cell)) if group else 0.0
+        for cell, group in zip(plain, grouped, strict=True)
+    ]
+    return [group and usual > low * _BETWEEN for group, low in zip(grouped, least, strict=True)]
 
 
 def read_scores(values: Sequence[str], scale: Sequence[str] = (), decimal_comma: bool = False) -> Scores:

@@ -105,6 +105,7 @@ _SCORES, _TELLING = 100, 6
 _ASKS_PAPER = re.compile(
     r"(?:^|_)(?:paper|submission|proposal|essay|project|poster|abstract|application|candidate|team|entry)s?(?:_|$)"
 )
+_RANGE = re.compile(r"[0-9]+\s*(?:[-\N{EN DASH}]|to|bis|\.\.+)\s*[0-9]+")
 _SERIES = re.compile(r"(?P<stem>\D*)[0-9]+\D*")
 
 
@@ -186,12 +187,17 @@ def melted(table: Table, wanted: Wanted) -> Table | None:
             raise InputError(question)
     rows = labels_of(grid, wanted.columns, STUDENT)
     lines = []
+    nobody = 0
     for cells, where in grid.lines:
         for columns in reviews.values():
             reviewer = cells[columns[REVIEWER.name]]
             score = cells[columns[SCORE.name]] if scored else ""
-            if not (is_nobody(reviewer) and (not score.strip() or score.strip().casefold() in MISSING)):
+            if is_nobody(reviewer) and (not score.strip() or score.strip().casefold() in MISSING):
+                nobody += bool(reviewer.strip())
+            else:
                 lines.append(Line([*(cells[place] for place in rows.places.values()), reviewer, score], where))
+    if nobody:
+        grid.notes.append(f"{counted(nobody, 'cell')} of reviewers such as TBD or - read as empty")
     result = as_reviews(grid, rows, REVIEWER.name, [SCORE.name], lines)
     if chosen and set(chosen) & set(people):
         result.header = [wanted.columns[REVIEWER.name] if text == REVIEWER.name else text for text in result.header]
@@ -263,9 +269,10 @@ def from_answers(table: Table, wanted: Wanted) -> Table | None:
     others = [normalise(name) for place, name in enumerate(grid.header) if place not in places]
     if parts is None or any(map(_ASKS_PAPER.search, others)):
         return None
-    # Without a question for the paper, those for each criterion are about one paper, which is not known.
-    if len(set(parts.first)) == 1 and any(map(is_usual, parts.second)):
-        return None
+    # Questions for criteria, without one for the paper, are about a paper that is not known.
+    for side, labels in ((parts.first, parts.second), (parts.second, parts.first)):
+        if len(set(side)) == 1 and (any(map(is_usual, labels)) or _RANGE.fullmatch(side[0])):
+            return None
     return _unfolded(grid, rows, ITEM.name, places, left, given)
 
 
@@ -403,7 +410,7 @@ def _parts(names: Sequence[str]) -> _Parts | None:
             continue
         parts = _Parts([match["first"] for match in matches], [match["second"].strip() for match in matches])
         distinct = len(set(zip(*parts, strict=True)))
-        if distinct == len(names) >= _CROSSED * len(set(parts.first)) * len(set(parts.second)):
+        if 1 < distinct == len(names) >= _CROSSED * len(set(parts.first)) * len(set(parts.second)):
             return parts
     return None
 
@@ -421,7 +428,7 @@ def _labelled(
     tests: tuple[Callable[[Collection[str]], bool], ...] = (
         lambda side: chosen in map(normalise, side),
         lambda side: any(map(is_usual, side)),
-        lambda side: not _is_series(side),
+        lambda side: not _is_series(side, PEOPLE if across == REVIEWER.name else (*STUDENT.names, *STUDENT.weak)),
     )
     # The first that holds for one part alone tells which is the criterion.
     for is_criterion in tests:
@@ -436,10 +443,10 @@ def _labelled(
     raise InputError(message)
 
 
-def _is_series(labels: Collection[str]) -> bool:
-    """Return whether labels are numbered ones, such as Team 1, Team 2."""
-    stems = {match["stem"] for label in labels if (match := _SERIES.fullmatch(label))}
-    return len(stems) == 1 and all(map(_SERIES.fullmatch, labels))
+def _is_series(labels: Collection[str], stems: Collection[str] = ()) -> bool:
+    """Return whether labels are numbered ones, such as Team 1, Team 2, of one of the stems if there are any."""
+    found = {normalise(match["stem"]) for label in labels if (match := _SERIES.fullmatch(label))}
+    return len(found) == 1 and all(map(_SERIES.fullmatch, labels)) and (not stems or found <= set(stems))
 
 
 def say_wide(table: Table, columns: Mapping[str, str]) -> str:

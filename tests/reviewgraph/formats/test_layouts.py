@@ -71,6 +71,11 @@ def test_words_of_the_header_among_the_labels_are_no_header(write):
     assert len(read_affinity(name).reviewer) == 2
 
 
+def test_a_row_of_numbers_is_no_header(write):
+    book = write(as_xlsx({"S": [["Name", "Ann", "Bob"], ["Points", 10, 10], ["p1", 3, 4]]}), "book.xlsx")
+    assert read_reviews(book, format="gradebook", columns={"item": "Name"}).reviewers == ("Ann", "Bob")
+
+
 @pytest.mark.parametrize("rows_below", [[], [",,"]])
 def test_one_column_of_a_large_file_serves_two_purposes(write, rows_below):
     draw = random.Random(1)

@@ -193,6 +193,7 @@ def test_every_minus_is_one(write):
         (["1,700", "4,5", "900"], ""),
         (["4,333", "5", "3,667"], ""),
         (["1,700", "1,200"], ""),
+        (["87,125", "95", "100"], ""),
     ],
 )
 def test_groups_of_digits_are_asked_about(write, cells, doubt):

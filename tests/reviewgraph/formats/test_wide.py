@@ -23,6 +23,11 @@ def test_peer_grades_of_canvas(write):
     assert any("add --conflicts with this file" in note for note in notes)
 
 
+def test_nobody_in_a_numbered_column_is_counted(write):
+    notes = read(write("Team,Judge 1,Score 1,Judge 2,Score 2\np1,ann,3,TBD,-\np2,n.n.,,-,\n"))[1]
+    assert "reviews.csv: 3 cells of reviewers such as TBD or - read as empty" in notes
+
+
 @pytest.mark.parametrize(
     "head", ["Reviewer 1 Name,Reviewer 1 Score,Reviewer 2 Name,Reviewer 2 Score", "Judge 1,Score 1,Judge 2,Score 2"]
 )
@@ -109,6 +114,25 @@ def test_a_column_for_each_category_and_judge(write):
     assert read_reviews("reviews.csv", score="Ann", **BOOK).reviewers == ("X", "Y")
 
 
+@pytest.mark.parametrize(
+    ("head", "people"),
+    [
+        ("Judge 1 - X,Judge 1 - Y,Judge 2 - X,Judge 2 - Y", ("Judge 1", "Judge 2")),
+        ("X: Ann,Y: Ann,X: Bob,Y: Bob", None),
+        ("Ann (round 1),Bob (round 1),Ann (round 2),Bob (round 2)", None),
+        ("Ann | Style,Ann | Clarity,Bob | Style,Bob | Clarity", ("Ann", "Bob")),
+    ],
+)
+def test_which_part_is_the_criterion_is_known_or_asked(write, head, people):
+    name = write(f"Team,{head}\np1,3,4,1,2\np2,2,2,1,1\n")
+    first = head.partition(",")[0]
+    if people is None:
+        assert "have two parts, and either may be the criterion" in refused(name, **BOOK)
+    else:
+        label = first.split(" - ")[-1] if " - " in first else first.split(" | ")[-1]
+        assert read_reviews(name, score=label, **BOOK).reviewers == people
+
+
 def test_numbers_of_raters_with_criteria_are_no_people(write):
     name = write("essay_id,rater1_style,rater2_style,rater1_depth\n1,3,4,5\n2,2,2,2\n")
     assert "number the reviewers of a row, and do not say who they are" in refused(name, **BOOK)
@@ -130,6 +154,7 @@ def test_answers_to_a_form_with_a_column_for_each_paper(write, questions):
 def test_answers_about_one_paper_are_none(write):
     about_one = refused(write(FORM.format("How good is it? [Novelty],How good is it? [Clarity]")))
     assert "no item column" in about_one
+    assert "no item column" in refused(write(FORM.format("Novelty [1-5],Beauty [1-5]")))
     asked = "Timestamp,Email Address,Which paper?,Rate it [a],Rate it [b]\n2026/03/01 10:00:00,ann@x.org,p1,3,5\n"
     assert "--score 'Rate it [a]'" in refused(write(asked))
 
