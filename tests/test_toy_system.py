@@ -97,7 +97,7 @@ def test_what_it_hands_out_is_recognised_and_can_be_named(run: Run) -> None:
     assert told.exit_code == 2
     assert "works.csv: this is the toy's works, which holds papers; expected a file of reviews" in told.stderr
     told = run("check marks.csv --format conftool")
-    assert "pretalx, forms, workshop, gradebook, toy, table, found 'conftool'" in told.stderr
+    assert "pretalx, ojs, indico, labelstudio, forms, workshop, gradebook, toy, table, found 'conftool'" in told.stderr
     Path("other.csv").write_text("x,y\n1,2\n", "utf-8")
     assert "expected a file of the toy (the toy's marks, the toy's jury," in run("check other.csv --format toy").stderr
 

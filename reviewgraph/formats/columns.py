@@ -120,10 +120,12 @@ class Role:
     required: bool = True  #: Refuse a table without it.
     ranked: bool = True  #: Where several synonyms are present take the best; otherwise ask which is meant.
     label: bool = False  #: Its cells name a reviewer or an item.
+    #: Names that count where no other does, since they may also be those of scores, as "Team" and "Talk".
+    weak: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names, the best first."""
+        """All names that are sure, the best first."""
         return (self.name, *self.synonyms)
 
 
@@ -133,8 +135,18 @@ REVIEWER = Role(
         *("reviewer_id", "reviewerid", "reviewer_email", "reviewer_e_mail", "reviewer_email_address"),
         *("email", "e_mail", "email_address", "grader", "grader_id", "grader_email", "rater", "rater_id"),
         *("judge", "judge_id", "assessor", "assessor_id", "referee", "referee_id", "marker", "examiner"),
-        *("evaluator", "panelist", "member", "member_id", "tail", "user", "user_id", "username"),
-        *("reviewer_name", "reviewername", "grader_name", "judge_name", "member_name"),
+        *("evaluator", "evaluator_id", "panelist", "panellist", "panel_member", "juror", "juror_id", "jury_member"),
+        *("critic", "critic_id", "taster", "scorer", "adjudicator", "annotator", "annotator_id", "annotator_email"),
+        *("labeler", "labeller", "labeler_id", "coder", "coder_id", "worker", "worker_id", "workerid"),
+        *("judge_model", "judge_llm", "grader_model", "evaluator_model"),
+        *("gutachter", "gutachterin", "gutachter_in", "bewerter", "prüfer", "juror_in", "jurymitglied"),
+        *("évaluateur", "évaluatrice", "evaluateur", "relecteur", "relectrice", "rapporteur", "correcteur", "juge"),
+        *("evaluador", "evaluadora", "revisor", "revisora", "juez", "jurado", "revisore", "valutatore", "giudice"),
+        *("avaliador", "avaliadora", "parecerista", "beoordelaar", "jurylid", "bedömare", "рецензент", "эксперт"),
+        *("審査員", "評価者", "査読者", "评审", "评审人", "评委", "审稿人", "評審", "심사위원", "평가자"),
+        *("member", "member_id", "tail", "user", "user_id", "username"),
+        *("reviewer_name", "reviewername", "grader_name", "judge_name", "evaluator_name", "rater_name", "juror_name"),
+        *("referee_name", "assessor_name", "annotator_name", "worker_name", "member_name"),
     ),
     label=True,
 )
@@ -142,9 +154,22 @@ ITEM = Role(
     "item",
     (
         *("item_id", "paper", "paper_id", "paperid", "paper_number", "paper_no", "pid"),
-        *("submission", "submission_id", "submissionid", "submission_number", "proposal", "proposal_id"),
-        *("application", "application_id", "manuscript", "manuscript_id", "abstract_id", "essay", "essay_id"),
-        *("candidate", "candidate_id", "entry", "performance", "head", "forum", "assessee", "student", "id", "#"),
+        *("submission", "submission_id", "submissionid", "submission_number", "submission_no"),
+        *("proposal", "proposal_id", "proposal_number", "proposal_no", "application", "application_id"),
+        *("application_number", "applicant", "applicant_id", "manuscript", "manuscript_id", "manuscript_number"),
+        *("abstract_id", "abstract_number", "essay", "essay_id", "candidate", "candidate_id", "nominee", "contestant"),
+        *("entry", "entry_id", "entry_number", "entry_no", "performance", "talk_id", "talk_number", "project_id"),
+        *("project_number", "project_no", "poster_id", "poster_number", "poster_no", "pitch_id", "artwork_id"),
+        *("work_id", "movie_id", "film_id", "wine_id", "video_id", "image_id", "photo_id", "document_id", "doc_id"),
+        *("prompt_id", "response_id", "task_id", "hit_id", "hitid", "head", "forum", "assessee"),
+        *("team_id", "team_number", "team_no", "student", "id", "#"),
+    ),
+    weak=(
+        *("team", "project", "talk", "poster", "pitch", "artwork", "work", "movie", "film", "wine", "beer", "coffee"),
+        *("song", "prompt", "task", "document", "applicant_name", "team_name", "project_name", "entry_name"),
+        *("beitrag", "einreichung", "antrag", "bewerbung", "projekt", "soumission", "projet", "candidature"),
+        *("propuesta", "proyecto", "trabajo", "proposta", "progetto", "projeto", "inzending", "bidrag", "заявка"),
+        *("作品", "論文", "応募作品", "项目", "論文番号", "项目编号", "출품작", "논문"),
     ),
     label=True,
 )
@@ -153,7 +178,20 @@ SCORE = Role(
     (
         *("rating", "overall", "overall_merit", "overall_score", "overall_rating", "overall_assessment"),
         *("overall_evaluation", "overall_recommendation", "recommendation", "review_rating", "grade", "mark"),
-        *("total_score", "points", "ovemer"),
+        *("total_score", "points", "ovemer", "bewertung", "punkte", "punktzahl", "gesamtpunkte", "puntuación"),
+        *(
+            "calificación",
+            "puntaje",
+            "punteggio",
+            "pontuação",
+            "оценка",
+            "点数",
+            "得点",
+            "評点",
+            "评分",
+            "分数",
+            "점수",
+        ),
     ),
     required=False,
     ranked=False,
@@ -172,6 +210,24 @@ CONFIDENCE = Role(
 CRITERION = Role("criterion", ("criteria", "criterion_name", "score_name"), required=False)
 
 
+#: Words of the usual names of criteria; a column without any of them may be a criterion, or some other number.
+_USUAL = frozenset(
+    [
+        *("appropriateness", "argument", "argumentation", "clarity", "clear", "completeness", "contribution"),
+        *("correctness", "creativity", "credibility", "depth", "design", "difficulty", "ethics", "evaluation"),
+        *("evidence", "excellence", "excitement", "exposition", "feasibility", "fit", "grammar", "impact"),
+        *("implementation", "importance", "influence", "innovation", "innovativeness", "interest", "language"),
+        *("merit", "methodology", "methods", "motivation", "novel", "novelty", "organisation", "organization"),
+        *("original", "originality", "performance", "potential", "presentation", "quality", "readability"),
+        *("relevance", "replicability", "reproducibility", "reputation", "rigor", "rigour", "significance"),
+        *("soundness", "structure", "style", "substance", "suitability", "technical", "technique", "theory"),
+        *("thoroughness", "timeliness", "usefulness", "utility", "validity", "writing"),
+    ]
+)
+#: A header of HotCRP, the first letters of one word or of two, and how usual words start.
+_SHORT, _STARTS = re.compile("(?:[A-Z][a-z]{2}){1,2}"), {word[:3] for word in _USUAL}
+
+
 #: Separators in FILE:ROLE, where the user names columns, and in FILE#PART.
 FILE, PART = ":", "#"
 
@@ -187,6 +243,17 @@ def normalise(header: str) -> str:
     ('paper_id', 'overall_merit', 'submission', '#')
     """
     return _BETWEEN_WORDS.sub("_", header.casefold()).strip("_") or header.strip()
+
+
+def is_usual(name: str) -> bool:
+    """Return whether a column is called as criteria are: by a word of theirs, or as HotCRP shortens two such words.
+
+    >>> [is_usual(name) for name in ("Technical quality", "novelty_score", "TecQua", "x", "orcid", "Overall rating")]
+    [True, True, True, False, False, True]
+    """
+    plain = normalise(name)
+    starts = {plain[:3], plain[3:] or plain[:3]} if _SHORT.fullmatch(name) else {""}
+    return plain in SCORE.names or not _USUAL.isdisjoint(plain.split("_")) or starts <= _STARTS
 
 
 def named(header: Sequence[str], wanted: str) -> list[int]:
@@ -291,7 +358,17 @@ def optional(
 def recognised(header: Sequence[str], roles: Sequence[Role], columns: Mapping[str, str]) -> int:
     """Return the number of roles that have a column in this header."""
     present = set(map(normalise, header)) - {""}
-    return sum(bool(present & {*role.names, normalise(columns.get(role.name, ""))}) for role in roles)
+    return sum(bool(present & {*role.names, *role.weak, normalise(columns.get(role.name, ""))}) for role in roles)
+
+
+def is_weak(header: Sequence[str], role: Role) -> bool:
+    """Return whether a role has a column in this header only by a weak name.
+
+    >>> is_weak(["judge", "team", "#"], ITEM), is_weak(["judge", "team", "paper"], ITEM), is_weak(["judge"], ITEM)
+    (True, False, False)
+    """
+    present = set(map(normalise, header))
+    return not present.isdisjoint(role.weak) and present.isdisjoint({*role.names} - {*ROW_NUMBERS})
 
 
 def columns_of(columns: Mapping[str, str], *paths: object) -> dict[str, str]:
@@ -323,6 +400,10 @@ def _by_synonym(
     normal = list(map(normalise, header))
     hits = {synonym: [p for p, text in enumerate(normal) if text == synonym] for synonym in role.names}
     present = [places for places in hits.values() if places]
+    if is_weak(header, role):
+        # A number beats a name; which of a team and its project is meant is to be asked.
+        weak = [place for place, text in enumerate(normal) if text in role.weak]
+        return [place for place in weak if not normal[place].endswith("name")] or weak
     if not role.ranked:
         return [place for places in present for place in places]
     others = [

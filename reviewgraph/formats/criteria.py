@@ -20,6 +20,9 @@ from reviewgraph.formats.columns import (
     normalise,
     optional,
 )
+from reviewgraph.formats.columns import (
+    is_usual as is_usual,
+)
 from reviewgraph.formats.files import quote, quote_all
 from reviewgraph.formats.side import NO_CRITERIA
 from reviewgraph.formats.tables import NO_SCORES, Table, say_which_score
@@ -39,22 +42,6 @@ _OTHERS = frozenset(
     [*NO_CRITERIA, *NO_SCORES]
     + [name for role in (REVIEWER, ITEM, TITLE, CONFIDENCE, CRITERION) for name in role.names]
 )
-#: Words of the usual names of criteria; a column without any of them may be a criterion, or some other number.
-_USUAL = frozenset(
-    [
-        *("appropriateness", "argument", "argumentation", "clarity", "clear", "completeness", "contribution"),
-        *("correctness", "creativity", "credibility", "depth", "design", "difficulty", "ethics", "evaluation"),
-        *("evidence", "excellence", "excitement", "exposition", "feasibility", "fit", "grammar", "impact"),
-        *("implementation", "importance", "influence", "innovation", "innovativeness", "interest", "language"),
-        *("merit", "methodology", "methods", "motivation", "novel", "novelty", "organisation", "organization"),
-        *("original", "originality", "performance", "potential", "presentation", "quality", "readability"),
-        *("relevance", "replicability", "reproducibility", "reputation", "rigor", "rigour", "significance"),
-        *("soundness", "structure", "style", "substance", "suitability", "technical", "technique", "theory"),
-        *("thoroughness", "timeliness", "usefulness", "utility", "validity", "writing"),
-    ]
-)
-#: A header of HotCRP, the first letters of one word or of two, and how usual words start.
-_SHORT, _STARTS = re.compile("(?:[A-Z][a-z]{2}){1,2}"), {word[:3] for word in _USUAL}
 #: Systems whose files have any columns, as tables of no system do.
 _INFORMAL = ("forms", "workshop", "gradebook")
 _ABOUT_CONFIDENCE = re.compile(r"\b(?:confiden(?:ce|t)|expertise)\b", re.IGNORECASE)
@@ -82,17 +69,6 @@ def may_be_criterion(name: str) -> bool:
     if not name.strip() or is_status(name):
         return False
     return normalise(name) not in _OTHERS and not _NO_SCORE.fullmatch(normalise(name))
-
-
-def is_usual(name: str) -> bool:
-    """Return whether a column is called as criteria are: by a word of theirs, or as HotCRP shortens two such words.
-
-    >>> [is_usual(name) for name in ("Technical quality", "novelty_score", "TecQua", "x", "orcid", "Overall rating")]
-    [True, True, True, False, False, True]
-    """
-    plain = normalise(name)
-    starts = {plain[:3], plain[3:] or plain[:3]} if _SHORT.fullmatch(name) else {""}
-    return plain in SCORE.names or not _USUAL.isdisjoint(plain.split("_")) or starts <= _STARTS
 
 
 def say_unusual(name: str, criteria: Collection[str], choice: str) -> list[str]:

@@ -21,14 +21,17 @@ from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import unguarded
 from reviewgraph.formats.columns import recognised
-from reviewgraph.formats.files import COLUMNS, PARQUET, TIMES, cut, find_encoding, quote
-from reviewgraph.formats.tables import Column, Rows, Table
+from reviewgraph.formats.files import COLUMNS, PARQUET, TIMES, Problems, cut, find_encoding, quote
+from reviewgraph.formats.headers import LOOKED_AT, filled, find_header, whole_header
+from reviewgraph.formats.tables import Column, Line, Rows, Table
 
 if TYPE_CHECKING:
     from reviewgraph.formats.columns import Role
-    from reviewgraph.formats.files import Problems
+    from reviewgraph.formats.systems.system import Export
 
 DELIMITERS = (",", "\t", ";", "|")
+#: The line by which a spreadsheet program is told the delimiter.
+_DELIMITER = re.compile(r"sep=(?P<delimiter>[^\w\"\r\n])\s*", re.IGNORECASE)
 
 #: Bytes from which loading Arrow (half a second) is repaid; the csv module reads about 10 MB a second.
 LARGE = 1_500_000
@@ -39,7 +42,10 @@ CHUNK = 50_000
 
 
 class Delimited(Table):
-    """A text file with one row per line, its delimiter inferred from the header."""
+    """A text file with one row per line, its delimiter inferred from the header, or as a first line ``sep=;`` says.
+
+    Rows without any content do not count, and a title may be above the header.
+    """
 
     def __init__(
         self,
@@ -48,11 +54,21 @@ class Delimited(Table):
         roles: Sequence[Role],
         columns: Mapping[str, str],
         note: Callable[[str], object],
+        exports: Sequence[Export] = (),
     ) -> None:
         self.name = name
         self.data = data
         self.encoding = find_encoding(data, name, note)
-        self.delimiter, self.header, self.header_lines = self._find_header(roles, columns)
+        self.header_lines = 0
+        self.delimiter, rows = self._first_rows(roles, columns)
+        cells = [row for _, row in rows]
+        place, joined = whole_header(cells, find_header(cells, roles, columns, exports))
+        self.header_lines = rows[place][0]
+        self.header = cells[place] if joined is None else joined
+        if any(filled(row) > 1 for row in cells[: place - (joined is not None)]):
+            note(f"{name}: the header is in line {self.header_lines}; the rows above it are not read")
+        if joined is not None:
+            note(f"{name}: two rows are read as the header, as in {quote(joined[-1])}")
         self.decimal_comma = self.delimiter != ","
         COLUMNS.expect(name, len(self.header))
 
@@ -62,15 +78,22 @@ class Delimited(Table):
     def leniently(self) -> Self:
         table = super().leniently()
         if table._has_blanks:
+            reader = table._reader()
             with contextlib.suppress(csv.Error):
-                table.header = next(row for row in table._reader() if row)
+                table.header = next(row for row in reader if reader.line_num == self.header_lines)
         return table
+
+    def rows_below(self) -> Iterator[Line]:
+        """Yield the rows below the header, whatever their width."""
+        for line, cells in self._rows_after_header(Problems(), 0):
+            yield Line(cells, f"line {line}")
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         if len(self.data) >= LARGE and not self._has_blanks and b'"' not in self.data and not _GUARD.search(self.data):
             data = self.data if self.encoding == "utf-8-sig" else self.data.decode(self.encoding).encode()
             columns = read_plain(data, self.delimiter, len(self.header), positions, self.header_lines)
-            if columns is not None:  # every row is on a line of its own and has the right width
+            # Every row is on a line of its own and has the right width; rows that may be empty are looked at as text.
+            if columns is not None and not _any_empty(columns):
                 first = self.header_lines + 1
                 return Rows(columns, range(first, first + columns[0].codes.size))
         return self._read_lines(positions, problems, file)
@@ -86,6 +109,8 @@ class Delimited(Table):
             if self.lenient:
                 rows = [(line, row + [""] * (width - len(row))) for line, row in rows]
             if any(len(row) != width for _, row in rows):
+                # Delimiters at the end of a row, which spreadsheets leave behind, are no cells.
+                rows = [(line, row if any(row[width:]) else row[:width]) for line, row in rows]
                 ragged += [(line, len(row)) for line, row in rows if len(row) != width]
                 rows = [(line, row) for line, row in rows if len(row) == width]
             lines.extend([line for line, _ in rows])
@@ -111,28 +136,37 @@ class Delimited(Table):
         reader, last = self._reader(), 0
         try:
             for row in reader:
-                if row and last >= self.header_lines:
+                if last >= self.header_lines and any(map(str.strip, row)):
                     yield last + 1, row
                 last = reader.line_num
         except csv.Error as error:
             problems.add(file, last + 1, f"{self.place(last + 1)}: {say_quoting(error)}")
 
-    def _find_header(self, roles: Sequence[Role], columns: Mapping[str, str]) -> tuple[str, list[str], int]:
+    def _first_rows(self, roles: Sequence[Role], columns: Mapping[str, str]) -> tuple[str, list[_Row]]:
+        """Return the delimiter and the first rows that are not empty, with the lines on which they end."""
+        told = _DELIMITER.fullmatch(self._text().readline())
         # The delimiter that gives most recognised columns wins; among equals, the one with most columns.
-        best: tuple[tuple[int, int], str, list[str], int] | None = None
+        best: tuple[tuple[int, bool, int], str, list[_Row]] | None = None
         failure = ""
-        for delimiter in DELIMITERS:
+        for delimiter in (told["delimiter"],) if told else DELIMITERS:
             reader = csv.reader(self._text(), delimiter=delimiter, strict=True)
+            rows: list[_Row] = []
             try:
-                header = next(row for row in reader if row)
-            except (csv.Error, StopIteration) as error:
-                failure = failure or say_quoting(error)
-                continue
-            merit = (recognised(header, roles, columns), len(header))
-            if best is None or merit > best[0]:
-                best = (merit, delimiter, header, reader.line_num)
-        if best is None or (failure and len(best[2]) == 1):
-            message = f"{self.place(1)}: the header cannot be read: {failure}"
+                for cells in reader:
+                    if any(map(str.strip, cells)) and not (told and reader.line_num == 1):
+                        rows.append((reader.line_num, cells))
+                    if len(rows) == LOOKED_AT:
+                        break
+            except csv.Error as error:
+                failure = failure if rows or failure else say_quoting(error)
+            if rows:
+                counts = [recognised(cells, roles, columns) for _, cells in rows]
+                top = counts.index(max(counts))
+                merit = (counts[top], top == 0, len(rows[top][1]))
+                if best is None or merit > best[0]:
+                    best = (merit, delimiter, rows)
+        if best is None or (failure and len(best[2][0][1]) == 1):
+            message = f"{self.place(1)}: the header cannot be read: {failure or say_quoting(StopIteration())}"
             raise InputError(message)
         return best[1:]
 
@@ -146,6 +180,21 @@ class Delimited(Table):
 
     def _text(self) -> io.TextIOWrapper:
         return io.TextIOWrapper(io.BytesIO(self.data), encoding=self.encoding, newline="")
+
+
+#: The line on which a row ends, and its cells.
+_Row = tuple[int, list[str]]
+
+
+def _any_empty(columns: Sequence[Column]) -> bool:
+    """Return whether a row has no content in any of the columns."""
+    empty = np.ones(columns[0].codes.size, np.bool_)
+    for column in columns:
+        blank = np.array([not value.strip() for value in column.values], np.bool_)
+        if not blank.any():
+            return False
+        empty &= blank[column.codes]
+    return bool(empty.any())
 
 
 def say_quoting(error: Exception) -> str:
@@ -180,7 +229,8 @@ def read_plain(
     if header_lines and data.startswith(codecs.BOM_UTF8, start):
         return None  # Arrow would skip the byte order mark, which is part of the first label
     names = [f"c{place}" for place in range(width)]
-    wanted = [names[place] for place in positions]
+    # One column may serve two purposes, as when titles name the papers.
+    wanted = [names[place] for place in dict.fromkeys(positions)]
     # Encoding while reading avoids the compute functions of Arrow, which take longer to load.
     encoded = pa.dictionary(pa.int32(), pa.large_string())
     try:
@@ -197,7 +247,8 @@ def read_plain(
     # Arrow skips blank lines; then the line numbers, which messages need, are lost.
     if table.num_rows != _count_lines(data, start):
         return None
-    return [_column(table.column(name).unify_dictionaries()) for name in wanted]
+    columns = {name: _column(table.column(name).unify_dictionaries()) for name in wanted}
+    return [columns[names[place]] for place in positions]
 
 
 def _count_lines(data: bytes, start: int) -> int:
@@ -280,7 +331,7 @@ class Parquet(Table):
                 raise InputError(message)
         with refused(self.name):
             self._expect_bounded(positions)
-            table = self.file.read(columns=[self.header[place] for place in positions])
+            table = self.file.read(columns=list(dict.fromkeys(self.header[place] for place in positions)))
             columns = [_encoded(table.column(self.header[place])) for place in positions]
         return Rows(columns, range(1, table.num_rows + 1))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.storing import csv_text
-from reviewgraph.formats.columns import PART, Role
+from reviewgraph.formats.columns import PART, SCORE, Role, named, normalise
 from reviewgraph.formats.files import (
     ARCHIVE,
     WORKBOOK,
@@ -22,9 +22,20 @@ from reviewgraph.formats.files import (
     quote_all,
     read_bytes,
 )
+from reviewgraph.formats.headers import refuse_lower_table, refuse_pairs
 from reviewgraph.formats.systems.known import SYSTEMS, sources
 from reviewgraph.formats.systems.system import PLAIN, Wanted, extract, recognise
-from reviewgraph.formats.tables import is_json, is_xml, plain_tag, read_json, read_xml, to_grid
+from reviewgraph.formats.tables import (
+    WithMaxima,
+    from_records,
+    is_json,
+    is_xml,
+    objects,
+    plain_tag,
+    read_json,
+    read_xml,
+    to_grid,
+)
 from reviewgraph.formats.workbooks import (
     choose_sheet,
     is_workbook,
@@ -78,7 +89,8 @@ class Text(Format):
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         from reviewgraph.formats.delimited import Delimited
 
-        return recognise(Delimited(name, data, wanted.roles, wanted.columns, wanted.note), wanted)
+        exports = list(wanted.exports("table"))
+        return recognise(Delimited(name, data, wanted.roles, wanted.columns, wanted.note, exports), wanted)
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> str:
         return csv_text(columns)
@@ -99,7 +111,7 @@ class Arrow(Format):
 
 
 class Json(Format):
-    """JSON as conference systems export it."""
+    """JSON as conference systems export it, or a list of objects, or one on each line, as a table."""
 
     name = "json"
 
@@ -108,8 +120,22 @@ class Json(Format):
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         content = read_json(name, data)
+        records = objects(content)
+        table = extract("json", name, content, wanted)
+        if table is None and records and all(map(_is_flat, records)):
+            table = recognise(from_records(name, records), wanted)
+        if table is not None:
+            return table
         found = "JSON of another shape" if content else "empty JSON"
-        return _extracted("json", name, content, wanted, found)
+        raise InputError(_say_unknown(name, found))
+
+
+def _is_flat(record: Mapping[str, Any]) -> bool:
+    """Return whether an object is a row of a table: its values are no objects, nor lists of any."""
+    return not any(
+        isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict | list) for one in value))
+        for value in record.values()
+    )
 
 
 class Xml(Format):
@@ -124,7 +150,10 @@ class Xml(Format):
         root = read_xml(name, data)
         if is_workbook(root):
             return choose_sheet(name, read_spreadsheet_xml(name, root), part, wanted)
-        return _extracted("xml", name, root, wanted, f"XML of <{plain_tag(root)}>")
+        table = extract("xml", name, root, wanted)
+        if table is None:
+            raise InputError(_say_unknown(name, f"XML of <{plain_tag(root)}>"))
+        return table
 
 
 class Zip(Format):
@@ -152,7 +181,7 @@ class Xlsx(Zip):
 
     def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
         open_zip(name, data)  # refuses one that would unpack to more than the limit
-        return choose_sheet(name, read_xlsx(name, data), part, wanted)
+        return choose_sheet(name, read_xlsx(name, data, percents=wanted.kind == "reviews"), part, wanted)
 
     def parts(self, name: str, data: bytes) -> list[str]:
         open_zip(name, data)
@@ -219,23 +248,47 @@ def open_table(
     else:
         data = read_bytes(name)
         table, digest = _format_of(data).open(name, data, part, wanted), hashlib.sha256(data).hexdigest()
+    if kind == "reviews":
+        refuse_pairs(table, roles, columns)
+    refuse_lower_table(table, roles, columns)
+    if kind == "reviews":
+        table = _with_maxima(table, columns, note)
     found, system = table.provenance, table.source.system if table.source else None
     file = found.file or name
     table.provenance = replace(found, file=file, sha256=digest, system=system, header=tuple(table.header))
     return table
 
 
+#: Normalised names of columns with the maximum of each score.
+_MAXIMA = (
+    *("out_of", "max_points", "maximum_points", "max_score", "maximum_score", "max_marks", "points_possible"),
+    *("possible_points", "score_max", "score_possible", "total_possible", "max_punkte"),
+)
+
+
+def _with_maxima(table: Table, columns: Mapping[str, str], note: Callable[[str], object]) -> Table:
+    """Return a table whose scores have their maxima, if a column of no system says them."""
+    if table.source is not None and table.source.kind != "reviews":
+        return table
+    given = columns.get(SCORE.name, table.columns.get(SCORE.name))
+    plain = list(map(normalise, table.header))
+    scores = named(table.header, given) if given else [p for p, text in enumerate(plain) if text in SCORE.names]
+    most = [place for place, text in enumerate(plain) if text in _MAXIMA]
+    if len(scores) != 1 or len(most) != 1 or most == scores:
+        return table
+    note(f"{table.name}: the column {quote(table.header[most[0]])} is read as the maximum of each score")
+    return WithMaxima(table, scores[0], most[0])
+
+
 def _format_of(data: bytes) -> Format:
     return next(one for one in reversed(FORMATS.values()) if one.fits(data))
 
 
-def _extracted(container: str, name: str, content: object, wanted: Wanted, found: str) -> Table:
-    table = extract(container, name, content, wanted)
-    if table is None:
-        message = f"{name}: expected a table, or a file as a conference system exports it, found {found}; "
-        message += "docs/reference/files.md lists the files that are read"
-        raise InputError(message)
-    return table
+def _say_unknown(name: str, found: str) -> str:
+    return (
+        f"{name}: expected a table, or a file as a conference system exports it, found {found}; "
+        "docs/reference/files.md lists the files that are read"
+    )
 
 
 def _open_members(members: Members, part: str, wanted: Wanted) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +20,6 @@ from reviewgraph.formats.columns import (
     locate,
     named,
     optional,
-    recognised,
     refuse_row_numbers,
 )
 from reviewgraph.formats.criteria import (
@@ -37,8 +35,8 @@ from reviewgraph.formats.criteria import (
 )
 from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.spellings import PAPER, PERSON, Respelled, Spellings
-from reviewgraph.formats.systems.gradebooks import STUDENT
-from reviewgraph.formats.tables import Aside, Column, Numbers, Table, ask_score, of_rows, unused_columns
+from reviewgraph.formats.systems.wide import say_wide
+from reviewgraph.formats.tables import Aside, Column, Numbers, Table, ask_score, of_rows
 from reviewgraph.formats.values import ask_direction, missing_labels, read_scores, say_bad_score
 
 if TYPE_CHECKING:
@@ -97,7 +95,9 @@ def read_part(
 ) -> Part:
     """Return the reviews of a table; malformed rows are noted as problems, and kept."""
     columns = {**table.columns, **asked.columns}
-    _propose_gradebook(table, asked.columns, note)
+    wide = say_wide(table, asked.columns)
+    if wide:
+        note(wide)
     places = locate(table.header, ROLES, columns, table.name, note)
     if SCORE.name not in places and SCORE.name not in asked.columns:
         ask_score(table)
@@ -190,22 +190,6 @@ def _audited(
     return audit.of_rows(draft)
 
 
-_NUMBERED = re.compile(r".*[0-9][\s)]*")
-
-
-def _propose_gradebook(table: Table, columns: Mapping[str, str], note: Callable[[str], object]) -> None:
-    """Say that a table with items and several other columns, but no reviewers, may be a gradebook."""
-    if table.source is not None or [recognised(table.header, [role], columns) for role in (REVIEWER, STUDENT)] != [
-        0,
-        1,
-    ]:
-        return
-    unused = unused_columns([table])
-    # Numbered columns hold the reviews of a paper, not those of a reviewer.
-    if len(unused) > 1 and not any(_NUMBERED.fullmatch(name) for name in unused):
-        note(f"{table.name}: if each column holds the scores of one reviewer, say --format gradebook")
-
-
 def _others(table: Table, taken: Collection[int]) -> dict[str, Callable[[], Column]]:
     """Return readers of the columns without a role, in tables of no system."""
     if table.source is not None:
@@ -273,6 +257,8 @@ def _scores(
     question = None if scale else ask_direction([values[code] for code in np.flatnonzero(meaning.bad)])
     if question:
         problems.hint(question)
+    if meaning.unit:
+        note(f"{table.name}: {meaning.unit}")
     if meaning.spelled.any():
         count = np.bincount(codes, minlength=len(values))
         spelled = {values[code]: int(count[code]) for code in np.flatnonzero(meaning.spelled) if count[code]}

@@ -22,12 +22,13 @@ from reviewgraph.formats.columns import (
     SCORE,
     TITLE,
     Unlisted,
+    is_weak,
     named,
     naming,
     normalise,
 )
 from reviewgraph.formats.files import COLUMNS, DEPTH, Problems, cut, quote, quote_all
-from reviewgraph.formats.values import are_scores
+from reviewgraph.formats.values import are_scores, parse_number
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -158,6 +159,10 @@ class Table(Protocol):
         )
         return bool(at)
 
+    def rows_below(self) -> Iterator[Line]:
+        """Yield the rows below the header, whatever their width."""
+        return iter(())
+
     def leniently(self) -> Self:
         """Return the table with empty cells at the end of rows that are too short, and no blanks before cells."""
         table = copy.copy(self)
@@ -182,9 +187,11 @@ def say_which_score(name: str, columns: Sequence[str]) -> str:
     >>> say_which_score("t.csv", ["merit", "style"])[:75]
     "t.csv: no score column is known; it may be any of 'merit', 'style': say whi"
     """
+    words = {word for known in SCORE.names for word in known.split("_")}
+    example = next((column for column in columns if words & set(normalise(column).split("_"))), columns[0])
     return (
         f"{name}: no score column is known; it may be any of {quote_all(columns)}: say which one, for example with "
-        f"{naming('', SCORE, columns[0])}; or that there is none, with --columns {SCORE.name}="
+        f"{naming('', SCORE, example)}; or that there is none, with --columns {SCORE.name}="
     )
 
 
@@ -232,6 +239,7 @@ def unused_columns(tables: Sequence[Table]) -> list[str]:
             if table.source is None or table.source.kind == "reviews"
             for text in table.header
             if may_hold_scores(text)
+            and not (normalise(text) in ITEM.weak and is_weak(table.header, ITEM))
             and text not in table.columns.values()
             and not (table.source and normalise(text) in table.source.extras)
         )
@@ -248,6 +256,9 @@ class Wrapped(Table):
 
     def place(self, line: int) -> str:
         return self.table.place(line)
+
+    def rows_below(self) -> Iterator[Line]:
+        return self.table.rows_below()
 
 
 class Line(NamedTuple):
@@ -282,6 +293,9 @@ class Grid(Table):
 
     def place(self, line: int) -> str:
         return self.lines[line - 1].place
+
+    def rows_below(self) -> Iterator[Line]:
+        return iter(self.lines)
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         width = len(self.header)
@@ -327,6 +341,7 @@ class Grid(Table):
 
     def _like(self, other: Grid) -> Grid:
         other.notes, other.left_out, other.explained = list(self.notes), list(self.left_out), dict(self.explained)
+        other.decimal_comma = self.decimal_comma
         return other
 
     def _column(self, place: int, kept: Sequence[int]) -> Column:
@@ -336,6 +351,42 @@ class Grid(Table):
         texts = [row[place] if place < len(row) else "" for row in cells]
         known = {text: code for code, text in enumerate(dict.fromkeys(texts))}
         return Column(np.fromiter(map(known.__getitem__, texts), np.int64, len(texts)), list(known))
+
+
+class WithMaxima(Wrapped):
+    """A table whose scores are cells such as 8/10, of a column of scores and one of their maxima."""
+
+    def __init__(self, table: Table, score: int, most: int) -> None:
+        super().__init__(table)
+        self.columns, self.source, self.provenance = table.columns, table.source, table.provenance
+        self.score, self.most = score, most
+        self.unread = [*table.unread, most]
+
+    def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
+        return self.table.aside(reviewer, item, title)
+
+    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+        import numpy as np
+
+        if self.score not in positions:
+            return self.table.read(positions, problems, file)
+        rows = self.table.read([*positions, self.most], problems, file)
+        *columns, most = rows.columns
+        for number, place in enumerate(positions):
+            if place == self.score:
+                score = columns[number]
+                pairs, codes = np.unique(score.codes * len(most.values) + most.codes, return_inverse=True)
+                cells = [
+                    self._joined(score.values[pair // len(most.values)], most.values[pair % len(most.values)])
+                    for pair in pairs.tolist()
+                ]
+                columns[number] = recoded(Column(codes.astype(np.int64), cells), cells)
+        return rows._replace(columns=columns)
+
+    def _joined(self, score: str, most: str) -> str:
+        """Return a score with its maximum; unchanged where either is no number."""
+        number, limit = (parse_number(cell, self.decimal_comma) for cell in (score, most))
+        return score if number is None or limit is None else f"{number:.15g}/{limit:.15g}"
 
 
 class Changed(Wrapped):
@@ -386,7 +437,9 @@ def to_grid(table: Table) -> Grid:
     problems.raise_any()
     columns = [list(map(column.values.__getitem__, column.codes.tolist())) for column in rows.columns]
     lines = zip(map(list, zip(*columns, strict=True)), map(table.place, rows.lines), strict=True)
-    return Grid(table.name, table.header, (Line(cells, place) for cells, place in lines))
+    grid = Grid(table.name, table.header, (Line(cells, place) for cells, place in lines))
+    grid.decimal_comma = table.decimal_comma
+    return grid
 
 
 def from_records(name: str, records: Sequence[dict[str, Any]], noun: str = "record") -> Grid:

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviewgraph._base.errors import InputError
-from reviewgraph.formats.files import cut, quote, quote_all
+from reviewgraph.formats.files import quote, quote_all
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray
@@ -35,6 +35,16 @@ _SCORE = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _COMMA = re.compile(r"(?<=[0-9]),(?=[0-9]+(?:\D|$))")
+#: Signs that people and programs write for a minus.
+_MINUS = str.maketrans(dict.fromkeys("\N{MINUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{SMALL HYPHEN-MINUS}", "-"))
+#: A score with its maximum: "8/10", "8 / 10", "8 out of 10", "70 %".
+_OUT_OF = re.compile(
+    r"(?P<number>[+-]?[0-9]+(?:[.,][0-9]+)?)\s*(?:%|(?:/|out\s+of|von|sur|de|di|su)\s*(?P<most>[0-9]+(?:[.,][0-9]+)?))",
+    re.IGNORECASE,
+)
+#: A number that may have its digits in groups of three, or three decimals.
+_GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:[.,][0-9]{3})+")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 _NOT_FINITE = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 
 
@@ -45,16 +55,19 @@ def parse_number(text: str, decimal_comma: bool = False) -> float | None:
     [8.0, 3.0, 1.0, -2.0, 4.5, None, None, None]
     >>> [parse_number(text) for text in ("7 or eight", "3 out of 5", "7 half", "6: top 5%", "3 - weak accept")]
     [None, None, None, 6.0, 3.0]
-    >>> parse_number("4,5"), parse_number("4,5", decimal_comma=True)
-    (None, 4.5)
+    >>> parse_number("4,5"), parse_number("4,5", decimal_comma=True), parse_number("\N{MINUS SIGN}1")
+    (None, 4.5, -1.0)
     """
-    stripped = text.strip()
+    stripped = text.strip().translate(_MINUS)
     if decimal_comma:
         stripped = _COMMA.sub(".", stripped, count=1)
     match = _SCORE.fullmatch(stripped)
     value = float(match["number"]) if match else math.nan
     return value if math.isfinite(value) else None
 
+
+#: Times the smaller reading of a number, 1.7 of 1,700, above which the larger is nearer.
+_BETWEEN = 1000**0.5
 
 #: Cells of an optional column that mean "unknown": R writes NA.
 BLANK = frozenset({"", "NA"})
@@ -86,6 +99,65 @@ class Scores(NamedTuple):
     scored: BoolArray
     bad: BoolArray
     spelled: BoolArray  # planned by a word such as "none", not by an empty cell
+    unit: str = ""  # how scores with a maximum, such as 8/10, became numbers; empty where there are none
+
+
+def parse_fraction(text: str, decimal_comma: bool = False) -> tuple[float, float] | None:
+    """Return a score and its maximum; None for other cells.
+
+    >>> parse_fraction("8/10"), parse_fraction("7,5 / 10", decimal_comma=True), parse_fraction("70 %")
+    ((8.0, 10.0), (7.5, 10.0), (70.0, 100.0))
+    >>> parse_fraction("8"), parse_fraction("8/0"), parse_fraction("3/4/2026")
+    (None, None, None)
+    """
+    match = _OUT_OF.fullmatch(text.strip().translate(_MINUS))
+    if match is None or ("," in match[0] and not decimal_comma):
+        return None
+    number, most = (float(part.replace(",", ".")) for part in (match["number"], match["most"] or "100"))
+    return (number, most) if most > 0 else None
+
+
+def _fractions(cells: Sequence[str], decimal_comma: bool) -> tuple[dict[str, float], str]:
+    """Return the numbers of scores that all have their maxima, and what they are; nothing where one has none.
+
+    If the maxima differ, scores are percentages of them.
+    """
+    scores = [cell for cell in cells if cell and cell.casefold() not in MISSING]
+    read = {cell: parse_fraction(cell, decimal_comma) for cell in scores}
+    pairs = {cell: pair for cell, pair in read.items() if pair is not None}
+    if not pairs or len(pairs) < len(read):
+        return {}, ""
+    largest = sorted({most for _, most in pairs.values()})
+    if len(largest) > 1 and all(most == number + 1 for number, most in pairs.values()):
+        return {}, ""  # 6/7 is between two scores
+    if len(largest) == 1:
+        return {cell: number for cell, (number, _) in pairs.items()}, f"scores are out of {largest[0]:g}"
+    listed = ", ".join(f"{most:g}" for most in largest[:6])
+    listed += f" and {len(largest) - 6} more" if len(largest) > 6 else ""
+    return {cell: 100 * number / most for cell, (number, most) in pairs.items()}, f"scores are percent of {listed}"
+
+
+def may_be_grouped(cells: Sequence[str], decimal_comma: bool = False) -> list[bool]:
+    """Return which distinct cells are numbers of which a sign may part the thousands or the decimals.
+
+    That is so beside whole numbers that are nearer to the larger meaning, if no cell has decimals of another length.
+
+    >>> may_be_grouped(["1,700", "900"], decimal_comma=True), may_be_grouped(["87.125", "95"])
+    ([True, False], [False, False])
+    """
+    plain = [cell.strip() for cell in cells]
+    grouped = [bool(_GROUPED.fullmatch(cell)) and (decimal_comma or "," not in cell) for cell in plain]
+    others = [cell for cell, group in zip(plain, grouped, strict=True) if not group]
+    whole = sorted(number for cell in others if _WHOLE.fullmatch(cell) and (number := abs(int(cell))))
+    if not whole or any(re.fullmatch(r"[+-]?[0-9]+[.,][0-9]+", cell) for cell in others):
+        return [False] * len(plain)
+    usual = whole[len(whole) // 2]
+    # Two readings differ by a factor of 1,000 for each sign; the usual number lies above the middle of them.
+    least = [
+        abs(float(re.sub("[.,]", "", cell))) / 1000 ** len(re.findall("[.,]", cell)) if group else 0.0
+        for cell, group in zip(plain, grouped, strict=True)
+    ]
+    return [group and usual > low * _BETWEEN for group, low in zip(grouped, least, strict=True)]
 
 
 def read_scores(values: Sequence[str], scale: Sequence[str] = (), decimal_comma: bool = False) -> Scores:
@@ -96,18 +168,22 @@ def read_scores(values: Sequence[str], scale: Sequence[str] = (), decimal_comma:
     number, state = np.full(size, np.nan), np.zeros((3, size), np.bool_)
     scored, bad, spelled = state
     rank = {grade: float(len(scale) - place) for place, grade in enumerate(scale)}
-    for place, text in enumerate(values):
-        cell = text.strip()
+    cells = [text.strip() for text in values]
+    unit = ""
+    if not rank:
+        rank, unit = _fractions(cells, decimal_comma)
+    grouped = [False] * size if rank else may_be_grouped(cells, decimal_comma)
+    for place, cell in enumerate(cells):
         if not cell:
             continue
-        value = rank.get(cell) if rank else parse_number(cell, decimal_comma)
+        value = rank.get(cell) if rank else None if grouped[place] else parse_number(cell, decimal_comma)
         if value is not None:
             number[place], scored[place] = value, True
         elif cell.casefold() in MISSING:
             spelled[place] = True
         else:
             bad[place] = True
-    return Scores(number, scored, bad, spelled)
+    return Scores(number, scored, bad, spelled, unit)
 
 
 def are_scores(values: Sequence[str], decimal_comma: bool = False) -> bool:
@@ -141,6 +217,16 @@ def say_bad_score(text: str, scale: Sequence[str], decimal_comma: bool) -> str:
         return f"the score {quote(text)} is not on the scale {'>'.join(scale)}"
     if _NOT_FINITE.fullmatch(text.strip()):
         return f"the score {quote(text)} is not a finite number; leave the cell empty where there is no score"
+    if _GROUPED.fullmatch(text.strip()):
+        plain = re.sub("[.,]", "", text.strip())
+        decimals = text.strip().replace(",", ".").rstrip("0").rstrip(".")
+        meant = f"{decimals} or {plain}" if "," not in text or decimal_comma else plain
+        return f"the score {quote(text)} may be {meant}; write numbers without groups of digits"
+    if parse_fraction(text, decimal_comma) is not None:
+        return (
+            f"the score {quote(text)} has its maximum, and other scores of the column have none; write all with their "
+            "maximum, as in 8/10, or all without"
+        )
     if not decimal_comma and parse_number(text, decimal_comma=True) is not None:
         return f"the score {quote(text)} is not a number; write decimals with a point, as in 4.5"
     if text.strip()[:1].isdecimal():
@@ -153,17 +239,19 @@ def ask_direction(bad: Sequence[str]) -> str | None:
     grades = [text.strip() for text in bad if text.strip()[:1].isalpha() and not _NOT_FINITE.fullmatch(text.strip())]
     if not grades:
         return None
-    # "A+" is better than "A", which is better than "A-"; otherwise the order is only an example.
-    ordered = sorted(set(grades), key=lambda grade: (grade.rstrip("+-"), -grade.count("+"), grade.count("-")))
-    example = ">".join(ordered)
-    # The example must be safe to copy: not shortened, no quotes.
-    if not 2 <= len(ordered) <= 6 or cut(example) != example or '"' in example:
-        example = "A>B>C"
-    grades_listed = quote_all(ordered, 6)
-    return (
-        f"Scores that are letters or words do not say which is better. If {grades_listed} are grades, "
-        f'give all grades in order, best first, for example --scale "{example}" (in Python scale="{example}")'
+    distinct = sorted(set(grades), key=lambda grade: (grade.rstrip("+-"), -grade.count("+"), grade.count("-")))
+    asked = (
+        f"Scores that are letters or words do not say which is better. If {quote_all(distinct, 6)} are grades, give all"
     )
+    # Letters have two orders, of which somebody has to choose; that of words by the alphabet means nothing.
+    orders = [">".join(distinct), ">".join(reversed(distinct))]
+    letters = all(re.fullmatch(r"[^\W\d_][+-]*", grade) for grade in distinct)
+    if letters and 2 <= len(distinct) <= 6:
+        return (
+            f'{asked} in order, best first: --scale "{orders[0]}" if {distinct[0]} is the best, --scale "{orders[1]}" '
+            f'if {distinct[-1]} is (in Python scale="...")'
+        )
+    return f'{asked} in order, best first, in the form --scale "BEST>NEXT>WORST" (in Python scale="BEST>NEXT>WORST")'
 
 
 def parse_whole(text: str) -> int | None:

@@ -8,14 +8,16 @@ import io
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.provenance import FileRead, LeftOut
 from reviewgraph._base.storing import guarded, plain
-from reviewgraph.formats.columns import normalise, recognised
+from reviewgraph._base.text import counted
+from reviewgraph.formats.columns import ITEM, REVIEWER, SCORE, Role, is_usual, normalise, recognised
 from reviewgraph.formats.files import (
     CELLS,
     CHARACTERS,
@@ -30,7 +32,8 @@ from reviewgraph.formats.files import (
     quote,
     quote_all,
 )
-from reviewgraph.formats.systems.system import Wanted, recognise
+from reviewgraph.formats.headers import LOOKED_AT, filled, find_header, is_known, whole_header
+from reviewgraph.formats.systems.system import PLAIN, Wanted, recognise
 from reviewgraph.formats.tables import Grid, Line, Table, as_text, attribute, children, plain_tag
 
 if TYPE_CHECKING:
@@ -39,8 +42,6 @@ if TYPE_CHECKING:
 
 #: A file inside every .xlsx.
 INSIDE = "[Content_Types].xml"
-#: Rows in which the header may be; some systems write a title above it.
-LOOKED_AT = 10
 #: What Excel allows a sheet and a cell, and numbers: whole ones above it have no exact value there.
 MOST_ROWS, MOST_CHARACTERS, EXACT = 1_048_576, 32_767, 2**53
 #: The date of all that is written, so that equal tables are equal files.
@@ -50,16 +51,34 @@ _UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)
 _ESCAPED = re.compile("_x(00[01][0-9A-Fa-f]|005[Ff]|[Ff]{3}[EeFf])_")
 #: Labels that stay the same as numbers, which Excel sorts better.
 _NUMERAL = re.compile("0|[1-9][0-9]{0,14}")
+#: Texts in the code of a number's format, which show a percent sign without meaning it.
+_LITERAL = re.compile(r'"[^"]*"|\\.')
+#: What says yes in an attribute.
+_TRUE = ("1", "true")
+#: Names that spreadsheet programs give sheets, in several languages.
+_UNNAMED = re.compile(r"(?:sheet|tabelle|table|feuil(?:le)?|hoja|foglio|planilha|folha|blad|ark|arkusz)[ _]?\d*|\d*")
 #: Visibility of shown sheets in the XML of 2003.
 _SHOWN = ("", "SheetVisible")
 
 
+class Area(NamedTuple):
+    """A block of cells, by the numbers of its first and last row and column."""
+
+    top: int
+    left: int
+    bottom: int
+    right: int
+
+
 class Sheet(NamedTuple):
-    """A sheet: its title, its non-empty rows by number, and whether it is visible."""
+    """A sheet: its title, its non-empty rows by number, and what a reader of it sees of them."""
 
     title: str
     rows: list[tuple[int, list[str]]]
-    shown: bool = True
+    shown: bool = True  #: Whether it is visible.
+    hidden_rows: frozenset[int] = frozenset()  #: The numbers of rows that a filter or a person hides.
+    hidden_columns: frozenset[int] = frozenset()
+    merged: int = 0  #: Blocks of merged cells, whose value stands in all of their cells.
 
 
 class _Budget:
@@ -83,8 +102,11 @@ def is_xlsx(data: bytes) -> bool:
         return False
 
 
-def read_xlsx(name: str, data: bytes) -> list[Sheet]:
-    """Return the sheets of a workbook of Excel, with the stored values of formulas."""
+def read_xlsx(name: str, data: bytes, *, percents: bool = False) -> list[Sheet]:
+    """Return the sheets of a workbook of Excel, with the stored values of formulas.
+
+    With ``percents`` a number that is shown as a percentage is a text such as ``70%``.
+    """
     import openpyxl
 
     try:
@@ -98,10 +120,8 @@ def read_xlsx(name: str, data: bytes) -> list[Sheet]:
             warnings.simplefilter("ignore")
             book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
             cells = CELLS._replace(most=min(CELLS.most, max(SPARSE, TIMES * len(data))))
-            return [
-                Sheet(sheet.title, list(_xlsx_rows(name, sheet, cells)), sheet.sheet_state == "visible")
-                for sheet in book.worksheets
-            ]
+            styles = _percent_styles(book) if percents else frozenset[int]()
+            return [_xlsx_sheet(name, sheet, cells, styles) for sheet in book.worksheets]
     except InputError:
         raise
     except Exception as error:  # a damaged part can raise anything
@@ -109,35 +129,90 @@ def read_xlsx(name: str, data: bytes) -> list[Sheet]:
         raise InputError(message) from error
 
 
-def _xlsx_rows(name: str, sheet: Any, cells: Limit) -> Iterator[tuple[int, list[str]]]:
-    """Yield the non-empty rows of a sheet; only rows are parsed, whatever else the sheet declares."""
-    from openpyxl.worksheet._reader import ROW_TAG, WorkSheetParser
+def _percent_styles(book: Any) -> frozenset[int]:
+    """Return the styles of cells by which .7 is shown as 70%."""
+    from openpyxl.styles.numbers import BUILTIN_FORMATS, BUILTIN_FORMATS_MAX_SIZE
+
+    own = dict(enumerate(book._number_formats, BUILTIN_FORMATS_MAX_SIZE))
+    codes = {**BUILTIN_FORMATS, **own}
+    shown = {place for place, code in codes.items() if "%" in _LITERAL.sub("", code)}
+    return frozenset(place for place, style in enumerate(book._cell_styles) if style.numFmtId in shown)
+
+
+def _xlsx_sheet(name: str, sheet: Any, cells: Limit, percents: frozenset[int]) -> Sheet:
+    """Return a sheet; only rows, hidden columns and merged cells are parsed, whatever else the sheet declares."""
+    from openpyxl.utils import range_boundaries
+    from openpyxl.worksheet._reader import COL_TAG, ROW_TAG, WorkSheetParser
     from openpyxl.xml.functions import iterparse
 
     place, book = f"{name}, sheet {sheet.title}", sheet.parent
     budget, before = _Budget(place, cells), 0
+    rows: list[tuple[int, list[str]]] = []
+    areas: list[Area] = []
+    hidden_rows: set[int] = set()
+    hidden_columns: set[int] = set()
     for text in sheet._shared_strings:
         CHARACTERS.expect(name, len(text))
     with sheet._get_source() as source:
         formats = {"date_formats": book._date_formats, "timedelta_formats": book._timedelta_formats}
         parser = WorkSheetParser(source, sheet._shared_strings, data_only=True, epoch=book.epoch, **formats)
         for _, element in iterparse(source):
+            if element.tag == COL_TAG and element.get("hidden") in _TRUE:
+                last = min(int(element.get("max")), COLUMNS.most)
+                hidden_columns.update(range(int(element.get("min")), last + 1))
+            elif element.tag == ROW_TAG.removesuffix("row") + "mergeCell":
+                left, top, right, bottom = range_boundaries(element.get("ref"))
+                if left and top and right and bottom:  # not whole rows or columns
+                    areas.append(Area(top, left, bottom, right))
             if element.tag != ROW_TAG:
                 continue
             number, row_cells = parser.parse_row(element)
             _expect_values(f"{place}, row {number}", element, row_cells)
+            if element.get("hidden") in _TRUE:
+                hidden_rows.add(number)
             element.clear()
             if number <= before:
                 message = f"row {number} follows row {before}"
                 raise ValueError(message)
             # Gaps between cells count as well: a cell far to the right makes the row wide.
-            row = {cell["column"]: text for cell in row_cells if (text := _cell(cell["value"])).strip()}
+            texts = {cell["column"]: _cell(cell["value"], cell["style_id"] in percents) for cell in row_cells}
+            row = {column: text for column, text in texts.items() if text.strip()}
             width = max(row, default=0)
             COLUMNS.expect(place, width)
             budget.spend(max(width, len(row_cells)), number - before)
             before = number
             if row:
-                yield number, [row.get(column, "") for column in range(1, width + 1)]
+                rows.append((number, [row.get(column, "") for column in range(1, width + 1)]))
+    merged = _spread(rows, areas, budget)
+    shown = sheet.sheet_state == "visible"
+    return Sheet(sheet.title, rows, shown, frozenset(hidden_rows), frozenset(hidden_columns), merged)
+
+
+def _spread(rows: Sequence[tuple[int, list[str]]], areas: Iterable[Area], budget: _Budget) -> int:
+    """Write the value of merged cells, which a file has once, into all of them, and return the number of areas.
+
+    A row without any content of its own stays out.
+    """
+    cells_of = dict(rows)
+    numbers = list(cells_of)
+    widest = max((len(cells) for cells in cells_of.values()), default=0)
+    count = 0
+    for area in areas:
+        anchor = cells_of.get(area.top, [])
+        value = anchor[area.left - 1] if len(anchor) >= area.left else ""
+        within = numbers[bisect_left(numbers, area.top) : bisect_right(numbers, area.bottom)]
+        right = min(area.right, widest)
+        budget.spend(len(within) * max(0, right - area.left + 1), 0)
+        empty = 0
+        for number in within if value.strip() else ():
+            cells = cells_of[number]
+            cells.extend(repeat("", right - len(cells)))
+            for column in range(area.left - 1, right):
+                if not cells[column].strip():
+                    cells[column] = value
+                    empty += 1
+        count += empty > 0
+    return count
 
 
 def _expect_values(place: str, row: Any, cells: Sequence[Mapping[str, Any]]) -> None:
@@ -150,7 +225,9 @@ def _expect_values(place: str, row: Any, cells: Sequence[Mapping[str, Any]]) -> 
             raise InputError(message)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, percent: bool) -> str:
+    if percent and isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{as_text(round(value * 100, 9))}%"
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     text = as_text(value)
@@ -241,11 +318,7 @@ def is_workbook(root: Element) -> bool:
 
 def read_spreadsheet_xml(name: str, root: Element) -> list[Sheet]:
     """Return the sheets of a workbook in the XML of 2003."""
-    return [
-        Sheet(title, list(_xml_rows(f"{name}, sheet {title}", sheet)), _visible(sheet) in _SHOWN)
-        for sheet in children(root, "worksheet")
-        for title in [attribute(sheet, "Name")]
-    ]
+    return [_xml_sheet(name, sheet) for sheet in children(root, "worksheet")]
 
 
 def _visible(sheet: Element) -> str:
@@ -253,32 +326,58 @@ def _visible(sheet: Element) -> str:
     return "".join("".join(one.itertext()).strip() for one in options)
 
 
-def _xml_rows(place: str, sheet: Element) -> Iterator[tuple[int, list[str]]]:
+def _xml_sheet(name: str, sheet: Element) -> Sheet:
+    title = attribute(sheet, "Name")
+    place = f"{name}, sheet {title}"
     budget, number = _Budget(place), 0
+    rows: list[tuple[int, list[str]]] = []
+    areas: list[Area] = []
+    hidden_rows: set[int] = set()
+    hidden_columns: set[int] = set()
     for table in children(sheet, "table"):
+        column = 0
+        for element in children(table, "column"):
+            column = _index(place, attribute(element, "Index"), column + 1)
+            last = column + _count(attribute(element, "Span"))
+            if attribute(element, "Hidden") in _TRUE:
+                hidden_columns.update(range(column, min(last, COLUMNS.most) + 1))
+            column = last
         for row in children(table, "row"):
             step = _index(place, attribute(row, "Index"), number + 1) - number
             number += step
-            cells = _xml_cells(place, row)
+            cells = _xml_cells(place, row, number, areas)
             budget.spend(len(cells), step)
             while cells and not cells[-1].strip():
                 cells.pop()
             COLUMNS.expect(place, len(cells))
+            if attribute(row, "Hidden") in _TRUE:
+                hidden_rows.add(number)
             if cells:
-                yield number, cells
+                rows.append((number, cells))
+    merged = _spread(rows, areas, budget)
+    shown = _visible(sheet) in _SHOWN
+    return Sheet(title, rows, shown, frozenset(hidden_rows), frozenset(hidden_columns), merged)
 
 
-def _xml_cells(place: str, row: Element) -> list[str]:
+def _count(text: str) -> int:
+    """Return the number of further rows or columns that an attribute declares."""
+    return int(text) if text.isdecimal() and text.isascii() and len(text) < 12 else 0
+
+
+def _xml_cells(place: str, row: Element, number: int, areas: list[Area]) -> list[str]:
+    """Return the cells of a row, and add those that are merged to the areas."""
     cells: list[str] = []
     for cell in children(row, "cell"):
         start = _index(place, attribute(cell, "Index"), len(cells) + 1)
         COLUMNS.expect(place, start)
         cells.extend(repeat("", start - 1 - len(cells)))
         cells.append("".join(text for data in children(cell, "data") for text in data.itertext()))
-        across = attribute(cell, "MergeAcross") or "0"
-        wide = int(across) if across.isdecimal() and across.isascii() else 0
+        wide = _count(attribute(cell, "MergeAcross"))
+        high = _count(attribute(cell, "MergeDown"))
         COLUMNS.expect(place, start + wide)
         cells.extend(repeat("", wide))
+        if wide or high:
+            areas.append(Area(number, start, number + high, start + wide))
     return cells
 
 
@@ -296,7 +395,8 @@ def _index(place: str, text: str, least: int) -> int:
 def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) -> Table:
     """Return the table of the only sheet with the required columns, or of all tracks of an export.
 
-    Hidden sheets are read only if they are named; otherwise they are left out with a note.
+    Hidden sheets are read only if they are named; otherwise they are left out with a note. Sheets that lack only the
+    reviewer, or only the item, are read as one table if they are alike: it is the name of the sheet.
     """
     titles = [sheet.title for sheet in sheets]
     meant = [sheet for sheet in sheets if sheet.rows and (sheet.title == part if part else sheet.shown)]
@@ -310,18 +410,15 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
         what = f"there is no sheet {quote(part)}" if part and part not in titles else "the sheet holds nothing"
         message = f"{name}: {what}; found the sheets {quote_all(titles) or 'none'}"
         raise InputError(message)
-    required = [role for role in wanted.roles if role.required]
-    fitting = [
-        grid
-        for grid in grids
-        if len(grids) == 1
-        or _merit(grid.header, wanted)[0]
-        or recognised(grid.header, required, wanted.columns) == len(required)
-    ]
-    alike = len({tuple(map(normalise, grid.header)) for grid in fitting}) == 1
+    fitting = _fitting(grids, wanted)
+    named = {} if fitting else _named_by_sheets(name, meant, grids, wanted)
+    fitting = list(named) or fitting
+    alike = len({tuple(map(normalise, grids[place].header)) for place in fitting}) == 1
     # Sheets with the same recognised header are tracks of one export; other sheets are ambiguous.
-    tracks = alike and all(_merit(grid.header, wanted)[0] for grid in fitting)
-    asked = [sheet.title for sheet, grid in zip(meant, grids, strict=True) if grid in (fitting or grids)]
+    exports = list(wanted.exports("table"))
+    tracks = alike and all(is_known(grids[place].header, exports) for place in fitting)
+    tracks = tracks or bool(named) or (alike and _by_reviewer([grids[place] for place in fitting], wanted))
+    asked = [sheet.title for place, sheet in enumerate(meant) if not fitting or place in fitting]
     if len(fitting) != 1 and not tracks:
         message = f"{name}: the table may be in any of the sheets {quote_all(asked)}; "
         message += f"say which one, for example {name}#{asked[0]}"
@@ -330,34 +427,102 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
         raise InputError(message)
     if len(fitting) > 1:
         wanted.note(f"{name}: {len(fitting)} sheets are read as one table: {quote_all(asked)}")
-    first = fitting[0]
-    lines = [line for grid in fitting for line in grid.lines]
-    table = recognise(Grid(name if len(fitting) > 1 else first.name, first.header, lines), wanted)
+    for place in fitting:
+        _say_unseen(name, meant[place], grids[place], wanted)
+    used = [named.get(place, grids[place]) for place in fitting]
+    lines = [line for grid in used for line in grid.lines]
+    table = recognise(Grid(name if len(used) > 1 else used[0].name, used[0].header, lines), wanted)
     unseen = sum(len(_grid(name, sheet, wanted).lines) for sheet in hidden)
-    others = sum(len(grid.lines) for grid in grids if grid not in fitting)
+    others = sum(len(grid.lines) for place, grid in enumerate(grids) if place not in fitting)
     left = (LeftOut(unseen, "in hidden sheets"), LeftOut(others, "in sheets without the columns looked for"))
     table.provenance = FileRead(sheets=tuple(asked), left_out=tuple(one for one in left if one.rows))
     return table
 
 
+def _fitting(grids: Sequence[Grid], wanted: Wanted) -> list[int]:
+    """Return the places of the sheets with all columns that are needed, or of the only one."""
+    required = [role for role in wanted.roles if role.required]
+    exports = list(wanted.exports("table"))
+    return [
+        place
+        for place, grid in enumerate(grids)
+        if len(grids) == 1
+        or is_known(grid.header, exports)
+        or recognised(grid.header, required, wanted.columns) == len(required)
+    ]
+
+
+def _named_by_sheets(name: str, sheets: Sequence[Sheet], grids: Sequence[Grid], wanted: Wanted) -> dict[int, Grid]:
+    """Return the sheets whose names are the reviewers, or else the items, by place, with a column of the name.
+
+    They are alike, and lack this column alone.
+    """
+    required = {role.name: role for role in wanted.roles if role.required}
+    if wanted.kind != "reviews" or wanted.format not in (None, PLAIN) or required.keys() != {REVIEWER.name, ITEM.name}:
+        return {}
+    for missing, other in ((REVIEWER, ITEM), (ITEM, REVIEWER)):
+        by_header: dict[tuple[str, ...], list[int]] = {}
+        for place, grid in enumerate(grids):
+            if _lacks(grid.header, missing, other, wanted):
+                by_header.setdefault(tuple(map(normalise, grid.header)), []).append(place)
+        places = max(by_header.values(), key=len, default=[])
+        if len(places) < 2:
+            continue
+        titles = [sheets[place].title for place in places]
+        if any(_UNNAMED.fullmatch(title.casefold().strip()) for title in titles):
+            message = (
+                f"{name}: the sheets {quote_all(titles)} have no {missing.name} column, and their names are no "
+                f"{missing.name}s; name each sheet after its {missing.name}, or say which sheet is the table, for "
+                f"example {name}#{titles[0]}"
+            )
+            raise InputError(message)
+        wanted.note(f"{name}: the {missing.name} is the name of the sheet")
+        return {
+            place: grids[place].with_column(missing.name, [sheets[place].title] * len(grids[place].lines))
+            for place in places
+        }
+    return {}
+
+
+def _lacks(header: Sequence[str], missing: Role, other: Role, wanted: Wanted) -> bool:
+    """Return whether a header has scores and all columns that are needed but one."""
+    if recognised(header, [missing], wanted.columns) or not recognised(header, [other], wanted.columns):
+        return False
+    scores = recognised(header, [SCORE], wanted.columns) > 0 or any(map(is_usual, header))
+    return scores or filled(header) == 2
+
+
+def _by_reviewer(grids: Sequence[Grid], wanted: Wanted) -> bool:
+    """Return whether each of several sheets has the reviews of one reviewer, another one each."""
+    names = {*REVIEWER.names, normalise(wanted.columns.get(REVIEWER.name, ""))} - {""}
+    places = [place for place, text in enumerate(grids[0].header) if normalise(text) in names]
+    if wanted.kind != "reviews" or not places:
+        return False
+    people = [set(grid.column(places[0])) for grid in grids]
+    return all(len(one) == 1 for one in people) and len(set().union(*people)) == len(grids)
+
+
+def _say_unseen(name: str, sheet: Sheet, grid: Grid, wanted: Wanted) -> None:
+    """Note what is read although nobody sees it: hidden rows and columns, and the cells behind merged ones."""
+    below = [number for number, _ in sheet.rows][len(sheet.rows) - len(grid.lines) :]
+    rows = sum(number in sheet.hidden_rows for number in below)
+    columns = [text for place, text in enumerate(grid.header, 1) if place in sheet.hidden_columns and text.strip()]
+    hidden = [
+        *([counted(rows, "hidden row")] if rows else []),
+        *([f"{counted(len(columns), 'hidden column')} ({quote_all(columns)})"] if columns else []),
+    ]
+    if hidden:
+        wanted.note(f"{grid.name}: {' and '.join(hidden)} read; delete what is not to count")
+    if sheet.merged:
+        blocks = counted(sheet.merged, "block of merged cells", "blocks of merged cells")
+        wanted.note(f"{grid.name}: {blocks} read, with the value in each cell")
+
+
 def _grid(name: str, sheet: Sheet, wanted: Wanted) -> Grid:
-    merits = [_as_header(cells, wanted) for _, cells in sheet.rows[:LOOKED_AT]]
-    top = merits.index(max(merits))
+    first = [cells for _, cells in sheet.rows[:LOOKED_AT]]
+    exports = list(wanted.exports("table"))
+    top, joined = whole_header(first, find_header(first, wanted.roles, wanted.columns, exports, bare=False))
+    header = first[top] if joined is None else joined
     place = f"{name}, sheet {sheet.title}"
     lines = (Line(cells, f"{place}, row {number}") for number, cells in sheet.rows[top + 1 :])
-    return Grid(place, sheet.rows[top][1], lines)
-
-
-def _as_header(cells: Sequence[str], wanted: Wanted) -> tuple[int, bool, int, bool]:
-    """Return how well a row does as the header: labels such as "Grader 1" below a complete one are no header."""
-    known, count, several = _merit(cells, wanted)
-    required = [role for role in wanted.roles if role.required]
-    complete = bool(required) and recognised(cells, required, wanted.columns) == len(required)
-    present = set(map(normalise, cells))
-    return sum(normalise(name) in present for name in wanted.columns.values()), known or complete, count, several
-
-
-def _merit(cells: Sequence[str], wanted: Wanted) -> tuple[bool, int, bool]:
-    known = any(export.fits(cells) for export in wanted.exports("table"))
-    # A title above the table is the only cell of its row.
-    return known, recognised(cells, wanted.roles, wanted.columns), sum(bool(cell.strip()) for cell in cells) > 1
+    return Grid(place, header, lines)

@@ -32,7 +32,7 @@ from reviewgraph._base.provenance import FileRead
 from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, SCORE, columns_of, locate, recognised, require_named
 from reviewgraph.formats.delimited import Delimited, refused, say_quoting
 from reviewgraph.formats.files import LISTED, Problems, cut, quote, quote_all
-from reviewgraph.formats.values import are_scores, missing_labels, read_scores, say_bad_score
+from reviewgraph.formats.values import Scores, are_scores, missing_labels, read_scores, say_bad_score
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path
@@ -436,7 +436,15 @@ class Text:
         # Scores such as "8: accept" mean what they mean in memory.
         texts = [one for [one] in engine.run(f"SELECT DISTINCT other FROM {self.rows} WHERE other IS NOT NULL")]
         if texts:
-            meaning = read_scores(texts, decimal_comma=self.table.decimal_comma)
+            # A number beside them tells scores such as 8/10 that not all have their maxima.
+            [plain] = engine.first(f"SELECT count(score) FROM {self.rows}")
+            meaning = read_scores([*texts, *["0"] * bool(plain)], decimal_comma=self.table.decimal_comma)
+            own = slice(len(texts))
+            meaning = Scores(
+                meaning.number[own], meaning.scored[own], meaning.bad[own], meaning.spelled[own], meaning.unit
+            )
+            if meaning.unit:
+                note(f"{self.name}: {meaning.unit}")
             meant = pa.array(meaning.number, mask=~meaning.scored)
             self.other = f"other_{os.path.basename(stored).partition('.')[0]}"
             if meaning.spelled.any():
@@ -454,6 +462,7 @@ class Text:
         options += f", compression = {_quoted('gzip' if self._is_gzip else 'none')}"
         cells = {role: CELL.format(f"c{place}") for role, place in places.items()}
         score = f"trim({cells[SCORE.name]})" if SCORE.name in cells else "NULL::VARCHAR"
+        content = " OR ".join(f"trim(c{place}) <> ''" for place in range(len(self.header)))
         number = POINT.format("written") if self.table.decimal_comma else "written"
         number = f"CASE WHEN NOT contains(written, '_') THEN TRY_CAST({number} AS DOUBLE) END"
         query = f"""
@@ -461,7 +470,7 @@ class Text:
                 CASE WHEN number IS NULL OR NOT isfinite(number) THEN written END AS other
             FROM (SELECT *, {number} AS number FROM (
                 SELECT {cells[LABELS[0]]} AS reviewer, {cells[LABELS[1]]} AS item, {score} AS written
-                FROM read_csv({_quoted(escape(self.path))}, {options})))
+                FROM read_csv({_quoted(escape(self.path))}, {options}) WHERE {content}))
         """
         try:
             with refused_text(self.name):
@@ -494,7 +503,7 @@ class Text:
             reader, last = csv.reader(text, delimiter=self.table.delimiter, strict=True), 0
             try:
                 for row in reader:
-                    if row and last >= self.table.header_lines:
+                    if last >= self.table.header_lines and any(map(str.strip, row)):
                         yield last + 1, row
                     last = reader.line_num
             except csv.Error as error:

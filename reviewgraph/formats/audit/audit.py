@@ -32,6 +32,8 @@ FINDINGS = {
         tables.exchanged_columns,
         tables.positional_reviewers,
         tables.mean_reviewers,
+        tables.constant_reviewers,
+        tables.crossed_labels,
         tables.no_score_codes,
         tables.date_labels,
         tables.ranges,
@@ -47,8 +49,8 @@ class Audit:
         ...
     reviewgraph._base.errors.InputError: accept: expected names of findings, found 'placeholder'; there are
     'repeated-header', 'summary-rows', 'status', 'placeholders', 'empty-reviewers', 'several-people', 'signed-zeros',
-    'ranks', 'repeated-pairs', 'exchanged-columns', 'positional-reviewers', 'mean-reviewers', 'no-score-codes',
-    'date-labels', 'ranges'
+    'ranks', 'repeated-pairs', 'exchanged-columns', 'positional-reviewers', 'mean-reviewers',
+    'constant-reviewers', 'crossed-labels', 'no-score-codes', 'date-labels', 'ranges'
     """
 
     def __init__(self, accept: str | Iterable[str] = (), note: Note | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -234,6 +234,65 @@ def summed_up(draft: Draft, score: FloatArray, code: int) -> str:
     return ""
 
 
+#: Papers from which on a reviewer with one score for all of them is worth a note.
+FEWEST_EQUAL = 8
+
+
+@finding(
+    "constant-reviewers",
+    "noted",
+    "a reviewer of nearly all papers with one score for all of them, as of a column that is no reviewer",
+    "noted",
+    of_rows=False,
+    accepted="no note",
+)
+def constant_reviewers(draft: Draft, note: Note) -> Draft:
+    """Note reviewers who give every paper the same score."""
+    score = numbers_of(draft.score, draft.size)
+    known = np.flatnonzero(~np.isnan(score))
+    codes = draft.reviewer.codes[known]
+    size = len(draft.reviewer.values)
+    loads = np.bincount(codes, minlength=size)
+    papers = np.unique(draft.item.codes).size
+    candidates = np.flatnonzero((loads >= FEWEST_EQUAL) & (loads >= _OF_ALL * papers))
+    # Where most reviewers agree on everything, that is how the scores are.
+    constant = [code for code in candidates.tolist() if np.ptp(score[known][codes == code]) == 0]
+    if not constant or 2 * len(constant) >= np.count_nonzero(loads):
+        return draft
+    labels = quote_all([str(draft.reviewer.values[code]) for code in constant], 3)
+    note(f"{draft.name}: {labels} gave all papers the same score; if that is no reviewer, leave it out")
+    return draft
+
+
+_TWO_PARTS = re.compile(r"(?P<first>.+?)(?:\s*[-:|/_\N{EN DASH}]\s*|\s+\()(?P<second>.+?)\)?")
+
+
+@finding(
+    "crossed-labels",
+    "noted",
+    "reviewers whose labels are all combinations of two lists of words, as of a column per judge and category",
+    "noted, with an example",
+    of_rows=False,
+    accepted="no note",
+)
+def crossed_labels(draft: Draft, note: Note) -> Draft:
+    """Note reviewers who are combinations of judges and categories."""
+    texts = texts_of(draft.reviewer)
+    if not 4 <= len(texts) <= MOST_NUMBERS:
+        return draft
+    matches = [_TWO_PARTS.fullmatch(text) for text in texts]
+    first = {match["first"] for match in matches if match}
+    second = {match["second"] for match in matches if match}
+    if None in matches or min(len(first), len(second)) < 2 or len(first) * len(second) != len(texts):
+        return draft
+    note(
+        f"{draft.name}: the reviewers are all combinations of {counted(len(first), 'word')} and "
+        f"{counted(len(second), 'word')}, as {quote(texts[0])}; if these are a judge and a category, give each category "
+        "a column of scores"
+    )
+    return draft
+
+
 #: Codes of missing scores.
 SENTINELS = (-1, -9, -99, -999, 99, 98, 88, 77, 999, 9999)
 #: Minimum number of other distinct scores.
@@ -355,16 +414,22 @@ def ranges(draft: Draft, note: Note) -> Draft:
         if gap is None:
             continue
         below, above = gap
-        low = codes[np.flatnonzero(score[known] <= below)]
-        high = codes[np.flatnonzero(score[known] >= above)]
-        largest = score[known].max()
+        low = np.unique(codes[score[known] <= below])
+        high = np.unique(codes[score[known] >= above])
+        labels = texts_of(getattr(draft, side))
         note(
-            f"{draft.name}: the scores of {counted(np.unique(low).size, noun)} go up to {below:g}, those of "
-            f"{counted(np.unique(high).size, noun)} go from {above:g} to {largest:g}, and no {noun} has both; if these "
-            "are two scales, bring them to one first"
+            f"{draft.name}: the scores of {_some(low, labels, noun)} go up to {below:g}, those of "
+            f"{_some(high, labels, noun)} from {above:g} to {score[known].max():g}, and no {noun} has both; if these are "
+            "two scales, bring them to one first"
         )
         return draft
     return draft
+
+
+def _some(codes: IntArray, labels: Sequence[str], noun: str) -> str:
+    """Return few labels by name, many by their number."""
+    names = quote_all([labels[code] for code in codes.tolist()]) if codes.size <= 3 else ""
+    return names or counted(codes.size, noun)
 
 
 def _gap(codes: IntArray, score: FloatArray, apart: float) -> tuple[float, float] | None:

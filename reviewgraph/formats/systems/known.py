@@ -6,6 +6,7 @@ from reviewgraph.formats.systems.cmt import CMT
 from reviewgraph.formats.systems.easychair import EasyChair
 from reviewgraph.formats.systems.gradebooks import Forms, Gradebook, Workshop
 from reviewgraph.formats.systems.hotcrp import HotCRP
+from reviewgraph.formats.systems.journals import OJS, Indico, LabelStudio
 from reviewgraph.formats.systems.mail import CSV, Mail
 from reviewgraph.formats.systems.openreview import OpenReview
 from reviewgraph.formats.systems.pretalx import Pretalx
@@ -16,7 +17,7 @@ from reviewgraph.formats.systems.system import PLAIN, System
 SYSTEMS: dict[str, System] = {
     system.name: system
     for system in (
-        *(HotCRP(), OpenReview(), CMT(), EasyChair(), START(), Pretalx()),
+        *(HotCRP(), OpenReview(), CMT(), EasyChair(), START(), Pretalx(), OJS(), Indico(), LabelStudio()),
         *(Forms(), Workshop(), Gradebook(), CSV, Mail()),
     )
 }

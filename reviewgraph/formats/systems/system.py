@@ -80,6 +80,8 @@ class Export:
     container: str = "table"
     #: Converts the container to a table, or returns None if it is something else; by default it is the table.
     extract: Callable[[str, Any], Table | None] | None = None
+    #: Converts a table as ``extract`` does, for what a caller wants, such as columns that the user names.
+    shape: Callable[[Table, Wanted], Table | None] | None = None
     say: str = ""  #: A note for the user.
     #: The papers that it lists in rows that are not reviews, as a regular expression.
     lists: str = ""
@@ -353,7 +355,11 @@ def recognise(table: Table, wanted: Wanted) -> Table:
     for export in wanted.exports("table"):
         if export.fits(table.header):
             whole = table.leniently() if export.lenient else table
-            changed = export.extract(whole.name, whole) if export.extract else whole
+            changed: Table | None = whole
+            if export.shape is not None:
+                changed = export.shape(whole, wanted)
+            elif export.extract is not None:
+                changed = export.extract(whole.name, whole)
             if changed is not None:
                 tables[export] = changed
     if tables:
@@ -423,7 +429,7 @@ class Recognised(Wrapped):
             role: [self.header[places[0]] for name in names if (places := named(self.header, name))]
             for role, names in {**use.columns, **choices}.items()
         }
-        self.columns = {role: names[0] for role, names in present.items() if names}
+        self.columns = {**table.columns, **{role: names[0] for role, names in present.items() if names}}
         for role in choices:
             if len(present[role]) > 1 and role not in given:
                 names = ", ".join(_explained(name, explained) for name in present[role])

@@ -410,6 +410,91 @@ def pretalx() -> list[Exported]:
     ]
 
 
+#: What reviewers of Open Journal Systems may recommend, the best first.
+RECOMMENDED = (
+    *("Accept Submission", "Revisions Required", "Resubmit for Review", "Resubmit Elsewhere"),
+    "Decline Submission",
+)
+
+
+def journals() -> list[Exported]:
+    words = {len(RECOMMENDED) - place: word for place, word in enumerate(RECOMMENDED)}
+    head = [
+        "Stage",
+        "Round",
+        "Submission Title",
+        "Submission ID",
+        "Reviewer",
+        "Email",
+        "Date Assigned",
+        "Date Completed",
+    ]
+    head += ["Unconsidered", "Declined", "Cancelled", "Recommendation", "Comments on Submission"]
+    when = ["2026-01-01", ""]
+    rows = [
+        [
+            "Review",
+            1,
+            PAPERS[of],
+            of,
+            email.partition("@")[0],
+            email,
+            *when,
+            "",
+            "No",
+            "No",
+            words.get(score, score),
+            "so",
+        ]
+        for (email, of), score in SCORES.items()
+    ]
+    for place, no in enumerate((["Yes", "No", "No"], ["", "Yes", "No"], ["", "No", "Yes"])):
+        rows.append(["Review", 1, PAPERS["3"], 3, f"no{place}", f"no{place}@x.org", *when, *no, "See Comments", ""])
+    return [Exported("ojs.csv", b"\xef\xbb\xbf" + as_csv(head, rows), SCORES, {"scale": ">".join(RECOMMENDED)})]
+
+
+def indico() -> list[Exported]:
+    abstracts = [
+        {
+            "id": 100 + int(of),
+            "friendly_id": int(of),
+            "title": title,
+            "state": "submitted",
+            "reviews": [
+                {"id": 1, "user": {"email": email, "full_name": name}, "ratings": [{"question": 9, "value": score}]}
+                for email, name in REVIEWERS.items()
+                for score in ([SCORES[email, of]] if (email, of) in SCORES else [])
+            ],
+        }
+        for of, title in PAPERS.items()
+    ]
+    gone = {"id": 1, "friendly_id": 99, "title": "Gone", "state": "withdrawn", "reviews": abstracts[0]["reviews"]}
+    content = {"version": 1, "abstracts": [*abstracts, gone], "questions": [{"id": 9, "title": "Overall rating"}]}
+    return [Exported("abstracts.json", as_json(content), SCORES)]
+
+
+def annotations() -> list[Exported]:
+    tasks = [
+        {
+            "id": int(of),
+            "data": {"text": title},
+            "annotations": [
+                {
+                    "id": 1,
+                    "completed_by": {"id": 1, "email": email},
+                    "was_cancelled": False,
+                    "result": [{"from_name": "rating", "type": "rating", "value": {"rating": SCORES[email, of]}}],
+                }
+                for email in REVIEWERS
+                if (email, of) in SCORES
+            ]
+            + [{"id": 2, "completed_by": {"email": "no@x.org"}, "was_cancelled": True, "result": []}],
+        }
+        for of, title in PAPERS.items()
+    ]
+    return [Exported("label-studio.json", as_json(tasks), SCORES)]
+
+
 def people() -> list[Exported]:
     rows = [[int(paper), email, score, "so"] for (email, paper), score in SCORES.items()]
     form = [["2026/01/01 10:00:00", email, f"{paper}", score, "so"] for (email, paper), score in SCORES.items()]
@@ -434,7 +519,8 @@ def people() -> list[Exported]:
 
 
 def every() -> list[Exported]:
-    return [*hotcrp(), *openreview(), *cmt(), *easychair(), *start(), *pretalx(), *people()]
+    systems = [*hotcrp(), *openreview(), *cmt(), *easychair(), *start(), *pretalx(), *journals(), *indico()]
+    return [*systems, *annotations(), *people()]
 
 
 EVERY = every()

@@ -160,3 +160,29 @@ def test_labels_such_as_grader_1_are_no_header_and_columns_of_one_workbook_count
     for columns in ({}, named) if head[0] == "Student" else (named,):
         found = read_reviews(path, columns=columns)
         assert (found.n_reviews, sorted(set(found.to_dict()["reviewer"]))) == (12, ["Grader 0", "Grader 1", "Grader 2"])
+
+
+@pytest.mark.parametrize(
+    ("reviewer", "item"),
+    [
+        *(("annotator", "task"), ("WorkerId", "HITId"), ("Juror", "Team #"), ("critic", "movie"), ("taster", "wine")),
+        *(("Panellist", "Proposal number"), ("labeler", "Document ID"), ("judge model", "prompt"), ("coder", "talk")),
+        *(("Gutachter", "Beitrag"), ("Évaluateur", "Projet"), ("evaluador", "propuesta"), ("revisore", "progetto")),
+        *(("審査員", "作品"), ("Juror", "Entry No."), ("jury member", "Pitch"), ("annotator_id", "response id")),
+    ],
+)
+def test_people_and_papers_have_many_names(write, reviewer, item):
+    name = write(f"x,{item},{reviewer},score\nz,i,r,1\n")
+    assert rows(read_reviews(name)) == [("r", "i", 1.0)]
+    frame = polars.DataFrame({item: ["i"], reviewer: ["r"], "score": [1.0]})
+    assert rows(Reviews.from_frame(frame)) == [("r", "i", 1.0)]
+
+
+def test_names_of_papers_that_may_be_criteria_are_papers_where_nothing_else_is(write):
+    lines = "".join(f"p{row % 7},r{row},{row % 4},{row % 5},{row % 3}\n" for row in range(40))
+    beside = read_reviews(write(f"paper,judge,Team,Pitch,score\n{lines}"))
+    assert set(beside.criteria) == {"Team", "Pitch"}
+    assert "the item may be any of the columns 'project', 'team'" in refused(write("judge,project,team\na,b,c\n"))
+    assert read_reviews(write("judge,team,team name\na,7,b\n")).items == ("7",)
+    for unclear in ("model", "question", "name", "response"):
+        assert "no item column" in refused(write(f"judge,{unclear},score\na,b,1\n"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from reviewgraph import read_reviews
+from reviewgraph import InputError, read_reviews
 from reviewgraph.formats import parse_number
 from reviewgraph.formats.values import ask_direction
 from tests.reviewgraph.formats.exports import as_csv, as_xlsx
@@ -53,8 +55,8 @@ def test_scores_refused(write, cell):
 @pytest.mark.parametrize(
     "cell",
     [
-        *("7 or 8", "6 bis 7", "6 to 7", "3 out of 5", "3 von 5", "1 e5", "1 E 5", "7 (or 8)", "7 - or 8", "6: 7"),
-        *("6-7", "6 - 7", "6/7", "7 8", "3 of 5", "3 oder\n4", "7 (oder: 8)", "4 pages 2"),
+        *("7 or 8", "6 bis 7", "6 to 7", "1 e5", "1 E 5", "7 (or 8)", "7 - or 8", "6: 7"),
+        *("6-7", "6 - 7", "7 8", "3 of 5", "3 oder\n4", "7 (oder: 8)", "4 pages 2"),
         *("7 or eight", "7 (or eight)", "7 to eight", "7 - bis acht", "7 ou huit", "7 point five", "7 minus"),
         *(
             "7 half",
@@ -119,9 +121,84 @@ def test_a_scale_tells_the_direction_alone(write):
 
 
 @pytest.mark.parametrize(
-    ("grades", "example"), [(["good", "bad"], "bad>good"), (["A" * 5_000, "B"], "A>B>C"), (['so "good"', "B"], "A>B>C")]
+    ("grades", "examples"),
+    [
+        (["B", "A-", "A"], ["A>A->B", "B>A->A"]),
+        (["good", "bad"], ["BEST>NEXT>WORST"]),
+        (["A" * 5_000, "B"], ["BEST>NEXT>WORST"]),
+        (['so "good"', "B"], ["BEST>NEXT>WORST"]),
+    ],
 )
-def test_the_example_of_a_scale_can_be_copied(grades, example):
+def test_a_scale_is_never_proposed_in_the_order_of_the_alphabet_alone(grades, examples):
     told = ask_direction(grades)
-    assert f'--scale "{example}"' in told
+    assert re.findall('--scale "([^"]*)"', told) == examples
     assert len(told) < 500
+
+
+def read(write, cells, header="reviewer,item,score", delimiter=","):
+    lines = [f"r{row % 2},i{row // 2},{cell}".replace(",", delimiter, 2) for row, cell in enumerate(cells)]
+    notes = []
+    reviews = read_reviews(write("\n".join([header.replace(",", delimiter), *lines])), note=notes.append)
+    return [score for *_, score in sorted(rows(reviews), key=lambda row: (row[1], row[0]))], notes
+
+
+@pytest.mark.parametrize(
+    ("cells", "scores", "unit"),
+    [
+        (["8/10", "6 / 10", "", "7.5/10"], [8, 6, None, 7.5], "out of 10"),
+        (["8 out of 10", "3 von 5"], [80, 60], "percent of 5, 10"),
+        (["70 %", "65.5%"], [70, 65.5], "out of 100"),
+        (["70%", "4/5"], [70, 80], "percent of 5, 100"),
+    ],
+)
+def test_scores_with_their_maxima_are_on_one_scale(write, cells, scores, unit):
+    found, notes = read(write, cells)
+    assert found == scores
+    assert notes == [f"reviews.csv: scores are {unit}"]
+
+
+@pytest.mark.parametrize("cell", ["8/10", "70%", "3 out of 5", "3 von 5"])
+def test_scores_with_a_maximum_beside_others_without_are_asked_about(write, cell):
+    said = f"reviews.csv:3: the score {cell!r} has its maximum, and other scores of the column have none; write all"
+    assert refused(write(f"reviewer,item,score\nr,i,2\nr,j,{cell}\n")).startswith(said)
+
+
+def test_scores_between_two_are_no_fractions(write):
+    assert "the score '6/7'" in refused(write("reviewer,item,score\nr,i,6/7\nr,j,7/8\n"))
+
+
+@pytest.mark.parametrize("name", ["out of", "Max points", "Points Possible"])
+def test_a_column_of_maxima_makes_scores_percentages(write, name):
+    text = f"reviewer,item,score,{name}\na,p,4,5\na,q,,5\nb,p,80,100\nb,q,5,10\n"
+    notes = []
+    reviews = read_reviews(write(text), note=notes.append)
+    assert [score for *_, score in rows(reviews)] == [80, None, 80, 50]
+    assert notes == [
+        f"reviews.csv: the column {name!r} is read as the maximum of each score",
+        "reviews.csv: scores are percent of 5, 10, 100",
+    ]
+    assert not reviews.criteria
+    assert "has its maximum, and other scores" in refused(write(text.replace("5,10", "5,")))
+
+
+def test_every_minus_is_one(write):
+    assert read(write, ["\N{MINUS SIGN}1", "+1", "\N{FULLWIDTH HYPHEN-MINUS}2"])[0] == [-1, 1, -2]
+
+
+@pytest.mark.parametrize(
+    ("cells", "doubt"),
+    [
+        (["1,700", "900"], "'1,700' may be 1.7 or 1700"),
+        (["7.142", "900"], "'7.142' may be 7.142 or 7142"),
+        (["1,700", "4,5", "900"], ""),
+        (["4,333", "5", "3,667"], ""),
+        (["1,700", "1,200"], ""),
+        (["87,125", "95", "100"], ""),
+    ],
+)
+def test_groups_of_digits_are_asked_about(write, cells, doubt):
+    if doubt:
+        with pytest.raises(InputError, match=doubt):
+            read(write, cells, delimiter=";")
+    else:
+        assert read(write, cells, delimiter=";")[0] == [float(cell.replace(",", ".")) for cell in cells]

@@ -180,12 +180,16 @@ TEXTS = {
     "mark": '\ufeffpaper,email,rating,comment\n3,a@x,7,"a, b ""c"""\n4,a@x,1,\n',
     "blank lines": "\n\npaper,email,rating\n\n3,a@x,7\n\n\n4,a@x,1\n",
     "no scores": "reviewer,item\na,b\n",
+    "delimiter": "sep=;\nreviewer;item;score\na;b;4,5\n;;\na;c;5\n",
+    "title": "Jury\n\n# exported\nreviewer,item,score\n\n,,\na,b,4\n , ,\na,c,5\n",
+    "maxima": HEADER + "a,b,8/10\na,c,70%\nb,c,\n",
     "a name that may be missing": HEADER + "ann,2,3\nnan,2,4\n",
 }
 BAD_TEXTS = {
     "words": HEADER + "ann,p1,8\nbob,p1,8 or 9\nbob,,3\n ,p9,1\ncid,p1,inf\ndan,p1,1_0\n",
     "commas": "reviewer;item;score\na;b;5,\nc;d;,5\ne;b;1,2,3\nf;b;1.234,5\n",
     "point": HEADER + 'ann,p1,"4,5"\n',
+    "maxima": HEADER + "a,b,8/10\n,,\na,c,70%\nb,c,3\n",
     "ragged": HEADER + "ann,p1,8\nbob,p1\nbob,p2,3,4\n",
     "open quote": HEADER + 'ann,p1,8\nbob,"p1,4\n',
     "broken quote": HEADER + 'ann,p1,8\nbob,"p1"x,4\n',

@@ -1,0 +1,239 @@
+"""Tables as people lay them out: titles, two header rows, merged cells, a sheet per judge, JSON, pairs."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+
+import openpyxl
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from reviewgraph import read_reviews
+from reviewgraph.formats.delimited import LARGE
+from reviewgraph.formats.opening import open_table
+from reviewgraph.formats.side import read_affinity
+from tests.reviewgraph.formats.exports import as_spreadsheet_xml, as_xlsx
+from tests.reviewgraph.reading_cases import refused, rows
+
+WANTED = [("ann", "p1", 3.0), ("ann", "p2", 5.0), ("bob", "p1", 4.0)]
+LINES = ["ann,p1,3", "ann,p2,5", "bob,p1,4"]
+
+
+def workbook(change, sheets=None):
+    """A workbook of the reviews, or of sheets of cells, changed by hand."""
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    table = {"Reviews": [["judge", "entry", "score"], ["ann", "p1", 3], ["ann", "p2", 5], ["bob", "p1", 4]]}
+    for title, cells in (sheets or table).items():
+        sheet = book.create_sheet(title)
+        for row in cells:
+            sheet.append(row)
+    change(book)
+    data = io.BytesIO()
+    book.save(data)
+    return data.getvalue()
+
+
+def read(name, **options):
+    """The rows of a file, and the notes on it."""
+    notes = []
+    reviews = read_reviews(name, note=notes.append, **options)
+    return rows(reviews), notes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sep=;\n" + "\n".join(["judge,entry,score", *LINES]).replace(",", ";"),
+        "\ufeffsep=,\r\njudge,entry,score\r\n" + "\r\n".join(LINES),
+        "SEP=\t\n" + "\n".join(["judge,entry,score", *LINES]).replace(",", "\t"),
+        "judge,entry,score,,\n" + "".join(f"{line},,\n" for line in LINES) + ",,,,\n,,,,\n",
+        "judge,entry,score\n" + "".join(f"{line},,\n,,\n" for line in LINES),
+        "Exported by a tool, 2026\n\njudge;entry;score\n" + "\n".join(LINES).replace(",", ";"),
+        "# exported\n# by a tool\njudge,entry,score\n" + "\n".join(LINES),
+        ",,\nThe jury,,\n,,\njudge,entry,score\n" + "\n".join(LINES),
+    ],
+)
+def test_text_as_spreadsheets_save_it(write, text):
+    assert read(write(text.encode())) == (WANTED, [])
+
+
+def test_rows_of_several_cells_above_the_header_are_noted(write):
+    text = "Prize,2026,draft\njudge,entry,score\n" + "\n".join(LINES)
+    assert read(write(text)) == (WANTED, ["reviews.csv: the header is in line 2; the rows above it are not read"])
+
+
+def test_words_of_the_header_among_the_labels_are_no_header(write):
+    name = write("p1,~Ann_Lee1,0.5\npaper,~Bob_Ray1,0.25\n", "scores.csv")
+    assert len(read_affinity(name).reviewer) == 2
+
+
+def test_a_row_of_numbers_is_no_header(write):
+    book = write(as_xlsx({"S": [["Name", "Ann", "Bob"], ["Points", 10, 10], ["p1", 3, 4]]}), "book.xlsx")
+    assert read_reviews(book, format="gradebook", columns={"item": "Name"}).reviewers == ("Ann", "Bob")
+
+
+@pytest.mark.parametrize("rows_below", [[], [",,"]])
+def test_one_column_of_a_large_file_serves_two_purposes(write, rows_below):
+    draw = random.Random(1)
+    lines = [f"Movie number {draw.randint(0, 9_000)} part {row % 7},{row % 300},1" for row in range(60_000)]
+    text = "\n".join(["title,critic,score", *lines, *rows_below, ""])
+    assert len(text) > LARGE
+    options = {"columns": {"item": "title"}, "duplicates": "mean"}
+    reviews = read_reviews(write(text), **options)
+    assert set(reviews.items) == {line.partition(",")[0] for line in lines}
+    table = pyarrow.table({"title": ["a", "b"], "critic": ["x", "x"], "score": [1.0, 2.0]})
+    pyarrow.parquet.write_table(table, "a.parquet")
+    assert read_reviews("a.parquet", **options).titles == {"a": "a", "b": "b"}
+
+
+def test_the_line_is_named_at_which_the_right_table_begins(write):
+    text = "Criteria\nName,Weight\nImpact,60\n\nJudges\nJudge,Email\n" + "ann,a@x.org\n" * 10
+    message = refused(write(text + "Scores\nEntry,Judge,Score\np1,ann,3\n"))
+    assert "the one with 'Entry', 'Judge', 'Score' begins at line 18: save" in message
+    sheet = [["Name", "Weight"], *[["Impact", 60]] * 12, ["Entry", "Judge", "Score"], ["p1", "ann", 3]]
+    assert "begins at book.xlsx, sheet Table, row 14: save" in refused(write(as_xlsx({"Table": sheet}), "book.xlsx"))
+
+
+def test_hidden_rows_and_columns_are_read_and_counted(write):
+    def hide(book):
+        book["Reviews"].row_dimensions[3].hidden = True
+        book["Reviews"].column_dimensions["C"].hidden = True
+
+    told = "book.xlsx, sheet Reviews: 1 hidden row and 1 hidden column ('score') read; delete what is not to count"
+    assert read(write(workbook(hide), "book.xlsx")) == (WANTED, [told])
+    xml = as_spreadsheet_xml({"R": [["judge", "entry", "score"], ["ann", "p1", 3]]}).decode()
+    assert xml.count("<Row") == 2 or xml.count("<ss:Row") == 2
+    before, mark, after = xml.rpartition("Row>")[0].rpartition("Row")
+    hidden = f'{before}{mark} ss:Hidden="1"{after}Row>{xml.rpartition("Row>")[2]}'
+    _, notes = read(write(hidden, "book.xls"))
+    assert notes == ["book.xls, sheet R: 1 hidden row read; delete what is not to count"]
+
+
+def test_merged_cells_have_their_value_everywhere(write):
+    cells = [
+        ["The jury of 2026", "", ""],
+        ["entry", "judge", "score"],
+        ["p1", "ann", 3],
+        ["", "bob", 4],
+        ["p2", "ann", 5],
+    ]
+
+    def merge(book):
+        for area in ("A1:C1", "A3:A4"):
+            book["S"].merge_cells(area)
+
+    name = write(workbook(merge, {"S": cells}), "book.xlsx")
+    told = "book.xlsx, sheet S: 2 blocks of merged cells read, with the value in each cell"
+    assert read(name) == (WANTED, [told])
+
+
+def test_two_header_rows_are_one(write):
+    cells = [
+        ["Team", "Ann", "", "Bob", ""],
+        ["", "Impact", "Craft", "Impact", "Craft"],
+        ["p1", 3, 1, 4, 2],
+        ["p2", 5, 6],
+    ]
+
+    def merge(book):
+        for area in ("A1:A2", "B1:C1", "D1:E1"):
+            book["S"].merge_cells(area)
+
+    wanted = [("Ann", "p1", 3.0), ("Ann", "p2", 5.0), ("Bob", "p1", 4.0)]
+    options = {"format": "gradebook", "score": "Impact"}
+    text = "\n".join(",".join(map(str, [*row, *[""] * (5 - len(row))])) for row in cells)
+    for name in (write(workbook(merge, {"S": cells}), "book.xlsx"), write(text)):
+        notes = []
+        reviews = read_reviews(name, note=notes.append, **options)
+        assert rows(reviews) == wanted
+        assert {name: values.tolist() for name, values in reviews.criteria.items()} == {"Craft": [1.0, 6.0, 2.0]}
+        assert any("the reviewers are the columns 'Ann', 'Bob'" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("columns", "role"),
+    [(["entry", "score"], "reviewer"), (["judge", "score"], "item"), (["Team", "Design"], "reviewer")],
+)
+def test_a_sheet_for_each_judge_or_paper(write, columns, role):
+    by_title = {"ann": [("p1", 3), ("p2", 5)], "bob": [("p1", 4)]}
+    if role == "item":
+        by_title = {"p1": [("ann", 3), ("bob", 4)], "p2": [("ann", 5)]}
+    sheets = {title: [["Sheet of:", title], [], columns, *cells] for title, cells in by_title.items()}
+    found, notes = read(write(as_xlsx(sheets), "book.xlsx"), score=columns[1])
+    assert found == WANTED
+    assert notes[0] == f"book.xlsx: the {role} is the name of the sheet"
+    unnamed = {f"Sheet{place}": cells for place, cells in enumerate(sheets.values(), 1)}
+    assert f"name each sheet after its {role}" in refused(write(as_xlsx(unnamed), "book.xlsx"))
+
+
+def test_sheets_of_one_judge_each_are_one_table(write):
+    head = ["judge", "entry", "score"]
+    sheets = {"A": [head, ["ann", "p1", 3], ["ann", "p2", 5]], "B": [head, ["bob", "p1", 4]]}
+    assert read(write(as_xlsx(sheets), "book.xlsx"))[0] == WANTED
+    sheets["B"].append(["ann", "p3", 1])
+    assert "may be in any of the sheets" in refused(write(as_xlsx(sheets), "book.xlsx"))
+
+
+def test_numbers_shown_as_percent_are_percentages(write):
+    def show(*places):
+        def change(book):
+            for place in places:
+                book["Reviews"][place].value /= 10
+                book["Reviews"][place].number_format = "0.0%"
+
+        return change
+
+    found, notes = read(write(workbook(show("C2", "C3", "C4")), "book.xlsx"))
+    assert [score for *_, score in found] == [30.0, 50.0, 40.0]
+    assert notes == ["book.xlsx, sheet Reviews: scores are out of 100"]
+    assert "the score '30%' has its maximum, and other scores of the column have none" in refused(
+        write(workbook(show("C2")), "book.xlsx")
+    )
+    side = write(workbook(show("C2", "C3", "C4")), "fit.xlsx")
+    assert read_affinity(side, columns={"affinity": "score"}).score.tolist() == [0.3, 0.5, 0.4]
+
+
+RECORDS = [{"judge": who, "entry": of, "score": score, "tags": ["a", "b"]} for who, of, score in WANTED]
+
+
+@pytest.mark.parametrize(
+    "text", [json.dumps(RECORDS), "\n".join(map(json.dumps, RECORDS)), json.dumps(RECORDS, indent=1)]
+)
+def test_objects_of_json_are_rows(write, text):
+    assert read(write(text, "scores.json")) == (WANTED, [])
+
+
+def test_objects_within_objects_are_no_rows(write):
+    assert "found JSON of another shape" in refused(write(json.dumps([{**RECORDS[0], "more": {}}]), "scores.json"))
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        ("Annotator ID,Winner ID,Loser ID,Time", "'Winner ID', 'Loser ID'"),
+        ("question_id,model_a,model_b,winner,judge", "'model_a', 'model_b', 'winner'"),
+        ("prompt,response_1,response_2,preference,annotator", "'response_1', 'response_2', 'preference'"),
+        ("judge,left,right,choice", "'left', 'right', 'choice'"),
+    ],
+)
+def test_comparisons_of_pairs_are_told_at_once(write, header, columns):
+    name = write(f"{header}\n{','.join('abcde'[: header.count(',') + 1])}\n")
+    message = refused(name)
+    assert f"the columns {columns} compare two papers" in message
+    assert "choix" in message
+    chosen = {"item": header.split(",")[1], "reviewer": header.split(",")[0]}
+    assert read_reviews(name, columns=chosen).n_reviews == 1
+
+
+def test_papers_beside_columns_of_two_sides_are_scores(write):
+    assert read_reviews(write("judge,entry,left,right,label,score\nann,p1,1,2,x,3\n")).n_reviews == 1
+
+
+def test_a_file_without_any_row_is_no_crash(write):
+    for text in ("sep=;\n", "sep=;\n\n;;\n", ",,,\n", "\n\n,\n"):
+        assert refused(write(text))
+    open_table(write("sep=;\njudge;entry\n"), (), {}, print)
