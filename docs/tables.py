@@ -209,6 +209,14 @@ def outcome(make: Callable[[], Any]) -> tuple[str, str]:
     return ("warning", ours[0]) if ours else ("read", "")
 
 
+def findings() -> str:
+    """Return the findings of the audit that every table passes."""
+    from reviewgraph.formats.audit.audit import FINDINGS
+
+    rows = [(f"`{one.name}`", one.words, one.effect, one.then, one.accepted) for one in FINDINGS.values()]
+    return table(("finding", "what is found", "effect", "what becomes of the table", "with `--accept`"), rows)
+
+
 def mistakes() -> str:
     """Return the cases of ``tests/test_traps.py`` with what comes of them, section by section."""
     from tests.test_traps import ALL
@@ -235,6 +243,7 @@ def sections(traps: Iterable[Any]) -> Iterator[str]:
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "commands": ("reference/command.md", commands),
     "roles": ("reference/data.md", roles),
+    "findings": ("reference/mistakes.md", findings),
     "mistakes": ("reference/mistakes.md", mistakes),
 }
 

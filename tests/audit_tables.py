@@ -806,7 +806,7 @@ def clean_shapes(draw: Draw, shape: str) -> Variants:
 def clean_further_columns(draw: Draw, words: str) -> Variants:
     """comments=Fine, but; long//See\nbelow/declined to comment|status=Submitted|Status=Completed
     |state=accepted/confirmed|version=1|round=R1|date=2026-03-01/2026-03-02|track=Systems/Theory
-    |affiliation=MIT/n.a./unknown|late=no/yes|out of=10|title=The title|first_time=0/1|confidence=1/2/3/4
+    |affiliation=MIT/n.a./unknown|late=no/yes|title=The title|first_time=0/1|confidence=1/2/3/4
     |decision=accept/reject|paper status=Under review|Status=eingereicht|conflict=no|cancelled=|reviewer name=Ann/Bo
     |weight=1|session=1/2|Keywords=a; b/c, d|accepted=yes|declined=No|withdrawn=0"""
     name, cells = words.split("=")

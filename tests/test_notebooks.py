@@ -357,7 +357,7 @@ def test_columns_are_asked_for_in_terms_of_python() -> None:
         Reviews.from_frame(frame, {"foo": "who"})
     assert list(inspect.signature(Reviews.from_frame).parameters) == [
         *("frame", "columns", "reviewers", "items", "scale", "lower_is_better", "duplicates", "note", "merge", "score"),
-        "criteria",
+        *("criteria", "accept"),
     ]
 
 

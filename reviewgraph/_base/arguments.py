@@ -245,7 +245,7 @@ MEANT: dict[str, tuple[str, ...]] = {
     "level": ("target",),
 }
 #: Arguments of what reads a data frame.
-_OF_FRAMES = ("columns", "score", "criteria", "scale", "lower_is_better", "duplicates", "merge")
+_OF_FRAMES = ("columns", "score", "criteria", "scale", "lower_is_better", "duplicates", "merge", "accept")
 #: Names of columns, as arguments.
 _OF_COLUMNS = ("reviewer", "item", "title", "confidence", "criterion")
 

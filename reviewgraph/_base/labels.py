@@ -159,6 +159,8 @@ def near_labels(labels: Sequence[Label], *, people: bool = False) -> list[list[L
 
 def _near_key(text: str, people: bool) -> str:
     """Return the common form of labels that may be one."""
+    if text[:1] == "-" and text[1:].isdecimal():
+        return text
     match = _ADDRESS_IN.fullmatch(text)
     if match or "@" in text:
         return (match[1] if match else text).strip().casefold()

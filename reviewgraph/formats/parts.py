@@ -185,7 +185,8 @@ def _audited(
         headers={role: table.header[place] for role, place in places.items() if not role.isdecimal()},
         others=_others(table, {place for role, place in places.items() if not role.isdecimal()}),
         duplicates=asked.duplicates,
-        higher_is_better=not asked.scale and not asked.lower_is_better,
+        has_scale=bool(asked.scale),
+        lower_is_better=asked.lower_is_better,
     )
     return audit.of_rows(draft)
 

@@ -253,13 +253,13 @@ def test_attributes_of_papers_and_reviewers_are_no_criteria(write):
     columns = {
         "reviewer": [f"r{j}" for j, _ in pairs],
         "item": [f"p{i}" for _, i in pairs],
-        "score": [(i * j) % 5 for j, i in pairs],
+        "score": [(i * j + i // 8) % 5 for j, i in pairs],
         "novelty": [(i + j) % 4 for j, i in pairs],
         "pages": [i % 5 for _, i in pairs],
         "experience": [j % 3 for j, _ in pairs],
         "year": [2020 + (i + j) % 3 for j, i in pairs],
         "same": [1] * len(pairs),
-        "again": [(i * j) % 5 for j, i in pairs],
+        "again": [(i * j + i // 8) % 5 for j, i in pairs],
     }
     assert list(Reviews.from_frame(pandas.DataFrame(columns)).criteria) == ["novelty"]
     assert list(read_reviews(write(csv_of(columns))).criteria) == ["novelty"]

@@ -42,7 +42,8 @@ class Draft:
     papers: tuple[Any, ...] = ()  #: Items of rows left out, which exist all the same.
     unfinished: BoolArray | None = None  #: Rows whose score does not count yet; none by default.
     duplicates: str = "error"  #: The policy for pairs with two scores.
-    higher_is_better: bool = True  #: Whether the user leaves it at numbers of which the largest is the best.
+    has_scale: bool = False  #: Whether the user lists the grades.
+    lower_is_better: bool = False  #: Whether the user says that 1 is the best.
     criteria: Mapping[str, FloatArray] = field(default_factory=dict)  #: Further scores by name, once they are read.
     target: str | None = None  #: The name of the score, where it has one.
 

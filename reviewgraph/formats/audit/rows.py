@@ -25,7 +25,7 @@ from reviewgraph.formats.audit.finding import (
     with_name,
     with_values,
 )
-from reviewgraph.formats.columns import ITEM, REVIEWER, normalise
+from reviewgraph.formats.columns import CRITERION, ITEM, REVIEWER, naming, normalise
 from reviewgraph.formats.files import quote
 from reviewgraph.formats.people import is_nobody, may_hold_nobody, may_hold_several, split_people, split_recurring
 from reviewgraph.formats.tables import Column, Numbers, of_rows
@@ -520,7 +520,7 @@ def several_people(draft: Draft, note: Note) -> Draft:
 # Scores.
 
 _ZERO = re.compile(r"(?P<sign>[-+\N{MINUS SIGN}]?)\s*0+(?:[.,]0*)?(?!\d)(?:\s*[:(\s].*)?", re.DOTALL)
-#: The best of votes for and against, of which +0 and -0 are two.
+#: The best of votes for and against, of which 0 and -0 may be two; computed numbers go farther.
 LARGEST_VOTE = 3
 
 
@@ -533,24 +533,16 @@ LARGEST_VOTE = 3
 )
 def signed_zeros(draft: Draft, note: Note) -> Draft:
     """Ask about zeros of both signs."""
-    if isinstance(draft.score, Numbers):
-        # Numbers that were computed may be -0; votes are few whole numbers on both sides of 0.
-        values = draft.score.values[draft.score.known]
-        minus = int(((values == 0) & np.signbit(values)).sum())
-        plus = int((values == 0).sum()) - minus
-        votes = (values == np.rint(values)).all() and np.abs(values).max(initial=0) <= LARGEST_VOTE
-        if min(minus, plus) < 2 or not votes or not (values.min() < 0 < values.max()):
-            return draft
-        note(
-            f"{draft.name}: the scores hold both 0 and -0, which count as one; if they are two grades, read them as "
-            "text with a scale, best first"
-        )
-        return draft
-    if draft.score is None:
+    # Numbers in memory have lost their sign, or have one by computation.
+    if draft.has_scale or draft.score is None or isinstance(draft.score, Numbers):
         return draft
     cells = [value.strip() for value in draft.score.values if value.strip()]
     zeros = {cell: match["sign"] for cell in cells if (match := _ZERO.fullmatch(cell))} if len(cells) <= 100 else {}
     if not {"-", "\N{MINUS SIGN}"} & {*zeros.values()} or not {"", "+"} & {*zeros.values()}:
+        return draft
+
+    largest = max(abs(parse_number(cell.replace("\N{MINUS SIGN}", "-")) or 0.0) for cell in cells)
+    if "+" not in zeros.values() and largest > LARGEST_VOTE:
         return draft
 
     def height(cell: str) -> tuple[float, bool]:
@@ -588,7 +580,7 @@ _RANKS = frozenset(
 def ranks(draft: Draft, note: Note) -> Draft:
     """Note ranks that are read as scores."""
     name = draft.headers.get("score", "")
-    if plain_name(name) not in _RANKS or not draft.higher_is_better:
+    if plain_name(name) not in _RANKS or draft.has_scale or draft.lower_is_better:
         return draft
     note(
         f"{draft.name}: {quote(name)} is read as a score of which the largest is the best; ranks and places usually "
@@ -639,8 +631,8 @@ def repeated_pairs(draft: Draft, note: Note) -> Draft:
         what = draft.item.values[draft.item.codes[first[0]]]
         start = f"reviewer {quote(who)} has two scores for item {quote(what)}: {places} differ in {quote(name)}"
         advice = (
-            f"if {quote(name)} names what is scored, say --columns criterion={name} (in Python "
-            f'columns={{"criterion": "{name}"}}); if all scores count alike, --duplicates mean'
+            f"if {quote(name)} names what is scored, say {naming('', CRITERION, name)}; if all scores count alike, "
+            "--duplicates mean"
         )
         if age is not None:
             advice = "--duplicates last uses the newest score by this column, --duplicates mean all of them"

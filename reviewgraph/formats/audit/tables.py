@@ -287,8 +287,8 @@ def crossed_labels(draft: Draft, note: Note) -> Draft:
         return draft
     note(
         f"{draft.name}: the reviewers are all combinations of {counted(len(first), 'word')} and "
-        f"{counted(len(second), 'word')}, as {quote(texts[0])}; if these are a judge and a category, give each category "
-        "a column of scores"
+        f"{counted(len(second), 'word')}, as {quote(texts[0])}; if these are a judge and a category, give each "
+        "category a column of scores"
     )
     return draft
 
@@ -419,8 +419,8 @@ def ranges(draft: Draft, note: Note) -> Draft:
         labels = texts_of(getattr(draft, side))
         note(
             f"{draft.name}: the scores of {_some(low, labels, noun)} go up to {below:g}, those of "
-            f"{_some(high, labels, noun)} from {above:g} to {score[known].max():g}, and no {noun} has both; if these are "
-            "two scales, bring them to one first"
+            f"{_some(high, labels, noun)} from {above:g} to {score[known].max():g}, and no {noun} has both; if these "
+            "are two scales, bring them to one first"
         )
         return draft
     return draft

@@ -12,7 +12,7 @@ CASES = Path(__file__).parents[4] / "shared" / "cases"
 WHOLE = (6, 20, 60)
 BOOK = {"format": "gradebook"}
 READ = {
-    "01-plus-minus-zero/reviews_score.csv": ({}, (8, 24, 96)),
+    "01-plus-minus-zero/reviews_score.csv": ({"scale": "+1>+0>\N{MINUS SIGN}0>\N{MINUS SIGN}1"}, (8, 24, 96)),
     "02-canvas-grade-peer/peer_reviews.csv": ({}, (20, 20, 60)),
     "12-hidden-rows/filtered.xlsx": ({}, WHOLE),
     "15-mixed-units/percent.csv": ({}, WHOLE),
@@ -37,7 +37,7 @@ READ = {
     "24-csv-of-excel/z_title.csv": ({}, WHOLE),
     "26-names-not-known/bewertung.csv": ({"score": "Note"}, WHOLE),
     "26-names-not-known/crowdkit.csv": ({"score": "label"}, WHOLE),
-    "26-names-not-known/mturk.csv": ({"score": "Answer.rating"}, WHOLE),
+    "26-names-not-known/mturk.csv": ({"score": "Answer.rating"}, (6, 20, 56)),
     "26-names-not-known/project-4.csv": ({}, (6, 30, 90)),
     "26-names-not-known/utf8.csv": ({}, WHOLE),
     "31-na-in-wide/wide_empty.csv": (BOOK, (6, 20, 40)),

@@ -1,0 +1,313 @@
+"""Findings of the audit: the same in files, frames and rows; corrected, noted or asked about; and overruled."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas
+import pytest
+
+from reviewgraph import ColumnWarning, InputError, Reviews, connected_components, read_reviews
+from reviewgraph.formats.audit.audit import FINDINGS, Audit
+from tests.naive import repeat_union
+
+PEOPLE = ("Ann", "Bob", "Cyd", "Dan", "Eva", "Fay")
+PAPERS = tuple(f"P{number}" for number in range(100, 112))
+#: Two panels without a common reviewer: (reviewer, paper, score), each paper with two reviewers of three.
+CLEAN = [
+    (PEOPLE[3 * (place % 2) + (place // 2 + turn) % 3], paper, 1 + (3 * place + 5 * turn) % 7)
+    for place, paper in enumerate(PAPERS)
+    for turn in range(2)
+]
+HEADER = ["reviewer", "paper", "score"]
+
+
+class Case(NamedTuple):
+    """A table with a mistake; its rows after the audit, or words of the question; and how they are read if accepted."""
+
+    rows: list[tuple[Any, ...]]
+    words: str  #: What the note or the question says.
+    right: list[tuple[Any, ...]] | None = None  #: None where the table is refused.
+    header: list[str] = HEADER
+    named: bool = False  #: Whether it needs names of columns, which rows have not.
+    accepted: bool = True  #: Whether the table can be read where the finding is accepted.
+
+
+def numbered() -> list[tuple[Any, ...]]:
+    """The reviews of each paper numbered, some papers with a single one."""
+    seen: dict[str, int] = {}
+    rows = []
+    for _, paper, score in CLEAN[1:]:
+        seen[paper] = seen.get(paper, 0) + 1
+        rows.append((f"Reviewer {seen[paper]}", paper, score))
+    return rows
+
+
+PLANNED = [(who, paper, None) for who, paper, _ in CLEAN]
+MEANS = [("Gil", paper, sum(score for _, other, score in CLEAN if other == paper) / 2) for paper in PAPERS]
+CASES = {
+    "repeated-header": Case(
+        [*CLEAN[:9], ("Reviewer", " paper", None), *CLEAN[9:]],
+        "1 row left out, which repeat",
+        CLEAN,
+    ),
+    "summary-rows": Case(
+        [*CLEAN, *((who, "Points Possible", 10) for who in PEOPLE)], "6 rows left out, which sum up others", CLEAN
+    ),
+    "status": Case(
+        [*((*row, "Accepted") for row in CLEAN), *(("Ann", paper, None, "Declined") for paper in PAPERS[1::2])],
+        "6 rows left out, whose 'Review status' is 'Declined'; rows with 'Accepted' count",
+        CLEAN,
+        [*HEADER, "Review status"],
+        named=True,
+    ),
+    "placeholders": Case(
+        [*CLEAN, *(("TBD", paper, None) for paper in PAPERS)],
+        "12 rows left out, whose reviewer is a placeholder",
+        CLEAN,
+    ),
+    "empty-reviewers": Case([*CLEAN, ("", "P100", 3)], "the reviewer is (empty|null)"),
+    "several-people": Case(
+        [(f"{PLANNED[row][0]}; {PLANNED[row + 1][0]}", PLANNED[row][1], None) for row in range(0, 24, 2)],
+        "12 cells with several reviewers split",
+        PLANNED,
+    ),
+    "signed-zeros": Case(
+        [(who, paper, ("-1", "-0", "+0", "+1")[score % 4]) for who, paper, score in CLEAN],
+        'say --scale "\\+1>\\+0>-0>-1"',
+        named=True,
+    ),
+    "ranks": Case(CLEAN, "'Ranking' is read as a score of which the largest is the best", CLEAN, named=True),
+    "repeated-pairs": Case(
+        [(*row[:2], 9 - row[2], "clarity") for row in CLEAN] + [(*row, "rigour") for row in CLEAN],
+        "differ in 'Trait'; if 'Trait' names what is scored, say .*criterion.*Trait",
+        header=[*HEADER, "Trait"],
+        named=True,
+        accepted=False,
+    ),
+    "exchanged-columns": Case([(who, f"{paper}@x.org", score) for who, paper, score in CLEAN], "exchange the two"),
+    "positional-reviewers": Case(numbered(), "number the reviews of each paper"),
+    "mean-reviewers": Case([*CLEAN, *MEANS], "the reviewer 'Gil' are the mean of the others"),
+    "constant-reviewers": Case(
+        [*CLEAN, *(("Gil", paper, 4) for paper in PAPERS)],
+        "'Gil' gave all papers the same score",
+        [*CLEAN, *(("Gil", paper, 4) for paper in PAPERS)],
+    ),
+    "crossed-labels": Case(
+        [
+            (f"{who} - {kind}", paper, 1 + (score + place) % 7)
+            for who, paper, score in CLEAN
+            for place, kind in enumerate(("Style", "Depth"))
+        ],
+        "all combinations of 6 words and 2 words",
+        [
+            (f"{who} - {kind}", paper, 1 + (score + place) % 7)
+            for who, paper, score in CLEAN
+            for place, kind in enumerate(("Style", "Depth"))
+        ],
+    ),
+    "no-score-codes": Case([*CLEAN[1:], (*CLEAN[0][:2], 99)], "99 in 1 of 24", [*CLEAN[1:], (*CLEAN[0][:2], 99)]),
+    "date-labels": Case(
+        [(who, "2026-03-01" if paper == "P103" else paper, score) for who, paper, score in CLEAN],
+        "1 label of a paper is a date, as '2026-03-01'",
+        [(who, "2026-03-01" if paper == "P103" else paper, score) for who, paper, score in CLEAN],
+    ),
+    "ranges": Case(
+        [(who, paper, score * (20 if who in PEOPLE[:3] else 1) + 4) for who, paper, score in CLEAN],
+        "the scores of 'Dan', 'Eva', 'Fay' go up to",
+        [(who, paper, score * (20 if who in PEOPLE[:3] else 1) + 4) for who, paper, score in CLEAN],
+    ),
+}
+
+
+def written(path: Path, header: list[str], rows: list[tuple[Any, ...]]) -> Path:
+    text = io.StringIO()
+    csv.writer(text).writerows([header, *(["" if cell is None else cell for cell in row] for row in rows)])
+    path.write_text(text.getvalue(), "utf-8")
+    return path
+
+
+def by_file(case: Case, header: list[str], folder: Path, **options: Any) -> tuple[Reviews, list[str]]:
+    notes: list[str] = []
+    return read_reviews(written(folder / "t.csv", header, case.rows), note=notes.append, **options), notes
+
+
+def by_frame(case: Case, header: list[str], folder: Path, **options: Any) -> tuple[Reviews, list[str]]:
+    notes: list[str] = []
+    return Reviews.from_frame(pandas.DataFrame(case.rows, columns=header), note=notes.append, **options), notes
+
+
+def by_rows(case: Case, header: list[str], folder: Path, **options: Any) -> tuple[Reviews, list[str]]:
+    options.pop("score", None)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ColumnWarning)
+        reviews = Reviews.from_pairs([row[:3] for row in case.rows], **options)
+    return reviews, [str(one.message) for one in caught]
+
+
+WAYS = {"file": by_file, "frame": by_frame, "rows": by_rows}
+
+
+def content(reviews: Reviews) -> set[tuple[str, str, float | None]]:
+    columns = reviews.to_dict()
+    return set(zip(columns["reviewer"], columns["item"], columns["score"], strict=True))
+
+
+def test_every_finding_has_a_case() -> None:
+    assert list(CASES) == list(FINDINGS)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", CASES)
+def test_a_finding_is_the_same_in_every_way_in(name: str, way: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    if case.named and way == "rows":
+        pytest.skip("rows have no names of columns")
+    header = ["reviewer", "paper", "Ranking"] if name == "ranks" else case.header
+    options: dict[str, Any] = {"score": "Ranking"} if name == "ranks" else {}
+    read: Callable[..., tuple[Reviews, list[str]]] = WAYS[way]
+    if case.right is None:
+        with pytest.raises(InputError, match=case.words if way != "rows" or name != "empty-reviewers" else "reviewer"):
+            read(case, header, tmp_path, **options)
+    else:
+        reviews, notes = read(case, header, tmp_path, **options)
+        assert content(reviews) == set(case.right)
+        assert any(re.search(case.words, note) for note in notes), notes
+    if not case.accepted or (name == "empty-reviewers" and way == "rows"):
+        return
+    # Where it is accepted, the table is as it is, without a word about it.
+    reviews, notes = read(case, header, tmp_path, **options, accept=name)
+    assert not any(re.search(case.words, note) for note in notes)
+    left = 24 if name == "empty-reviewers" else len(case.rows)
+    assert reviews.n_reviews == left
+
+
+def test_what_the_question_on_traits_proposes_reads_them(tmp_path: Path) -> None:
+    case = CASES["repeated-pairs"]
+    path = written(tmp_path / "t.csv", case.header, case.rows)
+    reviews = read_reviews(path, columns={"criterion": "Trait"}, score="rigour")
+    assert list(reviews.criteria) == ["clarity"]
+    assert reviews.n_reviews == len(CLEAN)
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+@pytest.mark.parametrize("column", ["version", "submitted_at"])
+def test_last_is_the_newest_by_the_column_that_tells_rows_apart(
+    tmp_path: Path, newest_first: bool, column: str
+) -> None:
+    old = [(*row[:2], 9 - row[2], 1 if column == "version" else "2026-03-01") for row in CLEAN]
+    new = [(*row, 2 if column == "version" else "2026-04-01") for row in CLEAN]
+    rows = [*new, *old] if newest_first else [*old, *new]
+    path = written(tmp_path / "t.csv", [*HEADER, column], rows)
+    with pytest.raises(InputError, match=f"differ in '{column}'; --duplicates last uses the newest score"):
+        read_reviews(path)
+    notes: list[str] = []
+    frame = Reviews.from_frame(pandas.read_csv(path), duplicates="last", note=notes.append)
+    for reviews in (frame, read_reviews(path, duplicates="last", note=notes.append)):
+        assert content(reviews) == set(CLEAN)
+    assert sum("the newest by" in note for note in notes) == (2 if newest_first else 0)
+
+
+def test_signed_zeros_are_four_grades_on_the_scale_that_is_proposed(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", HEADER, CASES["signed-zeros"].rows)
+    reviews = read_reviews(path, scale="+1>+0>-0>-1")
+    assert sorted(set(reviews.score.tolist())) == [1.0, 2.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "rows", "scored"),
+    [
+        ("declined", ("0", "1"), 18, 18),
+        ("Abgelehnt", ("nein", "ja"), 18, 18),
+        ("withdrawn", ("", "2026-02-03"), 18, 18),
+        ("draft", ("no", "yes"), 24, 18),
+        ("submitted", ("1", "0"), 24, 18),
+        ("state", ("Completed", "No response"), 18, 18),
+        ("estado", ("aceptado", "rechazado"), 18, 18),
+        ("response", ("Yes", "No"), 18, 18),
+        ("comment", ("declined", "fine"), 24, 24),
+    ],
+)
+def test_states_say_which_rows_count(
+    tmp_path: Path, column: str, cells: tuple[str, str], rows: int, scored: int
+) -> None:
+    table = [(*row, cells[place % 4 == 0]) for place, row in enumerate(CLEAN)]
+    path = written(tmp_path / "t.csv", [*HEADER, column], table)
+    notes: list[str] = []
+    for reviews in (
+        read_reviews(path, note=notes.append),
+        Reviews.from_frame(pandas.read_csv(path), note=notes.append),
+    ):
+        assert reviews.n_reviews == rows
+        assert int(reviews.scored.sum()) == scored
+        assert reviews.n_items == len(PAPERS)
+        assert not reviews.criteria
+    assert any(column in note for note in notes) == (column != "comment")
+
+
+def test_a_decision_on_papers_is_no_state_of_reviews(tmp_path: Path) -> None:
+    table = [(*row, "accepted" if row[1] < "P106" else "rejected") for row in CLEAN]
+    assert read_reviews(written(tmp_path / "t.csv", [*HEADER, "status"], table)).n_reviews == len(CLEAN)
+    gone = [(*row, "under review" if row[1] < "P106" else "Withdrawn") for row in CLEAN]
+    assert read_reviews(written(tmp_path / "t.csv", [*HEADER, "paper status"], gone)).n_items == len(PAPERS) // 2
+
+
+@pytest.mark.parametrize(
+    ("spelling", "again"),
+    [
+        ("{:03}", "{}"),
+        ("{}.0", "{}"),
+        ("P-{}", "P_{}"),
+        ("P{}", "\N{CYRILLIC CAPITAL LETTER ER}{}"),
+        ("Paper {}", "{}"),
+    ],
+)
+def test_labels_that_may_be_one_are_asked_about_and_joined(tmp_path: Path, spelling: str, again: str) -> None:
+    numbers = {paper: place for place, paper in enumerate(PAPERS, 1)}
+    first = written(tmp_path / "a.csv", HEADER[:2], [(who, spelling.format(numbers[p])) for who, p, _ in CLEAN])
+    second = written(tmp_path / "b.csv", HEADER, [(who, again.format(numbers[p]), y) for who, p, y in CLEAN])
+    with pytest.raises(InputError, match=r"(?s)differ in .* one paper or two"):
+        read_reviews(first, second)
+    reviews = read_reviews(first, second, merge="all")
+    assert (reviews.n_items, reviews.n_reviews) == (len(PAPERS), len(CLEAN))
+    assert read_reviews(first, second, merge="none").n_items == 2 * len(PAPERS)
+
+
+def test_names_of_people_are_asked_about(tmp_path: Path) -> None:
+    names = ["Ann Lee", "Zo\xeb Roy", "Eva Poe"]
+    path = written(tmp_path / "t.csv", HEADER[:2], [(name, paper) for name in names for paper in PAPERS[:3]])
+    other = written(tmp_path / "u.csv", HEADER[:2], [(name, "P110") for name in ("Lee, Ann", "Zoe Roy", "Dr. Eva Poe")])
+    with pytest.raises(InputError, match="Each one reviewer or two") as refused:
+        read_reviews(path, other)
+    assert len(str(refused.value).splitlines()) == 4
+
+
+def test_corrected_tables_have_the_pieces_that_people_see() -> None:
+    """Pieces by the slow union of rows, which knows nothing of the audit."""
+    rows = [[PAPERS.index(paper) for who, paper, _ in CLEAN if who == person] for person in PEOPLE]
+    pieces = len(repeat_union(rows, 1))
+    for name in ("placeholders", "summary-rows", "several-people"):
+        with pytest.warns(ColumnWarning, match="left out|split"):
+            table = Reviews.from_pairs([row[:3] for row in CASES[name].rows])
+        assert len(connected_components(table)) == pieces == 2
+
+
+def test_the_rows_left_out_are_counted_by_file(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", HEADER, CASES["placeholders"].rows)
+    [file] = read_reviews(path).origin.files
+    assert (file.rows, [(one.rows, one.why) for one in file.left_out]) == (
+        24,
+        [(12, "whose reviewer is a placeholder")],
+    )
+
+
+def test_names_of_findings_are_checked() -> None:
+    with pytest.raises(InputError, match="accept: expected names of findings, found 'placeholder'"):
+        Audit("placeholder")
+    assert Audit("ranges, status").accept == ("ranges", "status")
