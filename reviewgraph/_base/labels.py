@@ -121,6 +121,26 @@ _ADDRESS_IN = re.compile(r"[^<]*<\s*([^<>\s]+@[^<>\s]+)\s*>")
 _TITLES = frozenset(("dr", "prof", "professor", "mr", "mrs", "ms", "herr", "frau", "phd", "md"))
 
 
+_FIRST_NUMBER = re.compile(r"(?P<before>[^0-9\n]*)[0-9]+(?P<after>[^0-9\n]*)")
+
+
+def are_numbered(labels: Sequence[Label]) -> bool:
+    """Return whether distinct labels are one word and a number each, as of ids, which no words or names are among.
+
+    >>> are_numbered(["r1", "r22"]), are_numbered([7, 8]), are_numbered(["r1", "r01"]), are_numbered(["r1", "ann"])
+    (True, True, False, False)
+    """
+    if isinstance(labels, Whole | range) or not labels:
+        return True
+    if not isinstance(labels[0], str):
+        return set(map(type, labels)) == {int}
+    match = _FIRST_NUMBER.fullmatch(labels[0])
+    if match is None or set(map(type, labels)) != {str}:
+        return False
+    line = f"{re.escape(match['before'])}(?:0|[1-9][0-9]*){re.escape(match['after'])}\n"
+    return re.fullmatch(f"(?:{line})*", "\n".join(labels) + "\n") is not None  # type: ignore[arg-type]
+
+
 def near_labels(labels: Sequence[Label], *, people: bool = False) -> list[list[Label]]:
     """Return groups of distinct labels that may be one: by :func:`loose_identity`, "Paper 7" and 7, names of people.
 

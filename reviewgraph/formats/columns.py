@@ -57,7 +57,8 @@ class Origin(NamedTuple):
     unlisted: Unlisted | None = None
     #: Reviewers who are not of the committee; None where nobody knows who is.
     outsiders: Collection[Label] | None = None
-    #: Pairs of a reviewer and an item that are meta reviews: none of the rows, and not to be asked for as a review.
+    #: Pairs of a reviewer and an item that are not to be asked for as a review, and none of the rows: meta reviews, and
+    #: conflicts in the cells of scores.
     meta: Collection[tuple[Label, Label]] = ()
     files: tuple[FileRead, ...] = ()  #: What was read; nothing where the reviews come from no file.
 

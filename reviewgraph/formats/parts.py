@@ -65,6 +65,7 @@ class Part(NamedTuple):
     confidence: FloatArray | None
     is_long: bool  #: Whether its rows are single scores of reviews.
     kept: Sequence[Any]  #: Items of rows left out that exist all the same.
+    barred: Sequence[tuple[Any, Any]]  #: Pairs of a reviewer and an item whose score says that they are in conflict.
 
 
 class Labels(NamedTuple):
@@ -165,6 +166,7 @@ def read_part(
         _confidence(table, more, column, note),
         is_long,
         draft.papers,
+        draft.barred,
     )
 
 

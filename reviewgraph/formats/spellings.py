@@ -10,7 +10,17 @@ import numpy as np
 
 from reviewgraph._base.arrays import IntArray
 from reviewgraph._base.errors import InputError, LabelWarning, warn
-from reviewgraph._base.labels import Label, Whole, encode, identity, is_null, loose_identity, natural_key, near_labels
+from reviewgraph._base.labels import (
+    Label,
+    Whole,
+    are_numbered,
+    encode,
+    identity,
+    is_null,
+    loose_identity,
+    natural_key,
+    near_labels,
+)
 from reviewgraph._base.text import counted, shortened
 from reviewgraph.formats.columns import Columns
 from reviewgraph.formats.files import LISTED, quote
@@ -121,7 +131,7 @@ class Spellings:
     def without_near(self, labels: Sequence[Any], role: str, name: str) -> Sequence[Any]:
         """Return labels in which none is another's up to leading zeros, separators and look-alikes, or ask."""
         named = self.merge if isinstance(self.merge, Mapping) else {}
-        if self.merge == "none" or isinstance(labels, Whole | range):
+        if self.merge == "none" or are_numbered(labels):
             return labels
         decided = {*named, *named.values()}
         distinct = list({_typed(label): label for label in labels}.values())

@@ -15,7 +15,22 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray
 
 #: Cells that mean "no score", in addition to empty ones (HotCRP writes or accepts them; R writes NA).
-MISSING = frozenset({"n/a", "na", "none", "no entry", "-", "\N{EN DASH}"})
+MISSING = frozenset(
+    (
+        *("n/a", "na", "none", "no entry", "-", "\N{EN DASH}", "\N{EM DASH}", "?", "...", "\N{HORIZONTAL ELLIPSIS}"),
+        *("tbd", "tba", "pending", "not scored", "not yet scored", "not yet", "outstanding", "null", "offen"),
+        *(
+            "noch offen",
+            "ausstehend",
+            "en attente",
+            "pendiente",
+            "in attesa",
+            "pendente",
+            "\u672a\u8bc4\u5206",
+            "\u672a\u63a1\u70b9",
+        ),
+    )
+)
 
 # Words after which a number is not the whole score: "7 or eight", "3 out of 5", "6 bis 7", "7 (or 8)", "7 and a half",
 # "7 point five", "7 half", "7 \N{VULGAR FRACTION ONE HALF}" are not 7.

@@ -206,12 +206,13 @@ def read_reviews(
         _refuse_undeclared(labels, papers, item, place)
     members = frozenset(chain.from_iterable(part.aside.members for part in parts))
     outsiders = frozenset(reviewers) - members if any(part.aside.tells for part in parts) else None
+    barred = frozenset(pair for part in parts for pair in part.barred)
     columns_read = Columns(
         *(reviewer, item, reviewers, labels),
         **_fields(parts),
         titles=_titles(parts) | {item: title for item, title in papers.items() if title},
         lower_is_better=lower_is_better,
-        origin=Origin(_unlisted(tables, declared), outsiders, meta, files_read),
+        origin=Origin(_unlisted(tables, declared), outsiders, meta | barred, files_read),
         row_name=place,
         audited=True,
     )

@@ -26,6 +26,7 @@ FINDINGS = {
         rows.placeholders,
         rows.empty_reviewers,
         rows.several_people,
+        rows.no_review_words,
         rows.signed_zeros,
         rows.ranks,
         rows.repeated_pairs,
@@ -48,9 +49,9 @@ class Audit:
     Traceback (most recent call last):
         ...
     reviewgraph._base.errors.InputError: accept: expected names of findings, found 'placeholder'; there are
-    'repeated-header', 'summary-rows', 'status', 'placeholders', 'empty-reviewers', 'several-people', 'signed-zeros',
-    'ranks', 'repeated-pairs', 'exchanged-columns', 'positional-reviewers', 'mean-reviewers',
-    'constant-reviewers', 'crossed-labels', 'no-score-codes', 'date-labels', 'ranges'
+    'repeated-header', 'summary-rows', 'status', 'placeholders', 'empty-reviewers', 'several-people',
+    'no-review-words', 'signed-zeros', 'ranks', 'repeated-pairs', 'exchanged-columns', 'positional-reviewers',
+    'mean-reviewers', 'constant-reviewers', 'crossed-labels', 'no-score-codes', 'date-labels', 'ranges'
     """
 
     def __init__(self, accept: str | Iterable[str] = (), note: Note | None = None) -> None:

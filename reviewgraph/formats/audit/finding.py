@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from reviewgraph._base.labels import are_numbered
 from reviewgraph._base.provenance import LeftOut
 from reviewgraph.formats.files import quote_all
 from reviewgraph.formats.tables import Column, Numbers, of_rows
@@ -41,11 +43,22 @@ class Draft:
     left_out: tuple[LeftOut, ...] = ()
     papers: tuple[Any, ...] = ()  #: Items of rows left out, which exist all the same.
     unfinished: BoolArray | None = None  #: Rows whose score does not count yet; none by default.
+    barred: tuple[tuple[Any, Any], ...] = ()  #: Pairs of a reviewer and an item in conflict.
     duplicates: str = "error"  #: The policy for pairs with two scores.
     has_scale: bool = False  #: Whether the user lists the grades.
     lower_is_better: bool = False  #: Whether the user says that 1 is the best.
     criteria: Mapping[str, FloatArray] = field(default_factory=dict)  #: Further scores by name, once they are read.
     target: str | None = None  #: The name of the score, where it has one.
+
+    @cached_property
+    def people_are_numbered(self) -> bool:
+        """Whether reviewers are ids, so that no words need be looked for among them."""
+        return are_numbered(self.reviewer.values)
+
+    @cached_property
+    def papers_are_numbered(self) -> bool:
+        """Whether items are ids, so that no words need be looked for among them."""
+        return are_numbered(self.item.values)
 
     @property
     def size(self) -> int:

@@ -46,11 +46,14 @@ if TYPE_CHECKING:
 )
 def repeated_header(draft: Draft, note: Note) -> Draft:
     """Leave out rows that are the header again."""
+    if draft.people_are_numbered or draft.papers_are_numbered:
+        return draft
     again = np.ones(draft.size, np.bool_)
     for role in (REVIEWER, ITEM):
         names = {normalise(draft.headers[role.name])} if role.name in draft.headers else set(role.names)
         column = getattr(draft, role.name)
-        alike = np.array([normalise(text) in names if len(text) < 40 else False for text in texts_of(column)], np.bool_)
+        plain = {plain_name(name) for name in names}
+        alike = np.array([len(text) < 40 and plain_name(text) in plain for text in texts_of(column)], np.bool_)
         if not alike.any():
             return draft
         again &= alike[column.codes]
@@ -352,8 +355,8 @@ def is_summary(label: str) -> bool:
 )
 def summary_rows(draft: Draft, note: Note) -> Draft:
     """Leave out rows that sum up others."""
-    texts = texts_of(draft.item)
-    if len(texts) < 3:
+    texts = [] if draft.papers_are_numbered else texts_of(draft.item)
+    if len(texts) < 3 or not may_sum("\n".join(texts)):
         return draft
     sums = np.array([may_sum(text) and sums_up(draft, code) for code, text in enumerate(texts)], np.bool_)
     dropped = sums[draft.item.codes]
@@ -378,7 +381,7 @@ def may_sum(label: str) -> bool:
     >>> may_sum("Max"), may_sum("p17")
     (True, False)
     """
-    return len(label) <= 40 and bool(not label.isascii() or _MAY_SUM.search(label))
+    return bool(not label.isascii() or _MAY_SUM.search(label))
 
 
 def sums_up(draft: Draft, code: int) -> bool:
@@ -421,7 +424,7 @@ def _is_sum(draft: Draft, code: int) -> bool:
 )
 def placeholders(draft: Draft, note: Note) -> Draft:
     """Leave out rows whose reviewer is nobody."""
-    if not may_hold_nobody(texts_of(draft.reviewer)):
+    if draft.people_are_numbered or not may_hold_nobody(texts_of(draft.reviewer)):
         return draft
     labels = [label if isinstance(label, str) else "" for label in draft.reviewer.values]
     words_only = Column(draft.reviewer.codes, labels)
@@ -479,7 +482,7 @@ _LISTS = ("reviewers", "judges", "graders", "referees", "assignees", "members")
 )
 def several_people(draft: Draft, note: Note) -> Draft:
     """Split cells with several people."""
-    texts = texts_of(draft.reviewer)
+    texts = [] if draft.people_are_numbered else texts_of(draft.reviewer)
     if not may_hold_several(texts) or not set(map(type, draft.reviewer.values)) <= {str}:
         return draft
     people = [split_people(text) for text in texts]
@@ -518,6 +521,53 @@ def several_people(draft: Draft, note: Note) -> Draft:
 
 
 # Scores.
+
+#: Cells of scores that say that there is no review, and those that say that there is a conflict.
+_NO_REVIEW = re.compile(
+    r"abst(?:ain|ained|ention|enci\xf3n|encion|en\xe7\xe3o|enu)|enthaltung|astensione|astenuto|no[ -]show|absent"
+    r"|did not (?:review|attend|score|judge)|not (?:reviewed|present)|nicht (?:erschienen|anwesend|bewertet)|k\. ?a\."
+    r"|assente|ausente|excused|entschuldigt|excus\xe9|dnf|dns|s/o|sans objet|#(?:n/a|div/0!|ref!|value!|name\?|null!)"
+    r"|\u68c4\u6a29|\u5f03\u6743|\u7f3a\u5e2d|\u6b20\u5e2d|\u043d\u0435\u0442",
+    re.IGNORECASE,
+)
+_CONFLICT = re.compile(
+    r"coi|recus(?:ed|al)|conflict(?:ed|s)?(?: of interest)?|befangen(?:heit)?|interessenkonflikt"
+    r"|conflit(?: d.int\xe9r\xeats?)?|conflicto(?: de inter\xe9s(?:es)?)?|conflitto(?: d.interessi)?"
+    r"|conflito(?: de interesses?)?|\u5229\u76ca\u76f8\u53cd|\u5229\u76ca\u51b2\u7a81|\u56de\u907f|\u5fcc\u907f",
+    re.IGNORECASE,
+)
+
+
+@finding(
+    "no-review-words",
+    "corrected",
+    "words for no review among the scores (abstain, no show, #N/A), and for a conflict (COI, recused)",
+    "these rows are left out and counted; pairs in conflict are not asked for by plan",
+    accepted="the words are grades of --scale, or refused",
+)
+def no_review_words(draft: Draft, note: Note) -> Draft:
+    """Leave out rows whose score is a word for no review, and keep the pairs in conflict."""
+    if draft.score is None or isinstance(draft.score, Numbers):
+        return draft
+    cells = [text.strip() for text in draft.score.values]
+    conflict = np.array([bool(_CONFLICT.fullmatch(cell)) for cell in cells], np.bool_)
+    absent = conflict | np.array([bool(_NO_REVIEW.fullmatch(cell)) for cell in cells], np.bool_)
+    if not absent.any() or (draft.has_scale and not conflict.any()):
+        return draft
+    dropped = absent[draft.score.codes]
+    barred = np.flatnonzero(conflict[draft.score.codes])
+    pairs = tuple(
+        (draft.reviewer.values[draft.reviewer.codes[row]], draft.item.values[draft.item.codes[row]])
+        for row in barred.tolist()
+    )
+    also = f", {counted(len(pairs), 'of them a conflict', 'of them conflicts')}" if pairs else ""
+    note(
+        f"{draft.name}: {counted(int(dropped.sum()), 'row')} left out, whose score says that there is no review "
+        f"({quoted(draft.score, dropped)}){also}"
+    )
+    draft = replace(draft, barred=(*draft.barred, *pairs))
+    return draft.without(dropped, "whose score says that there is no review")
+
 
 _ZERO = re.compile(r"(?P<sign>[-+\N{MINUS SIGN}]?)\s*0+(?:[.,]0*)?(?!\d)(?:\s*[:(\s].*)?", re.DOTALL)
 #: The best of votes for and against, of which 0 and -0 may be two; computed numbers go farther.

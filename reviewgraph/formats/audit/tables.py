@@ -110,7 +110,7 @@ def number_in(label: str) -> tuple[str, int] | None:
 )
 def positional_reviewers(draft: Draft, note: Note) -> Draft:
     """Refuse labels of which each paper has the first k."""
-    used = np.unique(draft.reviewer.codes)
+    used = np.flatnonzero(np.bincount(draft.reviewer.codes))
     if not 2 <= used.size <= MOST_NUMBERS:
         return draft
     numbered = [number_in(str(draft.reviewer.values[code])) for code in used.tolist()]
@@ -172,7 +172,7 @@ _OF_ALL = 0.8
 )
 def mean_reviewers(draft: Draft, note: Note) -> Draft:
     """Find reviewers who sum up the others."""
-    papers = np.unique(draft.item.codes).size
+    papers = np.count_nonzero(np.bincount(draft.item.codes))
     loads = np.bincount(draft.reviewer.codes, minlength=len(draft.reviewer.values))
     # Who reviews nearly all papers, whatever the number of reviewers: a handful of candidates.
     candidates = np.flatnonzero(loads >= max(3, _OF_ALL * papers)).tolist()
@@ -248,12 +248,13 @@ FEWEST_EQUAL = 8
 )
 def constant_reviewers(draft: Draft, note: Note) -> Draft:
     """Note reviewers who give every paper the same score."""
+    papers = np.count_nonzero(np.bincount(draft.item.codes))
+    if np.bincount(draft.reviewer.codes).max() < max(FEWEST_EQUAL, _OF_ALL * papers):
+        return draft
     score = numbers_of(draft.score, draft.size)
     known = np.flatnonzero(~np.isnan(score))
     codes = draft.reviewer.codes[known]
-    size = len(draft.reviewer.values)
-    loads = np.bincount(codes, minlength=size)
-    papers = np.unique(draft.item.codes).size
+    loads = np.bincount(codes, minlength=len(draft.reviewer.values))
     candidates = np.flatnonzero((loads >= FEWEST_EQUAL) & (loads >= _OF_ALL * papers))
     # Where most reviewers agree on everything, that is how the scores are.
     constant = [code for code in candidates.tolist() if np.ptp(score[known][codes == code]) == 0]
@@ -277,9 +278,9 @@ _TWO_PARTS = re.compile(r"(?P<first>.+?)(?:\s*[-:|/_\N{EN DASH}]\s*|\s+\()(?P<se
 )
 def crossed_labels(draft: Draft, note: Note) -> Draft:
     """Note reviewers who are combinations of judges and categories."""
-    texts = texts_of(draft.reviewer)
-    if not 4 <= len(texts) <= MOST_NUMBERS:
+    if not 4 <= len(draft.reviewer.values) <= MOST_NUMBERS:
         return draft
+    texts = texts_of(draft.reviewer)
     matches = [_TWO_PARTS.fullmatch(text) for text in texts]
     first = {match["first"] for match in matches if match}
     second = {match["second"] for match in matches if match}
@@ -377,7 +378,7 @@ _DATE = re.compile(
 )
 def date_labels(draft: Draft, note: Note) -> Draft:
     """Note labels of items that a spreadsheet may have made dates."""
-    texts = texts_of(draft.item)
+    texts = [] if draft.papers_are_numbered else texts_of(draft.item)
     dates = [text for text in texts if "-" in text or "." in text or " " in text if _DATE.fullmatch(text.strip())]
     midnight = dates and all(text.strip().endswith("00:00:00") for text in dates)
     if dates and (len(dates) < len(texts) or midnight):

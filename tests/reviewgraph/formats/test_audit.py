@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pandas
 import pytest
 
+from planner import plan_extra_reviews
 from reviewgraph import ColumnWarning, InputError, Reviews, connected_components, read_reviews
 from reviewgraph.formats.audit.audit import FINDINGS, Audit
 from tests.naive import repeat_union
@@ -77,6 +78,13 @@ CASES = {
         [(f"{PLANNED[row][0]}; {PLANNED[row + 1][0]}", PLANNED[row][1], None) for row in range(0, 24, 2)],
         "12 cells with several reviewers split",
         PLANNED,
+    ),
+    "no-review-words": Case(
+        [*CLEAN, *(("Ann", paper, "COI") for paper in PAPERS[1::2]), ("Eva", "P100", "abstain")],
+        "7 rows left out, whose score says that there is no review .*6 of them conflicts",
+        CLEAN,
+        named=True,
+        accepted=False,
     ),
     "signed-zeros": Case(
         [(who, paper, ("-1", "-0", "+0", "+1")[score % 4]) for who, paper, score in CLEAN],
@@ -212,6 +220,16 @@ def test_last_is_the_newest_by_the_column_that_tells_rows_apart(
     for reviews in (frame, read_reviews(path, duplicates="last", note=notes.append)):
         assert content(reviews) == set(CLEAN)
     assert sum("the newest by" in note for note in notes) == (2 if newest_first else 0)
+
+
+def test_conflicts_in_the_cells_of_scores_are_not_asked_for(tmp_path: Path) -> None:
+    case = CASES["no-review-words"]
+    reviews, _ = by_file(case, HEADER, tmp_path)
+    barred = {("Ann", paper) for paper in PAPERS[1::2]}
+    assert set(reviews.origin.meta) == barred == set(by_frame(case, HEADER, tmp_path)[0].origin.meta)
+    plan = plan_extra_reviews(reviews)
+    columns = plan.to_columns()
+    assert not barred & set(zip(columns["reviewer"], columns["item"], strict=True))
 
 
 def test_signed_zeros_are_four_grades_on_the_scale_that_is_proposed(tmp_path: Path) -> None:
