@@ -19,6 +19,7 @@ from reviewgraph._base.provenance import FileRead
 from reviewgraph._base.results import Progress
 from reviewgraph._base.text import counted
 from reviewgraph.formats.audit.audit import refuse_uncorrected
+from reviewgraph.formats.audit.tables import sentinel_of
 from reviewgraph.formats.columns import ITEM, REVIEWER
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings
 from reviewgraph.streams.files import LABELS, Labels, Source, Spill, opened, ranges
@@ -253,6 +254,8 @@ def stream_reviews(
             if not source.n_rows:
                 message = f"{', '.join(source.names)}: a header but no reviews below it; expected one row per review"
                 raise InputError(message)
+            if note and (odd := _sentinel(source)):
+                note(odd)
             tell(f"reading the labels of {source.n_rows:,} rows")
             sides = _sides(source, known, note)
             tell(f"sorting {source.n_rows:,} rows")
@@ -268,6 +271,22 @@ def stream_reviews(
         if note and (said := say_fulfilled(source.n_rows, sum(source.scored), stream.n_reviews, stream.n_scored)):
             note(said)
         yield stream
+
+
+#: Distinct scores in the first rows beyond which scores are no grades, and how many rows these are.
+_GRADES, _FIRST = 200, 10_000
+
+
+def _sentinel(source: Source) -> str:
+    """Return the note of the audit on a number apart from all other scores; nothing if there is none."""
+    few = f"SELECT count(DISTINCT score) FROM (SELECT score FROM rows LIMIT {_FIRST})"
+    if source.engine.first(few)[0] > _GRADES:
+        return ""
+    counted_scores = source.engine.run("SELECT score, count(*) FROM rows WHERE score IS NOT NULL GROUP BY 1 ORDER BY 1")
+    values = np.array([value for value, _ in counted_scores], np.float64)
+    counts = np.array([count for _, count in counted_scores], np.int64)
+    finite = np.isfinite(values)
+    return sentinel_of(values[finite], counts[finite], None)
 
 
 class Side(NamedTuple):

@@ -98,12 +98,12 @@ def refuse_uncorrected(name: str, reviewers: Sequence[str], items: Sequence[str]
         message += "; a table read in batches is not corrected: correct the file, or read it without --stream"
         raise InputError(message)
 
-    size = max(len(reviewers), len(items))
-    if not len(reviewers) or not len(items):
-        return
-    codes = np.arange(size)
-    people = Column(codes % len(reviewers), list(reviewers))
-    papers = Column(codes % len(items), list(items))
+    # Labels that are whole numbers are not passed: nothing is looked for among them.
+    reviewer_labels: list[Any] = list(reviewers) or [0]
+    item_labels: list[Any] = list(items) or [0]
+    codes = np.arange(max(len(reviewer_labels), len(item_labels)))
+    people = Column(codes % len(reviewer_labels), reviewer_labels)
+    papers = Column(codes % len(item_labels), item_labels)
     draft = Draft(name, people, papers, None, "label {}".format, codes)
     for entry in (rows.placeholders, rows.several_people, rows.summary_rows, tables.exchanged_columns):
         entry.look(draft, refuse)

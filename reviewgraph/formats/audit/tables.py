@@ -338,6 +338,11 @@ def sentinel_among(score: FloatArray, column: str | None = None, *, of_criterion
     if not finite.size or not (finite.max() > 20 or any((finite == value).any() for value in (*SENTINELS, 0))):
         return ""
     values, counts = np.unique(finite, return_counts=True)
+    return sentinel_of(values, counts, column, of_criterion=of_criterion)
+
+
+def sentinel_of(values: FloatArray, counts: IntArray, column: str | None, *, of_criterion: bool = False) -> str:
+    """Return the same for distinct scores, ascending, and their numbers of reviews."""
     largest = [float(values[-1])] if values.size > LEAST_OTHERS and values[-1] >= FAR * values[-2] > 0 else []
     then = "the review lacks this criterion" if of_criterion else "the review counts as planned"
     for value in (*SENTINELS, *largest, 0):
@@ -348,7 +353,7 @@ def sentinel_among(score: FloatArray, column: str | None = None, *, of_criterion
             continue
         low, high = float(others[0]), float(others[-1])
         apart = value > 2 * high - min(low, 0) if value > 0 else low >= (1 if value >= -1 else 0)
-        many = max(3, 0.05 * finite.size, rest[:2].max() + 1)
+        many = max(3, 0.05 * counts.sum(), rest[:2].max() + 1)
         if apart and (value or (high >= HIGH and counts[at[0]] >= many)):
             how = "write None in its place"
             if column is not None:

@@ -168,6 +168,34 @@ def test_what_is_not_read_by_batches_is_said(tmp_path: Path) -> None:
 
 
 HEADER = "reviewer,item,score\n"
+
+
+AUDITED = {
+    "placeholder": HEADER + "TBD,2,3\nann,4,2\n",
+    "several": HEADER + "ann; bob,2,\ncyd,4,\n",
+    "alike": HEADER + "ann,02,3\nbob,2,2\n",
+    "summary": HEADER + "ann,p,3\nbob,Average mark,2\nbob,q,2\n",
+}
+
+
+@pytest.mark.parametrize("case", AUDITED)
+def test_what_the_audit_corrects_in_memory_is_refused(tmp_path: Path, case: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(AUDITED[case], "utf-8")
+    with pytest.raises(InputError, match=r"not corrected. correct the file|One paper or two"), stream_reviews(path):
+        pass
+
+
+def test_a_score_apart_from_others_is_noted_as_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(
+        HEADER + "".join(f"r{row % 5},p{row},{99 if row == 7 else row % 4}\n" for row in range(20)), "utf-8"
+    )
+    notes: list[str] = []
+    with stream_reviews(path, note=notes.append):
+        assert any("99 in 1 of 20 reviews lies apart" in note for note in notes)
+
+
 TEXTS = {
     "numbers": HEADER + "1,2,3\n1,3,4.5\n2,2,\n10,2,1e0\n",
     "zeros before": HEADER + "007,2,3\n17,3,4.5\n-1,2,\n-10,2,1\n-2,2,3\n",
