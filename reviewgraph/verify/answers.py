@@ -105,6 +105,10 @@ class Answer:
             self.refuse(f"expected {size} numbers at {key}, found {cut(repr(numbers))}")
         return numbers
 
+    def names(self, key: str) -> list[str]:
+        """Return a list of reviewers or items as text."""
+        return list(map(str, self.get(key)))
+
     @property
     def unseen(self) -> list[str]:
         """Keys or columns that hold something and that nothing here checks."""

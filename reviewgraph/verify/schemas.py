@@ -265,7 +265,7 @@ CALIBRATE = {
             "interval?": [NUMBER],
         }
     ],
-    **_of([NAME], "selected set_aside certain no_quality"),
+    **_of([NAME], "selected set_aside certain by_prior"),
     "discuss": [{"item": NAME, "probability": NUMBER}],
     **_of(NUMBER, "error_rate expected_wrong expected_wrong_by_average"),
     "lottery": {"seed": WHOLE, "drawn": [NAME], "probabilities": [{"item": NAME, "probability": NUMBER}]},
