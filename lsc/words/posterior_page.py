@@ -602,8 +602,9 @@ def remarks(account: Account, scale: tuple[float, float] | None = None) -> list[
     """Explain the weights, and corrected scores outside the scale."""
     # The mean adds nothing: its weight is the strength of the shrinkage.
     rest = sum(part.weight for part in account.parts if part.source == "middle")
+    data = max(1.0 - rest, 0.0)
     lines = [
-        f"The data on this paper have {_share(max(1.0 - rest, 0.0))} of the weight, {MIDDLE} {_share(rest)}: the fewer and the "
+        f"The data on this paper have {_share(data)} of the weight, {MIDDLE} {_share(rest)}: the fewer and the "
         "less consistent the scores, the closer the quality is to the mean.",
     ]
     corrected = [part.says for part in account.parts if part.source == "review" and _is_corrected(part)]

@@ -17,7 +17,7 @@ from lsc.posteriors import PosteriorEstimate, posterior
 from lsc.streams import posterior_stream
 from lsc.words import posterior_page
 from lsc.words.posterior_page import account_lines, page_of
-from reviewgraph import InputError, Reviews, stream_reviews
+from reviewgraph import Reviews, stream_reviews
 from reviewgraph._base import FloatArray
 
 pytestmark = pytest.mark.usefixtures("infer_once")
