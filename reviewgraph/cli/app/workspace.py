@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from reviewgraph._base.errors import InputError
-from reviewgraph.cli.command import parsed
 from reviewgraph.cli.app.steps import (
     EXCEL,
     KINDS,
@@ -33,6 +32,7 @@ from reviewgraph.cli.app.steps import (
     takers_of,
     title_of,
 )
+from reviewgraph.cli.command import parsed
 
 #: Limits on what is dropped in: bytes in all, and files.
 MOST_BYTES, MOST_FILES = 200_000_000, 40
