@@ -344,7 +344,7 @@ def local(name: str, folder: Folder, number: int) -> str:
     target = str(folder / f"{number}.object")
     with _reached(name):
         if not remote:
-            source: Any = open(name, "rb")
+            source: Any = open(name, "rb")  # noqa: SIM115
         elif _is_web(name):
             from urllib.request import urlopen
 

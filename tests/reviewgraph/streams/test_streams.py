@@ -407,7 +407,7 @@ def test_numbers_beside_the_score_are_said_to_be_left_out(tmp_path: Path) -> Non
 @pytest.mark.parametrize("kind", ["text", "parquet"])
 def test_a_pipe_is_read_once(tmp_path: Path, kind: str) -> None:
     if kind == "parquet":
-        source = written(tmp_path, **drawn(3, kind="text"))
+        source = Path(written(tmp_path, **drawn(3, kind="text")))
     else:
         source = tmp_path / "scores.csv"
         source.write_text("reviewer,paper,score\nann,p1,1\nann,p2,2\nbob,p2,3\nbob,p1,4\n")
