@@ -361,13 +361,13 @@ def _checked(
         for name, value in [*named, *kwargs.items()]:
             if name in taken and not (value is None and name in optional):
                 check(name, value, taken[name])
-        args = tuple(double(value) if name in numbers else value for name, value in named)
-        kwargs |= {name: double(value) for name, value in kwargs.items() if name in numbers}
+        values: Any = [double(value) if name in numbers else value for name, value in named]
+        more: Any = {name: double(value) if name in numbers else value for name, value in kwargs.items()}
         if not is_open:
             for name in kwargs:
                 if name not in own:
                     raise refused(words, name, own)
-        return function(*args, **kwargs)
+        return function(*values, **more)
 
     # With the globals of the function, so that inspection finds it in the function's module.
     made = FunctionType(run.__code__, function.__globals__, function.__name__, None, run.__closure__)

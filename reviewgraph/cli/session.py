@@ -330,7 +330,7 @@ class Session:
         number = {file.file: f"file {place}" for place, file in enumerate(self.files, 1)}
         number |= {self.params["output"]: "a file"} if self.params["output"] else {}
         files = [replace(file, file=number[file.file], sheets=()) for file in self.files]
-        texts = {
+        texts: dict[str, Any] = {
             part: [hidden(text, number) for text in getattr(document, part) if not text.startswith("Next: ")]
             for part in ("remarks", "closing", "printed")
         }
@@ -419,9 +419,8 @@ def hidden(text: str, words: Mapping[str, str]) -> str:
     >>> hidden("All papers are in out.csv.", {"out.csv": "a file"})
     'All papers are in a file.'
     """
-    for name, other in words.items():
-        text = re.sub(rf"(?<![\w./-]){re.escape(name)}(?![\w-])", lambda _, other=other: other, text)
-    return text
+    named = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, words))})(?![\w-])") if words else None
+    return named.sub(lambda name: words[name[0]], text) if named else text
 
 
 def key_path(report: str) -> str:

@@ -50,6 +50,7 @@ from reviewgraph.formats.criteria import (
 from reviewgraph.formats.files import Problems, quote_all
 from reviewgraph.formats.tables import may_hold_scores, say_which_score
 from reviewgraph.formats.values import are_scores, ask_direction, parse_scale, read_scores, say_bad_score
+from reviewgraph.formats.weighted import taken_out
 
 if TYPE_CHECKING:
     import igraph
@@ -85,8 +86,9 @@ def from_frame(
     is a planned review; NaN is null in pandas and refused elsewhere.
 
     Where a review has several scores, ``score`` names the one that counts: a column, or a value of the column
-    ``criterion`` of a frame with a row for each score. The others become criteria: the columns that ``criteria`` names,
-    and by default all columns of numbers that may be scores; a note lists those without a usual name of a criterion.
+    ``criterion`` of a frame with a row for each score, or a weighted sum of them. The others become criteria: the
+    columns that ``criteria`` names, and by default all columns of numbers that may be scores; a note lists those
+    without a usual name of a criterion.
 
     >>> import polars
     >>> from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
@@ -104,7 +106,7 @@ def from_frame(
             note(_in_python(message))
 
     try:
-        wanted = choose_score(columns or {}, score)
+        wanted, total = taken_out(choose_score(columns or {}, score), [header])
         require_named([header], (*ROLES, CONFIDENCE, CRITERION), wanted)
         found = locate(header, ROLES, wanted, "frame", say)
         more = optional(header, wanted, "frame", lambda message: None, CONFIDENCE, CRITERION)
@@ -151,6 +153,8 @@ def from_frame(
             say(said)
     else:
         further |= {name: _criterion_named(table, places, name, grades) for name in criteria}
+    summed = [name for place in total.places(header) if (name := header[place]) in places and name not in further]
+    further |= {name: _criterion_named(table, places, name, grades) for name in summed}
     return Columns(
         *(reviewer_codes, item_codes, reviewer_labels, item_labels, read, scored),
         titles=_titles(column["item"], column["title"]) if "title" in column else {},
@@ -158,6 +162,7 @@ def from_frame(
         target=target,
         criteria=further,
         confidence=_confidence(column["confidence"]) if "confidence" in column else None,
+        total=total if total.weights else None,
     )
 
 

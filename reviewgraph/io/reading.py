@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -77,6 +77,7 @@ from reviewgraph.formats.values import (
     read_scores,
     say_bad_score,
 )
+from reviewgraph.formats.weighted import Weighted, taken_out
 from reviewgraph.io.matching import resemblance
 from reviewgraph.table.reviews import Reviews
 from reviewgraph.table.rows import Duplicates, say_fulfilled
@@ -116,8 +117,9 @@ def read_reviews(
         ``{"may.csv:score": "Merit"}``; an empty name means that there is no such column.
     score
         Where a review has several scores, the name of the one that counts: a column, or a criterion of a table with a
-        row for each score and a column ``criterion``. The others become ``criteria`` of the reviews. By default the
-        overall score of the system, or the only column with a usual name of scores.
+        row for each score and a column ``criterion``; or a sum of them with weights, such as ``"2*impact + rigour"``.
+        The others become ``criteria`` of the reviews, the parts of a sum, too. By default the overall score of the
+        system, or the only column with a usual name of scores.
     items
         An items file, or the labels of all items: items without a review may be among them; others are refused.
     scale
@@ -184,6 +186,7 @@ def read_reviews(
         declared = Listing({item: Item(None, "") for item in known.respelled(list(items), PAPER, "items", note)})
     files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
     tables, names, aliases = read_names(files)
+    wanted, total = taken_out(wanted, [table.header for table in tables])
     require_named([table.header for table in tables], (*ROLES, CONFIDENCE, CRITERION), wanted, SIDE_ROLES)
     # The name of a table has the sheet in it, or the file inside an archive.
     own_of = {id(table): columns_of(wanted, path, table.name) for path, table in zip(paths, files, strict=True)}
@@ -191,7 +194,7 @@ def read_reviews(
     # Malformed rows of all files are reported in one message.
     problems = Problems()
     parts: Sequence[_Part] = [
-        _read_part(table, file, given[file], grades, problems, note, known) for file, table in enumerate(tables)
+        _read_part(table, file, given[file], grades, problems, note, known, total) for file, table in enumerate(tables)
     ]
     problems.raise_any()
     parts = [part._replace(reviewer=resolved(part.reviewer, names)) for part in parts]
@@ -207,7 +210,7 @@ def read_reviews(
             ask_criteria(part.table, own)
     counted_files = [
         part.table.provenance.with_rows(
-            len(part.lines), part.left_out, _filled(part.scored, part.criteria, part.is_long)
+            len(part.lines), part.left_out, _filled(part.scored, part.criteria, part.is_long or bool(total.weights))
         )
         for part in parts
     ]
@@ -230,7 +233,7 @@ def read_reviews(
     outsiders = frozenset(reviewers) - members if any(part.aside.tells for part in parts) else None
     columns_read = Columns(
         *(reviewer, item, reviewers, labels),
-        **_fields(parts),
+        **_fields(parts, total),
         titles=_titles(parts) | {item: title for item, title in papers.items() if title},
         lower_is_better=lower_is_better,
         origin=Origin(_unlisted(tables, declared), outsiders, meta, files_read),
@@ -241,8 +244,9 @@ def read_reviews(
     rows_filled = _filled(np.concatenate([part.scored for part in parts]), columns_read.criteria)
     filled = _filled(reviews.scored, reviews.criteria)
     repeated = say_fulfilled(reviewer.size, rows_filled, reviews.n_reviews, filled)
-    if repeated and not any(part.is_long for part in parts):
-        say(repeated)
+    notes = [] if any(part.is_long for part in parts) else [repeated]
+    for message in filter(None, [*notes, total.words(reviews.criteria)]):
+        say(message)
     return reviews
 
 
@@ -278,6 +282,7 @@ def _read_part(
     problems: Problems,
     note: Callable[[str], object] | None,
     spellings: Spellings,
+    total: Weighted,
 ) -> _Part:
     say, read = note or _say_nothing, {**table.columns, **columns}
     # A table with items and several other columns, but no reviewers, may be a gradebook.
@@ -289,6 +294,8 @@ def _read_part(
         ask_score(table)
     table = Respelled(table, {PERSON: places["reviewer"], PAPER: places["item"]}, spellings, note)
     more = _places_beside(table, read, set(places.values()), say)
+    summed = [place for place in total.places(table.header) if place not in {*places.values(), *more.values()}]
+    more |= {str(place): place for place in summed}
     rows = table.read([*places.values(), *more.values()], problems, file)
     # From here on each distinct text is processed once, and rows are reached through codes.
     column = dict(zip([*places, *more], rows.columns, strict=True))
@@ -327,7 +334,8 @@ def _read_part(
         fields = spread(score, scored, kinds.codes, kinds.values, wanted, table.name)
         score, scored = fields.score, ~np.isnan(fields.score)
     beside = {table.header[place]: column[role] for role, place in more.items() if role.isdecimal()}
-    criteria = {**fields.criteria, **_criteria(table, beside, scale, column)}
+    parts = {table.header[place] for place in total.places(table.header)}
+    criteria = {**fields.criteria, **_criteria(table, beside, scale, column, parts)}
     for said in say_letters(table.name, {n: c.values for n, c in beside.items() if n not in criteria}):
         say(said)
     order = {role: number for number, role in enumerate(places)}
@@ -355,11 +363,15 @@ def _places_beside(
 
 
 def _criteria(
-    table: Table, columns: Mapping[str, Column], scale: Sequence[str], labels: Mapping[str, Column]
+    table: Table,
+    columns: Mapping[str, Column],
+    scale: Sequence[str],
+    labels: Mapping[str, Column],
+    parts: Collection[str],
 ) -> dict[str, FloatArray]:
     """Return the further scores among columns, by name.
 
-    In tables of no system columns that describe papers or reviewers are none.
+    In tables of no system columns that describe papers or reviewers are none, unless they are parts of the score.
     """
     letters = table.source is not None and table.source.system == "hotcrp"
     read = {
@@ -370,7 +382,7 @@ def _criteria(
     if table.source is not None:
         return criteria
     codes = labels["reviewer"].codes, labels["item"].codes
-    return {name: values for name, values in criteria.items() if not is_attribute(values, *codes)}
+    return {name: values for name, values in criteria.items() if name in parts or not is_attribute(values, *codes)}
 
 
 def _confidence(
@@ -393,7 +405,7 @@ def _filled(scored: BoolArray, criteria: Mapping[str, FloatArray], in_any: bool 
     return int(np.logical_or.reduce([scored, *fields]).sum())
 
 
-def _fields(parts: Sequence[_Part]) -> dict[str, Any]:
+def _fields(parts: Sequence[_Part], total: Weighted) -> dict[str, Any]:
     """Return the scores, criteria and confidence of the rows of all files, as :class:`Columns` takes them.
 
     Names of criteria that differ in case or blanks alone are one.
@@ -415,6 +427,7 @@ def _fields(parts: Sequence[_Part]) -> dict[str, Any]:
         "target": joined_name([part.target for part in parts]),
         "criteria": {name: over_all([one.get(name) for one in by_name]) for name in _in_order(by_name)},
         "confidence": None if all(one is None for one in sure) else over_all(sure),
+        "total": total if total.weights else None,
     }
 
 

@@ -247,8 +247,8 @@ class Fact:
 class Document:
     """A report.
 
-    ``subject`` names the files, or nothing; ``good`` tells whether the verdict is what a chair hopes for, None where neither;
-    ``headline`` is the verdict in a few words, ``verdict`` in one or two sentences, ``remarks`` come with it;
+    ``subject`` names the files, or nothing; ``good`` tells whether the verdict is what a chair hopes for, None where
+    neither; ``headline`` is the verdict in a few words, ``verdict`` in one or two sentences, ``remarks`` come with it;
     ``closing`` is what the command adds: whether a required level is reached, and the next command; ``printed`` are the
     lines of the terminal; ``files`` describes what was read. Sections without parts are left out.
     """
