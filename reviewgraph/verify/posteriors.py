@@ -674,10 +674,7 @@ def _weights(own: Calibration) -> tuple[FloatArray | None, FloatArray | None]:
 def _check_confidence(own: Calibration, scores: Scores, model: PrintedState, evidence: float) -> None:
     """Check the state that was rejected, with or without confidence, from its scores, and what decided against it."""
     findings, claimed = own.findings, own.answer.get("confidence")
-    printed, used = claimed.get("rejected"), claimed["used"]
-    if printed is None:
-        findings.not_checked("confidence: the evidence of the model that was rejected is not recomputed", decisive=True)
-        return
+    printed, used = claimed["rejected"], claimed["used"]
     place, status = "confidence.rejected", own.answer.get("status", within=printed)
     member = checked_state(own, place, printed, scores, status)
     if member is None:

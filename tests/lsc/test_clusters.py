@@ -232,7 +232,7 @@ def test_scores_are_checked_as_in_memory(client: Any, tmp_path: Path) -> None:
         given = prepare_on_cluster(on_cluster.grid, lambda words: None)
         rows, reviews = coded(table), Reviews.from_frame(table)
         kept = np.concatenate([share.score for share in on_cluster.grid.fetch(given.shares)])
-        shares = on_cluster.grid.each(sharded_scores._scored, on_cluster.grid.shares)
+        shares = on_cluster.grid.each(sharded_scores.scored_of, on_cluster.grid.shares)
         equal = sharded_scores.equal_scores(on_cluster.grid, shares, on_cluster.n_scored)
         widths = on_cluster.grid.each(sharded_scores._scores, shares)
         quantile = sharded_scores._quantile(on_cluster.grid, widths, rows.score.size, 0.3)
