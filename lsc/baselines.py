@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.errors import SolverFailed
+from lsc.errors import SolverFailed, UndeterminedWarning
 from lsc.estimate import Estimate, average_by_item, best_first, plain_averages
 from lsc.evidence.support import groups_of
-from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, checked
+from reviewgraph._base import BoolArray, FloatArray, InputError, IntArray, checked, warn
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
 #: Weight of a squared offset relative to a squared residual: as if each reviewer had one more review, with offset 0.
@@ -30,6 +30,8 @@ PROBES = 64
 SETTLED, MOST_STEPS = 1e-5, 500
 #: Lower bound of variances, relative to the variance of all scores, against division by zero.
 LEAST_VARIANCE = 1e-9
+#: Variance of items, relative to that of all scores, that counts as 0: estimates near 0 go on falling slowly.
+VANISHED = 1e-6
 #: Relative accuracy of the linear systems, far below the noise of sampling and of the probes.
 ACCURACY = 1e-6
 #: Draws from the posterior: the standard error of an acceptance frequency is at most 1.6 percentage points.
@@ -300,7 +302,13 @@ def mixed_model(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0) ->
     Returns
     -------
     Estimate
-        In points of the scores.
+        In points of the scores. Where the variance of papers is estimated as 0, all have one expected effect: the plain
+        averages are returned then.
+
+    Warns
+    -----
+    UndeterminedWarning
+        If the variance of papers is estimated as 0.
 
     Examples
     --------
@@ -314,6 +322,13 @@ def mixed_model(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0) ->
         return Estimate(reviews, average, "additive")
     mean = float(scored.score.mean())
     variances = marginal_variances(scored, seed)
+    if variances.item <= VANISHED * float(scored.score.var()):
+        message = (
+            "additive: the variance of papers is estimated as 0, so that the model gives all papers one quality; these "
+            "are the plain averages instead. The scores hardly tell papers apart"
+        )
+        warn(message, UndeterminedWarning)
+        return Estimate(reviews, average, "additive")
     model = AdditiveModel(scored, variances.noise / variances.item, variances.noise / variances.reviewer)
     residual = (scored.score - mean)[:, None]
     effect = model.item_effects(residual, model.reviewer_effects(residual, ACCURACY))[:, 0]

@@ -30,7 +30,10 @@ class SolverFailed(CalibrationError):
 
 
 class UndeterminedWarning(UserWarning):
-    """A selection among items whose qualities the reviews do not determine."""
+    """Qualities, or a selection among them, that the reviews do not determine."""
+
+    #: Commands print the message on stderr.
+    on_stderr = True
 
 
 class ConvergenceWarning(UserWarning):

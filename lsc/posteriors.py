@@ -369,7 +369,7 @@ class PosteriorEstimate(Estimate, Uncertain):
         chances = [None] * len(intervals) if selection is None else selection.probability
         for row, interval, chance in zip(record["items"], intervals, chances, strict=True):
             row |= {"interval": interval if np.isfinite(interval[0]) else None, "probability": chance}
-        record["no_quality"] = self.no_quality
+        record["by_prior"] = self.by_prior
         gain = self.gain if self.beliefs.signal else None
         record["gain"] = None if gain is None or np.isnan(gain.relative) else gain.to_dict()
         record |= {"status": self.status.value, "reviewers": self._reviewers()}
@@ -944,12 +944,6 @@ class PosteriorEstimate(Estimate, Uncertain):
 
     def _code(self, label: Label, argument: str) -> int:
         code = self.reviews.item_code.of(label, f"{argument}: expected an item with a score")
-        if np.isfinite(self.average[code]) and np.isnan(self.quality[code]):
-            message = (
-                f"{argument}: expected an item with a quality, found {label!r}, all of whose reviewers give one score "
-                "only; add a review by another one"
-            )
-            raise InputError(message)
         if not np.isfinite(self.quality[code]):
             message = f"{argument}: expected an item with a score, found {label!r}, which has none"
             raise InputError(message)

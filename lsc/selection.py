@@ -346,9 +346,9 @@ class Uncertain:
         return self.beliefs.reviewers
 
     @property
-    def no_quality(self) -> list[Label]:
-        """Items with scores but without a quality: each of their reviewers gives one score only, and is ignored."""
-        return [self.items[i] for i in np.flatnonzero(np.isfinite(self.average) & np.isnan(self.quality)).tolist()]
+    def by_prior(self) -> list[Label]:
+        """Items whose quality is that of the prior: each of their reviewers gives one score only, and is ignored."""
+        return [self.items[i] for i in self.beliefs.by_prior.tolist()]
 
     @checked
     def interval(self, level: float = LEVEL) -> FloatArray:

@@ -386,7 +386,7 @@ class StreamedPosterior(StreamedEstimate, Uncertain):
         ``result.to_dict(result.selection(10))["selected"]`` are the labels of the ten best.
         """
         own: dict[str, Any] = {"method": "posterior", "status": self.status.value, "gain": None, "reviewers": None}
-        own["no_quality"] = self.no_quality
+        own["by_prior"] = self.by_prior
         return {**super().to_dict(), **own, **({} if selection is None else selection.to_dict())}
 
     def parts(self, rows: int = ROWS, selection: Selection | None = None) -> Iterator[dict[str, list[Any]]]:
@@ -476,4 +476,5 @@ def posterior_stream(
     warn_unconverged(beliefs.off)
     count, total = totals_of(stream)
     average = np.divide(total, count, out=np.full(stream.n_items, np.nan), where=count > 0)
+    beliefs = beliefs.with_prior(np.flatnonzero(count))
     return StreamedPosterior(stream, beliefs.quality, average, scored_groups(stream)[0], beliefs)

@@ -14,6 +14,7 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -40,7 +41,8 @@ SECONDS = 30.0
 BAD: dict[str, Any] = {
     "None": None, "a string": "x", "no string": "", "NaN": float("nan"), "inf": float("inf"), "-inf": -float("inf"),
     "-1": -1, "1000": 1000, "-0.5": -0.5, "0": 0, "0.5": 0.5, "1e30": 10**30, "1e308": 1e308,
-    "a complex number": 1j, "true": True, "bytes": b"x",
+    "a complex number": 1j, "true": True, "bytes": b"x", "a null character": "\0", "half a character": "\ud800",
+    "inf of 32 bits": np.float32("inf"), "5 of 16 bits": np.float16(5), "a fraction": Fraction(1, 3),
     "an object": object(), "a class": int, "no list": [], "a list": [1, 2, 3], "strings": ["x", "y"],
     "NaNs": [float("nan")] * 3, "nested": [[1], [2, 3]], "pairs": [("x", "y")], "three and more": [("x", "y", 1, 2)],
     "a tuple": (1, 2), "no mapping": {}, "a mapping": {"x": "y"}, "pairs to strings": {("x", "y"): "z"},

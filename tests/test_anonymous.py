@@ -1,4 +1,4 @@
-"""Reports under codes: no label, title, institution or author of any file stands in them."""
+"""Reports under codes: no label, title, institution or author of any file stands in them, nor files and columns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def _words(letter: str, count: int) -> list[str]:
 PEOPLE, PAPERS, TITLES, HOMES = _words("q", 12), _words("x", 16), _words("z", 16), _words("j", 4)
 #: Emergency reviewers, and authors who review nothing.
 NEW, AUTHORS = _words("k", 2), _words("v", 5)
-EVERYTHING = [*PEOPLE, *PAPERS, *TITLES, *HOMES, *NEW, *AUTHORS]
+#: The folder of the files, columns of further scores, and one that describes papers.
+FOLDER, *CRITERIA, TRACK = _words("y", 4)
+EVERYTHING = [*PEOPLE, *PAPERS, *TITLES, *HOMES, *NEW, *AUTHORS, FOLDER, *CRITERIA, TRACK]
 
 
 def table(name: str, header: str, rows: list[tuple[object, ...]]) -> None:
@@ -40,6 +42,7 @@ def table(name: str, header: str, rows: list[tuple[object, ...]]) -> None:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    Path(FOLDER).symlink_to(tmp_path, target_is_directory=True)
     draw = random.Random(3)
     titled = dict(zip(PAPERS, TITLES, strict=True))
     # A piece of its own (the last paper), a reviewer of one paper, and groups that are linked to some extent.
@@ -47,8 +50,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pairs += [(PEOPLE[-2], PAPERS[-1]), (PEOPLE[-1], PAPERS[0])]
     rows = [(who, paper, draw.randint(1, 9), titled[paper]) for who, paper in pairs]
     table("reviews.csv", "reviewer,paper,score,title", rows)
-    table("joined.csv", "reviewer,paper,score,title", _joined(draw))
-    table("items.csv", "item,title", list(titled.items()))
+    table("joined.csv", f"reviewer,paper,score,title,{' impact,'.join(CRITERIA)} impact", _joined(draw))
+    table("items.csv", f"item,title,{TRACK}", [(*row, HOMES[n % 2]) for n, row in enumerate(titled.items())])
     people = [(who, HOMES[place % 4], "yes" if place < 2 else "no") for place, who in enumerate(PEOPLE)]
     table("people.csv", "reviewer,institution,senior", people)
     table("homes.csv", "reviewer,institution", [row[:2] for row in people])
@@ -79,7 +82,9 @@ def _joined(draw: random.Random) -> list[tuple[object, ...]]:
     """A table in one piece, with scores that differ by who gives them."""
     titled = dict(zip(PAPERS, TITLES, strict=True))
     pairs = [(place, paper) for place in range(len(PEOPLE)) for paper in draw.sample(range(len(PAPERS)), 5)]
-    return [(PEOPLE[j], PAPERS[i], 2 + i % 5 + j % 3 + draw.randint(0, 1), titled[PAPERS[i]]) for j, i in pairs]
+    further = random.Random(5)
+    rows = [(PEOPLE[j], PAPERS[i], 2 + i % 5 + j % 3 + draw.randint(0, 1), titled[PAPERS[i]]) for j, i in pairs]
+    return [(*row, further.randint(1, 5), row[2] + further.randint(0, 2)) for row in rows]
 
 
 CHECKS = [
@@ -143,6 +148,7 @@ CALIBRATIONS = [
     "--method lsc --references known.csv",
     "--references known.csv --on-scale-of known.csv --weights weights.csv",
     "--items items.csv -o out.csv",
+    f"--items items.csv --item-covariates {TRACK} --reviewers people.csv --reviewer-covariates institution",
 ]
 ASSIGN = "assign --items items.csv --reviewers people.csv --affinity affinity.csv"
 RUNS = [
@@ -159,10 +165,14 @@ RUNS = [
     "words", sampled(RUNS, {*RUNS} - {f"{ASSIGN} {FAIREST}"}), ids=lambda words: re.sub("x[a-z]{9}", "PAPER", words)
 )
 def test_no_name_stands_in_a_report_under_codes(words: str) -> None:
+    words = re.sub(r"\b(?=\w+\.csv)", f"{FOLDER}/", words)
     done = CliRunner().invoke(main, [*words.split(), "--html", "r.html", "--anonymous"], catch_exceptions=False)
     assert done.exit_code in (0, 1), done.output
     html = Path("r.html").read_text(encoding="utf-8").lower()
     assert [word for word in EVERYTHING if word in html] == []
+    assert re.findall(r"\w+\.csv", html) == []
+    if re.match(r"calibrate \w+/joined\.csv", words) and "--method" not in words:
+        assert "criterion 1" in html
     key = Path("r.html.key.csv").read_text(encoding="utf-8")
     assert sum(word in key for word in EVERYTHING) > 20
 
@@ -186,6 +196,6 @@ def test_why_there_is_none_is_said_under_codes(words: str, reason: str) -> None:
     with Path("r.html.key.csv").open(newline="") as file:
         label = {row["code"]: row["label"] for row in csv.DictReader(file)}
     told = re.sub(r"\b[RP]\d+\b", lambda found: label[found[0]], " ".join(page.printed))
-    # What the terminal says, but for the order of names, which is that of the codes, and the files, which end the page.
-    said = "\n\n".join(part for part in done.stdout.split("\n\n") if not part.startswith("Read "))
+    # What the terminal says, but for the order of names, which is that of the codes, and what names files.
+    said = "\n\n".join(part for part in done.stdout.split("\n\n") if not part.startswith(("Read ", "Next: ")))
     assert set(re.findall(r"\w+", told)) == set(re.findall(r"\w+", said))

@@ -323,15 +323,32 @@ def test_an_answer_about_other_bytes_is_not_refuted_at_best(plan: Any) -> None:
     status, found = verified(plan, "again.csv", *ASKED[1:])
     assert status == 0
     assert "again.csv: called reviews.csv where the answer was made" in found["trusted"]
-    status, found = verified({key: value for key, value in plan.items() if key != "files"}, *ASKED)
-    assert status == 0
-    assert "that it was made from these files: it names none" in found["trusted"]
     status, found = verified(plan, "reviews.csv")
     assert status == 4
     assert "conflicts.csv: read for the answer, but not passed to verify" in found["undecided"]
     Path("other.csv").write_bytes(as_csv(HEAD, [["r9", "p0", ""]]))
     _, found = verified(plan, "reviews.csv", "other.csv", *ASKED[1:])
     assert "other.csv: not among the files that the answer was made from" in found["undecided"]
+
+
+def test_each_entry_of_an_answer_is_one_file(plan: Any) -> None:
+    Path("same.csv").write_bytes(Path("conflicts.csv").read_bytes())
+    asked = (*ASKED, "--fixed", "same.csv")
+    answer = json.loads(run("plan", "reviews.csv", "--fixed", "same.csv", "--json").stdout)
+    reviews, conflicts, same = *plan["files"], answer["files"][1]
+    with_both = {**plan, "files": [reviews, conflicts, same]}
+    assert not any("same.csv" in words for words in verified(with_both, *asked)[1]["undecided"])
+    for file in (conflicts, same):
+        forged = {**file, "sha256": "0" * 64}
+        files = [forged if other is file else other for other in with_both["files"]]
+        undecided = verified({**plan, "files": files}, *asked)[1]["undecided"]
+        assert [words.partition(":")[0] for words in undecided if "other bytes" in words] == [file["file"]]
+    # Rows that stand twice are refuted, names that were exchanged and files that nobody read leave it undecided.
+    status, found = verified({**plan, "files": [reviews, conflicts, conflicts]}, *ASKED)
+    assert (status, found["wrong"]) == (1, ["files: conflicts.csv: listed more often than it was read"])
+    exchanged = [{**reviews, "file": "conflicts.csv"}, {**conflicts, "file": "reviews.csv"}]
+    for files in (exchanged, [reviews, conflicts, {**reviews, "file": "never.csv"}]):
+        assert verified({**plan, "files": files}, *ASKED)[0] == 4
 
 
 def test_no_change_of_what_was_read_holds_unsaid(plan: Any) -> None:

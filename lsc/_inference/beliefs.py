@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -127,6 +127,8 @@ class Beliefs:
         Outcome, and number of passes over the reviews.
     off
         Estimated largest distance of a quality from its converged value, in its standard errors; 0 if converged.
+    by_prior
+        Codes of the items all of whose reviewers are ignored: their quality is that of the prior.
     """
 
     mean: FloatArray
@@ -150,6 +152,7 @@ class Beliefs:
     status: InferenceStatus
     sweeps: int
     off: float
+    by_prior: IntArray = field(default_factory=lambda: np.empty(0, np.int64), kw_only=True)
 
     @property
     def quality(self) -> FloatArray:
@@ -170,6 +173,20 @@ class Beliefs:
     def signal(self) -> bool:
         """Whether the scores show differences between reviewers."""
         return self.status is not InferenceStatus.NO_SIGNAL
+
+    def with_prior(self, scored: IntArray, expected: FloatArray | None = None) -> Self:
+        """Return the beliefs in which those of the codes ``scored`` that have no mean have that of the prior.
+
+        ``expected`` (N,) are prior means; 0 by default. The other items stay as they are.
+        """
+        item = scored[np.isnan(self.mean[scored])]
+        if not item.size:
+            return self
+        arrays = {name: getattr(self, name).copy() for name in ("mean", "variance", "loops", "bend")}
+        values = (0.0 if expected is None else expected[item], 1.0 / self.prior, 1.0, 0.0)
+        for array, value in zip(arrays.values(), values, strict=True):
+            array[item] = value
+        return replace(self, **arrays, by_prior=item)
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,7 +319,7 @@ def linearise(posterior: Posterior) -> LinearModel:
     root = vector / np.sqrt(value)[:, None, :]
     half = np.einsum("ep,epq->eq", design, root[who])
     pairs = np.bincount(what, 1.0 - 1.0 / load, posterior.mean.size)
-    degree = pairs[np.isfinite(posterior.mean)]
+    degree = np.delete(pairs, posterior.by_prior)[np.isfinite(np.delete(posterior.mean, posterior.by_prior))]
     likeness = np.full(who.size, posterior.kappa / degree.mean() if posterior.kappa else 0.0)
     return LinearModel(
         uses * slope**2 / noise,

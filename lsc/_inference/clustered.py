@@ -42,6 +42,7 @@ from lsc._inference.sharded_scores import (
     count_of,
     loads_of,
     problem_of_partition,
+    scored_of,
     subset_on_cluster,
     sums_of_loads,
     totals_by_item,
@@ -577,13 +578,21 @@ def _null_reviewers(problem: Problem, noise: float) -> Reviewers:
 
 
 def _reported(
-    moments: FloatArray, bend: FloatArray, loops: FloatArray | float, totals: FloatArray, scale: Scale, unit: Unit
+    moments: FloatArray,
+    bend: FloatArray,
+    loops: FloatArray | float,
+    totals: FloatArray,
+    scale: Scale,
+    unit: Unit,
+    prior: float,
 ) -> FloatArray:
-    """Return quality, standard error and average, shape (3, n)."""
-    mean, variance = moments
+    """Return quality, standard error and average, shape (3, n); by the prior where all reviewers are ignored."""
     size, total = totals.T
+    by_prior = (size > 0) & np.isnan(moments[0])
+    mean = np.where(by_prior, 0.0, moments[0])
+    square = np.where(by_prior, 1.0 / prior, moments[1] * loops + bend)
     average = np.divide(total, size, out=np.full(size.size, np.nan), where=size > 0)
-    error = scale.scale * np.sqrt(variance * loops + bend)
+    error = scale.scale * np.sqrt(square)
     return np.array([scale.location + scale.scale * mean, error, unit.location + unit.spread * average])
 
 
@@ -591,7 +600,8 @@ class Prepared(NamedTuple):
     """Scores on a cluster that were checked and laid out: the problem, their unit, and the null model.
 
     ``shares``: the reviews used; ``totals``: number and sum of the standardised scores of each item, by shard;
-    ``loads``: sums of the loads of reviewers and of their squares.
+    ``every``: the same with the reviews of ignored reviewers; ``loads``: sums of the loads of reviewers and of their
+    squares.
     """
 
     problem: ClusterProblem
@@ -599,6 +609,7 @@ class Prepared(NamedTuple):
     averages: Averages
     shares: list[Future]
     totals: list[Future]
+    every: list[Future]
     loads: tuple[int, int]
 
 
@@ -609,6 +620,10 @@ def prepare_on_cluster(table: Grid, tell: Callable[[str], None]) -> Prepared:
     unit = unit_of(table, shares, size, equal)
     tell("laying out the reviews")
     totals = table.store(table.to_shards(table.each(totals_by_item, shares, table.cuts, unit=unit)))
+    every = totals
+    if size < table.n_scored:
+        scored = table.each(scored_of, table.shares)
+        every = table.store(table.to_shards(table.each(totals_by_item, scored, table.cuts, unit=unit)))
     counted = table.each(count_of, totals)
     squares = table.total(table.each(sums_of_loads, shares))
     loads = int(squares[0]), int(squares[1])
@@ -616,7 +631,7 @@ def prepare_on_cluster(table: Grid, tell: Callable[[str], None]) -> Prepared:
     compiled = loads[0] >= COMPILE_FROM
     problems = table.each(problem_of_partition, shares, unit=unit, compiled=compiled)
     problem = ClusterProblem(table, problems, counted, load, size, unit.rounding, compiled)
-    return Prepared(problem, unit, averages_of(table, shares, totals, unit), shares, totals, loads)
+    return Prepared(problem, unit, averages_of(table, shares, totals, unit), shares, totals, every, loads)
 
 
 def infer_on_cluster(table: Grid, seed: int, tell: Callable[[str], None]) -> Inferred:
@@ -633,7 +648,7 @@ def infer_on_cluster(table: Grid, seed: int, tell: Callable[[str], None]) -> Inf
 
 def _inferred(given: Prepared, fit: Fit) -> Inferred:
     """Assemble the results under the full model, or the null model where there is no signal."""
-    problem, unit, averages, _, totals, _ = given
+    problem, unit, averages, _, totals, every, _ = given
     table = problem.table
     loops: list[Any] = [1.0] * len(totals)
     if not has_signal(fit, averages):
@@ -665,7 +680,8 @@ def _inferred(given: Prepared, fit: Fit) -> Inferred:
         if problem.n_reviews <= MAX_REVIEWS:
             loops = loops_of(problem, unit, fit, moments, described, table.each(_orders, parts))
     bends = bends_of(table, moments)
-    items = table.each(_reported, moments, bends, loops, totals, scale=scale, unit=unit)
+    prior = 1.0 if status is InferenceStatus.NO_SIGNAL else 1.0 - fit.state.extent.kappa
+    items = table.each(_reported, moments, bends, loops, every, scale=scale, unit=unit, prior=prior)
     values, extent = kinds
     return Inferred(
         items, reviewers, scale, values, extent, fit.evidence, averages.evidence, status, fit.sweeps, fit.off

@@ -150,6 +150,11 @@ class Joined(NamedTuple):
         own = reviews.target or "score"
         return {own: self.target - reviews.score[reviews.scored], **columns}
 
+    def with_names(self, names: Mapping[str, str]) -> Joined:
+        """Return the same with other names of the criteria."""
+        tried, untried = (tuple(names[name] for name in group) for group in (self.tried, self.untried))
+        return self._replace(tried=tried, untried=untried)
+
     def to_dict(self, target: str | None) -> dict[str, Any]:
         """Return what the command's ``--json`` prints of the criteria."""
         gain, error = (None if np.isnan(value) else value for value in (self.gain, self.gain_error))

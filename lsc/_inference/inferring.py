@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -605,6 +606,7 @@ def infer(
         return finish(kept[0][1])
     mixture = combine([Member(w, finish(model.as_member), model.straightened) for w, model in kept])
     known, bend = np.isfinite(mixture.mean), mixture.bend.copy()
+    known[mixture.by_prior] = False
     bend[known] = bend_variance(mixture.mean[known])
     return replace(mixture, bend=bend)
 
@@ -624,7 +626,8 @@ class Modelled(NamedTuple):
     @property
     def as_member(self) -> Modelled:
         """The same with a null model that has less evidence: a member is kept whatever its own evidence."""
-        least = min(self.averages.evidence, self.fit.evidence - SIGNAL)
+        # The next smaller number, since adding :data:`SIGNAL` again may round below the evidence.
+        least = min(self.averages.evidence, math.nextafter(self.fit.evidence - SIGNAL, -math.inf))
         return self._replace(averages=self.averages._replace(evidence=least))
 
     @property
@@ -701,6 +704,8 @@ def _finished(
         full[..., used] = value
         return full
 
+    unused = np.unique(codes[1][~used])
+    posterior = posterior.with_prior(unused, None if posterior.expected is None else posterior.expected.quality)
     messages: dict[str, Any] = {name: expand(getattr(posterior, name)) for name in Messages._fields}
     observed = None if posterior.fitted.observed is None else expand(posterior.fitted.observed)
     fitted = posterior.fitted._replace(messages=expand(posterior.fitted.messages), observed=observed)

@@ -91,7 +91,7 @@ def mixed(key: KeyArray) -> KeyArray:
 # Scores: validation, unit and layout, as :mod:`lsc._inference.states` and :mod:`lsc._inference.streaming` do it.
 
 
-def _scored(share: Share) -> Share:
+def scored_of(share: Share) -> Share:
     return share.scored()
 
 
@@ -194,7 +194,7 @@ def _size(share: Share) -> int:
 
 def used_scores(table: Grid) -> tuple[list[Future], int, float]:
     """Check the scores; return those of reviewers who are not ignored, their number, and how often two are equal."""
-    shares, size = table.each(_scored, table.shares), table.n_scored
+    shares, size = table.each(scored_of, table.shares), table.n_scored
     check_no_outlier(table, shares, size)
     ends = table.each(ranges_of, shares)
     widths = table.each(_widths, ends)

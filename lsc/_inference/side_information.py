@@ -273,6 +273,23 @@ class Covariates:
     pulls: Mapping[str, FloatArray]
     severities: Mapping[str, FloatArray]
 
+    def with_names(self, names: Mapping[str, str]) -> Covariates:
+        """Return the same with numbers for the names of covariates and of their levels; ``names`` has neither."""
+        number = {row.name: f"covariate {place}" for place, row in enumerate(self.rows, 1)}
+
+        def numbered(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
+            return tuple(
+                effect._replace(level=f"level {place}" if effect.level else "")
+                for place, effect in enumerate(effects, 1)
+            )
+
+        return replace(
+            self,
+            rows=tuple(row._replace(name=number[row.name], effects=numbered(row.effects)) for row in self.rows),
+            pulls={number[name]: pull for name, pull in self.pulls.items()},
+            severities={number[name]: severity for name, severity in self.severities.items()},
+        )
+
     def explain(self, account: Account, code: Mapping[Label, int]) -> Account:
         """Return contributions with what covariates of reviewers explain of severities; ``code`` is by reviewer."""
         if not self.severities:

@@ -180,8 +180,8 @@ class Sloped(Hypothesis, abstract=True):
     min_slope: float = 0.0
 
     def __post_init__(self) -> None:
-        refuse("max_slope", self.max_slope, "float")
-        refuse("min_slope", self.min_slope, "float")
+        for name in ("max_slope", "min_slope"):
+            object.__setattr__(self, name, refuse(name, getattr(self, name), "float"))
         if not 1 / STEEPEST <= self.max_slope <= STEEPEST:
             message = f"max_slope: expected a number from {1 / STEEPEST:g} to {STEEPEST:g}, found {self.max_slope}"
             raise InputError(message)

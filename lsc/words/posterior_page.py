@@ -84,12 +84,11 @@ def opening(result: PosteriorEstimate) -> list[str]:
         lines.append(
             f"{counted(references, one, many)} with noise, not exact; qualities are on the scale of the scores."
         )
-    constant = result.no_quality
-    if missing := int((~scored).sum()) - len(constant):
+    if missing := int((~scored).sum()):
         lines.append(
             f"{counted(missing, 'paper has', 'papers have')} no score yet and {noun(missing, 'gets', 'get')} none."
         )
-    return lines + no_quality_lines(constant)
+    return lines + prior_lines(result.by_prior)
 
 
 def further_lines(result: PosteriorEstimate) -> list[str]:
@@ -170,18 +169,17 @@ def _covariate_line(one: Covariate) -> str:
     )
 
 
-def no_quality_lines(papers: Sequence[Label]) -> list[str]:
-    """Name the papers that have scores but no quality, if there are any.
+def prior_lines(papers: Sequence[Label]) -> list[str]:
+    """Name the papers whose scores say nothing of their quality, if there are any.
 
-    >>> no_quality_lines(["p1"])
-    ['1 paper has scores but no quality and no place in the ranking, because all its reviewers give one score only:
-    p1.']
+    >>> prior_lines(["p1"])
+    ['1 paper has the quality expected of any paper, because all its reviewers give one score only: p1.']
     """
     if not papers:
         return []
     number = len(papers)
     return [
-        f"{counted(number, 'paper has', 'papers have')} scores but no quality and no place in the ranking, because all "
+        f"{counted(number, 'paper has', 'papers have')} the quality expected of any paper, because all "
         f"{noun(number, 'its', 'their')} reviewers give one score only: {listed(papers, PAPERS_NAMED, '.')}"
     ]
 
@@ -512,10 +510,9 @@ def _opening(result: StreamedEstimate, what: str) -> list[str]:
         f"{counted(stream.n_reviewers, 'reviewer')}.",
         *group_line(result.group, scored),
     ]
-    constant = result.no_quality if isinstance(result, StreamedPosterior) else []
-    if missing := stream.n_items - total - len(constant):
+    if missing := stream.n_items - total:
         lines.append(f"{counted(missing, 'paper has', 'papers have')} no score and so no place.")
-    return lines + no_quality_lines(constant)
+    return lines + prior_lines(result.by_prior if isinstance(result, StreamedPosterior) else [])
 
 
 def _decisions(result: StreamedPosterior, selection: Selection) -> list[str]:
@@ -605,8 +602,9 @@ def remarks(account: Account, scale: tuple[float, float] | None = None) -> list[
     """Explain the weights, and corrected scores outside the scale."""
     # The mean adds nothing: its weight is the strength of the shrinkage.
     rest = sum(part.weight for part in account.parts if part.source == "middle")
+    data = max(1.0 - rest, 0.0)
     lines = [
-        f"The data on this paper have {_share(1.0 - rest)} of the weight, {MIDDLE} {_share(rest)}: the fewer and the "
+        f"The data on this paper have {_share(data)} of the weight, {MIDDLE} {_share(rest)}: the fewer and the "
         "less consistent the scores, the closer the quality is to the mean.",
     ]
     corrected = [part.says for part in account.parts if part.source == "review" and _is_corrected(part)]

@@ -52,6 +52,17 @@ def _is_number(value: Any) -> bool:
         return False
 
 
+def in_double(value: Any) -> Any:
+    """Return a number of another type in double precision: infinity of 32 bits equals any bound beyond them.
+
+    >>> from fractions import Fraction
+    >>> in_double(3), in_double(Fraction(1, 2))
+    (3, 0.5)
+    """
+    other = isinstance(value, Real) and not isinstance(value, float | Integral)
+    return float(value) if other else value
+
+
 def _is_listing(value: Any) -> bool:
     dimensions = getattr(value, "ndim", 1)
     return isinstance(value, Iterable) and not isinstance(value, str | bytes) and dimensions == 1
@@ -70,6 +81,13 @@ def _are_pairs(value: Any) -> bool:
 
 def _are_codes(value: Any) -> bool:
     return getattr(getattr(value, "dtype", None), "kind", "") in tuple("biu") and hasattr(value, "shape")
+
+
+def _is_path(value: Any) -> bool:
+    try:
+        return isinstance(value, str | os.PathLike) and b"\0" not in os.fsencode(value)
+    except UnicodeEncodeError:  # half of a pair of surrogates
+        return False
 
 
 def _are_texts(value: Any) -> bool:
@@ -97,7 +115,7 @@ KINDS: dict[str, Kind] = {
     "bool": Kind("True or False", lambda value: isinstance(value, bool) or type(value).__name__ == "bool"),
     **dict.fromkeys(("LevelName", "PlanTarget", "AssignmentTarget", "ObjectiveName", "MethodName"), _TEXT),
     **dict.fromkeys(("str", "Duplicates", "Ties", "Solver", "Literal", "Backend"), _TEXT),
-    "Path": Kind("the name of a file", lambda value: isinstance(value, str | os.PathLike)),
+    "Path": Kind("the name of a file", _is_path),
     "Callable": Kind("a function", callable),
     **dict.fromkeys(("Iterable", "Sequence"), _LISTING),
     **dict.fromkeys(("Iterable[Label]", "Iterable[Any]", "Iterable[str]", "Sequence[Label]"), _LABELS),
@@ -146,15 +164,17 @@ def _parts(hint: str) -> list[str]:
     return [part.strip(" \"'") for part in parts]
 
 
-def refuse(name: str, value: Any, hint: str) -> None:
-    """Raise InputError unless a hint accepts a value.
+def refuse(name: str, value: Any, hint: str) -> Any:
+    """Raise InputError unless a hint accepts a value; return it, numbers in double precision.
 
     >>> refuse("n", 2, "int")
+    2
     >>> refuse("n", "two", "int")
     Traceback (most recent call last):
     reviewgraph._base.errors.InputError: n: expected a whole number, found 'two'
     """
     _refuse(name, value, kinds_of(hint))
+    return in_double(value)
 
 
 def _refuse(name: str, value: Any, accepted: tuple[Kind, ...]) -> None:
@@ -302,7 +322,8 @@ def checked(
 def checked(function: Any = None, *, renamed: Mapping[str, str] | None = None, also: Collection[str] = ()) -> Any:
     """Return a function that raises :class:`InputError` for arguments which its hints exclude.
 
-    ``None`` is accepted where the hint has it; a seed must not be negative. ``renamed`` maps old names of keywords,
+    ``None`` is accepted where the hint has it; a seed must not be negative. Numbers become those of double precision,
+    whole ones stay. ``renamed`` maps old names of keywords,
     which are taken with a DeprecationWarning through one release, to the present ones. ``also`` are the keywords that
     ``**given`` takes. Other keywords are a TypeError, which names the one that may be meant.
 
@@ -326,9 +347,10 @@ def _checked(
     if "seed" in taken:
         taken["seed"] = kinds_of(hints["seed"].replace("int", "count"))
     optional = {name for name, hint in hints.items() if "None" in _parts(hint)}
+    numbers = {name for name, hint in hints.items() if "float" in _parts(hint)}
     code = function.__code__
     names, many = code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount + code.co_kwonlyargcount :]
-    check, translate, words, refused = _refuse, _translate, function.__qualname__, unexpected
+    check, translate, double, words, refused = _refuse, _translate, in_double, function.__qualname__, unexpected
     own = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *also)
     is_open = bool(code.co_flags & TAKES_ANY) and not also
 
@@ -339,11 +361,13 @@ def _checked(
         for name, value in [*named, *kwargs.items()]:
             if name in taken and not (value is None and name in optional):
                 check(name, value, taken[name])
+        values: Any = [double(value) if name in numbers else value for name, value in named]
+        more: Any = {name: double(value) if name in numbers else value for name, value in kwargs.items()}
         if not is_open:
             for name in kwargs:
                 if name not in own:
                     raise refused(words, name, own)
-        return function(*args, **kwargs)
+        return function(*values, **more)
 
     # With the globals of the function, so that inspection finds it in the function's module.
     made = FunctionType(run.__code__, function.__globals__, function.__name__, None, run.__closure__)

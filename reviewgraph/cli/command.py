@@ -20,7 +20,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
-from reviewgraph._base.errors import say_foreign
+from reviewgraph._base.errors import InputError, say_foreign
 from reviewgraph._base.provenance import FileRead
 from reviewgraph._version import __version__
 from reviewgraph.cli.output import (
@@ -178,13 +178,24 @@ def read_conference(path: str) -> Conference:
     """Read a conference file."""
     try:
         with open(path, "rb") as file:
-            text = file.read().decode("utf-8")
-        return Conference(path, text, tomllib.loads(text))
+            data = file.read()
     except OSError as error:
         message = f"--conference {path}: cannot be read ({error.strerror or error}); name another file, or {NONE}"
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        message = f"{path}: expected TOML, such as [rules] and below it load = 6; found otherwise: {error}"
-    raise Refusal(message)
+        raise Refusal(message) from None
+    try:
+        return Conference(path, *parsed(path, data))
+    except InputError as error:
+        raise Refusal(str(error)) from None
+
+
+def parsed(name: str, data: bytes) -> tuple[str, dict[str, Any]]:
+    """Return the text of a conference file and its sections."""
+    try:
+        text = data.decode("utf-8")
+        return text, tomllib.loads(text)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        message = f"{name}: expected TOML, such as [rules] and below it load = 6; found otherwise: {error}"
+        raise InputError(message) from None
 
 
 def found_here() -> str | None:

@@ -318,14 +318,23 @@ class Session:
         load_igraph()
         from reviewgraph.report.page import Codes, html
 
-        codes = None
-        if self.params["anonymous"]:
-            key = key_path(path)
-            codes = Codes(reviews.reviewers, reviews.items, read_key(key))
-            result = codes.applied(result)
-            write_whole(key, csv_text(codes.key(reviews.titles)), private=True)
-            say(f"{key}: the key to the codes; keep it private")
-        write_whole(path, html(replace(compose(result, codes), files=line_of(self.files))))
+        if not self.params["anonymous"]:
+            write_whole(path, html(replace(compose(result, None), files=line_of(self.files))))
+            return
+        key = key_path(path)
+        codes = Codes(reviews.reviewers, reviews.items, read_key(key), reviews.criteria)
+        document = compose(codes.applied(result), codes)
+        write_whole(key, csv_text(codes.key(reviews.titles)), private=True)
+        say(f"{key}: the key to the codes; keep it private")
+        # Folders and files may name people: they become numbers, and the next command, which names them, is left out.
+        number = {file.file: f"file {place}" for place, file in enumerate(self.files, 1)}
+        number |= {self.params["output"]: "a file"} if self.params["output"] else {}
+        files = [replace(file, file=number[file.file], sheets=()) for file in self.files]
+        texts: dict[str, Any] = {
+            part: [hidden(text, number) for text in getattr(document, part) if not text.startswith("Next: ")]
+            for part in ("remarks", "closing", "printed")
+        }
+        write_whole(path, html(replace(document, **texts, subject="", files=line_of(files))))
 
 
 def pass_session(command: F) -> F:
@@ -402,6 +411,16 @@ def _readers() -> dict[str, Callable[..., Any]]:
 #: The columns of a key, and how codes begin, by kind.
 COLUMNS = ("kind", "code", "label", "title")
 _LETTERS: Mapping[object, str] = {"reviewer": "R", "paper": "P"}
+
+
+def hidden(text: str, words: Mapping[str, str]) -> str:
+    """Return a text in which each of some names is replaced by its words.
+
+    >>> hidden("All papers are in out.csv.", {"out.csv": "a file"})
+    'All papers are in a file.'
+    """
+    named = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, words))})(?![\w-])") if words else None
+    return named.sub(lambda name: words[name[0]], text) if named else text
 
 
 def key_path(report: str) -> str:

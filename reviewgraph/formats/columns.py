@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.text import counted
@@ -99,6 +99,9 @@ class Columns:
     criteria: Mapping[str, FloatArray] = field(default_factory=dict)
     #: How sure the reviewers say they are, shape (E,), NaN where missing; None where the source does not say.
     confidence: FloatArray | None = None
+    #: The score as a :class:`~reviewgraph.formats.weighted.Weighted` sum of the criteria, in the place of ``score``;
+    #: None where it is no sum.
+    total: Any = None
     #: Whether each source passed the findings about its rows (:mod:`reviewgraph.formats.audit`); false by default.
     audited: bool = False
 

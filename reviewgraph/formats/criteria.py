@@ -27,6 +27,7 @@ from reviewgraph.formats.files import quote, quote_all
 from reviewgraph.formats.side import NO_CRITERIA
 from reviewgraph.formats.tables import NO_SCORES, Table, say_which_score
 from reviewgraph.formats.values import MISSING, parse_number, read_scores
+from reviewgraph.formats.weighted import is_sum
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
@@ -254,6 +255,8 @@ def choose(names: Sequence[str], wanted: str | None, table: str) -> str | None:
         chosen = [name for name in names if name == wanted.strip()] or [
             name for name in names if normalise(name) == normalise(wanted)
         ]
+        if not chosen and is_sum(wanted):
+            return None
         if not chosen:
             message = (
                 f"{table}: --score {wanted}: there is neither a column nor a criterion {quote(wanted)}; found the "

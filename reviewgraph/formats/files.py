@@ -240,8 +240,8 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     except IsADirectoryError as error:
         message = f"{path}: expected a file, found a folder; name the CSV, TSV or Parquet file inside it"
         raise InputError(message) from error
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror or error})"
+    except (OSError, ValueError) as error:  # a null character, or half of a pair of surrogates
+        message = f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})"
         raise InputError(message) from error
     if not plain:
         STREAMED.expect(os.fspath(path), len(data))

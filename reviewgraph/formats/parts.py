@@ -38,6 +38,7 @@ from reviewgraph.formats.spellings import PAPER, PERSON, Respelled, Spellings
 from reviewgraph.formats.systems.wide import say_wide
 from reviewgraph.formats.tables import Aside, Column, Numbers, Table, ask_score, of_rows
 from reviewgraph.formats.values import ask_direction, missing_labels, read_scores, say_bad_score
+from reviewgraph.formats.weighted import Weighted
 
 if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, FloatArray, IntArray
@@ -83,6 +84,7 @@ class Asked(NamedTuple):
     duplicates: str  #: The policy for pairs with two scores.
     lower_is_better: bool = False  #: 1 is the best score.
     criteria: Iterable[str] | None = None  #: The columns that are further scores; None to find them.
+    total: Weighted = Weighted()  #: The score as a sum of criteria; empty where it is none.
 
 
 def read_part(
@@ -102,7 +104,7 @@ def read_part(
     places = locate(table.header, ROLES, columns, table.name, note)
     if SCORE.name not in places and SCORE.name not in asked.columns:
         ask_score(table)
-    more = _places_beside(table, columns, set(places.values()), note, asked.criteria)
+    more = _places_beside(table, columns, set(places.values()), note, asked)
     table.labels = (places[REVIEWER.name], places[ITEM.name])
     rows = table.read([*places.values(), *more.values()], problems, file)
     # From here on each distinct cell is processed once, and rows are reached through codes.
@@ -277,7 +279,7 @@ def _places_beside(
     columns: Mapping[str, str],
     taken: set[int],
     note: Callable[[str], object],
-    criteria: Iterable[str] | None,
+    asked: Asked,
 ) -> dict[str, int]:
     """Return the places of the confidence and of the names of criteria by role, of further scores by their number."""
     if table.source is not None and table.source.kind != "reviews":
@@ -286,10 +288,12 @@ def _places_beside(
     places = {} if sure is None or sure in taken else {CONFIDENCE.name: sure}
     if table.source is None:
         places |= optional(table.header, columns, table.name, note, CRITERION)
-    if criteria is None:
-        further = further_places(table, {*taken, *places.values()})
+    taken = {*taken, *places.values()}
+    if asked.criteria is None:
+        further = further_places(table, taken)
     else:
-        further = [_place_of_criterion(table, name, {*taken, *places.values()}) for name in criteria]
+        further = [_place_of_criterion(table, name, taken) for name in asked.criteria]
+    further += [place for place in asked.total.places(table.header) if place not in {*taken, *further}]
     return {**places, **{str(place): place for place in further}}
 
 
@@ -312,20 +316,21 @@ def _criteria(
 ) -> dict[str, FloatArray]:
     """Return the further scores among columns, by name.
 
-    In tables of no system columns that describe papers or reviewers are none.
+    In tables of no system columns that describe papers or reviewers are none, unless they are parts of the score.
     """
     criteria: dict[str, FloatArray] = {}
+    summed = {table.header[place] for place in asked.total.places(table.header)}
     for name, column in columns.items():
         numbers = _criterion(table, column, asked.scale)
         if numbers is not None:
             criteria[name] = numbers
-        elif asked.criteria is not None:
+        elif asked.criteria is not None or name in summed:
             message = f"criteria: expected numbers in the column {name!r}, found others; convert it, or leave it out"
             raise InputError(message)
     if table.source is not None or asked.criteria is not None:
         return criteria
     codes = labels[REVIEWER.name].codes, labels[ITEM.name].codes
-    return {name: values for name, values in criteria.items() if not is_attribute(values, *codes)}
+    return {name: values for name, values in criteria.items() if name in summed or not is_attribute(values, *codes)}
 
 
 def _criterion(table: Table, column: Column | Numbers, scale: Sequence[str]) -> FloatArray | None:

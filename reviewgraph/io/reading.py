@@ -59,6 +59,7 @@ from reviewgraph.formats.values import (
     parse_moment,
     parse_scale,
 )
+from reviewgraph.formats.weighted import Weighted, taken_out
 from reviewgraph.io.matching import resemblance
 from reviewgraph.table.reviews import Reviews
 from reviewgraph.table.rows import Duplicates, say_fulfilled
@@ -93,8 +94,9 @@ def read_reviews(
         ``{"may.csv:score": "Merit"}``; an empty name means that there is no such column.
     score
         Where a review has several scores, the name of the one that counts: a column, or a criterion of a table with a
-        row for each score and a column ``criterion``. The others become ``criteria`` of the reviews. By default the
-        overall score of the system, or the only column with a usual name of scores.
+        row for each score and a column ``criterion``; or a sum of them with weights, such as ``"2*impact + rigour"``.
+        The others become ``criteria`` of the reviews, the parts of a sum, too. By default the overall score of the
+        system, or the only column with a usual name of scores.
     items
         An items file, or the labels of all items: items without a review may be among them; others are refused.
     scale
@@ -161,11 +163,12 @@ def read_reviews(
     declared = None if items is None else _declared(items, wanted, note, known, listings.append)
     files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
     tables, names, aliases = read_names(files)
+    wanted, total = taken_out(wanted, [table.header for table in tables])
     require_named([table.header for table in tables], (*ROLES, CONFIDENCE, CRITERION), wanted, SIDE_ROLES)
     # The name of a table has the sheet in it, or the file inside an archive.
     own_of = {id(table): columns_of(wanted, path, table.name) for path, table in zip(paths, files, strict=True)}
     given = [own_of[id(table)] for table in tables]
-    asked_of = [Asked(own, grades, duplicates, lower_is_better) for own in given]
+    asked_of = [Asked(own, grades, duplicates, lower_is_better, None, total) for own in given]
     # Malformed rows of all files are reported in one message.
     problems = Problems()
     parts: Sequence[Part] = [
@@ -186,7 +189,7 @@ def read_reviews(
             ask_criteria(part.table, own)
     counted_files = [
         part.table.provenance.with_rows(
-            len(part.lines), part.left_out, _filled(part.scored, part.criteria, part.is_long)
+            len(part.lines), part.left_out, _filled(part.scored, part.criteria, part.is_long or bool(total.weights))
         )
         for part in parts
     ]
@@ -209,7 +212,7 @@ def read_reviews(
     barred = frozenset(pair for part in parts for pair in part.barred)
     columns_read = Columns(
         *(reviewer, item, reviewers, labels),
-        **_fields(parts),
+        **_fields(parts, total),
         titles=_titles(parts) | {item: title for item, title in papers.items() if title},
         lower_is_better=lower_is_better,
         origin=Origin(_unlisted(tables, declared), outsiders, meta | barred, files_read),
@@ -221,8 +224,9 @@ def read_reviews(
     rows_filled = _filled(np.concatenate([part.scored for part in parts]), columns_read.criteria)
     filled = _filled(reviews.scored, reviews.criteria)
     repeated = say_fulfilled(reviewer.size, rows_filled, reviews.n_reviews, filled)
-    if repeated and not any(part.is_long for part in parts):
-        say(repeated)
+    notes = [] if any(part.is_long for part in parts) else [repeated]
+    for message in filter(None, [*notes, total.words(reviews.criteria)]):
+        say(message)
     return reviews
 
 
@@ -249,7 +253,7 @@ def _filled(scored: BoolArray, criteria: Mapping[str, FloatArray], in_any: bool 
     return int(np.logical_or.reduce([scored, *fields]).sum())
 
 
-def _fields(parts: Sequence[Part]) -> dict[str, Any]:
+def _fields(parts: Sequence[Part], total: Weighted) -> dict[str, Any]:
     """Return the scores, criteria and confidence of the rows of all files, as :class:`Columns` takes them.
 
     Names of criteria that differ in case or blanks alone are one.
@@ -271,6 +275,7 @@ def _fields(parts: Sequence[Part]) -> dict[str, Any]:
         "target": joined_name([part.target for part in parts]),
         "criteria": {name: over_all([one.get(name) for one in by_name]) for name in _in_order(by_name)},
         "confidence": None if all(one is None for one in sure) else over_all(sure),
+        "total": total if total.weights else None,
     }
 
 

@@ -247,8 +247,8 @@ class Fact:
 class Document:
     """A report.
 
-    ``subject`` names the files; ``good`` tells whether the verdict is what a chair hopes for, None where neither;
-    ``headline`` is the verdict in a few words, ``verdict`` in one or two sentences, ``remarks`` come with it;
+    ``subject`` names the files, or nothing; ``good`` tells whether the verdict is what a chair hopes for, None where
+    neither; ``headline`` is the verdict in a few words, ``verdict`` in one or two sentences, ``remarks`` come with it;
     ``closing`` is what the command adds: whether a required level is reached, and the next command; ``printed`` are the
     lines of the terminal; ``files`` describes what was read. Sections without parts are left out.
     """
@@ -449,7 +449,8 @@ Result = TypeVar("Result")
 class Codes:
     """A random code for each reviewer and paper: codes in the order of names would reveal these.
 
-    ``known`` are existing codes by ``"reviewer"`` or ``"paper"`` and label; they are kept.
+    ``known`` are existing codes by ``"reviewer"`` or ``"paper"`` and label; they are kept. ``criteria`` are names of
+    columns with further scores, which become numbers in their order.
 
     >>> codes = Codes(["ann"], ["p1", "p2"], {("paper", "p1"): "P2"})
     >>> codes.reviewer, codes.item
@@ -457,27 +458,40 @@ class Codes:
     """
 
     def __init__(
-        self, reviewers: Iterable[Label], items: Iterable[Label], known: Mapping[tuple[str, str], str] | None = None
+        self,
+        reviewers: Iterable[Label],
+        items: Iterable[Label],
+        known: Mapping[tuple[str, str], str] | None = None,
+        criteria: Iterable[str] = (),
     ) -> None:
         self.reviewer = _coded("R", "reviewer", reviewers, known or {})
         self.item = _coded("P", "paper", items, known or {})
+        self.criterion = {name: f"criterion {number}" for number, name in enumerate(criteria, 1)}
 
     def table(self, reviews: Reviews) -> Reviews:
-        """Return a table under codes, without titles; indices stay."""
+        """Return a table under codes, without titles, files and names of columns; indices stay."""
+        unlisted = reviews.origin.unlisted
         return replace(
             reviews,
             reviewers=Shuffled(self.reviewer[label] for label in reviews.reviewers),
             items=Shuffled(self.item[label] for label in reviews.items),
             titles={},
+            target=None if reviews.target is None else "score",
+            criteria={self.criterion[name]: column for name, column in reviews.criteria.items()},
+            origin=reviews.origin._replace(
+                unlisted=None if unlisted is None else unlisted._replace(file="The file"), files=()
+            ),
         )
 
     def applied(self, result: Result) -> Result:
-        """Return a result in which every table of reviews is under codes."""
+        """Return a result in which every table of reviews, and all that has names of columns, is under codes."""
         done: dict[int, Reviews] = {}
 
         def coded(value: Any) -> Any:
             if isinstance(value, Reviews):
                 return done.setdefault(id(value), self.table(value))
+            if hasattr(value, "with_names"):
+                return value.with_names(self.criterion)
             if is_dataclass(value) and not isinstance(value, type):
                 values = {entry.name: getattr(value, entry.name) for entry in fields(value) if entry.init}
                 changed = {name: new for name, old in values.items() if (new := coded(old)) is not old}

@@ -337,12 +337,15 @@ def _reached(name: str) -> Iterator[None]:
 
 
 def local(name: str, folder: Folder, number: int) -> str:
-    """Return the path of a file, an object in a store copied into the folder."""
-    if "://" not in name:
+    """Return the path of a file; an object in a store, and a pipe, which is read once, are copied into the folder."""
+    remote = "://" in name
+    if not remote and not Folder(name).is_fifo():
         return os.path.abspath(name)
     target = str(folder / f"{number}.object")
     with _reached(name):
-        if _is_web(name):
+        if not remote:
+            source: Any = open(name, "rb")  # noqa: SIM115
+        elif _is_web(name):
             from urllib.request import urlopen
 
             source = urlopen(name)  # noqa: S310 (of these two schemes)

@@ -21,7 +21,7 @@ from reviewgraph.formats.opening import written_rows
 from reviewgraph.verify.schemas import COLUMNS, KEYS, NUMBER, SCHEMAS, TEXT, UNSEEN, WHOLE, misfits, unseen
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 
 #: Relative difference up to which numbers are equal: they are printed in full, but summed here in another order.
@@ -104,6 +104,10 @@ class Answer:
         if len(numbers) != size:
             self.refuse(f"expected {size} numbers at {key}, found {cut(repr(numbers))}")
         return numbers
+
+    def names(self, key: str) -> list[str]:
+        """Return a list of reviewers or items as text."""
+        return list(map(str, self.get(key)))
 
     @property
     def unseen(self) -> list[str]:
@@ -316,6 +320,8 @@ def _cell(place: str, cell: str, kind: str) -> Any:
 
 #: Relative difference allowed between two runs of a command, and differences that are named, not only counted.
 AGAIN, NAMED = 1e-6, 5
+#: What stands for the value of a key that is missing.
+LACKS = "nothing"
 
 
 def compare_again(findings: Findings, answer: Answer, again: Answer | None) -> bool:
@@ -341,11 +347,12 @@ def compare_again(findings: Findings, answer: Answer, again: Answer | None) -> b
 
 
 def _differences(claimed: Any, printed: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield the place and both values wherever two values differ; keys that ``claimed`` lacks are skipped."""
+    """Yield the place and both values wherever two values differ."""
     if isinstance(claimed, dict) and isinstance(printed, dict):
-        for key in claimed:
+        for key in dict.fromkeys([*claimed, *printed]):
             if place or key != "files":
-                yield from _differences(claimed[key], printed.get(key), f"{place}.{key}" if place else key)
+                values = claimed.get(key, LACKS), printed.get(key, LACKS)
+                yield from _differences(*values, f"{place}.{key}" if place else key)
     elif isinstance(claimed, list) and isinstance(printed, list) and len(claimed) == len(printed):
         for number, (one, other) in enumerate(zip(claimed, printed, strict=True)):
             yield from _differences(one, other, f"{place}[{number}]")
@@ -360,53 +367,74 @@ DIGITS = 12
 def verify_files(
     findings: Findings, answer: Answer, files: Sequence[Mapping[str, Any]], arguments: Collection[str]
 ) -> None:
-    """Compare the files that an answer names with those read to verify it.
+    """Compare the files that an answer names with those read to verify it: each entry with one file.
 
     An answer may be true of another file than it was made from, so a file of other bytes refutes nothing: it leaves
     the answer undecided. ``files`` are those that were read, as answers list them; ``arguments`` those of verify, file
-    names among them. CSV, and JSON of earlier versions, names no files.
+    names among them. CSV names no files.
     """
-    entries = answer.content.get("files")
-    if entries is None:
+    entries = list(answer.content.get("files", ()))
+    if not entries:
         findings.not_checked("that it was made from these files: it names none")
         return
-    names = answer.rows("files", "file sha256")
-    digests, here = {digest for _, digest in names}, {file["sha256"] for file in files}
-    changed = {_base(file["file"]) for file in files if file["sha256"] not in digests}
-    for file in files:
-        _compare(findings, file, entries)
+    for file, entry in _paired(files, entries):
+        _compare(findings, file, entry)
+        if entry is not None:
+            entries = [other for other in entries if other is not entry]
     # Files that only the answer names.
-    for name in dict.fromkeys(_base(name) for name, digest in names if digest not in here):
-        if name in changed:
-            continue
-        if any(_base(word) == name for word in arguments):
+    read = {(_base(file["file"]), file["sha256"]) for file in files}
+    elsewhere = {_base(word) for word in arguments} - {name for name, _ in read}
+    for entry in entries:
+        name = _base(entry["file"])
+        if (name, entry["sha256"]) in read:
+            findings.expect(False, f"files: {name}: listed more often than it was read")
+        elif name in elsewhere:
             findings.not_checked(f"{name}: read for the answer, not checked here")
         else:
             findings.not_checked(f"{name}: read for the answer, but not passed to verify", decisive=True)
     findings.check("files: the bytes of those that were read here, and which of their rows count")
 
 
-def _compare(findings: Findings, file: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> None:
-    """Compare a file with the entry of the answer that has its bytes."""
-    name, digest = file["file"], file["sha256"]
-    identical = [one for one in entries if one["sha256"] == digest]
-    namesakes = [one for one in entries if _base(one["file"]) == _base(name)]
-    if not identical and namesakes:
-        mine, other = (one["sha256"][:DIGITS] for one in (file, namesakes[0]))
-        why = f"SHA-256 {other}..., here {mine}..."
-        findings.not_checked(f"{name}: the answer was made from a file of other bytes ({why})", decisive=True)
-    elif not identical:
+def _paired(
+    files: Sequence[Mapping[str, Any]], entries: Sequence[Mapping[str, Any]]
+) -> list[tuple[Mapping[str, Any], Mapping[str, Any] | None]]:
+    """Return each file with the entry of its path, else of its name and bytes, its name, or its bytes; or None."""
+    likenesses: tuple[Callable[[Mapping[str, Any]], Any], ...] = (
+        lambda file: file["file"],
+        lambda file: (_base(file["file"]), file["sha256"]),
+        lambda file: _base(file["file"]),
+        lambda file: file["sha256"],
+    )
+    entry_of: dict[int, Mapping[str, Any]] = {}
+    remaining = list(entries)
+    for likeness in likenesses:
+        for number, file in enumerate(files):
+            alike = [entry for entry in remaining if likeness(entry) == likeness(file)]
+            if number not in entry_of and alike:
+                entry_of[number] = alike[0]
+                remaining = [entry for entry in remaining if entry is not alike[0]]
+    return [(file, entry_of.get(number)) for number, file in enumerate(files)]
+
+
+def _compare(findings: Findings, file: Mapping[str, Any], entry: Mapping[str, Any] | None) -> None:
+    """Compare a file with its entry in the answer."""
+    name = file["file"]
+    if entry is None:
         findings.not_checked(f"{name}: not among the files that the answer was made from", decisive=True)
-    elif file not in identical:
-        # The same bytes read in the same way have the same rows, whatever the file is called.
-        entry = next((one for one in identical if one in namesakes), identical[0])
-        for key in ("sheets", "rows", "scored", "left_out"):
-            words = f"files: {name}: {key}: claims {entry.get(key, 'nothing')}; recomputed {file[key]}"
-            findings.expect(key in entry and entry[key] == file[key], words)
-        if entry.get("options") != file.get("options"):
-            findings.not_checked(f"{name}: other options of it were used where the answer was made", decisive=True)
-        if entry not in namesakes:
-            findings.not_checked(f"{name}: called {entry['file']} where the answer was made")
+        return
+    if entry["sha256"] != file["sha256"]:
+        here, there = file["sha256"][:DIGITS], entry["sha256"][:DIGITS]
+        why = f"SHA-256 {there}..., here {here}..."
+        findings.not_checked(f"{name}: the answer was made from a file of other bytes ({why})", decisive=True)
+        return
+    # The same bytes read in the same way have the same rows, whatever the file is called.
+    for key in ("sheets", "rows", "scored", "left_out"):
+        words = f"files: {name}: {key}: claims {entry[key]}; recomputed {file[key]}"
+        findings.expect(entry[key] == file[key], words)
+    if entry.get("options") != file.get("options"):
+        findings.not_checked(f"{name}: other options of it were used where the answer was made", decisive=True)
+    if _base(entry["file"]) != _base(name):
+        findings.not_checked(f"{name}: called {entry['file']} where the answer was made")
 
 
 def _base(name: str) -> str:

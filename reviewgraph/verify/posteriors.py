@@ -177,7 +177,7 @@ class Implied(NamedTuple):
     ``line`` is location and scale of the qualities; ``references`` are items, values, precisions and shifts, shape (4,
     R); ``prior`` is the precision without any of them. ``loops`` are factors of the variances, what criteria do not
     show of the target included. With ``exact`` they were recomputed; in large tables they are taken from the printed
-    errors.
+    errors. ``by_prior`` are items without messages, whose reviewers are all ignored.
     """
 
     mean: FloatArray
@@ -190,6 +190,7 @@ class Implied(NamedTuple):
     prior: float | FloatArray
     kappa: float
     exact: bool
+    by_prior: IntArray = np.empty(0, np.int64)
 
     @property
     def quality(self) -> FloatArray:
@@ -204,8 +205,18 @@ class Implied(NamedTuple):
     def bent(self) -> FloatArray:
         """Return the variance that shared curvature adds, shape (N,)."""
         finite, added = np.isfinite(self.mean), np.full(self.mean.size, np.nan)
+        finite[self.by_prior] = False
         added[finite] = bend(self.mean[finite])
+        added[self.by_prior] = 0.0
         return added
+
+    def with_prior(self, by_prior: IntArray, variance: float, criteria: float) -> Implied:
+        """Return the same with the mean and this variance of the prior for items without messages."""
+        values = {"mean": 0.0, "variance": variance, "loops": 1.0 + criteria / (self.line[1] ** 2 * variance)}
+        arrays = {name: getattr(self, name).copy() for name in values}
+        for name, array in arrays.items():
+            array[by_prior] = values[name]
+        return self._replace(**arrays, by_prior=by_prior)
 
 
 def implied_by(
@@ -457,7 +468,10 @@ def _errors_of_order(own: Calibration) -> dict[str, float] | None:
     if not own.scores or any(row.standard_error is None for row in rows):
         return None
     quality, error = np.array([(row.quality, row.standard_error) for row in rows], np.float64).reshape(-1, 2).T
-    remaining = error**2 - bend(own.sign * quality)
+    remaining = error**2
+    by_prior = set(map(str, own.answer.content.get("by_prior", ())))
+    shared = np.array([row.item not in by_prior for row in rows], np.bool_)
+    remaining[shared] -= bend(own.sign * quality[shared])
     if not own.findings.expect(bool((remaining >= 0).all()), "standard_error: smaller than shared curvature gives"):
         return None
     return dict(zip([row.item for row in rows], np.sqrt(remaining).tolist(), strict=True))
@@ -494,6 +508,13 @@ def _check_state(own: Calibration) -> dict[str, float] | None:
             return None
         check_weights(findings, members)
         implied = mixture_of(members, scores.joined.own, error)
+    # Papers whose reviewers are all ignored have the prior.
+    averages = own.averages_by_item
+    unused = [place for item, place in codes.items() if item in averages and math.isnan(implied.mean[place])]
+    findings.same("by_prior", answer.names("by_prior"), [scored.items[place] for place in unused])
+    if unused:
+        variance = sum(member.weight / member.implied.prior for member in members)
+        implied = implied.with_prior(np.array(unused, np.int64), variance, scores.joined.own)
     if not implied.exact:
         fewer = bool(np.any(implied.loops < 1 - SUMS))
         findings.expect(not fewer, "standard_error: smaller than messages alone give")
@@ -653,10 +674,7 @@ def _weights(own: Calibration) -> tuple[FloatArray | None, FloatArray | None]:
 def _check_confidence(own: Calibration, scores: Scores, model: PrintedState, evidence: float) -> None:
     """Check the state that was rejected, with or without confidence, from its scores, and what decided against it."""
     findings, claimed = own.findings, own.answer.get("confidence")
-    printed, used = claimed.get("rejected"), claimed["used"]
-    if printed is None:
-        findings.not_checked("confidence: the evidence of the model that was rejected is not recomputed", decisive=True)
-        return
+    printed, used = claimed["rejected"], claimed["used"]
     place, status = "confidence.rejected", own.answer.get("status", within=printed)
     member = checked_state(own, place, printed, scores, status)
     if member is None:

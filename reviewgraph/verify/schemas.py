@@ -1,8 +1,8 @@
 """Every key of an answer, and every column of a CSV, with its kind: other keys and columns are errors.
 
-A key that ends with ``?`` may be null. A key that ends with ``~`` is not recomputed, only checked for its kind: it is
-compared with a second run of the command, or named as not checked. Answers of earlier versions lack newer keys, so any
-key may be missing here; what needs one raises.
+Every key is required, as every column that the command always writes, but for those that end with ``-``, which are
+printed under some options or for some tables. A key that ends with ``?`` may be null. A key that ends with ``~`` is not
+recomputed, only checked for its kind: it is compared with a second run of the command, or named as not checked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from reviewgraph.formats.files import cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 NUMBER, WHOLE, TEXT, FLAG, NAME = "a number", "a whole number", "a text", "true or false", "a name"
@@ -26,12 +26,6 @@ KINDS: dict[str, tuple[type, ...]] = {
     "an object": (dict,),
 }
 
-#: Hyperparameters of the posterior.
-HYPERPARAMETERS = (
-    *("mu", "log_tau_left", "log_tau_right", "g0", "g1", "log_omega", "nu", "rho"),
-    *("gamma", "log_own", "logit_w", "log_s_r"),
-)
-
 
 def _of(kind: Any, keys: str) -> dict[str, Any]:
     """Return keys that are all of one kind."""
@@ -44,7 +38,7 @@ _FILE = {
     **_of(WHOLE, "rows scored?"),
     "sheets": [TEXT],
     "left_out": [{"rows": WHOLE, "why": TEXT}],
-    "options": [_of(TEXT, "option value")],
+    "options-": [_of(TEXT, "option value")],
 }
 _MISSING = [{"item": NAME, "missing": WHOLE}]
 _ASSUMED = _of(NUMBER, "noise severity stretch spread?")
@@ -64,21 +58,21 @@ _STRUCTURE = {
 CHECK = {
     **_STRUCTURE,
     "files": [_FILE],
-    "undecided": [TEXT],
-    "at_least": _of(WHOLE, "largest_cover degrees_of_freedom"),
-    "unlisted?~": _of(TEXT, "papers listed_in"),
-    "expected_error?~": {
+    "undecided-": [TEXT],
+    "at_least-": _of(WHOLE, "largest_cover degrees_of_freedom"),
+    "unlisted-?~": _of(TEXT, "papers listed_in"),
+    "expected_error-?~": {
         **_of(NUMBER, "median? average? by_scores_alone?"),
         "worst": [{"item": NAME, **_of(NUMBER, "error? with_one_more?")}],
         "assumptions": _ASSUMED,
         "selected": WHOLE,
         "curve": [{"added": WHOLE, "right?": NUMBER}],
     },
-    "fragile?": {"level": TEXT, "holds": FLAG, "reviewers": [NAME], "reviews": [_PAIR]},
-    "keeps?~": [{"level": TEXT, **_ESTIMATE}],
-    "as_of_now": _STRUCTURE,
-    "scored": {"doubly_connected": _of(WHOLE, "components largest_cover"), "recovery_resilient": FLAG},
-    "violations": {
+    "fragile-?": {"level": TEXT, "holds": FLAG, "reviewers": [NAME], "reviews": [_PAIR]},
+    "keeps-?~": [{"level": TEXT, **_ESTIMATE}],
+    "as_of_now-": _STRUCTURE,
+    "scored-": {"doubly_connected": _of(WHOLE, "components largest_cover"), "recovery_resilient": FLAG},
+    "violations-": {
         "conflicts?": [_PAIR],
         "over_load?": [{"reviewer": NAME, **_of(WHOLE, "reviews load")}],
         "short?": [{"item": NAME, **_of(WHOLE, "reviews demand")}],
@@ -128,7 +122,7 @@ PLAN = {
     "purchase?": {
         **_of(TEXT, "objective~ unit~"),
         **_BEFORE_AND_AFTER,
-        "elsewhere~": _of(NUMBER, "at_random? borderline? connection?"),
+        "elsewhere~": _of(NUMBER, "at_random? borderline-? connection-?"),
     },
     "largest_group?": _of(WHOLE, "before after"),
     "expected_error?~": _BEFORE_AND_AFTER,
@@ -183,8 +177,8 @@ ASSIGN = {
         "affinity?~": NUMBER,
         "below_floor~": [NAME],
     },
-    "alternates~": [{**_PAIR, "affinity": NUMBER, "replaces": [NAME], "everyone": FLAG}],
-    "alternates_missing~": [{"item": NAME, "found": WHOLE, "why": TEXT}],
+    "alternates-~": [{**_PAIR, "affinity": NUMBER, "replaces": [NAME], "everyone": FLAG}],
+    "alternates_missing-~": [{"item": NAME, "found": WHOLE, "why": TEXT}],
     "explanation~": TEXT,
     "timed_out~": FLAG,
     "short": _MISSING,
@@ -201,14 +195,16 @@ ASSIGN = {
 #: A final state of the posterior.
 _STATE = {
     **_of(NUMBER, "evidence null_evidence kappa half_log_determinant"),
-    "likelihood": TEXT,
-    "thresholds": [_of(NUMBER, "score above")],
-    "hyperparameters": dict.fromkeys(HYPERPARAMETERS, NUMBER),
+    "likelihood-": TEXT,
+    "thresholds-": [_of(NUMBER, "score above")],
+    "hyperparameters": _of(
+        NUMBER, "mu- log_tau_left- log_tau_right- g0- g1- log_omega- nu- rho- gamma- log_own- logit_w- log_s_r-"
+    ),
     "reviewers": [{"reviewer": NAME, "nodes": [NUMBER]}],
-    "reviews": [{**_PAIR, "messages": [NUMBER], "observed": [NUMBER]}],
+    "reviews": [{**_PAIR, "messages": [NUMBER], "observed-": [NUMBER]}],
 }
 
-_MEMBER = {**_of(NUMBER, "weight"), **_of(TEXT, "status"), **_of(FLAG, "normal_scores offsets_only"), **_STATE}
+_MEMBER = {**_of(NUMBER, "weight-"), **_of(TEXT, "status-"), **_of(FLAG, "normal_scores- offsets_only-"), **_STATE}
 
 CALIBRATE = {
     "files": [_FILE],
@@ -216,13 +212,13 @@ CALIBRATE = {
     "objective?": NUMBER,
     "unique?": FLAG,
     "units?": [NUMBER],
-    "gain?": {**_of(NUMBER, "relative standard_error error average_error"), "reviews": WHOLE},
-    "criteria": {
+    "gain-?": {**_of(NUMBER, "relative standard_error error average_error"), "reviews": WHOLE},
+    "criteria-": {
         **_of(FLAG, "used"),
         "target?": TEXT,
         "weights": [{"criterion": TEXT, "weight": NUMBER}],
         **_of(NUMBER, "own_variance gain? gain_error?"),
-        "severities~": [
+        "severities-~": [
             {
                 "reviewer": NAME,
                 "criterion": TEXT,
@@ -232,8 +228,8 @@ CALIBRATE = {
             }
         ],
     },
-    "confidence": {**_of(FLAG, "used"), **_of(NUMBER, "gain"), "rejected": {"status": TEXT, **_STATE}},
-    "covariates~": {
+    "confidence-": {**_of(FLAG, "used"), **_of(NUMBER, "gain"), "rejected": {"status": TEXT, **_STATE}},
+    "covariates-~": {
         **_of(FLAG, "used"),
         **_of(NUMBER, "gain"),
         **_of(WHOLE, "opposite_rankings"),
@@ -247,7 +243,7 @@ CALIBRATE = {
             }
         ],
     },
-    "reviewers?": [
+    "reviewers-?": [
         {
             "reviewer": NAME,
             "scores": WHOLE,
@@ -260,16 +256,16 @@ CALIBRATE = {
     "items": [
         {
             "item": NAME,
-            **_of(NUMBER, "quality? average? standard_error? probability? scaled?"),
+            **_of(NUMBER, "quality? average? standard_error? probability-? scaled-?"),
             **_of(WHOLE, "rank? group"),
-            "interval?": [NUMBER],
+            "interval-?": [NUMBER],
         }
     ],
-    **_of([NAME], "selected set_aside certain no_quality"),
-    "discuss": [{"item": NAME, "probability": NUMBER}],
-    **_of(NUMBER, "error_rate expected_wrong expected_wrong_by_average"),
-    "lottery": {"seed": WHOLE, "drawn": [NAME], "probabilities": [{"item": NAME, "probability": NUMBER}]},
-    "accounts": [
+    **_of([NAME], "selected set_aside certain- by_prior-"),
+    "discuss-": [{"item": NAME, "probability": NUMBER}],
+    **_of(NUMBER, "error_rate- expected_wrong- expected_wrong_by_average-"),
+    "lottery-": {"seed": WHOLE, "drawn": [NAME], "probabilities": [{"item": NAME, "probability": NUMBER}]},
+    "accounts-": [
         {
             "item": NAME,
             **_of(NUMBER, "quality standard_error average middle"),
@@ -278,15 +274,15 @@ CALIBRATE = {
                     "source": TEXT,
                     "reviewer?": NAME,
                     **_of(NUMBER, "score? severity? stretch? says? weight? moves"),
-                    "criteria": "an object",
-                    "covariate~": TEXT,
-                    "by_covariate~": "an object",
+                    "criteria-": "an object",
+                    "covariate-~": TEXT,
+                    "by_covariate-~": "an object",
                 }
             ],
         }
     ],
-    "model": {**_MEMBER, "others": [_MEMBER]},
-    "scale": {**_of(NUMBER, "slope intercept error"), "references": WHOLE},
+    "model-": {**_MEMBER, "others-": [_MEMBER]},
+    "scale-": {**_of(NUMBER, "slope intercept error"), "references": WHOLE},
 }
 
 SCHEMAS: dict[str, dict[str, Any]] = {"check": CHECK, "plan": PLAN, "assign": ASSIGN, "calibrate": CALIBRATE}
@@ -315,11 +311,17 @@ COLUMNS: dict[str, tuple[set[str], dict[str, Any]]] = {
 UNSEEN = ("joins", "gain", "title", "standard_error", "scaled")
 
 
-def misfits(value: Any, schema: Any, place: str = "") -> Iterator[str]:
-    """Yield what a schema does not allow in a value: unknown keys, and values of another kind.
+def named(schema: Mapping[str, Any]) -> dict[str, str]:
+    """Return the keys of a schema by their names, without what says how they are checked."""
+    return {key.rstrip("-?~"): key for key in schema}
 
-    >>> list(misfits({"count": 1.5, "moon": 1}, {"count": "a whole number"}))
-    ['expected a whole number at count, found 1.5', 'found a key moon, which no such answer has']
+
+def misfits(value: Any, schema: Any, place: str = "") -> Iterator[str]:
+    """Yield what a schema does not allow in a value: missing or unknown keys, and values of another kind.
+
+    >>> list(misfits({"count": 1.5, "moon": 1}, {"count": "a whole number", "sun": "a text", "star-": "a text"}))
+    ['expected a key sun, found none', 'expected a whole number at count, found 1.5', 'found a key moon, which no such
+    answer has']
     """
     if isinstance(schema, str):
         wrong = isinstance(value, bool) is not (schema == FLAG) or not isinstance(value, KINDS[schema])
@@ -331,9 +333,12 @@ def misfits(value: Any, schema: Any, place: str = "") -> Iterator[str]:
         for number, row in enumerate(value):
             yield from misfits(row, schema[0], f"{place}[{number}]")
     else:
-        keys = {key.rstrip("?~"): key for key in schema}
+        keys, start = named(schema), f"{place}." if place else ""
+        for name, key in keys.items():
+            if name not in value and "-" not in key:
+                yield f"expected a key {start}{name}, found none"
         for name, part in value.items():
-            inside = f"{place}.{name}" if place else name
+            inside = f"{start}{name}"
             if name not in keys:
                 yield f"found a key {cut(inside)}, which no such answer has"
             elif part is not None or "?" not in keys[name]:
@@ -351,8 +356,8 @@ def unseen(value: Any, schema: Any, place: str = "") -> Iterator[tuple[str, Any]
         for row in value or ():
             yield from unseen(row, schema[0], f"{place}[]")
     elif isinstance(schema, dict):
-        for key, part in schema.items():
-            name = key.rstrip("?~")
+        for name, key in named(schema).items():
+            part = schema[key]
             inside = f"{place}.{name}" if place else name
             entry = None if value is None else value.get(name)
             if entry in (None, "", []):

@@ -123,6 +123,10 @@ def test_refuses_what_it_cannot_calibrate() -> None:
         lsc.calibrate(reviews, references={"a": float("nan")})
     with pytest.raises(InputError, match="max_slope: expected a number from 1e-50 to 1e\\+50, found 0"):
         lsc.calibrate(reviews, max_slope=0)
+    # In single precision the bound is infinite, too.
+    for build in (lambda slope: lsc.calibrate(reviews, max_slope=slope), lsc.Linear):
+        with pytest.raises(InputError, match="max_slope: expected a number from 1e-50 to 1e\\+50, found inf"):
+            build(np.float32("inf"))
     for owned in (lsc.Linear(), {"ann": lsc.Linear(), "bob": lsc.Monotone(5.0)}):
         with pytest.raises(InputError, match="max_slope: expected none beside a hypothesis object"):
             lsc.calibrate(reviews, owned, max_slope=2.0)

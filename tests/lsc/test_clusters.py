@@ -118,6 +118,16 @@ def test_the_posterior_is_that_in_memory(client: Any, tmp_path: Path) -> None:
         same_posterior(lsc.posterior_cluster(on_cluster), in_memory(table), 1e-9)
 
 
+def test_items_of_a_constant_reviewer_alone_have_the_prior(client: Any, tmp_path: Path) -> None:
+    table = pandas.concat([scores(1, 20, 20), pandas.DataFrame({"reviewer": [5], "item": [99], "score": [2.5]})])
+    whole = in_memory(table)
+    assert whole.by_prior.tolist() == [whole.mean.size - 1]
+    with on(client, tmp_path, table, 2) as on_cluster:
+        found = lsc.posterior_cluster(on_cluster)
+        same_posterior(found, whole, 1e-9)
+        assert found.collect()["average"][-1] == 2.5
+
+
 @pytest.mark.parametrize("alike", [True, False])
 def test_rankings_are_known_over_all_partitions(client: Any, tmp_path: Path, alike: bool) -> None:
     """Half of the reviewers rank from 2 where they are not alike: each half in a partition of its own."""
@@ -222,7 +232,7 @@ def test_scores_are_checked_as_in_memory(client: Any, tmp_path: Path) -> None:
         given = prepare_on_cluster(on_cluster.grid, lambda words: None)
         rows, reviews = coded(table), Reviews.from_frame(table)
         kept = np.concatenate([share.score for share in on_cluster.grid.fetch(given.shares)])
-        shares = on_cluster.grid.each(sharded_scores._scored, on_cluster.grid.shares)
+        shares = on_cluster.grid.each(sharded_scores.scored_of, on_cluster.grid.shares)
         equal = sharded_scores.equal_scores(on_cluster.grid, shares, on_cluster.n_scored)
         widths = on_cluster.grid.each(sharded_scores._scores, shares)
         quantile = sharded_scores._quantile(on_cluster.grid, widths, rows.score.size, 0.3)

@@ -104,10 +104,13 @@ async def _refused(request: Request, error: HTTPException) -> Response:
 
 
 async def _form(request: Request, most_files: int = 0) -> FormData:
+    """Return a form, whose fields are limited; refuse what is none."""
     try:
         return await request.form(max_fields=MOST_FIELDS, max_files=most_files)
-    except (MultiPartException, HTTPException) as error:
-        raise InputError(getattr(error, "message", "") or str(getattr(error, "detail", error))) from None
+    except (MultiPartException, HTTPException, LookupError, ValueError):
+        # A form without a boundary, or with another one, or with too much in it.
+        message = f"expected a form of this page with at most {MOST_FIELDS:,} fields, found something else"
+        raise HTTPException(400, message) from None
 
 
 # Files.
@@ -125,43 +128,49 @@ async def _files(workspace: Workspace, request: Request, error: str = "", status
 
 async def _add(workspace: Workspace, request: Request) -> Response:
     """Keep the files of a form, as far as the limits allow."""
-    length = int(request.headers.get("content-length") or MOST_BYTES + 1)
-    if length > MOST_BYTES - workspace.size:
+    length = request.headers.get("content-length", "")
+    try:
+        workspace.expect_room((), int(length) if length.isdecimal() else MOST_BYTES + 1)
+    except InputError as error:
         async for _ in request.stream():
             pass  # A browser shows the answer only once it has sent everything.
-        message = f"expected at most {MOST_BYTES // 1_000_000} MB of files in all, found more; leave some of them out"
-        return await _files(workspace, request, f"The files were not added: {message}.", 413)
+        return await _files(workspace, request, f"The files were not added: {error}.", 413)
+    form = await _form(request, MOST_FIELDS)
     try:
-        form = await _form(request, MOST_FILES)
-        try:
+        async with workspace.lock:
             await _keep(workspace, form)
-        finally:
-            await form.close()
     except InputError as error:
         return await _files(workspace, request, str(error), 422)
+    finally:
+        await form.close()
     return _to(request, "#files")
 
 
 async def _keep(workspace: Workspace, form: FormData) -> None:
-    given = [one for one in form.getlist("files") if not isinstance(one, str) and one.filename]
-    if not given:
+    """Keep the files of a form; the caller holds the lock, so that no other form adds files since the limits held."""
+    uploads = [upload for upload in form.getlist("files") if not isinstance(upload, str) and upload.filename]
+    if not uploads:
         message = "no file was chosen; choose one or more, or drop them in"
         raise InputError(message)
-    if len({*workspace.uploads, *(one.filename for one in given)}) > MOST_FILES:
-        message = f"expected at most {MOST_FILES} files, found more; remove some, or put them into a zip archive"
-        raise InputError(message)
+    workspace.expect_room((upload.filename or "" for upload in uploads), sum(upload.size or 0 for upload in uploads))
     # A conference file names the others.
-    for one in sorted(given, key=lambda one: (one.filename or "").endswith(".toml")):
-        data = await one.read()
-        await asyncio.to_thread(workspace.add, one.filename or "", data)
+    for upload in sorted(uploads, key=lambda upload: (upload.filename or "").endswith(".toml")):
+        data = await upload.read()
+        await asyncio.to_thread(workspace.add, upload.filename or "", data)
 
 
 async def _choose(workspace: Workspace, request: Request) -> Response:
     """Take roles and columns of files, and how the tables are written."""
     form = await _form(request)
+    async with workspace.lock:
+        return _to(request, await _chosen(workspace, form))
+
+
+async def _chosen(workspace: Workspace, form: FormData) -> str:
+    """Take the choices of a form, and return the next page; the caller holds the lock."""
     if isinstance(gone := form.get("remove"), str):
         workspace.remove(gone)
-        return _to(request, "#files")
+        return "#files"
     for upload in workspace.uploads.values():
         roles = [form.get(f"{place}:{upload.name}") for place in ("role", "also")]
         upload.roles = [role for role in dict.fromkeys(roles) if isinstance(role, str) and role in ROLES]
@@ -175,8 +184,8 @@ async def _choose(workspace: Workspace, request: Request) -> Response:
         part = form.get(f"part:{upload.name}")
         await asyncio.to_thread(upload.take, part if isinstance(part, str) else "", workspace.folder)
     _take(workspace, form, TABLE)
-    workspace.results.clear()
-    return _to(request, "check" if form.get("next") else "#files")
+    workspace.results = {}
+    return "check" if form.get("next") else "#files"
 
 
 def _take(workspace: Workspace, form: FormData, fields: Any) -> None:
@@ -187,8 +196,9 @@ def _take(workspace: Workspace, form: FormData, fields: Any) -> None:
 
 
 async def _clear(workspace: Workspace, request: Request) -> Response:
-    await workspace.close()
-    workspace.clear()
+    async with workspace.lock:
+        await workspace.close()
+        workspace.clear()
     return _to(request, "")
 
 

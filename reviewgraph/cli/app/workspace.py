@@ -9,8 +9,7 @@ import re
 import signal
 import sys
 import time
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +32,7 @@ from reviewgraph.cli.app.steps import (
     takers_of,
     title_of,
 )
+from reviewgraph.cli.command import parsed
 
 #: Limits on what is dropped in: bytes in all, and files.
 MOST_BYTES, MOST_FILES = 200_000_000, 40
@@ -106,10 +106,15 @@ class Job:
 
 
 class Workspace:
-    """The files, choices and results of one page; its commands run in ``folder``, one at a time."""
+    """The files, choices and results of one page; its commands run in ``folder``, one at a time.
+
+    Files change in one request at a time, which holds ``lock``; others may iterate over ``uploads`` and ``results``
+    meanwhile, so these are replaced, not changed.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.lock = asyncio.Lock()
         self.clear()
 
     def clear(self) -> None:
@@ -143,14 +148,27 @@ class Workspace:
         before = self.uploads.get(name)
         if before is not None and before.header == upload.header:
             upload.roles, upload.columns = before.roles, before.columns
-        self.uploads[name] = upload
-        self.results.clear()
+        self.uploads = {**self.uploads, name: upload}
+        self.results = {}
+
+    def expect_room(self, names: Iterable[str], size: int) -> None:
+        """Refuse files beyond the limits, by their names as they were sent and their bytes in all."""
+        if size > MOST_BYTES - self.size:
+            message = (
+                f"expected at most {MOST_BYTES // 1_000_000} MB of files in all, found more; leave some of them out"
+            )
+            raise InputError(message)
+        kept = {name for name in map(safe_name, names) if not name.endswith(".toml")}
+        if len({*self.uploads, *kept}) > MOST_FILES:
+            message = f"expected at most {MOST_FILES} files, found more; remove some, or put them into a zip archive"
+            raise InputError(message)
 
     def remove(self, name: str) -> None:
         """Delete a file."""
-        if self.uploads.pop(name, None) is not None:
+        if name in self.uploads:
+            self.uploads = {other: upload for other, upload in self.uploads.items() if other != name}
             (self.folder / name).unlink(missing_ok=True)
-            self.results.clear()
+            self.results = {}
 
     def of_role(self, role: str) -> list[str]:
         """Return the files of a role."""
@@ -170,11 +188,7 @@ class Workspace:
 
     def take_conference(self, name: str, data: bytes) -> None:
         """Take choices from a conference file; what the page has no field for is listed in a note."""
-        try:
-            sections = tomllib.loads(data.decode("utf-8"))
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            message = f"{name}: expected TOML, such as [rules] and below it load = 6; found otherwise: {error}"
-            raise InputError(message) from None
+        _, sections = parsed(name, data)
         keys = {one.key for step in STEPS.values() for one in (*TABLE, *step.fields)}
         unused = []
         for section, content in sections.items():
@@ -192,7 +206,7 @@ class Workspace:
                     self.values[key] = "yes" if value is True else "" if value is False else str(value)
                 else:
                     unused.append(key)
-        self.results.clear()
+        self.results = {}
         also = (
             f" Not used: {', '.join(unused)}; drop the files in first, and the conference file after them."
             if unused
@@ -258,7 +272,7 @@ class Workspace:
         words, files = self.words(step)
         for name in files:
             (self.folder / name).unlink(missing_ok=True)
-        self.results.pop(step.command, None)
+        self.results = {name: result for name, result in self.results.items() if name != step.command}
         self.job = job = Job(step)
         # -P: what was dropped in is never imported.
         with (self.folder / f"{OURS}{step.command}.json").open("wb") as answer:
@@ -282,7 +296,8 @@ class Workspace:
             job.lines.append(line.decode("utf-8", "replace").rstrip())
             del job.lines[:-LINES]
         status = await process.wait()
-        self.results[job.step.command] = await asyncio.to_thread(self._result, job, words, files, status)
+        result = await asyncio.to_thread(self._result, job, words, files, status)
+        self.results = {**self.results, job.step.command: result}
         self.job = None
 
     def _result(self, job: Job, words: Sequence[str], files: Mapping[str, str], status: int) -> Result:
@@ -375,7 +390,7 @@ def recognise(path: Path, part: str = "") -> Upload:
 
 def is_answer(path: Path) -> bool:
     """Return whether a file is the JSON that ``plan`` prints."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, RecursionError):
         content = json.loads(path.read_bytes())
         return isinstance(content, dict) and {"status", "reviews", "files"} <= set(content)
     return False

@@ -241,7 +241,7 @@ def test_lower_is_better_is_printed_back(method: str, tmp_path: Path) -> None:
 
 def test_the_posterior_is_the_default_and_its_json_holds_what_is_known(tmp_path: Path) -> None:
     found = answer(table(tmp_path, [*NOISY, ("r0", "new", "")]))
-    assert set(found) == METHOD_KEYS | {"gain", "certain", "discuss", "reviewers", "model", "no_quality"}
+    assert set(found) == METHOD_KEYS | {"gain", "certain", "discuss", "reviewers", "model", "by_prior"}
     assert (found["method"], found["status"]) == ("posterior", "converged")
     assert (found["hypothesis"], found["objective"], found["unique"]) == (None, None, None)
     assert (found["selected"], found["certain"], found["discuss"]) == ([], [], [])

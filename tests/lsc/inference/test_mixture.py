@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -213,3 +214,12 @@ def test_an_estimate_of_a_mixture_answers_everything() -> None:
     assert model["weight"] + sum(other["weight"] for other in model["others"]) == pytest.approx(1.0)
     single = lsc.posterior(Reviews.from_pairs(rows), average_models=False)
     assert "others" not in single.to_dict()["model"]
+
+
+def test_a_member_keeps_its_own_model_however_its_evidence_is_rounded() -> None:
+    for evidence in np.random.default_rng(0).normal(0.0, 300.0, 300).tolist():
+        fit: Any = SimpleNamespace(evidence=evidence)
+        averages = inferring.Averages(0.0, 1.0, 1.0, evidence + 100.0)
+        scores: Any = None
+        member = inferring.Modelled(scores, averages, fit).as_member
+        assert inferring.has_signal(fit, member.averages), evidence

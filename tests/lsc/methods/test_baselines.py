@@ -6,7 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from lsc.baselines import Variances, average, bayesian, centring, marginal_variances, ridge_offsets, z_score
+from lsc.baselines import (
+    Variances,
+    average,
+    bayesian,
+    centring,
+    marginal_variances,
+    mixed_model,
+    ridge_offsets,
+    z_score,
+)
+from lsc.errors import UndeterminedWarning
 from lsc.simulation import simulate
 from reviewgraph import InputError, Reviews
 
@@ -128,6 +138,16 @@ def test_the_probabilities_are_those_of_the_dense_posterior(opinions: bool) -> N
     found = bayesian(reviews, 3, seed=0, opinions=opinions, variances=variances, samples=4_000)
     assert found.quality == pytest.approx(expected, abs=0.035)
     assert found.quality.sum() == pytest.approx(3.0, abs=0.01)
+
+
+def test_the_additive_model_without_a_variance_of_papers_is_the_average() -> None:
+    rng = np.random.default_rng(1)
+    rows = [(j, i, float(rng.integers(1, 6))) for j in range(10) for i in rng.choice(15, 4, replace=False).tolist()]
+    reviews = Reviews.from_pairs(rows)
+    with pytest.warns(UndeterminedWarning, match="additive: the variance of papers is estimated as 0"):
+        found = mixed_model(reviews)
+    assert found.quality.tolist() == average(reviews).quality.tolist()
+    assert np.ptp(found.quality) > 1
 
 
 def test_items_without_a_score_are_never_accepted() -> None:

@@ -17,7 +17,7 @@ from lsc.posteriors import PosteriorEstimate, posterior
 from lsc.streams import posterior_stream
 from lsc.words import posterior_page
 from lsc.words.posterior_page import account_lines, page_of
-from reviewgraph import InputError, Reviews, stream_reviews
+from reviewgraph import Reviews, stream_reviews
 from reviewgraph._base import FloatArray
 
 pytestmark = pytest.mark.usefixtures("infer_once")
@@ -104,12 +104,22 @@ def test_the_spread_of_severities_is_that_of_draws_of_all_reviewers(found: Poste
 def test_papers_whose_reviewers_are_all_constant_are_named() -> None:
     rows = [*scores(), *scores("s", 1), *(("flat", what, 7.0) for what in ("u1", "u2", *(f"p{i}" for i in range(8))))]
     result = posterior(Reviews.from_pairs(rows, items=["new"]))
-    assert result.no_quality == ["u1", "u2"]
+    assert result.by_prior == result.to_dict()["by_prior"] == ["u1", "u2"]
     lines = posterior_page.opening(result)
     assert lines[-2] == "1 paper has no score yet and gets none."
     assert lines[-1].endswith("because all their reviewers give one score only: u1, u2.")
-    assert result.to_dict()["no_quality"] == ["u1", "u2"]
-    assert not {"u1", "u2"} & set(result.ranking())
+    # Their quality is that of the prior, with its range, and nothing else changes.
+    without = posterior(Reviews.from_pairs([row for row in rows if row[1][0] != "u"]))
+    others = [result.items.index(item) for item in without.items]
+    prior = [result.items.index(item) for item in ("u1", "u2")]
+    assert result.quality[prior].tolist() == [result.beliefs.location] * 2
+    assert result.standard_error[prior].min() > result.standard_error[others].max()
+    assert result.quality[others] == pytest.approx(without.quality)
+    assert result.standard_error[others] == pytest.approx(without.standard_error)
+    assert {"u1", "u2"} < set(result.ranking())
+    assert np.isfinite(result.draws(10)[:, [result.items.index("u1")]]).all()
+    [only] = [part for part in result.account("u1").parts if part.weight > 0]
+    assert only.source == "middle"
 
 
 def test_the_opening_names_groups_and_papers_without_a_score() -> None:
@@ -268,7 +278,7 @@ def test_a_page_has_the_chances_only_of_a_selection(found: PosteriorEstimate) ->
     assert header(page_of(found, found.selection(4)).body).endswith("its rank  among best 4")
 
 
-def test_papers_without_a_quality_are_named_in_large_tables_too(tmp_path: Path) -> None:
+def test_papers_with_the_quality_of_the_prior_are_the_same_in_large_tables(tmp_path: Path) -> None:
     rows = [*scores(), *scores("s", 1), *(("flat", what, 7.0) for what in ("u1", "u2", *(f"p{i}" for i in range(8))))]
     path = tmp_path / "scores.parquet"
     columns = dict(zip(("reviewer", "item", "score"), zip(*rows, strict=True), strict=True))
@@ -276,8 +286,9 @@ def test_papers_without_a_quality_are_named_in_large_tables_too(tmp_path: Path) 
     with stream_reviews(path) as stream:
         result = posterior_stream(stream)
         lines = posterior_page.posterior_lines(result)
-        assert result.to_dict()["no_quality"] == ["u1", "u2"]
+        assert result.to_dict()["by_prior"] == ["u1", "u2"]
+    whole = posterior(Reviews.from_pairs(rows), average_models=False)
+    assert sorted(result.quality) == pytest.approx(sorted(whole.quality), abs=1e-3)
+    assert sorted(result.standard_error) == pytest.approx(sorted(whole.standard_error), abs=1e-3)
     assert any(line.endswith("because all their reviewers give one score only: u1, u2.") for line in lines)
     assert not any("no score and so no place" in line for line in lines)
-    with pytest.raises(InputError, match="item: expected an item with a quality, found 'u1', all of whose reviewers"):
-        posterior(Reviews.from_pairs(rows)).account("u1")

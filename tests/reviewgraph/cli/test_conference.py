@@ -273,6 +273,7 @@ BAD = {
     "[columns]\nscoer = 'x'": ("line 1: expected one of reviewer", "did you mean score?"),
     "[columns]\nscore = 3": ("line 2: [columns] score: expected the name of a column, a text; found 3",),
     "[rules]\ndemand =": ("conference.toml: expected TOML", "line 2"),
+    "demand = " + "[" * 20_000: ("conference.toml: expected TOML", "found otherwise"),
     "[rules]\ndemand = 2\ndemand = 3": ("conference.toml: expected TOML", "line 3"),
     "[check]\noutput = 'conference.toml'": ("-o conference.toml: --conference names the same file",),
 }

@@ -6,7 +6,7 @@ import codecs
 
 import pytest
 
-from reviewgraph import read_reviews
+from reviewgraph import InputError, read_reviews
 from reviewgraph.formats import files
 from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
 
@@ -41,6 +41,11 @@ def test_files_that_are_no_tables(write, content, message):
 
 def test_missing_files_and_folders(tmp_path):
     assert "no such file" in refused(tmp_path / "none.csv")
+    for name in ("a\0.csv", "\ud800"):
+        with pytest.raises(InputError, match="expected the name of a file, found"):
+            read_reviews(name)
+        with pytest.raises(InputError, match="cannot be read"):
+            files.read_bytes(name)
     assert "found a folder" in refused(tmp_path)
     assert "one or more files" in refused()
 

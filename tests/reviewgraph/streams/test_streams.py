@@ -438,3 +438,20 @@ def test_numbers_beside_the_score_are_said_to_be_left_out(tmp_path: Path) -> Non
     [said] = [message for message in heard if "--stream" in message]
     assert "--stream uses the score alone: 'clear' is a column of numbers" in said
     assert "comment" not in said
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+@pytest.mark.parametrize("kind", ["text", "parquet"])
+def test_a_pipe_is_read_once(tmp_path: Path, kind: str) -> None:
+    if kind == "parquet":
+        source = Path(written(tmp_path, **drawn(3, kind="text")))
+    else:
+        source = tmp_path / "scores.csv"
+        source.write_text("reviewer,paper,score\nann,p1,1\nann,p2,2\nbob,p2,3\nbob,p1,4\n")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=pipe.write_bytes, args=(source.read_bytes(),))
+    writer.start()
+    with stream_reviews(pipe) as piped, stream_reviews(source) as plain:
+        assert (piped.n_reviews, piped.n_items, piped.n_scored) == (plain.n_reviews, plain.n_items, plain.n_scored)
+    writer.join()

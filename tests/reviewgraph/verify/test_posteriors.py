@@ -323,17 +323,17 @@ def test_an_answer_without_its_model_is_not_refuted() -> None:
     assert "what posterior estimated for the ranking is not recomputed" in " ".join(result.stdout.split())
 
 
-def test_papers_without_a_quality_are_those_of_constant_reviewers() -> None:
+def test_papers_with_the_quality_of_the_prior_are_those_of_constant_reviewers() -> None:
     rows = [f"flat,{item},9.5" for item in ("u1", "u2", *(f"p{i}" for i in range(8)))]
     with Path("reviews.csv").open("a") as file:
         file.write("\n".join([*rows, ""]))
     answer = asked()
-    assert answer["no_quality"] == ["u1", "u2"]
+    assert answer["by_prior"] == ["u1", "u2"]
     assert verified(answer).exit_code == 0
     for wrong in ([], ["u1"], ["u1", "u2", "p1"]):
-        result = verified(answer | {"no_quality": wrong})
+        result = verified(answer | {"by_prior": wrong})
         assert result.exit_code == 1
-        assert "no_quality" in result.stdout
+        assert "by_prior" in result.stdout
 
 
 def test_a_forged_fit_is_seen_by_a_second_run() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from reviewgraph import InputError
 from reviewgraph.cli import main
 from reviewgraph.cli.verify import verify
+from reviewgraph.verify.answers import from_json
 from tests.trials import trials
 from tests.verifying import leaves
 from tests.verifying.cases import MAKERS
@@ -63,6 +66,51 @@ def test_a_verdict_and_its_reasons() -> None:
     assert bad.exit_code == 1
     assert "bounds[1]: claims 3 (degrees of freedom); recomputed 2" in bad.stdout
     assert "count: 2 reviews are fewer than the lower bound 3" in bad.stdout
+
+
+ROUND = ("plan", "reviews.csv", "--for", "decision", "--select", "1", "--max-reviews", "3", "--rounds", "2")
+
+
+@pytest.mark.parametrize(
+    ("least", "words"),
+    [
+        (20, ("check", "reviews.csv")),
+        (25, ("plan", "reviews.csv")),
+        (60, ROUND),
+        (20, ("calibrate", "reviews.csv")),
+        (20, ("calibrate", "reviews.csv", "--hypothesis", "linear", "--select", "1")),
+    ],
+    ids=["check", "plan", "round", "posterior", "lsc"],
+)
+def test_no_answer_holds_without_a_key_that_is_always_printed(least: int, words: tuple[str, ...]) -> None:
+    answer = asked(*words)
+    from_json("answer.json", json.dumps(answer))
+    required, optional = 0, []
+    for place, key in keys_of(answer):
+        value = place.pop(key)
+        try:
+            from_json("answer.json", json.dumps(answer))
+        except InputError as error:
+            required += f"{key}, found none" in str(error) or "found other keys" in str(error)
+        else:
+            optional.append((place, key, value))
+        place[key] = value
+    assert required > least
+    # A second run prints the others.
+    for place, key, value in optional:
+        if place is answer:
+            del place[key]
+            assert verified("answer.json", *words[1:], answer=answer).exit_code in (1, 2, 4), key
+            place[key] = value
+
+
+def keys_of(value: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the keys of all objects in an answer, of lists those of the first entry."""
+    for key, part in list(value.items()):
+        yield value, key
+        first = part[0] if isinstance(part, list) and part else part
+        if isinstance(first, dict):
+            yield from keys_of(first)
 
 
 def test_json_has_the_keys_of_the_contract() -> None:
@@ -296,7 +344,7 @@ def test_another_plan_that_is_as_good_holds_without_its_sentences() -> None:
     first = asked("plan", "reviews.csv")["reviews"][0]
     Path("conflicts.csv").write_text(f"item,reviewer\n{first['item']},{first['reviewer']}\n")
     other = asked("plan", "reviews.csv", "--conflicts", "conflicts.csv")
-    del other["files"]
+    other["files"] = other["files"][:1]
     result = json.loads(verified("answer.json", "reviews.csv", "--json", answer=other).stdout)
     assert (result["outcome"], result["undecided"]) == ("holds", [])
     assert result["trusted"][0] == "run again, plan prints other reviews, which checks nothing"

@@ -30,11 +30,12 @@ pytest.importorskip("python_multipart")
 with warnings.catch_warnings():
     # Newer versions of Starlette prefer another client, which older ones do not take.
     warnings.simplefilter("ignore")
+    from httpx import ASGITransport, AsyncClient
     from starlette.testclient import TestClient
 
 from reviewgraph._base.errors import InputError
 from reviewgraph.cli import main
-from reviewgraph.cli.app import pages
+from reviewgraph.cli.app import pages, workspace
 from reviewgraph.cli.app.guard import Guard, bound
 from reviewgraph.cli.app.steps import EXCEL, STEPS, TABLE, title_of
 from reviewgraph.cli.app.workspace import Workspace, recognise, safe_name
@@ -179,8 +180,8 @@ def test_only_results_are_downloaded(client: Any, guard: Guard) -> None:
 def test_files_over_the_limits_are_refused_with_a_message(
     client: Any, guard: Guard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "MOST_BYTES", 5_000)
-    monkeypatch.setattr(pages, "MOST_FILES", 3)
+    monkeypatch.setattr(workspace, "MOST_BYTES", 5_000)
+    monkeypatch.setattr(workspace, "MOST_FILES", 3)
     answer = posted(client, guard, ("big.csv", "a,b\n" * 2_000))
     assert answer.status_code == 413
     assert "found more; leave some of them out" in answer.text
@@ -191,6 +192,56 @@ def test_files_over_the_limits_are_refused_with_a_message(
     answer = posted(client, guard, ("3.csv", "a,b\n"))
     assert answer.status_code == 422
     assert "expected at most 3 files, found more" in answer.text
+
+
+def test_the_limits_hold_for_uploads_at_once(guard: Guard, tmp_path: Path) -> None:
+    most = workspace.MOST_FILES
+
+    async def uploads() -> list[int]:
+        async with AsyncClient(transport=ASGITransport(guard), base_url=HOME, headers={"origin": HOME}) as sender:
+            # Pages are read meanwhile.
+            asked = [
+                request
+                for number in range(most + 20)
+                for request in (
+                    sender.post(f"/{guard.token}/files", files=[("files", (f"{number}.csv", b"a,b\n"))]),
+                    sender.get(f"/{guard.token}/"),
+                )
+            ]
+            return [answer.status_code for answer in (await asyncio.gather(*asked))[::2]]
+
+    statuses = asyncio.run(uploads())
+    assert (statuses.count(303), statuses.count(422)) == (most, 20)
+    assert len(list((tmp_path / "private").iterdir())) == most
+
+
+@pytest.mark.parametrize("path", ["files", "choices", *STEPS])
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("multipart/form-data", b"--x\r\n\r\n"),
+        ("multipart/form-data; boundary=x", b"nothing"),
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n' * 2_001 + b"--x--",
+        ),
+    ],
+    ids=["no boundary", "another boundary", "too many fields"],
+)
+def test_a_malformed_form_is_refused_with_one_sentence(
+    client: Any, guard: Guard, path: str, kind: str, content: bytes
+) -> None:
+    answer = client.post(f"/{guard.token}/{path}", content=content, headers={"content-type": kind})
+    assert answer.status_code == 400
+    assert answer.text.count("Refused: expected a form of this page with at most 2,000 fields") == 1
+    assert client.get(f"/{guard.token}/").status_code == 200
+
+
+def test_deep_files_are_refused_with_a_message(client: Any, guard: Guard) -> None:
+    answer = posted(client, guard, ("deep.toml", "a = " + "[" * 20_000))
+    assert answer.status_code == 422
+    assert "deep.toml: expected TOML" in answer.text
+    assert posted(client, guard, ("deep.json", "[" * 200_000)).status_code == 200
 
 
 def test_names_hold_no_path_and_nothing_that_options_separate_by(tmp_path: Path) -> None:
