@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: Cells that mean "no score", in addition to empty ones (HotCRP writes or accepts them; R writes NA).
 MISSING = frozenset(
     (
-        *("n/a", "na", "none", "no entry", "-", "\N{EN DASH}", "\N{EM DASH}", "?", "...", "\N{HORIZONTAL ELLIPSIS}"),
+        *("n/a", "na", "none", "no entry", "-", "\N{EN DASH}", "\N{EM DASH}", "..."),
         *("tbd", "tba", "pending", "not scored", "not yet scored", "not yet", "outstanding", "null", "offen"),
         *(
             "noch offen",
