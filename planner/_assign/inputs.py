@@ -148,7 +148,8 @@ def _declared(codes: IntArray, labels: Sequence[Label], declared: Iterable[Label
 
 def codes_of(pairs: Columns, scored: Scored, name: str, *, unknown: Unknown = "left out") -> tuple[IntArray, IntArray]:
     """Return reviewer and item codes of distinct pairs, by reviewer, then item; ``unknown`` as for ``match_pairs``."""
-    reviewer, item = match_pairs(pairs, scored.reviewers, scored.items, name, unknown=unknown, where=LISTS)
+    labels = scored.reviewers, scored.items
+    reviewer, item = match_pairs(pairs, *labels, name, unknown=unknown, where=LISTS, spellings=scored.spellings)
     matched = (reviewer >= 0) & (item >= 0)
     key = np.unique(reviewer[matched] * max(len(scored.items), 1) + item[matched])
     return key // max(len(scored.items), 1), key % max(len(scored.items), 1)
@@ -203,7 +204,8 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
     N, M = len(scored.items), len(scored.reviewers)
     load, least = np.pad(load, (0, M - load.size)), np.pad(least, (0, M - least.size))
     old_key = old[1] * M + old[0]
-    conflict = codes_of(pairs_of(rules.conflicts or (), "conflicts", scored.spellings), scored, "conflicts")
+    conflicts = pairs_of(rules.conflicts or (), "conflicts", scored.spellings)
+    conflict = codes_of(conflicts, scored, "conflicts", unknown="asked")
     fixed = codes_of(pairs_of(rules.fixed or (), "fixed", scored.spellings), scored, "fixed", unknown="refused")
     fixed_key, barred = fixed[1] * M + fixed[0], conflict[1] * M + conflict[0]
     held = _meta_reviews((constraints.phase_one, rules.fixed, constraints.previous), scored)

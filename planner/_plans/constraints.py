@@ -557,7 +557,8 @@ def constrain(
     # Limits, and pairs that may not be or must be.
     limit = UNLIMITED if rules.max_per_item is None else min(rules.max_per_item, UNLIMITED)
     conflicts = pairs_of(rules.conflicts or (), "conflicts", spellings)
-    reviewer, item = match_pairs(conflicts, table.reviewer_code, table.item_code, "conflicts")
+    codes, gone = (table.reviewer_code, table.item_code), lost.reviewers
+    reviewer, item = match_pairs(conflicts, *codes, "conflicts", unknown="asked", spellings=spellings, explained=gone)
     closed = distinct((reviewer * N + item)[(reviewer >= 0) & (item >= 0)], lost.keys(table))
     held = _meta_reviews(table)
     kept = _fixed(table, pairs_of(rules.fixed or (), "fixed", spellings), closed, held)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from planner.rules import Rule
     from reviewgraph._base import Label
-    from reviewgraph.formats import Columns, System
+    from reviewgraph.formats import Columns, Spellings, System
+    from reviewgraph.io import Unknown
 
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def read_wanted(
     for path, weight in map(weighed, params["bids"]):
         bids = session.read("bids", path)
         wishes.append((_of_those_here(bids.table, reviewers, items, path), weight))
-        barred = joined(barred, bids.conflicts)
+        barred = joined(barred, _of_those_here(bids.conflicts, reviewers, items, path, session.spellings))
     arguments = {
         "affinity": _merged(tables, wishes, everything),
         "allow_unscored": everything,
@@ -273,6 +274,7 @@ def joined(first: Columns | None, second: Columns | None) -> Columns | None:
         np.concatenate([first.item, second.item + len(first.items)]),
         [*first.reviewers, *second.reviewers],
         [*first.items, *second.items],
+        origin=first.origin,
     )
 
 
@@ -285,12 +287,15 @@ def _merged(tables: list[tuple[Columns, float]], bids: list[tuple[Columns, float
     return merge_affinities(tables, bids, all_pairs=everything) if tables or bids else {}
 
 
-def _of_those_here(table: Columns, reviewers: Collection[str], items: Collection[str], path: str) -> Columns:
-    """Drop rows with a reviewer or a paper that is not listed."""
+def _of_those_here(
+    table: Columns, reviewers: Collection[str], items: Collection[str], path: str, conflicts: Spellings | None = None
+) -> Columns:
+    """Drop rows with a reviewer or a paper that is not listed; of conflicts, with their spellings, none may be lost."""
     from planner._assign.problem import LISTS
     from reviewgraph.io import match_pairs
 
-    reviewer, item = match_pairs(table, reviewers, items, path, where=LISTS)
+    unknown: Unknown = "asked" if conflicts else "left out"
+    reviewer, item = match_pairs(table, reviewers, items, path, unknown=unknown, where=LISTS, spellings=conflicts)
     here = (reviewer >= 0) & (item >= 0)
     score = None if table.score is None else table.score[here]
     return replace(table, reviewer=table.reviewer[here], item=table.item[here], score=score)

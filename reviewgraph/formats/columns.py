@@ -60,6 +60,8 @@ class Origin(NamedTuple):
     #: Pairs of a reviewer and an item that are meta reviews: none of the rows, and not to be asked for as a review.
     meta: Collection[tuple[Label, Label]] = ()
     files: tuple[FileRead, ...] = ()  #: What was read; nothing where the reviews come from no file.
+    #: Labels of a side table that need not be among the reviews: those of earlier files, and all that a system wrote.
+    known: Collection[Label] = ()
 
     @property
     def caveats(self) -> list[str]:

@@ -65,14 +65,18 @@ def test_constraints_from_files() -> None:
     Path("capacity.csv").write_text("reviewer,spare\nann,0\neve,4\n")
     Path("cost.csv").write_text("item,reviewer,cost\np1,eve,2\n")
     words = ("--conflicts", "conflicts.csv", "--capacity", "capacity.csv", "--cost", "cost.csv", "--json")
-    found = run("plan", "reviews.csv", *words)
+    stopped = run("plan", "reviews.csv", *words)
+    assert (stopped.exit_code, "add --merge none" in stopped.stderr) == (2, True)
+    found = run("plan", "reviews.csv", *words, "--merge", "none")
     report = json.loads(found.stdout)
     assert (
         "--conflicts conflicts.csv: 1 of 3 pairs names a reviewer or paper that is not in the reviews" in found.stderr
     )
     assert {review["reviewer"] for review in report["reviews"]} == {"eve"}
     assert (report["status"], report["count"], report["cost"]) == ("optimal", 4, 5.0)
-    spread = json.loads(run("plan", "reviews.csv", "--conflicts", "conflicts.csv", "--spare", "1", "--json").stdout)
+    spread = json.loads(
+        run("plan", "reviews.csv", "--conflicts", "conflicts.csv", "--spare", "1", "--json", "--merge", "none").stdout
+    )
     assert (spread["count"], spread["largest_load"]) == (2, 1)
 
 
