@@ -321,6 +321,7 @@ def _numbers(scored: Scored, rules: Rules) -> tuple[IntArray, IntArray, IntArray
 def _with_first_phase(scored: Scored, first: Columns) -> tuple[Scored, tuple[IntArray, IntArray]]:
     """Append the reviewers and papers of the first phase alone, and return its pairs in codes."""
     match_labels(first.reviewers, scored.reviewers, "phase_one", "reviewer", unknown="new", where=LISTS)
+    match_labels(first.items, scored.items, "phase_one", "paper", unknown="new", where=LISTS)
     reviewers = _newcomers(first.reviewer, first.reviewers, scored.reviewers)
     items = _newcomers(first.item, first.items, scored.items)
     if reviewers or items:
