@@ -252,6 +252,7 @@ def build(scored: Scored, constraints: Constraints) -> Problem:
         reviewers=scored.reviewers,
         items=scored.items,
         floors=constraints.floors,
+        unscored=constraints.allow_unscored,
         concerns=concerns,
         weights=() if concerns is None else concerns.first_weights(affinity),
     )

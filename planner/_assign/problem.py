@@ -353,6 +353,14 @@ class Problem:
     concerns: Concerns | None = None
     weights: tuple[float, ...] = ()
     floors: Floors = NO_FLOORS  # lower bounds on the affinity of each paper
+    unscored: bool = False  # whether pairs without affinity may be assigned, so that more scores allow no more pairs
+
+    def advice(self, *first: str, last: str = "lift conflicts") -> str:
+        """Return a sentence on what to do where too few pairs are allowed."""
+        more = [] if self.unscored else ["score more pairs", "allow unscored ones"]
+        ways = [*first, *more]
+        sentence = f"{', '.join(ways)}, or {last}" if len(ways) > 1 else " or ".join([*ways, last])
+        return f"{sentence[0].upper()}{sentence[1:]}."
 
     @cached_property
     def worth(self) -> FloatArray:
