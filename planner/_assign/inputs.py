@@ -131,7 +131,7 @@ def _of_table(
     table: Columns, reviewers: Sequence[Label] | None, items: Sequence[Label] | None, spellings: Spellings
 ) -> Scored:
     labels = _declared(table.reviewer, table.reviewers, reviewers), _declared(table.item, table.items, items)
-    row, column = match_pairs(table, *labels, "affinity", where=LISTS)
+    row, column = match_pairs(table, *labels, "affinity", where=LISTS, spellings=spellings)
     value = np.asarray(table.score, np.float64)
     scored = (row >= 0) & (column >= 0) & ~np.isnan(value)
     # Arrays follow the labels as they were listed.
@@ -167,7 +167,7 @@ def per_label(value: int | Valued, scored: Scored, name: str, role: Role, column
     what = "paper" if role is ITEM else "reviewer"
     # The lines of a matrix without labels are complete: any other number is an error.
     unknown: Unknown = "refused" if isinstance(labels, range) else "expected"
-    match_labels(list(numbers), labels, name, what, unknown=unknown, where=LISTS)
+    match_labels(list(numbers), labels, name, what, unknown=unknown, where=LISTS, spellings=scored.spellings)
     missing = next((label for label in labels if label not in numbers), None)
     if missing is not None:
         message = f"{name}: expected a number for every label, found none for {missing!r}"
@@ -321,8 +321,9 @@ def _numbers(scored: Scored, rules: Rules) -> tuple[IntArray, IntArray, IntArray
 
 def _with_first_phase(scored: Scored, first: Columns) -> tuple[Scored, tuple[IntArray, IntArray]]:
     """Append the reviewers and papers of the first phase alone, and return its pairs in codes."""
-    match_labels(first.reviewers, scored.reviewers, "phase_one", "reviewer", unknown="new", where=LISTS)
-    match_labels(first.items, scored.items, "phase_one", "paper", unknown="new", where=LISTS)
+    new: dict[str, Any] = {"unknown": "new", "where": LISTS, "spellings": scored.spellings}
+    match_labels(first.reviewers, scored.reviewers, "phase_one", "reviewer", **new)
+    match_labels(first.items, scored.items, "phase_one", "paper", **new)
     reviewers = _newcomers(first.reviewer, first.reviewers, scored.reviewers)
     items = _newcomers(first.item, first.items, scored.items)
     if reviewers or items:
@@ -376,8 +377,9 @@ def written_by(rules: Rules, scored: Scored) -> Written | None:
     if not named.reviewer.size:
         return None
     # Authors need not review, nor papers be among those to assign, but some must.
-    author = match_labels(named.reviewers, scored.reviewers, "authors", "author", unknown="expected", where=LISTS)
-    item = match_labels(named.items, scored.items, "authors", "paper", unknown="expected", where=LISTS)
+    expected: dict[str, Any] = {"unknown": "expected", "where": LISTS, "spellings": scored.spellings}
+    author = match_labels(named.reviewers, scored.reviewers, "authors", "author", **expected)
+    item = match_labels(named.items, scored.items, "authors", "paper", **expected)
     # Other people and papers get codes behind the rest: they may still make two reviewers co-authors.
     for codes, labels in ((author, scored.reviewers), (item, scored.items)):
         new = np.flatnonzero(codes < 0)

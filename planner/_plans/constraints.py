@@ -365,7 +365,7 @@ def _by_code(table: Reviews, pairs: Columns, name: str) -> tuple[IntArray, Float
         message = f"{name}: expected finite numbers (none, or NaN, where there is none), found an infinite one"
         raise InputError(message)
     check_magnitude(name, value)
-    j, i = match_pairs(pairs, table.reviewer_code, table.item_code, name)
+    j, i = match_pairs(pairs, table.reviewer_code, table.item_code, name, spellings=table.spellings())
     kept = (j >= 0) & (i >= 0) & ~np.isnan(value)
     code = j[kept] * table.n_items + i[kept]
     order = np.argsort(code, kind="stable")
@@ -537,7 +537,7 @@ def constrain(
     asked = None if willing is None else dict.fromkeys(labels_of(willing, "willing", REVIEWER, WILLING.role, spellings))
     # New names are emergency reviewers, unless they are a reviewer's in another spelling.
     for name, labels in (("capacity", capacities), ("willing", asked or {})):
-        match_labels(list(labels), reviews.reviewer_code, name, "reviewer", unknown="new")
+        match_labels(list(labels), reviews.reviewer_code, name, "reviewer", unknown="new", spellings=spellings)
     lost = gone_of(rules.gone, spellings)
     left = without_gone(reviews, lost)
     # Reviewers without remaining reviews stay in the table, and are asked only if a file names them.

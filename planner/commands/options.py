@@ -79,7 +79,7 @@ def read_rules(
         raise Refusal(message)
     merged: Attributes = {}
     for path, values in tables.items():
-        match_labels(list(values), reviewers, path, "reviewer", where=where)
+        match_labels(list(values), reviewers, path, "reviewer", where=where, spellings=session.spellings)
         _say_not_in_force(path, values, rules)
         for label in filter(reviewers.__contains__, values):
             merged.setdefault(label, {}).update(values[label])
@@ -228,11 +228,12 @@ def read_wanted(
     tables, wishes, barred = [], [], None
     for path, weight in map(weighed, params["affinity"]):
         table = session.read("affinity", path)
-        tables.append((_of_those_here(table, reviewers, items, path), weight))
+        tables.append((_of_those_here(table, reviewers, items, path, session.spellings), weight))
     for path, weight in map(weighed, params["bids"]):
         bids = session.read("bids", path)
-        wishes.append((_of_those_here(bids.table, reviewers, items, path), weight))
-        barred = joined(barred, _of_those_here(bids.conflicts, reviewers, items, path, session.spellings))
+        wishes.append((_of_those_here(bids.table, reviewers, items, path, session.spellings), weight))
+        kept = _of_those_here(bids.conflicts, reviewers, items, path, session.spellings, unknown="asked")
+        barred = joined(barred, kept)
     arguments = {
         "affinity": _merged(tables, wishes, everything),
         "allow_unscored": everything,
@@ -288,14 +289,18 @@ def _merged(tables: list[tuple[Columns, float]], bids: list[tuple[Columns, float
 
 
 def _of_those_here(
-    table: Columns, reviewers: Collection[str], items: Collection[str], path: str, conflicts: Spellings | None = None
+    table: Columns,
+    reviewers: Collection[str],
+    items: Collection[str],
+    path: str,
+    spellings: Spellings,
+    unknown: Unknown = "left out",
 ) -> Columns:
-    """Drop rows with a reviewer or a paper that is not listed; of conflicts, with their spellings, none may be lost."""
+    """Drop rows with a reviewer or a paper that is not listed; with ``asked`` none may be lost."""
     from planner._assign.problem import LISTS
     from reviewgraph.io import match_pairs
 
-    unknown: Unknown = "asked" if conflicts else "left out"
-    reviewer, item = match_pairs(table, reviewers, items, path, unknown=unknown, where=LISTS, spellings=conflicts)
+    reviewer, item = match_pairs(table, reviewers, items, path, unknown=unknown, where=LISTS, spellings=spellings)
     here = (reviewer >= 0) & (item >= 0)
     score = None if table.score is None else table.score[here]
     return replace(table, reviewer=table.reviewer[here], item=table.item[here], score=score)

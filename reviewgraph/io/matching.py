@@ -39,6 +39,7 @@ EXAMPLES = 3
 REVIEWS = "the reviews"
 
 _ZEROS = re.compile(r"(?<![0-9.])0+(?=[0-9])")
+_LETTERS = re.compile(r"^[^\W\d_]+-?(?=\d+$)")
 _SIGNS = re.compile(r"[-_\s/:.#]+")
 #: Similarity from which a label may be another.
 CLOSE = 0.75
@@ -47,6 +48,8 @@ ACCEPT = (
     "correct the labels; if these are nobody here, add --merge none, which leaves such rows out and keeps apart all "
     'labels that differ (in Python merge="none")'
 )
+#: How to keep labels apart that are alike.
+APART = '; if they are two, add --merge none (in Python merge="none")'
 
 
 class Side(NamedTuple):
@@ -69,6 +72,12 @@ class Likeness(NamedTuple):
     form: Callable[[Label], str]
     words: str
     refused: bool = False  # Whether labels that are alike so are refused, however few
+    known: Callable[[Label], str] | None = None  # The form of known labels, where it is another
+
+    def of_known(self, labels: Iterable[Label]) -> dict[str, Label]:
+        """Return known labels by their form."""
+        form = self.known or self.form
+        return {form(label): label for label in labels}
 
 
 def _loosely(label: Label) -> str:
@@ -77,9 +86,18 @@ def _loosely(label: Label) -> str:
     return text if "@" in text else _SIGNS.sub("-", text)
 
 
+def _number(label: Label) -> str:
+    """Return the number of a label such as P1 or Paper 1, and any other label loosely."""
+    return _LETTERS.sub("", _loosely(label))
+
+
+_PREFIXES = "if the letters before numbers are left out"
+
 LIKENESSES = (
     Likeness(as_text, "as text only, for one is a number and the other the text of its digits", refused=True),
     Likeness(_loosely, "if leading zeros, a final .0 and signs are ignored", refused=True),
+    Likeness(_number, _PREFIXES, refused=True, known=_loosely),
+    Likeness(_loosely, _PREFIXES, refused=True, known=_number),
     Likeness(identity, "if letter case and blanks are ignored"),
     Likeness(lambda label: as_text(label).partition("@")[0], "if what follows @ is left out"),
 )
@@ -142,7 +160,7 @@ def match_pairs(
         Side("paper", pairs.item, pairs.items, papers, people),
     )
     reviewer, item = (side.matched() for side in sides)
-    settled = Settled(frozenset([*pairs.origin.known, *explained]), spellings.merge if spellings else None)
+    settled = Settled.of(spellings, frozenset([*pairs.origin.known, *explained]))
     _judge(Mismatch(name, "pair", sides, (reviewer < 0) | (item < 0), where), unknown, settled)
     return reviewer, item
 
@@ -156,6 +174,7 @@ def match_labels(
     other: Iterable[Label] = (),
     unknown: Unknown = "left out",
     where: str = REVIEWS,
+    spellings: Spellings | None = None,
 ) -> IntArray:
     """Return the code of each label among known ones, -1 where it is unknown; refuses and warns as for pairs.
 
@@ -166,7 +185,7 @@ def match_labels(
     """
     side = Side(role, np.arange(len(labels)), labels, _numbered(known), _numbered(other))
     code = side.matched()
-    _judge(Mismatch(name, role, (side,), code < 0, where), unknown)
+    _judge(Mismatch(name, role, (side,), code < 0, where), unknown, Settled.of(spellings))
     return code
 
 
@@ -191,6 +210,12 @@ class Settled:
 
     explained: Collection[Label] = ()
     merge: Literal["all", "none"] | Mapping[Any, Any] | None = None
+    answer: str = ""  # how the user may say so
+
+    @classmethod
+    def of(cls, spellings: Spellings | None, explained: Collection[Label] = ()) -> Settled:
+        """Return what spellings settle, and what a file explains."""
+        return cls(explained) if spellings is None else cls(explained, spellings.merge, APART)
 
     def frees(self, label: Label, forms: Sequence[tuple[Callable[[Label], str], Collection[str]]]) -> bool:
         """Whether a label may be unknown: of those that their file explains only if it is like no known one."""
@@ -262,9 +287,7 @@ class Mismatch:
         """Return the same for the rows none of whose unknown labels is settled."""
         rows = self.unknown.copy()
         for side in self.sides if settled != NOTHING else ():
-            forms = [
-                (likeness.form, set(map(likeness.form, side.known))) for likeness in LIKENESSES if likeness.refused
-            ]
+            forms = [(likeness.form, likeness.of_known(side.known)) for likeness in LIKENESSES if likeness.refused]
             free = [label not in side.known and settled.frees(label, forms) for label in side.labels]
             rows &= ~np.array(free, np.bool_)[side.codes]
         return replace(self, unknown=rows)
@@ -285,7 +308,7 @@ class Mismatch:
         """Return the number of rows that match by a likeness, and an example."""
         explained, examples = np.ones(self.unknown.size, np.bool_), []
         for side in self.sides:
-            known_as = {likeness.form(label): label for label in side.known}
+            known_as = likeness.of_known(side.known)
             like = {label: known_as.get(likeness.form(label)) for label in self.strangers(side)}
             good = np.array([label not in like or like[label] is not None for label in side.labels], np.bool_)
             explained &= good[side.codes]
@@ -330,12 +353,15 @@ def _judge(mismatch: Mismatch, unknown: Unknown, settled: Settled = NOTHING) -> 
     # What the user has settled needs no explanation.
     own = mismatch.unsettled(Settled(merge=settled.merge))
     why, by_form = own.explanation()
-    nothing = own.missed == mismatch.unknown.size
+    # Conflicts alone may all be of nobody.
+    nothing = (own if asked else mismatch).missed == mismatch.unknown.size
     if asked and (lost.missed or nothing):
         shown = lost if lost.missed else mismatch
         why = shown.explanation()[0] or shown.near()
         message = f"{shown.name}: {shown.count_words()} ({shown.examples()}){why}; {ACCEPT}"
         raise InputError(message)
+    if by_form and unknown != "refused":
+        why += settled.answer
     if quiet and not why and not (nothing and unknown == "expected"):
         return
     if nothing or by_form or unknown == "refused":

@@ -68,10 +68,12 @@ def test_the_explanation_of_most_rows_is_told():
         matched([("ann", "7"), ("Ann", "7"), (" ANN", "P8"), ("ann@y.org", "7")])
 
 
-@pytest.mark.parametrize(("here", "there"), [("07", "7"), ("7.0", "7"), ("P-8", "P_8"), ("P 8", "P-08")])
+@pytest.mark.parametrize(
+    ("here", "there"), [("07", "7"), ("7.0", "7"), ("P-8", "P_8"), ("P 8", "P-08"), ("P8", "8"), ("8", "Paper 08")]
+)
 @pytest.mark.parametrize("unknown", ["left out", "refused", "asked", "expected", "new"])
 def test_one_label_in_two_forms_is_refused_however_few_rows_have_it(here, there, unknown):
-    with pytest.raises(InputError, match=f"1 of 1 match if leading zeros, .* are ignored: write '{here}' as '{there}'"):
+    with pytest.raises(InputError, match=f"1 of 1 match if .*: write '{here}' as '{there}'"):
         match_labels(["q", here], ["q", there], "x", "paper", unknown=unknown)
     kept = Spellings("none")
     with pytest.warns(LabelWarning) if unknown in ("left out", "asked") else nullcontext():
@@ -107,6 +109,8 @@ def test_conflicts_that_nothing_explains_are_asked_about(pair, words):
         match(Origin(known=pair), pairs=pairs[1:])
     with pytest.warns(LabelWarning, match="x: the pair names"):
         match(spellings=Spellings("none"), pairs=pairs[1:])
+    with pytest.raises(InputError, match="x: the pair names"):
+        match_pairs(pairs_of([pair], "x"), people, ["7"], "x", spellings=Spellings("none"))
 
 
 def test_what_a_system_explains_is_asked_about_all_the_same_if_it_is_like_a_known_label():
