@@ -64,6 +64,8 @@ NOBODY = frozenset(
 _AROUND = re.compile(r"^[\s(\[<{*\"'.]+|[\s)\]>}*\"'.:]+$")
 _MARKS = re.compile(r"[\W_]*")
 _ADDRESS = re.compile(r"[^\s@,;<>]+@[^\s@,;<>]+")
+#: One address, or an id with a digit: one person, whom the rest of this module need not look at.
+_PLAIN = re.compile(r"[\w.+-]+@[\w.-]+|\w*[0-9]\w*")
 #: What may separate people, or be part of a name.
 _PERHAPS = re.compile(r"\s*(?:[,/&]|\b(?:and|und|et|y|e)\b)\s*")
 
@@ -153,6 +155,9 @@ def part_people(column: Column, known: Collection[Label] = ()) -> Parted | None:
 
     people: list[list[str]] = []
     for cell in column.values:
+        if _PLAIN.fullmatch(cell):
+            people.append([cell])
+            continue
         names = list(dict.fromkeys(split_people(cell, known))) if cell.strip() else [cell]
         people.append([name for name in names if name in known or not name.strip() or not is_nobody(name)])
     if all(names == [cell.strip() or cell] for names, cell in zip(people, column.values, strict=True)):
