@@ -280,6 +280,11 @@ def labels_in(labels: list[Any], name: str, role: Role, spellings: Spellings | N
     if spellings is None:
         _refuse_null(labels, name, role.name)
         return labels
+    texts = [label for label in dict.fromkeys(labels) if isinstance(label, str)] if role.name == REVIEWER.name else []
+    parted = part_people(Column(np.arange(len(texts)), texts), spellings.known(PERSON))
+    if parted is not None and parted.several:
+        message = f"{name}: expected one reviewer in each entry, found {parted.several[0]!r}; make it an entry for each"
+        raise InputError(message)
     return spellings.respelled(labels, PERSON if role.name == REVIEWER.name else PAPER, name)
 
 

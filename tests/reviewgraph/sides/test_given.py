@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from planner import plan_extra_reviews
 from reviewgraph import ColumnWarning, InputError, LabelWarning, Reviews, check
 from reviewgraph.formats import ITEM, REVIEWER, Role
 from reviewgraph.io import by_label, labels_of, numbered_pairs, pairs_of
@@ -157,3 +158,6 @@ def test_several_people_and_nobody_are_told_of_pairs_as_of_files(conflicts):
         "conflicts: 1 row names several reviewers",
         "conflicts: 1 row left out that names no reviewer",
     ]
+    for rule in ({"willing": ["a; b"]}, {"capacity": {"a; b": 2}}):
+        with pytest.raises(InputError, match=r"(willing|capacity): expected one reviewer in each entry, found 'a; b'"):
+            plan_extra_reviews(table, **rule)
