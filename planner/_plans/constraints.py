@@ -519,8 +519,8 @@ def constrain(
     """Return rules, and prices given by label, as arrays.
 
     Unknown names in ``cost``, ``affinity`` and the rules raise a warning; among fixed pairs and conflicts they are
-    errors. Fixed pairs that are reviews already are dropped; the others must respect conflicts, loads and limits, not the floor,
-    rules on panels and who is willing.
+    errors. Fixed pairs that are reviews already are dropped; the others must respect conflicts, loads and limits, not
+    the floor, rules on panels and who is willing.
 
     Raises InputError for a number that is negative or not whole, an infinite cost or affinity, a fixed pair that is
     unknown or in conflict, or labels that do not match (:mod:`reviewgraph.io.matching`).

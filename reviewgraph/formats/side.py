@@ -154,7 +154,7 @@ CONFLICT = Field(
     ),
     parse_conflict,
     "yes or no",
-    "If every row is a conflict whatever this column says, add {}",
+    "If every row is a conflict whatever this column says, rename it or add {}",
 )
 
 #: The times at which a review was submitted and requested.
@@ -463,8 +463,12 @@ class Bids(NamedTuple):
 
 def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
     """Return the bids of a file ``item,reviewer,bid`` in the words of :data:`reviewgraph.formats.values.BIDS`."""
-    fields = (PERSON, PAPER, BID)
+    # Bids that say in a column of their own which pairs are conflicts; those of systems have them among the bids.
+    flag = CONFLICT._replace(role=replace(CONFLICT.role, synonyms=("coi", "conflicted")), advice="")
+    fields = (PERSON, PAPER, BID, flag)
     file = _open(path, fields, "bids", options)
+    if file.table.source is not None:
+        file.places.pop(flag.role.name, None)
     columns = file.coded(fields, KEY)
     bid = columns["bid"]
     pairs = replace(_pairs(columns), origin=Origin(known=file.explained(_pairs(columns))))
@@ -472,7 +476,9 @@ def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
         message = f"{path}: expected a column bid with {A_BID} in it, found none"
         raise InputError(message)
     value = np.array([np.nan if one is None or one.conflict else one.value for one in bid.values], np.float64)
+    flags = columns[flag.role.name]
     barred = np.array([one is not None and one.conflict for one in bid.values], np.bool_)[bid.codes]
+    barred |= np.array([bool(one) for one in flags.values], np.bool_)[flags.codes]
     conflicts = replace(pairs, reviewer=pairs.reviewer[barred], item=pairs.item[barred])
     return Bids(replace(pairs, score=value[bid.codes]), conflicts)
 

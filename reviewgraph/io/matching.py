@@ -39,6 +39,9 @@ EXAMPLES = 3
 REVIEWS = "the reviews"
 
 _ZEROS = re.compile(r"(?<![0-9.])0+(?=[0-9])")
+#: The place of a number in the labels of a series.
+SERIES = "#"
+_DIGITS = re.compile(r"\d+")
 _LETTERS = re.compile(r"^[^\W\d_]+-?(?=\d+$)")
 _SIGNS = re.compile(r"[-_\s/:.#]+")
 #: Similarity from which a label may be another.
@@ -206,22 +209,33 @@ def _numbered(known: Iterable[Label]) -> Mapping[Label, int]:
 
 @dataclass(frozen=True)
 class Settled:
-    """The labels that may be unknown: by their file, and by the user, who says that they are labels of their own."""
+    """The labels that may be unknown.
+
+    By their file, by the user, who says that they are labels of their own, or as further ones of a ``series``, such as
+    p12 where p1 to p9 are known: it is no spelling of any of these.
+    """
 
     explained: Collection[Label] = ()
     merge: Literal["all", "none"] | Mapping[Any, Any] | None = None
     answer: str = ""  # how the user may say so
+    series: bool = False
 
     @classmethod
     def of(cls, spellings: Spellings | None, explained: Collection[Label] = ()) -> Settled:
         """Return what spellings settle, and what a file explains."""
         return cls(explained) if spellings is None else cls(explained, spellings.merge, APART)
 
-    def frees(self, label: Label, forms: Sequence[tuple[Callable[[Label], str], Collection[str]]]) -> bool:
+    def frees(
+        self,
+        label: Label,
+        forms: Sequence[tuple[Callable[[Label], str], Collection[str]]],
+        shapes: Collection[str],
+    ) -> bool:
         """Whether a label may be unknown: of those that their file explains only if it is like no known one."""
         if self.merge == "none" or (isinstance(self.merge, Mapping) and self.merge.get(label) == label):
             return True
-        return label in self.explained and not any(form(label) in known_as for form, known_as in forms)
+        explained = label in self.explained or (self.series and _shape(label) in shapes)
+        return explained and not any(form(label) in known_as for form, known_as in forms)
 
 
 #: No labels that may be unknown.
@@ -288,7 +302,8 @@ class Mismatch:
         rows = self.unknown.copy()
         for side in self.sides if settled != NOTHING else ():
             forms = [(likeness.form, likeness.of_known(side.known)) for likeness in LIKENESSES if likeness.refused]
-            free = [label not in side.known and settled.frees(label, forms) for label in side.labels]
+            shapes = {shape for label in side.known if SERIES in (shape := _shape(label))}
+            free = [label not in side.known and settled.frees(label, forms, shapes) for label in side.labels]
             rows &= ~np.array(free, np.bool_)[side.codes]
         return replace(self, unknown=rows)
 
@@ -339,6 +354,11 @@ class Mismatch:
         return ""
 
 
+def _shape(label: Label) -> str:
+    """Return a label with its numbers replaced by a mark."""
+    return _DIGITS.sub(SERIES, as_text(label))
+
+
 def _words(label: Label) -> str:
     """Return the words of a label in alphabetical order: of a name the order of its parts does not matter."""
     return " ".join(sorted(re.findall(r"[^\W_]+", identity(label))))
@@ -349,7 +369,9 @@ def _judge(mismatch: Mismatch, unknown: Unknown, settled: Settled = NOTHING) -> 
     if not mismatch.missed:
         return
     asked, quiet = unknown == "asked", unknown in ("expected", "new")
-    lost = mismatch.unsettled(settled) if asked else mismatch
+    # A file most of whose rows match nobody may number the papers in another way.
+    most = 2 * mismatch.missed > mismatch.unknown.size
+    lost = mismatch.unsettled(replace(settled, series=not most)) if asked else mismatch
     # What the user has settled needs no explanation.
     own = mismatch.unsettled(Settled(merge=settled.merge))
     why, by_form = own.explanation()

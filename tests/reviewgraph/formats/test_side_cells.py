@@ -167,6 +167,8 @@ def test_matrices_of_bids_and_affinities(read: Any) -> None:
     assert {pair: values[pair] for pair in values if pair not in CONFLICTS | {("Alba", "2")}} == {
         ("Bryn", "1"): 0.5, ("Cleo", "1"): -1.0, ("Bryn", "2"): -0.5,
     }  # fmt: skip
+    bids, _ = read("paper,reviewer,bid,COI\n1,Alba,want,no\n2,Bryn,ok,yes\n", side.read_bids)
+    assert pairs_in(bids.conflicts) == [("Bryn", "2")]
     affinity, notes = read("reviewer,1,2\nAlba,0.5,\nBryn,,-1e-3\n", side.read_affinity)
     assert numbers_in(affinity) == {("Alba", "1"): 0.5, ("Bryn", "2"): -0.001}
     assert notes == ["f.csv: read as a matrix with reviewers in rows and papers in columns, 2 of 4 cells not empty"]

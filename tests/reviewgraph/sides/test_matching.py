@@ -88,7 +88,7 @@ def test_one_label_in_two_forms_is_refused_however_few_rows_have_it(here, there,
         (("anne", "7"), "reviewer 'anne'); 'anne' may be 'ann'; correct the labels"),
         (("Ann Mary", "7"), "'Ann Mary' may be 'Mary, Ann'"),
         (("zoe", "7"), "(reviewer 'zoe'); correct the labels; if these are nobody here, add --merge none"),
-        (("ann", "9"), "(paper '9'); correct the labels"),
+        (("ann", "Nine"), "(paper 'Nine'); correct the labels"),
     ],
 )
 def test_conflicts_that_nothing_explains_are_asked_about(pair, words):
@@ -111,6 +111,16 @@ def test_conflicts_that_nothing_explains_are_asked_about(pair, words):
         match(spellings=Spellings("none"), pairs=pairs[1:])
     with pytest.raises(InputError, match="x: the pair names"):
         match_pairs(pairs_of([pair], "x"), people, ["7"], "x", spellings=Spellings("none"))
+
+
+def test_further_ones_of_a_series_are_counted_unless_they_are_most():
+    pairs = pairs_of([("r1", "p1"), ("r2", "p7"), ("r9", "p1")], "x")
+    with pytest.raises(InputError, match="x: 2 of 3 pairs name a reviewer or paper"):
+        match_pairs(pairs, ["r1", "r2"], ["p1"], "x", unknown="asked")
+    with pytest.warns(LabelWarning, match=r"x: 1 of 3 pairs .*; left out \(reviewer 'r9'\)"):
+        match_pairs(pairs, ["r1", "r2"], ["p1", "p7"], "x", unknown="asked")
+    with pytest.raises(InputError, match=r"1 of 3 pairs .* \(reviewer 'r9'\)"):
+        match_pairs(pairs, ["r1", "r2", "r09"], ["p1", "p7"], "x", unknown="asked")
 
 
 def test_what_a_system_explains_is_asked_about_all_the_same_if_it_is_like_a_known_label():
