@@ -35,6 +35,7 @@ from reviewgraph.formats.columns import (
     locate,
     named,
     normalise,
+    recognised,
     refuse_row_numbers,
 )
 from reviewgraph.formats.files import Problems, quote, quote_all
@@ -214,6 +215,10 @@ class _Opened:
             self.matrix = melted(table, names, self.known, MATRICES[kind].role, MATRICES[kind].parse, say)
         if self.matrix is not None:
             table, names = self.matrix, {}
+        # A column of conflicts may name the people.
+        barred = [text for text in table.header if normalise(text) in CONFLICT.role.names]
+        if kind == "conflicts" and barred and not recognised(table.header, [REVIEWER], {**table.columns, **names}):
+            names = {**names, REVIEWER.name: barred[0]}
         self.chosen = {**table.columns, **names}
         self.places = locate(table.header, roles, self.chosen, table.name, say, prefix=f"{path}{FILE}")
         labels = {REVIEWER.name: spellings.PERSON, ITEM.name: spellings.PAPER}
@@ -417,8 +422,9 @@ def read_conflicts(path: Path, **options: Unpack[Options]) -> Columns:
     """
     fields = (PERSON, PAPER, CONFLICT)
     file = _open(path, fields, "conflicts", options)
-    # The rules of a system say which of its rows are conflicts.
-    if file.table.source is not None:
+    # The rules of a system say which of its rows are conflicts, and a column of people is none of yes and no.
+    named_there = file.places.get(CONFLICT.role.name) == file.places[REVIEWER.name]
+    if file.table.source is not None or named_there:
         file.places.pop(CONFLICT.role.name, None)
     columns = file.coded(fields, KEY, unique=None)
     pairs, flag = _pairs(columns), columns[CONFLICT.role.name]

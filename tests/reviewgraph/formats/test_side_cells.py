@@ -97,6 +97,12 @@ def test_several_people_in_a_cell_are_one_each(read: Any, cell: str) -> None:
     assert {name: entry.load for name, entry in with_loads.items()} == {"Alba": 3, "Cleo": 3, "Bryn": 2}
 
 
+@pytest.mark.parametrize("columns", [{}, {"reviewer": "Conflicts"}, {"f.csv:reviewer": "Conflicts"}])
+def test_a_column_of_conflicts_may_name_people(read: Any, columns: dict[str, str]) -> None:
+    table, _ = read("paper,Conflicts\n1,Alba; Cleo\n2,Bryn\n3,n/a\n", columns=columns)
+    assert pairs_in(table) == [("Alba", "1"), ("Bryn", "2"), ("Cleo", "1")]
+
+
 def test_authors_are_split_in_the_same_way(read: Any) -> None:
     text = 'paper,author\n1,"a@x.org, b@x.org"\n2,a@x.org;c@x.org\n3,TBA\n3,b@x.org\n'
     table, notes = read(text, side.read_authors)
