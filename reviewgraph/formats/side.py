@@ -39,11 +39,10 @@ from reviewgraph.formats.columns import (
     refuse_row_numbers,
 )
 from reviewgraph.formats.files import Problems, quote, quote_all
-from reviewgraph.formats.matrices import melted
 from reviewgraph.formats.opening import open_table
-from reviewgraph.formats.people import People
 from reviewgraph.formats.spellings import Merge, Note, Respelled, Spellings
 from reviewgraph.formats.tables import Aside
+from reviewgraph.formats.unfolding import People, melted
 from reviewgraph.formats.values import A_BID, BLANK, missing_labels, parse_bid, parse_flag, parse_number, parse_whole
 
 if TYPE_CHECKING:

@@ -20,11 +20,10 @@ from reviewgraph._base.labels import Label, as_text, is_null, plain_label
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, Columns, Role, locate, normalise
 from reviewgraph.formats.files import Problems
-from reviewgraph.formats.matrices import melted
-from reviewgraph.formats.people import part_people
 from reviewgraph.formats.side import CONFLICT
 from reviewgraph.formats.spellings import PAPER, PERSON, Spellings, joined
 from reviewgraph.formats.tables import Column, Grid, Line
+from reviewgraph.formats.unfolding import melted, part_people
 from reviewgraph.io.matching import match_labels, match_pairs, pairs_among
 from reviewgraph.table.reviews import Reviews
 

@@ -92,7 +92,7 @@ def test_kinds_of_conflict_in_another_column_are_no_flags(read: Any) -> None:
 def test_several_people_in_a_cell_are_one_each(read: Any, cell: str) -> None:
     table, notes = read(f"paper,reviewer\n1,{cell}\n2,Bryn\n3,{cell}\n")
     assert pairs_in(table) == [("Alba", "1"), ("Alba", "3"), ("Bryn", "2"), ("Cleo", "1"), ("Cleo", "3")]
-    assert [note for note in notes if "2 rows name several reviewers ('Alba" in note]
+    assert [note for note in notes if "2 cells with several reviewers split, as 'Alba" in note]
     with_loads, _ = read("reviewer,load\nAlba; Cleo,3\nBryn,2\n", side.read_reviewers)
     assert {name: entry.load for name, entry in with_loads.items()} == {"Alba": 3, "Cleo": 3, "Bryn": 2}
 
@@ -109,7 +109,7 @@ def test_authors_are_split_in_the_same_way(read: Any) -> None:
     expected = [("a@x.org", "1"), ("a@x.org", "2"), ("b@x.org", "1"), ("b@x.org", "3"), ("c@x.org", "2")]
     assert pairs_in(table) == expected
     assert len(notes) == 2
-    assert "1 row left out that names no author ('TBA')" in notes[1]
+    assert "1 row left out, whose author is a placeholder ('TBA')" in notes[1]
 
 
 @pytest.mark.parametrize("word", ["TBD", "n.n.", "?", "unknown", "nicht zugewiesen", "--"])
@@ -117,7 +117,7 @@ def test_words_for_nobody_are_counted_and_left_out(read: Any, word: str) -> None
     kept = []
     table, notes = read(f"paper,reviewer\n1,{word}\n2,Bryn\n", read=kept.append)
     assert pairs_in(table) == [("Bryn", "2")]
-    assert notes == [f"f.csv: 1 row left out that names no reviewer ('{word}')"]
+    assert notes == [f"f.csv: 1 row left out, whose reviewer is a placeholder ('{word}')"]
     assert (kept[0].rows, [left.rows for left in kept[0].left_out]) == (2, [1])
     assert list(read(f"reviewer,load\n{word},3\nBryn,2\n", side.read_reviewers)[0]) == ["Bryn"]
 

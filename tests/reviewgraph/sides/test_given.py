@@ -155,8 +155,8 @@ def test_several_people_and_nobody_are_told_of_pairs_as_of_files(conflicts):
         found = check(table, conflicts=conflicts).violations.conflicts
     assert found == (("a", "7"), ("b", "7"))
     assert [str(one.message).partition(" (")[0] for one in said] == [
-        "conflicts: 1 row names several reviewers",
-        "conflicts: 1 row left out that names no reviewer",
+        "conflicts: 1 cell with several reviewers split, as 'a; b'",
+        "conflicts: 1 row left out, whose reviewer is a placeholder",
     ]
     for rule in ({"willing": ["a; b"]}, {"capacity": {"a; b": 2}}):
         with pytest.raises(InputError, match=r"(willing|capacity): expected one reviewer in each entry, found 'a; b'"):

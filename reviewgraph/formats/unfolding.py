@@ -1,24 +1,129 @@
-"""Matrices in files, with a row per paper and a column per reviewer or the other way round, as a row per cell."""
+"""Tables as people write them, unfolded: a row per person of a cell, a row per cell of a matrix.
+
+A matrix has a row per paper and a column per reviewer, or the other way round.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from reviewgraph._base.arrays import spread
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import identity
+from reviewgraph._base.provenance import LeftOut
 from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, TITLE, Role, locate, normalise, recognised
 from reviewgraph.formats.files import Problems, quote, quote_all
-from reviewgraph.formats.tables import Column, Rows, Table, Wrapped
+from reviewgraph.formats.people import is_nobody, split_people
+from reviewgraph.formats.tables import Aside, Column, Rows, Table, Wrapped, of_rows
 from reviewgraph.formats.values import BLANK
 
 if TYPE_CHECKING:
+    from reviewgraph._base.arrays import IntArray
     from reviewgraph._base.labels import Label
+
+# Several people in a cell, and nobody.
+
+#: One address, or an id with a digit: one person, who need not be looked at.
+_PLAIN = re.compile(r"[\w.+-]+@[\w.-]+|\w*[0-9]\w*")
+
+
+class Parted(NamedTuple):
+    """The people in a column of cells."""
+
+    row: IntArray  #: The row of each person, ascending.
+    column: Column  #: The people, one each.
+    several: list[str]  #: Distinct cells that name several people.
+    nobody: list[str]  #: Distinct cells, not empty, that name nobody.
+    rows: tuple[int, int]  #: The number of rows of several people, and of nobody.
+
+    def notes(self, role: str) -> list[str]:
+        """Return what to tell the user.
+
+        >>> part_people(Column(np.array([0, 1]), ["Ann; Bob", "TBD"])).notes("reviewer")[0]
+        "1 cell with several reviewers split, as 'Ann; Bob'"
+        """
+        notes = []
+        if self.rows[0]:
+            cells = counted(self.rows[0], "cell")
+            notes.append(f"{cells} with several {role}s split, as {quote(self.several[0])}")
+        if self.rows[1]:
+            rows = counted(self.rows[1], "row")
+            notes.append(f"{rows} left out, whose {role} is a placeholder ({quote(self.nobody[0])})")
+        return notes
+
+
+def part_people(column: Column, known: Collection[Label] = ()) -> Parted | None:
+    """Return the people in a column of cells; None if each cell names one, or is empty.
+
+    Cells that name nobody have no person; labels that are ``known`` are persons, whatever they look like.
+
+    >>> parted = part_people(Column(np.array([0, 1, 2]), ["Ann; Bob", "TBD", "Bob"]))
+    >>> parted.row.tolist(), [parted.column.values[code] for code in parted.column.codes.tolist()]
+    ([0, 0, 2], ['Ann', 'Bob', 'Bob'])
+    """
+    people: list[list[str]] = []
+    for cell in column.values:
+        if _PLAIN.fullmatch(cell):
+            people.append([cell])
+            continue
+        names = list(dict.fromkeys(split_people(cell, known))) if cell.strip() else [cell]
+        people.append([name for name in names if name in known or not name.strip() or not is_nobody(name)])
+    if all(names == [cell.strip() or cell] for names, cell in zip(people, column.values, strict=True)):
+        return None
+    codes: dict[str, int] = {}
+    listed = [[codes.setdefault(name, len(codes)) for name in names] for names in people]
+    size = np.array([len(names) for names in people], np.int64)
+    count = size[column.codes]
+    first = (np.cumsum(size) - size)[column.codes]
+    flat = np.array([code for part in listed for code in part], np.int64)
+    return Parted(
+        np.repeat(np.arange(column.codes.size), count),
+        Column(flat[spread(first, count)], list(codes)),
+        [cell for cell, names in zip(column.values, people, strict=True) if len(names) > 1],
+        [cell for cell, names in zip(column.values, people, strict=True) if not names],
+        (int((count > 1).sum()), int((count == 0).sum())),
+    )
+
+
+class People(Wrapped):
+    """A table with one row for each of several people in a cell, and none for a cell that names nobody."""
+
+    def __init__(
+        self, table: Table, role: str, place: int, known: Collection[Label], note: Callable[[str], object]
+    ) -> None:
+        super().__init__(table)
+        self.columns, self.source, self.provenance = table.columns, table.source, table.provenance
+        self.role, self.at, self.known, self.note = role, place, known, note
+        self.size = 0  # the rows of the table, once it is read
+
+    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+        rows = self.table.read(positions, problems, file)
+        self.size = len(rows.lines)
+        if self.at not in positions:
+            return rows
+        parted = part_people(rows.columns[list(positions).index(self.at)], self.known)
+        if parted is None:
+            return rows
+        # In the files of a system several in a cell are nothing unusual.
+        for words in parted.notes(self.role) if self.source is None else ():
+            self.note(f"{self.name}: {words}")
+        places = zip(positions, rows.columns, strict=True)
+        columns = [parted.column if at == self.at else of_rows(column, parted.row) for at, column in places]
+        nobody = [LeftOut(parted.rows[1], f"whose {self.role} is a placeholder")] if parted.rows[1] else []
+        lines = [rows.lines[row] for row in parted.row.tolist()]
+        return Rows(columns, lines, [*rows.left_out, *nobody])
+
+    def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
+        return self.table.aside(reviewer, item, title)
+
+
+# Matrices.
 
 #: Signs between the names of the two axes in the first cell, as in ``paper \\ reviewer``.
 _BETWEEN_AXES = re.compile(r"[\\/|]|->|\bx\b|\N{MULTIPLICATION SIGN}")
