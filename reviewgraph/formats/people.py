@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 
 #: Words in the place of a person who is not known, or not there, compared without case, blanks and marks around them.
 NOBODY = frozenset(
@@ -52,8 +51,6 @@ NOBODY = frozenset(
 _AROUND = re.compile(r"^[\s(\[<{*\"'.]+|[\s)\]>}*\"'.:]+$")
 _MARKS = re.compile(r"[\W_]*")
 _ADDRESS = re.compile(r"[^\s@,;<>]+@[^\s@,;<>]+")
-#: What may separate people, or be part of a name.
-_PERHAPS = re.compile(r"\s*(?:[,/&]|\b(?:and|und|et|y|e)\b)\s*")
 
 
 def is_nobody(cell: str) -> bool:
@@ -67,31 +64,25 @@ def is_nobody(cell: str) -> bool:
     return " ".join(_AROUND.sub("", cell).casefold().split()) in NOBODY
 
 
-def split_people(cell: str, known: Collection[object] = ()) -> list[str]:
+def split_people(cell: str) -> list[str]:
     """Return the people in a cell: separated by semicolons, bars or line ends, and addresses also by commas or blanks.
 
-    Other commas may be part of a name ("Lee, Ann") and separate nobody, unless all that they separate are ``known``
-    people. A cell that is a known label is one person.
+    Other commas may be part of a name ("Lee, Ann") and separate nobody.
 
     >>> split_people("Ann Lee; Bob"), split_people("a@x.org, b@x.org"), split_people("Lee, Ann")
     (['Ann Lee', 'Bob'], ['a@x.org', 'b@x.org'], ['Lee, Ann'])
-    >>> split_people("Ann <a@x.org>, Bob <b@x.org>"), split_people("Ann, Bob", ["Ann", "Bob"])
-    (['Ann <a@x.org>', 'Bob <b@x.org>'], ['Ann', 'Bob'])
+    >>> split_people("Ann <a@x.org>, Bob <b@x.org>")
+    ['Ann <a@x.org>', 'Bob <b@x.org>']
     """
-    if cell.strip() in known:
-        return [cell]
     parts = [part.strip() for part in re.split(r"[;|\r\n]", cell)]
     people: list[str] = []
     for part in filter(None, parts):
         pieces = [piece.strip() for piece in part.split(",") if piece.strip()]
         addresses = _ADDRESS.findall(part)
-        perhaps = _PERHAPS.split(part) if known and part not in known else [part]
         if len(addresses) > 1 and len(pieces) == len(addresses):
             people.extend(pieces)
         elif len(addresses) > 1 and " ".join(addresses) == " ".join(part.split()):
             people.extend(addresses)
-        elif len(perhaps) > 1 and all(piece in known for piece in perhaps):
-            people.extend(perhaps)
         else:
             people.append(part)
     return people

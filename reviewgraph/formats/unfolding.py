@@ -31,6 +31,19 @@ if TYPE_CHECKING:
 
 #: One address, or an id with a digit: one person, who need not be looked at.
 _PLAIN = re.compile(r"[\w.+-]+@[\w.-]+|\w*[0-9]\w*")
+#: What may separate people, or be part of a name.
+_PERHAPS = re.compile(r"\s*(?:[,/&]|\b(?:and|und|et|y|e)\b)\s*")
+
+
+def _people_of(cell: str, known: Collection[Label]) -> list[str]:
+    """Return the people in a cell; a known label is one, and commas and the like separate known people."""
+    if cell.strip() in known:
+        return [cell.strip()]
+    people: list[str] = []
+    for part in split_people(cell):
+        pieces = _PERHAPS.split(part)
+        people += pieces if part not in known and all(piece in known for piece in pieces) else [part]
+    return people
 
 
 class Parted(NamedTuple):
@@ -72,7 +85,7 @@ def part_people(column: Column, known: Collection[Label] = ()) -> Parted | None:
         if _PLAIN.fullmatch(cell):
             people.append([cell])
             continue
-        names = list(dict.fromkeys(split_people(cell, known))) if cell.strip() else [cell]
+        names = list(dict.fromkeys(_people_of(cell, known))) if cell.strip() else [cell]
         people.append([name for name in names if name in known or not name.strip() or not is_nobody(name)])
     if all(names == [cell.strip() or cell] for names, cell in zip(people, column.values, strict=True)):
         return None
