@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from planner.rules import Rule
     from reviewgraph._base import Label
-    from reviewgraph.formats import Columns, Spellings, System
-    from reviewgraph.io import Unknown
+    from reviewgraph.formats import Columns, System
 
 
 if TYPE_CHECKING:
@@ -228,12 +227,11 @@ def read_wanted(
     tables, wishes, barred = [], [], None
     for path, weight in map(weighed, params["affinity"]):
         table = session.read("affinity", path)
-        tables.append((_of_those_here(table, reviewers, items, path, session.spellings), weight))
+        tables.append((_of_those_here(table, reviewers, items, path), weight))
     for path, weight in map(weighed, params["bids"]):
         bids = session.read("bids", path)
-        wishes.append((_of_those_here(bids.table, reviewers, items, path, session.spellings), weight))
-        kept = _of_those_here(bids.conflicts, reviewers, items, path, session.spellings, unknown="asked")
-        barred = joined(barred, kept)
+        wishes.append((_of_those_here(bids.table, reviewers, items, path), weight))
+        barred = joined(barred, bids.conflicts)
     arguments = {
         "affinity": _merged(tables, wishes, everything),
         "allow_unscored": everything,
@@ -275,7 +273,7 @@ def joined(first: Columns | None, second: Columns | None) -> Columns | None:
         np.concatenate([first.item, second.item + len(first.items)]),
         [*first.reviewers, *second.reviewers],
         [*first.items, *second.items],
-        origin=first.origin,
+        origin=first.origin._replace(known=frozenset([*first.origin.known, *second.origin.known])),
     )
 
 
@@ -288,19 +286,12 @@ def _merged(tables: list[tuple[Columns, float]], bids: list[tuple[Columns, float
     return merge_affinities(tables, bids, all_pairs=everything) if tables or bids else {}
 
 
-def _of_those_here(
-    table: Columns,
-    reviewers: Collection[str],
-    items: Collection[str],
-    path: str,
-    spellings: Spellings,
-    unknown: Unknown = "left out",
-) -> Columns:
-    """Drop rows with a reviewer or a paper that is not listed; with ``asked`` none may be lost."""
+def _of_those_here(table: Columns, reviewers: Collection[str], items: Collection[str], path: str) -> Columns:
+    """Drop rows with a reviewer or a paper that is not listed."""
     from planner._assign.problem import LISTS
     from reviewgraph.io import match_pairs
 
-    reviewer, item = match_pairs(table, reviewers, items, path, unknown=unknown, where=LISTS, spellings=spellings)
+    reviewer, item = match_pairs(table, reviewers, items, path, where=LISTS)
     here = (reviewer >= 0) & (item >= 0)
     score = None if table.score is None else table.score[here]
     return replace(table, reviewer=table.reviewer[here], item=table.item[here], score=score)
