@@ -59,9 +59,9 @@ class Origin(NamedTuple):
     outsiders: Collection[Label] | None = None
     #: Pairs of a reviewer and an item that are meta reviews: none of the rows, and not to be asked for as a review.
     meta: Collection[tuple[Label, Label]] = ()
+    files: tuple[FileRead, ...] = ()  #: What was read; nothing where the reviews come from no file.
     #: Labels of a side table that need not be among the reviews: those of earlier files, and all that a system wrote.
     known: Collection[Label] = ()
-    files: tuple[FileRead, ...] = ()  #: What was read; nothing where the reviews come from no file.
 
     @property
     def caveats(self) -> list[str]:
