@@ -9,6 +9,7 @@ a lost one does harm. Each distinct label is processed once.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -166,6 +167,19 @@ def match_pairs(
     settled = Settled.of(spellings, frozenset([*pairs.origin.known, *explained]))
     _judge(Mismatch(name, "pair", sides, (reviewer < 0) | (item < 0), where), unknown, settled)
     return reviewer, item
+
+
+def are_asked_about(
+    pairs: Columns, reviewers: Iterable[Label], items: Iterable[Label], spellings: Spellings | None = None
+) -> bool:
+    """Return whether some conflicts match nobody, so that a plan with them is refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            match_pairs(pairs, reviewers, items, "conflicts", unknown="asked", spellings=spellings)
+        except InputError:
+            return True
+    return False
 
 
 def match_labels(

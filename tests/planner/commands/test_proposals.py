@@ -108,6 +108,17 @@ def test_a_file_of_an_assignment_can_be_checked(more: str, files: Mapping[str, s
     assert "8 papers" in checked.stdout
 
 
+def test_a_check_says_that_a_plan_will_ask_about_lost_conflicts() -> None:
+    Path("lost.csv").write_text("item,reviewer\np3,ann\np4,zoe\n")
+    checked = run("check", "reviews.csv", "--conflicts", "lost.csv")
+    assert "first correct the conflicts that match nobody" in " ".join(checked.stdout.split())
+    assert run(*offered(checked.stdout)).exit_code == 2
+    Path("lost.csv").write_text("item,reviewer\np3,ann\np4,bob\n")
+    checked = run("check", "reviews.csv", "--conflicts", "lost.csv")
+    assert "match nobody" not in checked.stdout
+    assert run(*offered(checked.stdout)).exit_code == 0
+
+
 PLANS = {
     "barred.csv": "item,reviewer\np3,ann\np4,ann\np4,bob\np1,bob\np1,cleo\np2,cleo\n",
     "loose.csv": "item,reviewer\np3,ann\np4,ann\np4,bob\np1,bob\np1,cleo\n",
