@@ -111,12 +111,27 @@ _BARRED = frozenset(
             "si",
             "s\xed",
         ),
-        *("befangen", "conflit", "conflicto", "conflitto", "conflito", "sim", "\N{CHECK MARK}"),
+        *("befangen", "conflit", "conflicto", "conflitto", "conflito", "sim", "\N{CHECK MARK}", "\N{HEAVY CHECK MARK}"),
+        *("\N{BALLOT BOX WITH CHECK}", "\N{BALLOT BOX WITH X}", "\N{BALLOT X}", "\N{MULTIPLICATION X}"),
     )
 )
 _FREE = frozenset(
     (
-        *("no conflict", "not conflicted", "none", "ok", "free", "f", "0.0", "nein", "non", "n\xe3o", "nao"),
+        *(
+            "no conflict",
+            "no coi",
+            "not conflicted",
+            "none declared",
+            "none",
+            "ok",
+            "free",
+            "f",
+            "0.0",
+            "nein",
+            "non",
+            "n\xe3o",
+            "nao",
+        ),
         *("unbefangen", "nicht befangen", "keine", "aucun", "ninguno", "nessuno", "n/a", "\N{EN DASH}"),
     )
 )
