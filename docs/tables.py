@@ -30,6 +30,7 @@ CONTAINS = {
     "hypothesis": "hypothesis class of the reviewer",
     "quality": "known quality of the paper, as a reference",
     "truth": "known quality of the paper, to compare with",
+    "conflict": "whether the pair is a conflict; without the column every row is one",
     "submitted_at": "when the review was submitted",
     "asked_at": "when the review was requested",
 }

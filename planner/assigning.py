@@ -126,7 +126,7 @@ def assign(
         :class:`reviewgraph.formats.columns.Columns` with scores, or a reviewers x items matrix: dense with NaN for
         unscored pairs, or sparse with what is stored; or a table of pandas with a column per item or per reviewer, whose
         axes are named so. Higher is better; any finite numbers. Here and below unknown
-        labels are warned of, and refused where no label is known.
+        labels are warned of, and refused where no label is known; a conflict with an unknown label is refused.
     rules
         A :class:`reviewgraph.Rules`: conflicts, fixed pairs, demands, loads, authors, and who reviews together. Its
         arrays follow the lines of ``affinity``, or ``reviewers`` and ``items`` as listed. A list

@@ -37,7 +37,7 @@ from planner._assign.problem import Randomisation, restricted
 from planner._assign.robust import harden
 from planner._assign.spanning import bridge
 from planner._assign.stages import Run, decide
-from planner._assign.why_none import why_apart
+from planner._assign.why_none import level_alone, why_apart
 from planner._assign.words import why_capped, why_missed, why_too_few
 from reviewgraph._base import ranks
 from reviewgraph.graph import POLICY
@@ -318,7 +318,7 @@ class Lottery(Run):
             return best
         apart = why_apart(self.problem, self.aim) if lottery and self.aim.core_decides else ""
         if apart:
-            return self.infeasible(apart)
+            return self.infeasible(level_alone(self.aim, apart))
         problem = within(self.problem, usable)
         if isinstance(best, Assignment):
             # Its pairs have probability 1.

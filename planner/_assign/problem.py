@@ -348,6 +348,7 @@ class Problem:
     # reviewers, items: labels
     reviewers: Sequence[Label]
     items: Sequence[Label]
+    unscored: bool = False  # whether pairs without affinity may be assigned, so that more scores allow no more pairs
     # concerns, weights: kinds of pairs to minimise before affinity; and the affinity that one pair of each kind
     # outweighs
     concerns: Concerns | None = None
@@ -399,6 +400,13 @@ class Problem:
     def open_demand(self) -> IntArray:
         """Return the reviews that each item needs beyond the given ones."""
         return self.demand - np.bincount(self.item[self.given], minlength=self.n_items)
+
+    def advice(self, *first: str, last: str = "lift conflicts") -> str:
+        """Return a sentence on what to do where too few pairs are allowed."""
+        more = [] if self.unscored else ["score more pairs", "allow unscored ones"]
+        ways = [*first, *more]
+        sentence = f"{', '.join(ways)}, or {last}" if len(ways) > 1 else " or ".join([*ways, last])
+        return f"{sentence[0].upper()}{sentence[1:]}."
 
     def open_loads(self) -> tuple[IntArray, IntArray]:
         """Return maximum and minimum reviews of each reviewer beyond the given ones."""

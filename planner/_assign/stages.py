@@ -37,7 +37,9 @@ from planner._assign.problem import NO_FLOOR, authored, concerned, whole_values
 from planner._assign.robust import Robust, alternates_of, critical_without, harden, uncovered_without
 from planner._assign.spanning import span
 from planner._assign.why_none import (
+    NO_OTHER,
     how_it_ended,
+    level_alone,
     nearly_all,
     rules_on_authors,
     why_apart,
@@ -241,6 +243,7 @@ class Run:
     exposed: tuple[Label, ...] = ()
     unsure: bool = False  # whether time was over before the exposed reviewers were determined
     proved: bool = False  # whether it is proved that no assignment satisfies the request
+    out_of_reach: str = ""  # why no assignment reaches the level, where counting proves that
     fewest: tuple[int, ...] = ()  # minimum number of pairs of each kind that comes before affinity
     lost_first: float = 0.0  # affinity that these minima cost
     scale: float = 0.0  # rounding steps per unit of affinity
@@ -288,9 +291,6 @@ class Run:
             problem, cost, self.scale, best, self.fewest = settled
             lost = problem.affinity[plain].tolist() + (-problem.affinity[best]).tolist()
             self.problem, plain, self.lost_first = problem, best, math.fsum(lost)
-        reason = why_unreachable(problem, self.aim)
-        if reason and not self.best_effort:
-            return self.infeasible(reason)
         # 2. Good reviewers, and rules that the plain flow does not cover.
         good = best_with_good(problem, cost) if problem.floors.best is not None else plain
         if good is None:
@@ -300,11 +300,17 @@ class Run:
         if problem.panels.binding or problem.rivals.any:
             self.say("rules on who reviews a paper together")
             self.solution = best_panels(problem, good, routes, cost, self.scale, self.clock)
+        # The level, where counting alone proves that it is out of reach.
+        self.out_of_reach = why_unreachable(problem, self.aim)
         if self.solution.chosen is not None:
+            if self.out_of_reach and not self.best_effort:
+                return self.infeasible(level_alone(self.aim, self.out_of_reach))
             return Start(cost, plain, good, self.solution.chosen)
         if self.solution.proved:
             why = why_no_panels(problem, self.clock)
             return self.infeasible(f"Demands and loads can be met, but not all that is asked of each paper. {why}")
+        if self.out_of_reach and not self.best_effort:
+            return self.infeasible(self.out_of_reach)
         rules = ", ".join([*problem.ruled.words(), *rules_on_authors(problem)])
         why = f"No assignment with {rules} on each paper was found in the time given."
         return self.nothing(AssignmentStatus.LEVEL_MISSED, why)
@@ -319,7 +325,8 @@ class Run:
         decided = self.aim.core_decides
         apart = why_apart(self.problem, self.aim) if decided and not reached else ""
         if apart and not self.best_effort:
-            return self.infeasible(apart)
+            return self.infeasible(level_alone(self.aim, apart))
+        self.out_of_reach = self.out_of_reach or apart
         # Floors for the best reviewer are no rows of the exact method: these are left to the search.
         for least in [None] if self.fair is None else self.fair.guards:
             if not reached and self.problem.floors.best is None:
@@ -470,7 +477,8 @@ class Run:
             status = AssignmentStatus.LEVEL_MISSED
         why = ""
         if not reached:
-            why = how_it_ended(problem, self.aim, assigned, self.clock, proved=self.proved)
+            reason = self.out_of_reach or (NO_OTHER if self.proved else "")
+            why = how_it_ended(problem, self.aim, assigned, self.clock, proof=reason)
         elif self.unsure:
             ended = "It was interrupted" if self.clock.interrupted else "The time limit ended the search"
             why = f"{ended} before the critical reviewers were determined. Allow more time."

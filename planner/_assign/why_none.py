@@ -61,10 +61,7 @@ def why_infeasible(problem: Problem) -> str:
     if problem.old.any():
         needy += ", reviewers of the first phase aside where they have read the paper"
     if not cut.reviewers.size:
-        return (
-            f"{needy}, and only {cut.pairs} (paper, reviewer) pairs are allowed for them. Score more pairs, allow "
-            f"unscored ones, or lift conflicts.{more}"
-        )
+        return f"{needy}, and only {cut.pairs} (paper, reviewer) pairs are allowed for them. {problem.advice()}{more}"
     rest = f", and other reviewers have {counted(cut.pairs, 'allowed pair')} with these papers" if cut.pairs else ""
     others = "" if cut.reviewers.size == problem.n_reviewers else "who may take them "
     return (
@@ -145,8 +142,7 @@ def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label], clock: Cl
             if joined_by_all(problem, aim, without=j) < int(problem.required.sum()):
                 proof = (
                     f"Proved impossible: reviewer {Mentions.REVIEWERS[j]} stays critical, because without this "
-                    "reviewer even all allowed pairs together miss the level. Score more pairs, allow unscored ones, "
-                    "or lift conflicts."
+                    f"reviewer even all allowed pairs together miss the level. {problem.advice()}"
                 )
                 break
     unknown = NO_OTHER if proved else "It is not proved that it must: raise demands or loads."
@@ -192,7 +188,7 @@ def why_apart(problem: Problem, aim: Aim) -> str:
         return ""
     return (
         f"Even if every allowed pair were assigned, one group of reviewers who {aim.sharing} would cover {reach} of "
-        f"{N} papers at most. Score pairs between the groups, allow unscored ones, or lift conflicts."
+        f"{N} papers at most. {problem.advice()}"
     )
 
 
@@ -206,16 +202,21 @@ def joined_by_all(problem: Problem, aim: Aim, without: int = -1) -> int:
     return largest_cover(aim, table, problem.required)
 
 
-def how_it_ended(problem: Problem, aim: Aim, assigned: BoolArray, clock: Clock, *, proved: bool = False) -> str:
-    """Explain why the search ended, and which level the assignment has."""
+def level_alone(aim: Aim, reason: str) -> str:
+    """Return why there is no assignment at a level where all else can be had."""
+    return f"Demands and loads can be met, but not the level (target {aim.name}). {reason}"
+
+
+def how_it_ended(problem: Problem, aim: Aim, assigned: BoolArray, clock: Clock, *, proof: str = "") -> str:
+    """Explain why the search ended, and which level the assignment has; ``proof`` is why no assignment reaches it."""
     kept = assigned & problem.required[problem.item]
     codes = (np.cumsum(problem.required) - 1)[problem.item[kept]]
     N, M = int(problem.required.sum()), problem.n_reviewers
     report = check(Reviews.from_codes(problem.reviewer[kept], codes, reviewers=M, items=N))
     has = f"{report.level}, no more" if report.level else "not even connected"
     end = "The search found no further change that helps; raise demands or loads"
-    if proved:
-        end = NO_OTHER[:-1]
+    if proof:
+        end = proof.removesuffix(".")
     elif clock.interrupted or clock.over():
         end = "It was interrupted" if clock.interrupted else "The time limit ended the search"
     scarce = nearly_all(problem, aim)
@@ -286,8 +287,8 @@ def too_few_strangers(problem: Problem) -> str:
             return (
                 f"{papers(np.array([item]))} needs {problem.demand[item]} reviewers no two of whom share a "
                 f"paper, and those who may take it, {people(problem.reviewer[pairs])}, fall into "
-                f"{counted(len(circles), 'circle')} of co-authors, of each of which one may come. Score more pairs, "
-                "lower the demand, or allow co-authors."
+                f"{counted(len(circles), 'circle')} of co-authors, of each of which one may come. "
+                f"{problem.advice('lower the demand', last='allow co-authors')}"
             )
     return ""
 
@@ -378,7 +379,7 @@ def _too_few_values(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     if not bad.size:
         return ""
     clause = _candidates(problem, bad, rule.words(attribute), f"have {int(homes[bad[0]])}")
-    return f"{clause}. Score more pairs, allow unscored ones, or ask for less."
+    return f"{clause}. {problem.advice(last='ask for less')}"
 
 
 def _too_few_apart(problem: Problem, rule: Rule, attribute: Attribute) -> str:
@@ -399,7 +400,7 @@ def _too_few_apart(problem: Problem, rule: Rule, attribute: Attribute) -> str:
         return ""
     needs = f"{int(problem.demand[bad[0]])} reviewers, {rule.words(attribute)}"
     clause = _candidates(problem, bad, needs, f"can give {int(can[bad[0]])}")
-    return f"{clause}. Score more pairs, allow unscored ones, or lower the demand."
+    return f"{clause}. {problem.advice(last='lower the demand')}"
 
 
 def _candidates(problem: Problem, items: IntArray, needs: str, has: str) -> str:
@@ -436,8 +437,8 @@ def _too_few_of(problem: Problem, rule: Rule, attribute: Attribute, value: int) 
         may = some if cut.pairs else f"no {kind} may take"
         read = f" for {noun(items.size, 'it', 'them')}" if cut.pairs else f" {noun(items.size, 'it', 'them')}"
         return (
-            f"{which} {need} {rule.words(attribute)}, and {may}{read}. Score such pairs, lift conflicts, or mark more "
-            "reviewers who may."
+            f"{which} {need} {rule.words(attribute)}, and {may}{read}. "
+            f"{problem.advice('lift conflicts', last='mark more reviewers who may')}"
         )
     rest = f", and others have {counted(cut.pairs, 'allowed pair')} with them" if cut.pairs else ""
     return (

@@ -103,7 +103,6 @@ def _named(start: str, pairs: Sequence[Pair]) -> list[str]:
 
 
 # The result of fairness, and why a floor cannot be reached.
-_FLOOR_REMEDY = "Lower the floor, score more pairs, allow unscored ones, or lift conflicts."
 
 
 def fair_lines(fairness: Fairness | None) -> list[str]:
@@ -146,35 +145,34 @@ def why_below(fairness: Fairness) -> str:
 def why_no_floor(problem: Problem, fair: Fair) -> str:
     """Explain a floor that is proved out of reach: by papers alone, or by papers that share their reviewers."""
     floor = f"the floor of {problem.floors.total:g}"
+    advice = problem.advice("lower the floor", "raise loads")
     if fair.cannot:
         codes = np.array(fair.cannot)
         most = unit_of(problem.affinity) * reach_of(problem.network(problem.given), problem.demand)[codes]
         can = f"{most.min():.4g}" if codes.size == 1 else f"{most.min():.4g} to {most.max():.4g}"
         return (
             f"{papers(codes)} can have {can} at most, the sum of the best affinities of those who may review "
-            f"{noun(codes.size, 'it', 'them')}, below {floor}. {_FLOOR_REMEDY}"
+            f"{noun(codes.size, 'it', 'them')}, below {floor}. {problem.advice('lower the floor')}"
         )
     bound = fair.bound
     if bound is not None and problem.floors.total is not None and bound.value < problem.floors.total:
         return (
             f"Of {papers(bound.items)} one has {bound.value:.4g} at most, below {floor}, because they share "
-            f"reviewers whose loads are limited (a bound by linear programming). {_FLOOR_REMEDY} Or raise loads."
+            f"reviewers whose loads are limited (a bound by linear programming). {advice}"
         )
-    return (
-        f"No assignment gives every paper {floor} (proved over all papers, by two solvers). "
-        f"{_FLOOR_REMEDY} Or raise loads."
-    )
+    return f"No assignment gives every paper {floor} (proved over all papers, by two solvers). {advice}"
 
 
 def why_no_good(problem: Problem) -> str:
     """Explain why not every paper can have a good reviewer, by counting."""
     least = f"of affinity {problem.floors.best:g} or more"
+    advice = problem.advice("lower the floor", "raise loads")
     load, _ = problem.open_loads()
     # Papers whose good reviewers are too few, whatever else they need.
     cut = too_few_good(problem)
     if cut is not None and not cut.reviewers.size:
         has, it = noun(cut.items.size, "has", "have"), noun(cut.items.size, "it", "them")
-        return f"{papers(cut.items)} {has} no reviewer {least} who may take {it}. {_FLOOR_REMEDY}"
+        return f"{papers(cut.items)} {has} no reviewer {least} who may take {it}. {problem.advice('lower the floor')}"
     if cut is not None:
         rest = f", and others have {counted(cut.pairs, 'such pair')} with them" if cut.pairs else ""
         fit = noun(cut.reviewers.size, "fits", "fit")
@@ -182,26 +180,24 @@ def why_no_good(problem: Problem) -> str:
             f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} a reviewer {least} each = "
             f"{counted(cut.needed, 'review')}; "
             f"{people(cut.reviewers)} who {fit} with {each(load[cut.reviewers], 'load', of='of')} can "
-            f"give {cut.supply}{rest}: {cut.needed} > {cut.supply + cut.pairs}. {_FLOOR_REMEDY} Or raise loads."
+            f"give {cut.supply}{rest}: {cut.needed} > {cut.supply + cut.pairs}. {advice}"
         )
     # Papers whose good reviewers are needed for other places, too.
     places = too_few_places(problem)
     if places is None:
         return (
             f"Not every paper can have a reviewer {least} within everybody's min_load (proved by a flow). "
-            f"{_FLOOR_REMEDY}"
+            f"{problem.advice('lower the floor')}"
         )
     rest = f", and there are {places.pairs} further allowed pairs" if places.pairs else ""
     return (
         f"{papers(places.items)} need a reviewer {least} each, and {papers(places.rest)} their other "
         f"reviews, {places.needed} reviews together; {people(places.reviewers)} can give "
-        f"{places.supply}{rest}: {places.needed} > {places.supply + places.pairs}. {_FLOOR_REMEDY} Or raise loads."
+        f"{places.supply}{rest}: {places.needed} > {places.supply + places.pairs}. {advice}"
     )
 
 
 # Lotteries: their guarantees, and why caps on probabilities leave no assignment.
-
-_LOTTERY_REMEDY = "Raise --max-probability, score more pairs, allow unscored ones, or lift conflicts."
 
 
 def lottery_lines(lottery: Randomised | None, level: str) -> list[str]:
@@ -277,7 +273,7 @@ def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
         return (
             f"{papers(short[:1])} needs {counted(need, 'review')}, and the probabilities of its "
             f"{counted(int(here.sum()), 'candidate')} may sum to {total:g} at most: {need} > {total:g}{more}. "
-            f"{_LOTTERY_REMEDY}"
+            f"{problem.advice('raise --max-probability')}"
         )
     capacity = np.rint(most[free] * units).astype(np.int64)
     cut = shortfall(item, reviewer, demand * units, load * units, least * units, capacity)
@@ -285,7 +281,7 @@ def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
         rules = ", ".join(problem.ruled.words())
         return (
             f"Demands and loads can be met with these probabilities, but not with {rules} on each paper. "
-            f"{_LOTTERY_REMEDY}"
+            f"{problem.advice('raise --max-probability')}"
         )
     # A set that needs more than its caps and loads give.
     needed, supply, pairs = cut.needed / units, cut.supply / units, cut.pairs / units
@@ -298,7 +294,8 @@ def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
     loads = each(load[cut.reviewers], "load", of="of") if cut.reviewers.size else "load 0"
     return (
         f"{papers(cut.items)} {noun(cut.items.size, 'needs', 'need')} {needed:g} reviews; {people(cut.reviewers)} with "
-        f"{loads} can give {supply:g}{rest}: {needed:g} > {supply + pairs:g}. {_LOTTERY_REMEDY}"
+        f"{loads} can give {supply:g}{rest}: {needed:g} > {supply + pairs:g}. "
+        f"{problem.advice('raise --max-probability')}"
     )
 
 

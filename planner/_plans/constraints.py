@@ -365,7 +365,7 @@ def _by_code(table: Reviews, pairs: Columns, name: str) -> tuple[IntArray, Float
         message = f"{name}: expected finite numbers (none, or NaN, where there is none), found an infinite one"
         raise InputError(message)
     check_magnitude(name, value)
-    j, i = match_pairs(pairs, table.reviewer_code, table.item_code, name)
+    j, i = match_pairs(pairs, table.reviewer_code, table.item_code, name, spellings=table.spellings())
     kept = (j >= 0) & (i >= 0) & ~np.isnan(value)
     code = j[kept] * table.n_items + i[kept]
     order = np.argsort(code, kind="stable")
@@ -518,9 +518,9 @@ def constrain(
 ) -> Constraints:
     """Return rules, and prices given by label, as arrays.
 
-    Unknown names in ``cost``, ``affinity`` and the rules raise a warning; among fixed pairs they are errors. Fixed
-    pairs that are reviews already are dropped; the others must respect conflicts, loads and limits, not the floor,
-    rules on panels and who is willing.
+    Unknown names in ``cost``, ``affinity`` and the rules raise a warning; among fixed pairs and conflicts they are
+    errors. Fixed pairs that are reviews already are dropped; the others must respect conflicts, loads and limits, not
+    the floor, rules on panels and who is willing.
 
     Raises InputError for a number that is negative or not whole, an infinite cost or affinity, a fixed pair that is
     unknown or in conflict, or labels that do not match (:mod:`reviewgraph.io.matching`).
@@ -537,7 +537,7 @@ def constrain(
     asked = None if willing is None else dict.fromkeys(labels_of(willing, "willing", REVIEWER, WILLING.role, spellings))
     # New names are emergency reviewers, unless they are a reviewer's in another spelling.
     for name, labels in (("capacity", capacities), ("willing", asked or {})):
-        match_labels(list(labels), reviews.reviewer_code, name, "reviewer", unknown="new")
+        match_labels(list(labels), reviews.reviewer_code, name, "reviewer", unknown="new", spellings=spellings)
     lost = gone_of(rules.gone, spellings)
     left = without_gone(reviews, lost)
     # Reviewers without remaining reviews stay in the table, and are asked only if a file names them.
@@ -557,7 +557,8 @@ def constrain(
     # Limits, and pairs that may not be or must be.
     limit = UNLIMITED if rules.max_per_item is None else min(rules.max_per_item, UNLIMITED)
     conflicts = pairs_of(rules.conflicts or (), "conflicts", spellings)
-    reviewer, item = match_pairs(conflicts, table.reviewer_code, table.item_code, "conflicts")
+    codes, gone = (table.reviewer_code, table.item_code), lost.reviewers
+    reviewer, item = match_pairs(conflicts, *codes, "conflicts", unknown="asked", spellings=spellings, explained=gone)
     closed = distinct((reviewer * N + item)[(reviewer >= 0) & (item >= 0)], lost.keys(table))
     held = _meta_reviews(table)
     kept = _fixed(table, pairs_of(rules.fixed or (), "fixed", spellings), closed, held)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -263,6 +264,7 @@ def assign(session: Session, /, **_: Any) -> None:
     from planner._assign.words import page
 
     params, destination = session.params, read_destination(session)
+    problem: dict[str, Any] | None = None
     if params["design"]:
         destination.expect_settings_fit()
         destination.expect_named_so()
@@ -286,7 +288,9 @@ def assign(session: Session, /, **_: Any) -> None:
             say(f"{path}: not written, since there is no assignment")
         else:
             write_table(path, assignment.alternates.to_columns())
-    following = _next(session, assignment, None if empty or not destination.upload.read_back else output)
+    following = [] if empty else _next(session, assignment, output if destination.upload.read_back else None)
+    if empty and problem is not None and (params["html"] or not params["as_json"]):
+        following = _instead(session, problem)
 
     def compose(shown: Assignment, codes: Codes | None) -> Document:
         from planner.assignment_report import document
@@ -388,17 +392,41 @@ def _design(session: Session) -> Assignment:
     return design_assignment(tuple(items), loads, params["design"], params["seed"])
 
 
-def _next(session: Session, assignment: Assignment, output: str | None) -> list[Next]:
-    """Return the next command, if there is one."""
-    from planner._assign.assignment import AssignmentStatus
+#: Papers up to which lower levels are tried where there is no assignment; above, only none.
+TRIED = 300
+
+
+def _instead(session: Session, problem: Mapping[str, Any]) -> list[Next]:
+    """Return a command that gives an assignment where this one gives none: it is tried before it is proposed."""
+    from planner.assigning import assign as solve
 
     params = session.params
-    if assignment.status is AssignmentStatus.INFEASIBLE:
-        # Neither a design nor a randomised assignment can be a part of what was requested.
-        if params["best_effort"] or params["design"] or params["max_probability"] or params["perturbation"]:
-            return []
-        again = session.again({"as_json"})
-        return [Next.of("assign", again, "--best-effort", why="to meet as many demands as possible")]
+
+    def trial(**changes: Any) -> Assignment:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # told before
+            return solve(**{**problem, "survive": 0, "conditioning": 0.0, "alternates": 0, **changes})
+
+    names = [aim.name for aim in aims()]
+    lower = names[names.index(params["target"]) + 1 :]
+    if lower and "survive" not in session.taken and trial(target=lower[-1]).status.reached:
+        levels = lower if len(problem["items"]) <= TRIED else lower[-1:]
+        target = next(name for name in levels if name == lower[-1] or trial(target=name).status.reached)
+        again = session.again({"as_json", "target", "survive"})
+        why = "all demands can be met without a level" if target == names[-1] else "this lower level can be reached"
+        return [Next.of("assign", again, f"--target {target}", why=why)]
+    # A randomised assignment cannot be a part of what was requested.
+    if params["best_effort"] or params["max_probability"] or params["perturbation"]:
+        return []
+    if not trial(target=names[-1], best_effort=True).reviews.n_reviews:
+        return []
+    again = session.again({"as_json"})
+    return [Next.of("assign", again, "--best-effort", why="to meet as many demands as possible")]
+
+
+def _next(session: Session, assignment: Assignment, output: str | None) -> list[Next]:
+    """Return the next command."""
+    params = session.params
     if output is None:
         again = session.again({*DESTINATION, "as_json", "probabilities"})
         return [Next.of("assign", again, "-o assignment.csv", why="to keep the assignment")]
@@ -406,4 +434,5 @@ def _next(session: Session, assignment: Assignment, output: str | None) -> list[
     first = params["phase_one"]
     words = [first, output, "--duplicates", "last"] if first else [output]
     words += ["--require", assignment.target] if assignment.target in ALL_NAMES and assignment.status.reached else []
-    return [Next.of("check", shlex.join([*words, *session.conference_words]))]
+    written = session.words("columns", "score", "merge") if first else session.words("merge")
+    return [Next.of("check", shlex.join([*words, *session.conference_words]), written)]

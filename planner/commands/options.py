@@ -78,7 +78,7 @@ def read_rules(
         raise Refusal(message)
     merged: Attributes = {}
     for path, values in tables.items():
-        match_labels(list(values), reviewers, path, "reviewer", where=where)
+        match_labels(list(values), reviewers, path, "reviewer", where=where, spellings=session.spellings)
         _say_not_in_force(path, values, rules)
         for label in filter(reviewers.__contains__, values):
             merged.setdefault(label, {}).update(values[label])
@@ -273,6 +273,7 @@ def joined(first: Columns | None, second: Columns | None) -> Columns | None:
         np.concatenate([first.item, second.item + len(first.items)]),
         [*first.reviewers, *second.reviewers],
         [*first.items, *second.items],
+        origin=first.origin._replace(known=frozenset([*first.origin.known, *second.origin.known])),
     )
 
 

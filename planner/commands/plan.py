@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import click
@@ -18,7 +20,7 @@ from planner.commands.options import (
     say_meta_reviews,
     upload_options,
 )
-from reviewgraph._base import counted, listed
+from reviewgraph._base import InputError, counted, listed
 from reviewgraph.cli import (
     TABLE,
     Command,
@@ -288,17 +290,16 @@ def plan(
     newcomers = dict.fromkeys([*files.get("capacity", ()), *files.get("willing", ())])
     destination = destination.settled(session, [*reviews.reviewers, *newcomers], reviews.items)
 
-    extra = plan_extra_reviews(
-        reviews,
-        cast("Any", aims.target),
-        objective=cast("Any", aims.objective),
-        n_selected=None if select is None else select.of(int((reviews.only_scored().reviews_per_item > 0).sum())),
-        missing=missing,
-        min_reviews=options["min_reviews"] or None,
-        use_scores=use_scores,
-        progress=say_progress,
+    request: dict[str, Any] = {
+        "objective": aims.objective,
+        "n_selected": None if select is None else select.of(int((reviews.only_scored().reviews_per_item > 0).sum())),
+        "missing": missing,
+        "min_reviews": options["min_reviews"] or None,
         **{name: options[name] for name in AS_GIVEN},
         **files,
+    }
+    extra = plan_extra_reviews(
+        reviews, cast("Any", aims.target), use_scores=use_scores, progress=say_progress, **request
     )
 
     # A partial plan is written, too.
@@ -306,7 +307,8 @@ def plan(
     if output and none:
         say(f"{output}: not written, since there is no plan")
     complete = none or destination.write(extra.outgoing())
-    following = _next_round(session, extra) or [_next(session, extra, destination)]
+    lower = _lower_level(session, extra, reviews, request) if none and aims.target else ""
+    following = _next_round(session, extra) or [_next(session, extra, destination, lower)]
 
     def compose(shown: Plan, codes: Codes | None) -> Document:
         from planner.plan_report import document
@@ -413,16 +415,34 @@ def _next_round(session: Session, extra: Plan) -> list[Next]:
     return [keep, Next.of("plan", table, f"--after {file}", again, why=why)]
 
 
-def _next(session: Session, extra: Plan, destination: Destination) -> Next:
+def _lower_level(session: Session, extra: Plan, reviews: Reviews, request: dict[str, Any]) -> str:
+    """Return the highest level below that of an impossible plan to which there is one; empty if there is none."""
+    from planner.planning import plan_extra_reviews
+
+    if session.params["as_json"] and not session.params["html"]:
+        return ""
+    rules, lower = extra.constraints, ALL_NAMES[ALL_NAMES.index(extra.target) + 1 :]
+    # What each paper must have is no level to ask less of.
+    if not (rules.spare > 0).any() or rules.people.asks:
+        return ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # told before
+        for name in lower:
+            with suppress(InputError):
+                if plan_extra_reviews(reviews, cast("Any", name), **request).attained:
+                    return name
+    return ""
+
+
+def _next(session: Session, extra: Plan, destination: Destination, lower: str) -> Next:
     """Return the next command: another plan if there is none or no file of it, else the check of its file."""
-    table, rules = session.table(extra.constraints.reviews), extra.constraints
-    lower = ALL_NAMES[ALL_NAMES.index(extra.target) + 1 :]
+    table = session.table(extra.constraints.reviews)
     offers_part = extra.has_part and not session.params["best_effort"]
     again = session.again(NOT_AGAIN)
-    if extra.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
+    if lower:
         instead = "; --best-effort returns the closest plan" if offers_part else ""
         again = session.again({*NOT_AGAIN, "target", "use_scores"}, dropped=ALL_NAMES)
-        return Next.of("plan", table, again, f"--target {lower[0]}", why=f"to require a lower level{instead}")
+        return Next.of("plan", table, again, f"--target {lower}", why=f"to require a lower level{instead}")
     if offers_part:
         why = "to get the closest plan, and the reviewers to recruit for the rest"
         return Next.of("plan", table, again, "--best-effort", why=why)

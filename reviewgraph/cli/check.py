@@ -218,6 +218,7 @@ def check(
     Several files are read as one table, so that a plan is checked with its reviews: check reviews.csv plan.csv
     """
     from reviewgraph.graph.check import check as examine
+    from reviewgraph.io.matching import are_asked_about
 
     expect_table(output)
     assumptions = read_assumptions(session)
@@ -235,7 +236,10 @@ def check(
     if output:
         write_table(output, report.structure.groups())
     verdict = _verdict(require, reached=reached, use_scores=use_scores)
-    following = _next(session, report, None if reached else require, use_scores=use_scores)
+    asked = "conflicts" in duties and are_asked_about(
+        duties["conflicts"], reviews.reviewer_code, reviews.item_code, session.spellings
+    )
+    following = _next(session, report, None if reached else require, use_scores=use_scores, asked=asked)
 
     def compose(shown: Report, codes: Codes | None) -> Document:
         from reviewgraph.report.check import coded, document
@@ -253,7 +257,7 @@ def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[s
     return [f"Required level {required}{going_by}: {'reached' if reached else 'missed'}."] if required else []
 
 
-def _next(session: Session, report: Report, missed: str | None, *, use_scores: bool) -> Next:
+def _next(session: Session, report: Report, missed: str | None, *, use_scores: bool, asked: bool) -> Next:
     """Return a plan if the level or reviews are missing, else a calibration."""
     table = session.table(report.reviews)
     least = session.params["demand"] if report.violations and report.violations.short else None
@@ -263,6 +267,7 @@ def _next(session: Session, report: Report, missed: str | None, *, use_scores: b
         options += ["--use-scores"] if missed and use_scores and level.heeds_ties else []
         why = f"the fewest extra reviews that make all papers {level.words}"
         why += f", with {counted(least, 'review')} each" if least else ""
+        why += "; first correct the conflicts that match nobody" if asked else ""
         rules = (session.words("conflicts"), session.words("gone", "gone_after"))
         return Next.of("plan", table, *options, *rules, why=why)
     if report.reviews.origin.unlisted:

@@ -61,6 +61,8 @@ class Origin(NamedTuple):
     #: conflicts in the cells of scores.
     meta: Collection[tuple[Label, Label]] = ()
     files: tuple[FileRead, ...] = ()  #: What was read; nothing where the reviews come from no file.
+    #: Labels of a side table that need not be among the reviews: those of earlier files, and all that a system wrote.
+    known: Collection[Label] = ()
 
     @property
     def caveats(self) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -34,17 +35,19 @@ from reviewgraph.formats.columns import (
     locate,
     named,
     normalise,
+    recognised,
     refuse_row_numbers,
 )
 from reviewgraph.formats.files import Problems, quote, quote_all
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.spellings import Merge, Note, Respelled, Spellings
 from reviewgraph.formats.tables import Aside
+from reviewgraph.formats.unfolding import People, melted
 from reviewgraph.formats.values import A_BID, BLANK, missing_labels, parse_bid, parse_flag, parse_number, parse_whole
 
 if TYPE_CHECKING:
-    from reviewgraph._base.arrays import IntArray
-    from reviewgraph._base.provenance import FileRead
+    from reviewgraph._base.arrays import BoolArray, IntArray
+    from reviewgraph._base.labels import Label
     from reviewgraph.formats.columns import Unlisted
     from reviewgraph.formats.tables import Column, Path, Rows
 
@@ -55,6 +58,8 @@ class Field(NamedTuple):
     role: Role
     parse: Callable[[str], Any]
     expected: str
+    #: What to do about other cells; the braces are the option that says that there is no such column.
+    advice: str = ""
 
 
 def _whole(name: str, *synonyms: str, required: bool = False) -> Field:
@@ -88,6 +93,85 @@ TRUTH = _number("truth", "true_quality", "quality")
 SENIOR, WILLING = (Field(Role(name, required=False), parse_flag, "yes or no") for name in ("senior", "willing"))
 PERSON, PAPER = Field(REVIEWER, str, "a label"), Field(ITEM, str, "a label")
 
+#: Words in a column of conflicts, in addition to yes and no, compared without case.
+_BARRED = frozenset(
+    (
+        *(
+            "conflict",
+            "conflicted",
+            "conflict of interest",
+            "coi",
+            "c",
+            "t",
+            "1.0",
+            "ja",
+            "j",
+            "oui",
+            "o",
+            "si",
+            "s\xed",
+        ),
+        *("befangen", "conflit", "conflicto", "conflitto", "conflito", "sim", "\N{CHECK MARK}", "\N{HEAVY CHECK MARK}"),
+        *("\N{BALLOT BOX WITH CHECK}", "\N{BALLOT BOX WITH X}", "\N{BALLOT X}", "\N{MULTIPLICATION X}"),
+    )
+)
+_FREE = frozenset(
+    (
+        *(
+            "no conflict",
+            "no coi",
+            "not conflicted",
+            "none declared",
+            "none",
+            "ok",
+            "free",
+            "f",
+            "0.0",
+            "nein",
+            "non",
+            "n\xe3o",
+            "nao",
+        ),
+        *("unbefangen", "nicht befangen", "keine", "aucun", "ninguno", "nessuno", "n/a", "\N{EN DASH}"),
+    )
+)
+
+
+def parse_conflict(text: str) -> bool | None:
+    """Return whether a cell says that there is a conflict, None if it says neither.
+
+    >>> [parse_conflict(text) for text in ("Yes", "X", "COI", "no", "0", "", "co-author")]
+    [True, True, True, False, False, False, None]
+    """
+    word = text.strip().casefold()
+    if word in _BARRED or word in _FREE:
+        return word in _BARRED
+    return parse_flag(word)
+
+
+CONFLICT = Field(
+    Role(
+        "conflict",
+        (
+            *("coi", "conflicted", "conflict_of_interest", "has_conflict", "is_conflict", "in_conflict", "conflicts"),
+            *(
+                "interest",
+                "has_coi",
+                "is_coi",
+                "befangen",
+                "befangenheit",
+                "interessenkonflikt",
+                "conflit",
+                "conflicto",
+            ),
+        ),
+        required=False,
+    ),
+    parse_conflict,
+    "yes or no",
+    "If every row is a conflict whatever this column says, rename it or add {}",
+)
+
 #: The times at which a review was submitted and requested.
 SUBMITTED_AT = Role("submitted_at", ("submission_date", "date_submitted"), required=False)
 ASKED_AT = Role("asked_at", ("assigned_at",), required=False)
@@ -95,11 +179,12 @@ ASKED_AT = Role("asked_at", ("assigned_at",), required=False)
 _ON_REVIEWERS = (DEMAND, LOAD, MIN_LOAD, INSTITUTION, SENIOR, WILLING, SPARE)
 _NUMBERS = (AFFINITY, BID, COST, PROBABILITY, WEIGHT, HYPOTHESIS, QUALITY, TRUTH)
 #: Roles of all side files, in addition to those of reviews.
-ROLES = (*(field.role for field in (*_ON_REVIEWERS, *_NUMBERS)), SUBMITTED_AT, ASKED_AT)
+ROLES = (*(field.role for field in (*_ON_REVIEWERS, *_NUMBERS, CONFLICT)), SUBMITTED_AT, ASKED_AT)
 #: Normalised names of columns beside reviews that are no judgement of an item by its reviewer.
 NO_CRITERIA = frozenset(name for role in ROLES if role is not QUALITY.role for name in role.names) - {
     QUALITY.role.name,
     SCORE.name,
+    "interest",
 }
 #: Roles of files of any kind: a column name given for one of them need not occur in every file.
 SHARED = (REVIEWER.name, ITEM.name, TITLE.name)
@@ -136,17 +221,32 @@ class _Opened:
             if name and (own or role.name not in SHARED) and not named(table.header, name):
                 message = f"{table.name}: there is no column {quote(name)} ({role.name}); found "
                 raise InputError(message + quote_all(table.header))
+        known = Spellings.of(options.get("merge"))
+        #: The labels of earlier files, by role.
+        self.known = {REVIEWER.name: known.known(spellings.PERSON), ITEM.name: known.known(spellings.PAPER)}
+        self.matrix = None
+        if kind in MATRICES:
+            self.matrix = melted(table, names, self.known, MATRICES[kind].role, MATRICES[kind].parse, say)
+        if self.matrix is not None:
+            table, names = self.matrix, {}
+        # A column of conflicts may name the people.
+        barred = [text for text in table.header if normalise(text) in CONFLICT.role.names]
+        if kind == "conflicts" and barred and not recognised(table.header, [REVIEWER], {**table.columns, **names}):
+            names = {**names, REVIEWER.name: barred[0]}
         self.chosen = {**table.columns, **names}
         self.places = locate(table.header, roles, self.chosen, table.name, say, prefix=f"{path}{FILE}")
         labels = {REVIEWER.name: spellings.PERSON, ITEM.name: spellings.PAPER}
         places = {labels[role]: place for role, place in self.places.items() if role in labels}
-        self.table = Respelled(table, places, Spellings.of(options.get("merge")), options.get("note"))
+        person = next((role for role in (REVIEWER.name, AUTHOR.name) if role in self.places), "")
+        self.people = People(table, person, self.places.get(person, -1), self.known[REVIEWER.name], say)
+        self.table = Respelled(self.people, places, known, options.get("note"))
 
     def rows(self, positions: Sequence[int], problems: Problems) -> Rows:
         """Return the columns at these positions, and report the file as read."""
         rows = self.table.read(positions, problems)
         if read := self.options.get("read"):
-            read(self.table.provenance.with_rows(len(rows.lines), rows.left_out))
+            size = self.people.size if self.matrix is None else self.matrix.size
+            read(self.table.provenance.with_rows(size, rows.left_out))
         return rows
 
     def coded(self, fields: Sequence[Field], key: Sequence[str], unique: bool | None = True) -> dict[str, Coded]:
@@ -196,6 +296,8 @@ class _Opened:
             return f"{field.role.name}: expected {field.expected}, found {quote(cells[code])}"
 
         self.table.note_cells(problems, lines, column, np.array(wrong, np.bool_), say)
+        if field.advice and any(wrong) and self.matrix is None:
+            problems.hint(field.advice.format(self.without(field)))
         return meaning
 
     def distinct(
@@ -229,6 +331,39 @@ class _Opened:
         if unique:
             problems.add_rows(0, [lines[row] for row in again], say)
         return np.sort(kept)
+
+    def without(self, field: Field) -> str:
+        """Return the option that says that there is no such column."""
+        return f"--columns {shlex.quote(f'{self.path}{FILE}{field.role.name}=')}"
+
+    def flagged(self, flag: Coded) -> BoolArray:
+        """Return which distinct cells of a column of conflicts say that there is one, and note the others.
+
+        An empty cell says no beside cells that say yes; beside others it may be a conflict, and that is asked.
+        """
+        says = np.array([bool(value) for value in flag.values], np.bool_)
+        empty = np.array([value is None for value in flag.values], np.bool_)
+        count = np.bincount(flag.codes, minlength=says.size)
+        where = f"{self.table.name}: the column {quote(self.table.header[self.places[CONFLICT.role.name]])}"
+        every = self.without(CONFLICT)
+        if count[empty].any() and not count[says].any():
+            rows = counted(int(count[empty].sum()), "row")
+            message = f"{where} has no yes, and {rows} without a word; if every row is a conflict, add {every}, "
+            raise InputError(message + "otherwise write yes or no")
+        free = int(count[~says].sum())
+        if free and self.matrix is None:
+            note = self.options.get("note") or (lambda message: None)
+            note(
+                f"{where} says no in {free:,} of {counted(flag.codes.size, 'row')}, left out; to read all, add {every}"
+            )
+        return says
+
+    def explained(self, pairs: Columns) -> frozenset[Label]:
+        """Return the labels of pairs that are known although they may not be among the reviews."""
+        if self.table.source is not None:
+            return frozenset([*pairs.reviewers, *pairs.items])
+        own = ((pairs.reviewers, REVIEWER.name), (pairs.items, ITEM.name))
+        return frozenset(label for labels, role in own for label in labels if label in self.known[role])
 
     def meta(self) -> frozenset[tuple[str, str]]:
         """Return the pairs of the meta reviews among the rows that were left out; to be called after reading."""
@@ -294,8 +429,29 @@ def _by_label(
     return dict(zip(*rows.values(), strict=True))
 
 
-#: The distinct pairs of a file ``item,reviewer``: conflicts; reviews, or the export of an assignment.
-read_conflicts = partial(_read_pairs, kind="conflicts")
+def read_conflicts(path: Path, **options: Unpack[Options]) -> Columns:
+    """Return the distinct conflicts of a file ``item,reviewer[,conflict]``, of a matrix, or of an export.
+
+    A column ``conflict`` of yes and no says which rows are conflicts; without one all are.
+    """
+    fields = (PERSON, PAPER, CONFLICT)
+    file = _open(path, fields, "conflicts", options)
+    # The rules of a system say which of its rows are conflicts, and a column of people is none of yes and no.
+    named_there = file.places.get(CONFLICT.role.name) == file.places[REVIEWER.name]
+    if file.table.source is not None or named_there:
+        file.places.pop(CONFLICT.role.name, None)
+    columns = file.coded(fields, KEY, unique=None)
+    pairs, flag = _pairs(columns), columns[CONFLICT.role.name]
+    if CONFLICT.role.name in file.places:
+        barred = file.flagged(flag)[flag.codes]
+        pairs = replace(pairs, reviewer=pairs.reviewer[barred], item=pairs.item[barred])
+    _, first = np.unique(pairs.item * max(len(pairs.reviewers), 1) + pairs.reviewer, return_index=True)
+    kept = np.sort(first)
+    origin = Origin(meta=file.meta(), known=file.explained(pairs))
+    return replace(pairs, reviewer=pairs.reviewer[kept], item=pairs.item[kept], origin=origin)
+
+
+#: The distinct pairs of a file ``item,reviewer``: reviews, or the export of an assignment.
 read_assigned = partial(_read_pairs, kind="assignments")
 #: Pairs with numbers of a file ``item,reviewer,affinity`` (probability, cost, weight: a confidence or an expertise).
 read_affinity = partial(_read_pairs, field=AFFINITY, kind="affinities")
@@ -314,6 +470,10 @@ _LABEL, _AS = (Field(Role(name), str, "a label") for name in ("label", "as"))
 read_merges = partial(_by_label, label=_LABEL, value=_AS)
 
 
+#: The value of a cell in a matrix, by the purpose of the file.
+MATRICES = {"conflicts": CONFLICT, "bids": BID, "affinities": AFFINITY}
+
+
 class Bids(NamedTuple):
     """Bids as a table of pairs with numbers from -1 to 1, and the pairs that bid a conflict."""
 
@@ -323,14 +483,22 @@ class Bids(NamedTuple):
 
 def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
     """Return the bids of a file ``item,reviewer,bid`` in the words of :data:`reviewgraph.formats.values.BIDS`."""
-    fields = (PERSON, PAPER, BID)
-    columns = _open(path, fields, "bids", options).coded(fields, KEY)
-    bid, pairs = columns["bid"], _pairs(columns)
+    # Bids that say in a column of their own which pairs are conflicts; those of systems have them among the bids.
+    flag = CONFLICT._replace(role=replace(CONFLICT.role, synonyms=("coi", "conflicted")), advice="")
+    fields = (PERSON, PAPER, BID, flag)
+    file = _open(path, fields, "bids", options)
+    if file.table.source is not None:
+        file.places.pop(flag.role.name, None)
+    columns = file.coded(fields, KEY)
+    bid = columns["bid"]
+    pairs = replace(_pairs(columns), origin=Origin(known=file.explained(_pairs(columns))))
     if not any(bid.values):
         message = f"{path}: expected a column bid with {A_BID} in it, found none"
         raise InputError(message)
     value = np.array([np.nan if one is None or one.conflict else one.value for one in bid.values], np.float64)
+    flags = columns[flag.role.name]
     barred = np.array([one is not None and one.conflict for one in bid.values], np.bool_)[bid.codes]
+    barred |= np.array([bool(one) for one in flags.values], np.bool_)[flags.codes]
     conflicts = replace(pairs, reviewer=pairs.reviewer[barred], item=pairs.item[barred])
     return Bids(replace(pairs, score=value[bid.codes]), conflicts)
 
@@ -359,8 +527,7 @@ def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
     """
     fields = (PAPER, Field(AUTHOR, str, "one author, or several separated by semicolons"))
     rows = read_columns(path, fields, key=("item", "author"), kind="authors", unique=False, **options)
-    cells = zip(rows["item"], rows["author"], strict=True)
-    pairs = [(author.strip(), item) for item, cell in cells for author in cell.split(";") if author.strip()]
+    pairs = list(dict.fromkeys(zip(rows["author"], rows["item"], strict=True)))
     if not pairs:
         message = f"{path}: a header but no authors below it; expected a row for each paper and author"
         raise InputError(message)

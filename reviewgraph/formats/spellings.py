@@ -95,6 +95,14 @@ class Spellings:
         """Return spellings unchanged, and new ones for another ``merge``."""
         return merge if isinstance(merge, Spellings) else cls(merge)
 
+    def known(self, role: str) -> Collection[Label]:
+        """Return the labels of a role in the tables so far.
+
+        >>> Spellings(known={"reviewer": ["ann"]}).known("reviewer")
+        ['ann']
+        """
+        return self._known.get(role, ())
+
     def respelled(
         self,
         labels: Sequence[Any],

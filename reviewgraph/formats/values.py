@@ -318,6 +318,7 @@ BIDS = {
     "OpenReview": {"very high": 1.0, "high": 0.5, "neutral": 0.0, "no bid": 0.0, "low": -0.5, "very low": -1.0},
     "EasyChair": {"yes": 1.0, "maybe": 0.5, "no": -1.0},
     "CMT": {"eager": 1.0, "willing": 0.5, "in a pinch": -0.5, "not willing": -1.0, "not entered": 0.0},
+    "other tables": {"want": 1.0, "ok": 0.5, "rather not": -0.5, "not want": -1.0},
 }
 
 CONFLICT = "conflict"

@@ -1,15 +1,20 @@
 """Labels of side tables, matched with those of the reviews.
 
 Where no row matches the table is refused. Where some rows do not match a warning counts them, with examples and, where
-letter case, e-mail addresses or exchanged columns explain it, the explanation. Each distinct label is processed once.
+letter case, e-mail addresses or exchanged columns explain it, the explanation; labels that differ from a known one in
+leading zeros and the like are refused. Conflicts that match nobody are refused unless something explains them, because
+a lost one does harm. Each distinct label is processed once.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,18 +27,33 @@ if TYPE_CHECKING:
     from reviewgraph._base.arrays import BoolArray, IntArray
     from reviewgraph._base.labels import Label
     from reviewgraph.formats.columns import Columns
+    from reviewgraph.formats.spellings import Spellings
 
 
 #: Policy for rows with unknown labels where other rows match: by default a warning; ``refused`` if all must match;
-#: ``expected`` and ``new`` for no message, except about labels that are probably a known one in another spelling.
-#: A table without any match is refused except with ``new``.
-Unknown: TypeAlias = Literal["left out", "refused", "expected", "new"]
+#: ``asked`` if all must match whose labels nothing explains; ``expected`` and ``new`` for no message, except about
+#: labels that are probably a known one in another spelling. A table without any match is refused except with ``new``.
+Unknown: TypeAlias = Literal["left out", "refused", "asked", "expected", "new"]
 #: Labels per role in a message.
 EXAMPLES = 3
 #: The table of known labels in messages.
 REVIEWS = "the reviews"
 
 _ZEROS = re.compile(r"(?<![0-9.])0+(?=[0-9])")
+#: The place of a number in the labels of a series.
+SERIES = "#"
+_DIGITS = re.compile(r"\d+")
+_LETTERS = re.compile(r"^[^\W\d_]+-?(?=\d+$)")
+_SIGNS = re.compile(r"[-_\s/:.#]+")
+#: Similarity from which a label may be another.
+CLOSE = 0.75
+#: How to accept labels of nobody.
+ACCEPT = (
+    "correct the labels; if these are nobody here, add --merge none, which leaves such rows out and keeps apart all "
+    'labels that differ (in Python merge="none")'
+)
+#: How to keep labels apart that are alike.
+APART = '; if they are two, add --merge none (in Python merge="none")'
 
 
 class Side(NamedTuple):
@@ -55,14 +75,34 @@ class Likeness(NamedTuple):
 
     form: Callable[[Label], str]
     words: str
+    refused: bool = False  # Whether labels that are alike so are refused, however few
+    known: Callable[[Label], str] | None = None  # The form of known labels, where it is another
+
+    def of_known(self, labels: Iterable[Label]) -> dict[str, Label]:
+        """Return known labels by their form."""
+        form = self.known or self.form
+        return {form(label): label for label in labels}
 
 
-#: Labels equal as text alone differ in type: these are always refused.
-AS_TEXT = Likeness(as_text, "as text only, for one is a number and the other the text of its digits")
+def _loosely(label: Label) -> str:
+    """Return a label without what tools change: leading zeros, a trailing .0, the signs between its words."""
+    text = _ZEROS.sub("", as_text(label)).removesuffix(".0")
+    return text if "@" in text else _SIGNS.sub("-", text)
+
+
+def _number(label: Label) -> str:
+    """Return the number of a label such as P1 or Paper 1, and any other label loosely."""
+    return _LETTERS.sub("", _loosely(label))
+
+
+_PREFIXES = "if the letters before numbers are left out"
+
 LIKENESSES = (
-    AS_TEXT,
+    Likeness(as_text, "as text only, for one is a number and the other the text of its digits", refused=True),
+    Likeness(_loosely, "if leading zeros, a final .0 and signs are ignored", refused=True),
+    Likeness(_number, _PREFIXES, refused=True, known=_loosely),
+    Likeness(_loosely, _PREFIXES, refused=True, known=_number),
     Likeness(identity, "if letter case and blanks are ignored"),
-    Likeness(lambda label: _ZEROS.sub("", as_text(label)).removesuffix(".0"), "if leading zeros are ignored"),
     Likeness(lambda label: as_text(label).partition("@")[0], "if what follows @ is left out"),
 )
 
@@ -99,10 +139,13 @@ def match_pairs(
     *,
     unknown: Unknown = "left out",
     where: str = REVIEWS,
+    spellings: Spellings | None = None,
+    explained: Collection[Label] = (),
 ) -> tuple[IntArray, IntArray]:
     """Return reviewer and item code of each pair among known labels, -1 where one is unknown.
 
-    Messages call the pairs ``name`` and the table of known labels ``where``.
+    Messages call the pairs ``name`` and the table of known labels ``where``. With ``asked`` unknown labels may be those
+    that the pairs' file explains, further ones that are ``explained``, and those that the user of ``spellings`` keeps.
 
     >>> from reviewgraph.formats.columns import Columns
     >>> pairs = Columns(np.array([0, 1]), np.array([0, 0]), ["Ann", "Bob"], ["p1"])
@@ -121,8 +164,22 @@ def match_pairs(
         Side("paper", pairs.item, pairs.items, papers, people),
     )
     reviewer, item = (side.matched() for side in sides)
-    _judge(Mismatch(name, "pair", sides, (reviewer < 0) | (item < 0), where), unknown)
+    settled = Settled.of(spellings, frozenset([*pairs.origin.known, *explained]))
+    _judge(Mismatch(name, "pair", sides, (reviewer < 0) | (item < 0), where), unknown, settled)
     return reviewer, item
+
+
+def are_asked_about(
+    pairs: Columns, reviewers: Iterable[Label], items: Iterable[Label], spellings: Spellings | None = None
+) -> bool:
+    """Return whether some conflicts match nobody, so that a plan with them is refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            match_pairs(pairs, reviewers, items, "conflicts", unknown="asked", spellings=spellings)
+        except InputError:
+            return True
+    return False
 
 
 def match_labels(
@@ -134,6 +191,7 @@ def match_labels(
     other: Iterable[Label] = (),
     unknown: Unknown = "left out",
     where: str = REVIEWS,
+    spellings: Spellings | None = None,
 ) -> IntArray:
     """Return the code of each label among known ones, -1 where it is unknown; refuses and warns as for pairs.
 
@@ -144,7 +202,7 @@ def match_labels(
     """
     side = Side(role, np.arange(len(labels)), labels, _numbered(known), _numbered(other))
     code = side.matched()
-    _judge(Mismatch(name, role, (side,), code < 0, where), unknown)
+    _judge(Mismatch(name, role, (side,), code < 0, where), unknown, Settled.of(spellings))
     return code
 
 
@@ -163,7 +221,43 @@ def _numbered(known: Iterable[Label]) -> Mapping[Label, int]:
     return {label: code for code, label in enumerate(known)}
 
 
-class Mismatch(NamedTuple):
+@dataclass(frozen=True)
+class Settled:
+    """The labels that may be unknown.
+
+    By their file, by the user, who says that they are labels of their own, or as further ones of a ``series``, such as
+    p12 where p1 to p9 are known: it is no spelling of any of these.
+    """
+
+    explained: Collection[Label] = ()
+    merge: Literal["all", "none"] | Mapping[Any, Any] | None = None
+    answer: str = ""  # how the user may say so
+    series: bool = False
+
+    @classmethod
+    def of(cls, spellings: Spellings | None, explained: Collection[Label] = ()) -> Settled:
+        """Return what spellings settle, and what a file explains."""
+        return cls(explained) if spellings is None else cls(explained, spellings.merge, APART)
+
+    def frees(
+        self,
+        label: Label,
+        forms: Sequence[tuple[Callable[[Label], str], Collection[str]]],
+        shapes: Collection[str],
+    ) -> bool:
+        """Whether a label may be unknown: of those that their file explains only if it is like no known one."""
+        if self.merge == "none" or (isinstance(self.merge, Mapping) and self.merge.get(label) == label):
+            return True
+        explained = label in self.explained or (self.series and _shape(label) in shapes)
+        return explained and not any(form(label) in known_as for form, known_as in forms)
+
+
+#: No labels that may be unknown.
+NOTHING = Settled()
+
+
+@dataclass(frozen=True)
+class Mismatch:
     """Rows with unknown labels, one ``kind`` each, in a file or argument."""
 
     name: str  # The file or argument
@@ -199,14 +293,14 @@ class Mismatch(NamedTuple):
 
     def strangers(self, side: Side) -> list[Label]:
         """Return the distinct unknown labels of a column."""
-        used = np.flatnonzero(np.bincount(side.codes, minlength=len(side.labels)))
+        used = np.flatnonzero(np.bincount(side.codes[self.unknown], minlength=len(side.labels)))
         labels = dict.fromkeys(side.labels[code] for code in used.tolist())
         return [label for label in labels if label not in side.known]
 
     def explanation(self) -> tuple[str, bool]:
-        """Return the explanation of most of the rows, and whether it is the types of labels."""
+        """Return the explanation of most of the rows, and whether rows that it explains are refused."""
         explained = [(self._alike(likeness), likeness) for likeness in LIKENESSES]
-        (rows, example), likeness = max(explained, key=lambda one: (one[1] is AS_TEXT and one[0][0] > 0, one[0][0]))
+        (rows, example), likeness = max(explained, key=lambda one: (one[1].refused and one[0][0] > 0, one[0][0]))
         exchanged = self._exchanged()
         if exchanged > rows:
             others = f"as {'papers' if self.kind == 'reviewer' else 'reviewers'}: expected {self.kind}s here"
@@ -214,14 +308,36 @@ class Mismatch(NamedTuple):
                 others = "if reviewers and papers are exchanged: exchange the names of the two columns"
             return f"; {exchanged:,} of {self.missed:,} match {others}", False
         if rows:
-            return f"; {rows:,} of {self.missed:,} match {likeness.words}: {example}", likeness is AS_TEXT
+            return f"; {rows:,} of {self.missed:,} match {likeness.words}: {example}", likeness.refused
         return self._mail(), False
+
+    def unsettled(self, settled: Settled) -> Mismatch:
+        """Return the same for the rows none of whose unknown labels is settled."""
+        rows = self.unknown.copy()
+        for side in self.sides if settled != NOTHING else ():
+            forms = [(likeness.form, likeness.of_known(side.known)) for likeness in LIKENESSES if likeness.refused]
+            shapes = {shape for label in side.known if SERIES in (shape := _shape(label))}
+            free = [label not in side.known and settled.frees(label, forms, shapes) for label in side.labels]
+            rows &= ~np.array(free, np.bool_)[side.codes]
+        return replace(self, unknown=rows)
+
+    def near(self) -> str:
+        """Return which known labels the first unknown ones may be."""
+        guesses = []
+        for side in self.sides:
+            texts = {_words(label): label for label in side.known}
+            for label in nsmallest(EXAMPLES, self.strangers(side), key=natural_key):
+                words = _words(label)
+                # Numbers are near to others without meaning them.
+                close = get_close_matches(words, texts, 1, CLOSE) if any(map(str.isalpha, words)) else []
+                guesses += [f"{quote(label)} may be {quote(texts[close[0]])}"] if close else []
+        return f"; {', '.join(guesses)}" if guesses else ""
 
     def _alike(self, likeness: Likeness) -> tuple[int, str]:
         """Return the number of rows that match by a likeness, and an example."""
         explained, examples = np.ones(self.unknown.size, np.bool_), []
         for side in self.sides:
-            known_as = {likeness.form(label): label for label in side.known}
+            known_as = likeness.of_known(side.known)
             like = {label: known_as.get(likeness.form(label)) for label in self.strangers(side)}
             good = np.array([label not in like or like[label] is not None for label in side.labels], np.bool_)
             explained &= good[side.codes]
@@ -252,15 +368,39 @@ class Mismatch(NamedTuple):
         return ""
 
 
-def _judge(mismatch: Mismatch, unknown: Unknown) -> None:
+def _shape(label: Label) -> str:
+    """Return a label with its numbers replaced by a mark."""
+    return _DIGITS.sub(SERIES, as_text(label))
+
+
+def _words(label: Label) -> str:
+    """Return the words of a label in alphabetical order: of a name the order of its parts does not matter."""
+    return " ".join(sorted(re.findall(r"[^\W_]+", identity(label))))
+
+
+def _judge(mismatch: Mismatch, unknown: Unknown, settled: Settled = NOTHING) -> None:
     """Refuse, or warn about, rows that do not match."""
     if not mismatch.missed:
         return
-    why, by_type = mismatch.explanation()
-    nothing, quiet = mismatch.missed == mismatch.unknown.size, unknown in ("expected", "new")
+    asked, quiet = unknown == "asked", unknown in ("expected", "new")
+    # A file most of whose rows match nobody may number the papers in another way.
+    most = 2 * mismatch.missed > mismatch.unknown.size
+    lost = mismatch.unsettled(replace(settled, series=not most)) if asked else mismatch
+    # What the user has settled needs no explanation.
+    own = mismatch.unsettled(Settled(merge=settled.merge))
+    why, by_form = own.explanation()
+    # Conflicts alone may all be of nobody.
+    nothing = (own if asked else mismatch).missed == mismatch.unknown.size
+    if asked and (lost.missed or nothing):
+        shown = lost if lost.missed else mismatch
+        why = shown.explanation()[0] or shown.near()
+        message = f"{shown.name}: {shown.count_words()} ({shown.examples()}){why}; {ACCEPT}"
+        raise InputError(message)
+    if by_form and unknown != "refused":
+        why += settled.answer
     if quiet and not why and not (nothing and unknown == "expected"):
         return
-    if nothing or by_type or unknown == "refused":
+    if nothing or by_form or unknown == "refused":
         message = f"{mismatch.name}: {mismatch.count_words()} ({mismatch.examples()}){why or '; correct the names'}"
         raise InputError(message)
     fate = "" if quiet else "; left out"

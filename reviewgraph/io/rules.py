@@ -36,12 +36,14 @@ class Rules:
     Conflicts and fixed pairs may be a matrix of True and False, dense or sparse, reviewers x items; loads, capacities
     and demands an array. These follow the order of what is passed beside them: of :attr:`Reviews.reviewers` and
     :attr:`Reviews.items`, of the lines of a matrix or a wide table; rows and graphs have none.
-    Labels that the reviews, or the affinities, do not have are warned of, and refused where none is known.
+    Labels that the reviews, or the affinities, do not have are warned of, and refused where none is known, or where
+    they differ from a known one only in leading zeros and the like. Plans and assignments refuse conflicts that match
+    nobody, unless ``merge="none"`` keeps labels apart; checks warn of them.
 
     Parameters
     ----------
     conflicts
-        Forbidden (reviewer, item) pairs.
+        Forbidden (reviewer, item) pairs. A data frame may have a column ``conflict`` of yes and no.
     fixed
         Required (reviewer, item) pairs, which count in demands and loads.
     gone

@@ -15,10 +15,15 @@ import numpy as np
 
 from reviewgraph._base.arguments import as_numbers, refuse
 from reviewgraph._base.arrays import frozen
-from reviewgraph._base.errors import InputError
-from reviewgraph._base.labels import Label, is_null, plain_label
+from reviewgraph._base.errors import ColumnWarning, InputError, LabelWarning, warn
+from reviewgraph._base.labels import Label, as_text, is_null, plain_label
+from reviewgraph._base.text import counted
 from reviewgraph.formats.columns import ITEM, REVIEWER, Columns, Role, locate, normalise
+from reviewgraph.formats.files import Problems
+from reviewgraph.formats.side import CONFLICT
 from reviewgraph.formats.spellings import PAPER, PERSON, Spellings, joined
+from reviewgraph.formats.tables import Column, Grid, Line
+from reviewgraph.formats.unfolding import melted, part_people
 from reviewgraph.io.matching import match_labels, match_pairs, pairs_among
 from reviewgraph.table.reviews import Reviews
 
@@ -40,7 +45,8 @@ _TRIPLES = "a mapping (reviewer, item) -> number, triples, or a data frame with 
 def pairs_of(given: Pairs, name: str, spellings: Spellings | None = None) -> Columns:
     """Return pairs as codes: from pairs, a mapping, a data frame, codes or reviews.
 
-    The keys of a mapping are (reviewer, item), or reviewers with several items each as values.
+    The keys of a mapping are (reviewer, item), or reviewers with several items each as values. A data frame of
+    conflicts may have a column of yes and no, or be a matrix of such words, as a file may.
 
     >>> pairs_of([("b", "p"), ("a", "p")], "conflicts").reviewer.tolist()
     [0, 1]
@@ -53,7 +59,7 @@ def pairs_of(given: Pairs, name: str, spellings: Spellings | None = None) -> Col
         return _spelled(Columns(given.reviewer, given.item, given.reviewers, given.items), name, spellings)
     frame = _frame_of(given)
     if frame is not None:
-        reviewer, item = _columns(frame, (REVIEWER, ITEM), name)
+        reviewer, item = _conflicting(given, name) if name == "conflicts" else _columns(frame, (REVIEWER, ITEM), name)
         return _spelled(_encoded(reviewer, item, name), name, spellings)
     known = _mapping_of(given, name)
     if known is None:
@@ -63,6 +69,48 @@ def pairs_of(given: Pairs, name: str, spellings: Spellings | None = None) -> Col
     else:
         pairs = [(key, item) for key, items in known.items() for item in _rows(items, name, _PAIRS, 0)]
     return _spelled(_encoded([reviewer for reviewer, _ in pairs], [item for _, item in pairs], name), name, spellings)
+
+
+def _conflicting(given: Any, name: str) -> tuple[list[Any], list[Any]]:
+    """Return reviewers and items of the rows of a data frame that are conflicts, or of the cells of a matrix."""
+    frame, flag = _frame_of(given), CONFLICT.role
+    if not (_has_column(frame, REVIEWER) and _has_column(frame, ITEM)):
+        whole = given.reset_index() if getattr(getattr(given, "index", None), "name", None) else given
+        columns = {str(header): _frame_of(whole).get_column(header).to_list() for header in _frame_of(whole).columns}
+        labels = {as_text(label): label for column in columns.values() for label in column if not is_null(label)}
+        labels |= {str(header): plain_label(header) for header in whole.columns}
+        texts = [["" if is_null(cell) else as_text(cell) for cell in column] for column in columns.values()]
+        lines = [Line(list(row), f"{name}, row {number}") for number, row in enumerate(zip(*texts, strict=True))]
+        known = {REVIEWER.name: (), ITEM.name: ()}
+        matrix = melted(Grid(name, list(columns), lines), {}, known, flag, CONFLICT.parse, lambda note: None)
+        if matrix is not None:
+            rows = matrix.read(range(3), Problems()).columns
+            item, reviewer, cells = ([column.values[code] for code in column.codes.tolist()] for column in rows)
+            return _flagged([labels[who] for who in reviewer], [labels[what] for what in item], cells, flag.name, name)
+    if not _has_column(frame, flag):
+        reviewer, item = _columns(frame, (REVIEWER, ITEM), name)
+        return reviewer, item
+    reviewer, item, cells = _columns(frame, (REVIEWER, ITEM, flag), name)
+    return _flagged(reviewer, item, cells, flag.name, name)
+
+
+def _flagged(
+    reviewer: list[Any], item: list[Any], cells: list[Any], column: str, name: str
+) -> tuple[list[Any], list[Any]]:
+    """Return the pairs whose cell says yes; a warning counts the others, and cells that say neither are refused."""
+    meaning = {cell: CONFLICT.parse("" if is_null(cell) else as_text(cell)) for cell in dict.fromkeys(cells)}
+    wrong = next((cell for cell, says in meaning.items() if says is None), None)
+    barred = [row for row, cell in enumerate(cells) if meaning[cell]]
+    if wrong is not None or (any(map(is_null, meaning)) and not barred):
+        found = f"{wrong!r}" if wrong is not None else "empty cells and no yes"
+        message = (
+            f"{name}: expected yes or no in the column {column}, found {found}; drop the column if all are conflicts"
+        )
+        raise InputError(message)
+    if len(barred) < len(cells):
+        free = counted(len(cells) - len(barred), "row is", "rows are")
+        warn(f"{name}: {free} no conflict by the column {column}, left out; drop it to read all", ColumnWarning)
+    return [reviewer[row] for row in barred], [item[row] for row in barred]
 
 
 def numbered_pairs(given: Numbered, name: str, role: Role, spellings: Spellings | None = None) -> Columns:
@@ -231,6 +279,11 @@ def labels_in(labels: list[Any], name: str, role: Role, spellings: Spellings | N
     if spellings is None:
         _refuse_null(labels, name, role.name)
         return labels
+    texts = [label for label in dict.fromkeys(labels) if isinstance(label, str)] if role.name == REVIEWER.name else []
+    parted = part_people(Column(np.arange(len(texts)), texts), spellings.known(PERSON))
+    if parted is not None and parted.several:
+        message = f"{name}: expected one reviewer in each entry, found {parted.several[0]!r}; make it an entry for each"
+        raise InputError(message)
     return spellings.respelled(labels, PERSON if role.name == REVIEWER.name else PAPER, name)
 
 
@@ -242,7 +295,20 @@ def _refuse_null(labels: Sequence[Any], name: str, role: str) -> None:
 
 
 def _spelled(pairs: Columns, name: str, spellings: Spellings | None) -> Columns:
-    return pairs if spellings is None else joined(pairs, spellings, name)
+    """Return pairs with one person each, spelled as before."""
+    if spellings is None:
+        return pairs
+    if set(map(type, pairs.reviewers)) == {str} and not pairs.criteria:
+        parted = part_people(Column(pairs.reviewer, [str(label) for label in pairs.reviewers]), spellings.known(PERSON))
+        for words in () if parted is None else parted.notes(REVIEWER.name):
+            warn(f"{name}: {words}", LabelWarning)
+        if parted is not None:
+            rows, people = parted.row, parted.column
+            score = None if pairs.score is None else pairs.score[rows]
+            scored = None if pairs.scored is None else pairs.scored[rows]
+            pairs = replace(pairs, reviewer=people.codes, reviewers=people.values, item=pairs.item[rows])
+            pairs = replace(pairs, score=score, scored=scored)
+    return joined(pairs, spellings, name)
 
 
 def _encoded(reviewer: Sequence[Any], item: Sequence[Any], name: str) -> Columns:

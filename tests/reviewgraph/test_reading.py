@@ -207,4 +207,6 @@ def test_items_that_look_like_others_are_said_to(write):
         "'p1' and 'P1' differ in letter case alone\n'p2' and 'P2' differ in letter case alone\nEach one paper or two"
         in told
     )
-    assert "2 of 2 match if leading zeros are ignored: write 'p1' as 'p01'" in refused(name, items=["p01", "p02"])
+    assert "2 of 2 match if leading zeros, a final .0 and signs are ignored: write 'p1' as 'p01'" in refused(
+        name, items=["p01", "p02"]
+    )

@@ -99,13 +99,13 @@ def test_designs_give_exact_loads(folder, design):
 
 
 def test_conflicts_fixed_and_first_phase(folder):
-    (folder / "conflicts.csv").write_text("item,reviewer\np0,r0\np1,nobody\n")
+    (folder / "conflicts.csv").write_text("item,reviewer\np0,r0\np1,tba\n")
     (folder / "fixed.csv").write_text("item,reviewer\np2,r3\n")
     (folder / "first.csv").write_text("item,reviewer,score\np0,r1,3\np0,r2,4\ngone,r1,2\ngone,r2,1\n")
     files = ["--conflicts", "conflicts.csv", "--fixed", "fixed.csv", "--phase-one", "first.csv"]
     result = run("--affinity", "affinity.csv", "--allow-unscored", *files, "--demand", "2", "--json")
     assert result.exit_code == 0
-    assert "1 of 2 pairs names a reviewer or paper that is not in the lists" in result.stderr
+    assert "conflicts.csv: 1 row left out, whose reviewer is a placeholder ('tba')" in result.stderr
     pairs = {(r["item"], r["reviewer"]) for r in json.loads(result.stdout)["reviews"]}
     assert ("p2", "r3") in pairs
     assert not pairs & {("p0", "r0"), ("p0", "r1"), ("p0", "r2")}
@@ -145,10 +145,18 @@ def test_help_names_every_level_and_design_and_loads_nothing_heavy():
 
 
 def test_many_conflicts_are_counted_as_the_naive_way_does(folder):
-    rows = [("p0", "r0"), ("p1", "nobody"), ("gone", "r1"), ("gone", "nobody"), ("p1", "r1")]
+    rows = [("p0", "r0"), ("p1", "zoe"), ("left", "r1"), ("left", "zoe"), ("p1", "r1")]
     (folder / "conflicts.csv").write_text("item,reviewer\n" + "".join(f"{i},{r}\n" for i, r in rows))
     result = run("--conflicts", "conflicts.csv", "--json")
-    assert "conflicts.csv: 3 of 5 pairs name a reviewer or paper that is not in the lists" in result.stderr
+    words = "conflicts.csv: 3 of 5 pairs name a reviewer or paper that is not in the lists"
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert "add --merge none" in result.stderr
+    accepted = run("--conflicts", "conflicts.csv", "--json", "--merge", "none")
+    assert accepted.exit_code == 0
+    assert f"{words} of papers and reviewers; left out" in accepted.stderr
+    pairs = {(r["item"], r["reviewer"]) for r in json.loads(accepted.stdout)["reviews"]}
+    assert not pairs & set(rows)
 
 
 def test_the_next_command_is_the_same_with_a_file_to_write(folder):
@@ -179,7 +187,7 @@ def test_the_price_of_the_level_has_no_sign_where_errors_cost_all():
 @pytest.mark.slow
 def test_authors_hold_and_the_page_says_so(folder):
     rows = "".join(f"p{i},r{i % 10}\n" for i in range(12))
-    (folder / "authors.csv").write_text("item,author\n" + rows + "p0,r1;nobody\n")
+    (folder / "authors.csv").write_text("item,author\n" + rows + "p0,r1;zoe\n")
     result = run("--affinity", "affinity.csv", "--authors", "authors.csv", "--json")
     assert result.exit_code == 0
     assert "authors.csv: 1 of 11 authors are not reviewers; if some of them review, check the spelling" in result.stderr

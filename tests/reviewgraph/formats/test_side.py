@@ -33,7 +33,7 @@ def test_reviewers(write):
     assert side.read_reviewers(missing) == {"a": Reviewer(5, 1, "X", True), "b": Reviewer(None, None, "", False)}
     with pytest.raises(InputError, match="expected a finite number, found 'NA'"):
         side.read_affinity(write("item,reviewer,affinity\np,a,NA\n"))
-    assert listed(side.read_conflicts(write("item,reviewer\nNA,NA\n"))) == [("NA", "NA")]
+    assert listed(side.read_conflicts(write("item,reviewer\nNA,Na Li\n"))) == [("Na Li", "NA")]
     assert side.read_reviewers(write("reviewer\nr\n")) == {"r": Reviewer(None, None, "", False)}
 
 

@@ -5,7 +5,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from reviewgraph import InputError, Reviews
+from planner import plan_extra_reviews
+from reviewgraph import ColumnWarning, InputError, LabelWarning, Reviews, check
 from reviewgraph.formats import ITEM, REVIEWER, Role
 from reviewgraph.io import by_label, labels_of, numbered_pairs, pairs_of
 
@@ -125,3 +126,38 @@ def test_labels_that_stand_twice_are_refused():
 def test_one_label_is_not_several():
     with pytest.raises(InputError, match="x: expected several reviewers, found 'ann'"):
         labels_of("ann", "x", REVIEWER)
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize(("yes", "no"), [("yes", "no"), (True, False), (1, 0), ("COI", None), (1.0, 0.0)])
+def test_conflicts_in_a_frame_may_have_a_column_of_yes_and_no(library, yes, no):
+    frame = library({"paper": [7, 7, 8], "email": ["a", "b", "b"], "conflict": [yes, no, yes]})
+    with pytest.warns(ColumnWarning, match="conflicts: 1 row is no conflict by the column conflict, left out"):
+        assert sorted(listed(pairs_of(frame, "conflicts"))) == PAIRS
+    for cells, found in (([yes, "maybe", None], "'maybe'"), ([None] * 3, "empty cells and no yes")):
+        odd = pd.DataFrame({"paper": [7, 7, 8], "email": ["a", "b", "b"], "conflict": cells})
+        with pytest.raises(InputError, match=f"expected yes or no in the column conflict, found {found}; drop the"):
+            pairs_of(odd, "conflicts")
+
+
+def test_conflicts_in_a_frame_may_be_a_matrix_of_words():
+    frame = pd.DataFrame({"paper": [7, 8], "a": ["X", None], "b": ["", "x"]})
+    for given in (frame, frame.set_index("paper"), pl.from_pandas(frame)):
+        assert sorted(listed(pairs_of(given, "conflicts"))) == PAIRS
+    with pytest.raises(InputError, match="no reviewer column"):
+        pairs_of(frame.assign(a="what"), "conflicts")
+
+
+@pytest.mark.parametrize("conflicts", [[("a; b", "7"), ("TBD", "8")], {"a; b": ["7"], "n.n.": ["8"]}])
+def test_several_people_and_nobody_are_told_of_pairs_as_of_files(conflicts):
+    table = Reviews.from_pairs([("a", "7"), ("b", "7"), ("a", "8")])
+    with pytest.warns(LabelWarning) as said:
+        found = check(table, conflicts=conflicts).violations.conflicts
+    assert found == (("a", "7"), ("b", "7"))
+    assert [str(one.message).partition(" (")[0] for one in said] == [
+        "conflicts: 1 cell with several reviewers split, as 'a; b'",
+        "conflicts: 1 row left out, whose reviewer is a placeholder",
+    ]
+    for rule in ({"willing": ["a; b"]}, {"capacity": {"a; b": 2}}):
+        with pytest.raises(InputError, match=r"(willing|capacity): expected one reviewer in each entry, found 'a; b'"):
+            plan_extra_reviews(table, **rule)

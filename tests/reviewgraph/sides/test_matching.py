@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import re
 import warnings
+from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from reviewgraph._base import InputError
 from reviewgraph._base.errors import LabelWarning
+from reviewgraph.formats import Spellings
+from reviewgraph.formats.columns import UNKNOWN, Origin
 from reviewgraph.io import match_labels, match_pairs, pairs_of
 
 REVIEWERS, ITEMS = ["ann", "bob@x.org"], ["7", "P8"]
@@ -40,7 +45,7 @@ def test_a_part_is_counted_with_examples():
     ("pair", "words"),
     [
         (("Ann", "7"), "1 of 1 match if letter case and blanks are ignored: write 'Ann' as 'ann'"),
-        (("ann", "007"), "1 of 1 match if leading zeros are ignored: write '007' as '7'"),
+        (("ann", "007"), "1 of 1 match if leading zeros, a final .0 and signs are ignored: write '007' as '7'"),
         (("ann", "7.0"), "write '7.0' as '7'"),
         (("ann@y.org", "7"), "1 of 1 match if what follows @ is left out: write 'ann@y.org' as 'ann'"),
         (("7", "ann"), "1 of 1 match if reviewers and papers are exchanged: exchange the names of the two columns"),
@@ -60,7 +65,68 @@ def test_types_of_labels_are_refused_even_in_part():
 
 def test_the_explanation_of_most_rows_is_told():
     with pytest.warns(LabelWarning, match="2 of 3 match if letter case and blanks are ignored"):
-        matched([("ann", "7"), ("Ann", "7"), (" ANN", "P8"), ("ann", "07")])
+        matched([("ann", "7"), ("Ann", "7"), (" ANN", "P8"), ("ann@y.org", "7")])
+
+
+@pytest.mark.parametrize(
+    ("here", "there"), [("07", "7"), ("7.0", "7"), ("P-8", "P_8"), ("P 8", "P-08"), ("P8", "8"), ("8", "Paper 08")]
+)
+@pytest.mark.parametrize("unknown", ["left out", "refused", "asked", "expected", "new"])
+def test_one_label_in_two_forms_is_refused_however_few_rows_have_it(here, there, unknown):
+    with pytest.raises(InputError, match=f"1 of 1 match if .*: write '{here}' as '{there}'"):
+        match_labels(["q", here], ["q", there], "x", "paper", unknown=unknown)
+    kept = Spellings("none")
+    with pytest.warns(LabelWarning) if unknown in ("left out", "asked") else nullcontext():
+        pairs = pairs_of([("ann", "q"), ("ann", here)], "x")
+        if unknown != "refused":
+            match_pairs(pairs, ["ann"], ["q", there], "x", unknown=unknown, spellings=kept)
+
+
+@pytest.mark.parametrize(
+    ("pair", "words"),
+    [
+        (("anne", "7"), "reviewer 'anne'); 'anne' may be 'ann'; correct the labels"),
+        (("Ann Mary", "7"), "'Ann Mary' may be 'Mary, Ann'"),
+        (("zoe", "7"), "(reviewer 'zoe'); correct the labels; if these are nobody here, add --merge none"),
+        (("ann", "Nine"), "(paper 'Nine'); correct the labels"),
+    ],
+)
+def test_conflicts_that_nothing_explains_are_asked_about(pair, words):
+    people, pairs = ["ann", "Mary, Ann"], [("ann", "7"), pair]
+
+    def match(origin=UNKNOWN, spellings=None, pairs=pairs):
+        table = replace(pairs_of(pairs, "x"), origin=origin)
+        return match_pairs(table, people, ["7"], "x", unknown="asked", spellings=spellings)
+
+    with pytest.raises(InputError, match=re.escape(words)):
+        match()
+    kept = {label: label for label in pair}
+    for accepted in ({"origin": Origin(known=pair)}, *({"spellings": Spellings(merge)} for merge in ("none", kept))):
+        with pytest.warns(LabelWarning, match="x: 1 of 2 pairs .*; left out"):
+            assert match(**accepted)[0].tolist()[0] == 0
+    # A file of which nothing matches is another's.
+    with pytest.raises(InputError, match="x: the pair names"):
+        match(Origin(known=pair), pairs=pairs[1:])
+    with pytest.warns(LabelWarning, match="x: the pair names"):
+        match(spellings=Spellings("none"), pairs=pairs[1:])
+    with pytest.raises(InputError, match="x: the pair names"):
+        match_pairs(pairs_of([pair], "x"), people, ["7"], "x", spellings=Spellings("none"))
+
+
+def test_further_ones_of_a_series_are_counted_unless_they_are_most():
+    pairs = pairs_of([("r1", "p1"), ("r2", "p7"), ("r9", "p1")], "x")
+    with pytest.raises(InputError, match="x: 2 of 3 pairs name a reviewer or paper"):
+        match_pairs(pairs, ["r1", "r2"], ["p1"], "x", unknown="asked")
+    with pytest.warns(LabelWarning, match=r"x: 1 of 3 pairs .*; left out \(reviewer 'r9'\)"):
+        match_pairs(pairs, ["r1", "r2"], ["p1", "p7"], "x", unknown="asked")
+    with pytest.raises(InputError, match=r"1 of 3 pairs .* \(reviewer 'r9'\)"):
+        match_pairs(pairs, ["r1", "r2", "r09"], ["p1", "p7"], "x", unknown="asked")
+
+
+def test_what_a_system_explains_is_asked_about_all_the_same_if_it_is_like_a_known_label():
+    table = replace(pairs_of([("ann", "7"), ("ann", "007")], "x"), origin=Origin(known=("ann", "7", "007")))
+    with pytest.raises(InputError, match="write '007' as '7'"):
+        match_pairs(table, ["ann"], ["7"], "x", unknown="asked")
 
 
 def test_names_against_addresses():

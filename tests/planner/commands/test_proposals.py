@@ -1,0 +1,153 @@
+"""What a page proposes is typed as it is, and gives what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from reviewgraph.cli import main
+from tests.pages import offered
+
+ITEMS = "item\n" + "".join(f"p{i}\n" for i in range(8))
+PEOPLE = "reviewer,load,institution\n" + "".join(f"r{j},4,{'AB'[j % 2]}\n" for j in range(8))
+#: Two tracks: papers and reviewers below 4, and the others.
+TRACKS = "item,reviewer\n" + "".join(f"p{i},r{j}\n" for i in range(8) for j in range(8) if (i < 4) != (j < 4))
+ASSIGN = "assign --items items.csv --reviewers people.csv -o out.csv"
+CHAIN = "reviewer,paper\nann,p1\nann,p2\nbob,p2\nbob,p3\ncleo,p3\ncleo,p4\n"
+
+
+def run(*words: str) -> Result:
+    result = CliRunner().invoke(main, list(words), catch_exceptions=False)
+    assert "Traceback" not in result.output
+    return result
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {"items.csv": ITEMS, "people.csv": PEOPLE, "tracks.csv": TRACKS, "reviews.csv": CHAIN}
+    for name, text in files.items():
+        Path(name).write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "proposed", "says"),
+    [
+        # The demands can be met, the level cannot.
+        ("--conflicts tracks.csv --demand 2", "--target none", "Demands and loads can be met, but not the level"),
+        (
+            "--conflicts tracks.csv --demand 2 --survive",
+            "--target none",
+            "cover 4 of 8 papers",
+        ),
+        ("--conflicts tracks.csv --demand 2 --target connected", "--target none", "(target connected)"),
+        ("--conflicts tracks.csv --demand 2 --max-probability 0.9", "--target none", "(target double)"),
+        ("--conflicts tracks.csv --demand 2 --at-most institution=1", "--target none", "(target double)"),
+        ("--demand 2 --load 3 --reviewers thin.csv", "--target connected", "8 papers cannot be joined"),
+        # The demands cannot be met.
+        ("--demand 5", "--best-effort", "40 reviews; 8 reviewers"),
+        ("--demand 5 --target none", "--best-effort", "40 > 32"),
+        (
+            "--conflicts tracks.csv --demand 4 --at-most institution=1",
+            "--best-effort",
+            "can give 2 (7 more papers likewise). Lower",
+        ),
+        # Nothing helps but other numbers.
+        ("--demand 5 --max-probability 0.9", "", "40 > 32"),
+        ("--demand 1 --min-load 3", "", "by their min_load"),
+        ("--demand 2 --floor-best 0.5", "", "no reviewer of affinity 0.5 or more"),
+    ],
+)
+def test_where_there_is_no_assignment(words: str, proposed: str, says: str) -> None:
+    Path("thin.csv").write_text("reviewer\n" + "".join(f"r{j}\n" for j in range(6)))
+    command = [*ASSIGN.split(), *words.split()]
+    none = run(*command)
+    page = " ".join(none.stdout.split())
+    assert (none.exit_code, says in page, "Next: " in page) == (1, True, bool(proposed)), none.output
+    if not proposed:
+        return
+    again = offered(none.stdout)
+    assert " ".join(again).endswith(proposed)
+    found = run(*again)
+    assert found.exit_code == (1 if proposed == "--best-effort" else 0), found.output
+    assert len(Path("out.csv").read_text().splitlines()) > 8
+    assert ("To recruit" in found.stdout) == (proposed == "--best-effort")
+    # And on to the end.
+    checked = run(*offered(found.stdout))
+    assert checked.exit_code == 0, checked.output
+
+
+def test_a_best_effort_without_the_level_says_why_and_not_to_raise_loads() -> None:
+    missed = run(*ASSIGN.split(), "--conflicts", "tracks.csv", "--demand", "2", "--best-effort")
+    page = " ".join(missed.stdout.split())
+    assert missed.exit_code == 1
+    assert "cover 4 of 8 papers at most. Lift conflicts. This assignment is" in page
+    assert "raise demands or loads" not in page
+
+
+@pytest.mark.parametrize(
+    ("more", "files"),
+    [
+        ("", {}),
+        ("--phase-one first.csv", {"first.csv": "item,reviewer,score\np0,r0,3\np1,r0,2\np0,r0,4\n"}),
+        ("--phase-one odd.csv --columns odd.csv:reviewer=who", {"odd.csv": "item,who,score\np0,r0,3\np1,r0,2\n"}),
+        ("--merge none --conflicts other.csv", {"other.csv": "item,reviewer\np0,zoe\np1,r1\n"}),
+        ("--target connected", {}),
+    ],
+)
+def test_a_file_of_an_assignment_can_be_checked(more: str, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        Path(name).write_text(text)
+    chosen = run(*ASSIGN.split(), "--demand", "3", *more.split())
+    assert chosen.exit_code == 0, chosen.output
+    checked = run(*offered(chosen.stdout))
+    assert checked.exit_code == 0, checked.output
+    assert "8 papers" in checked.stdout
+
+
+def test_a_check_says_that_a_plan_will_ask_about_lost_conflicts() -> None:
+    Path("lost.csv").write_text("item,reviewer\np3,ann\np4,zoe\n")
+    checked = run("check", "reviews.csv", "--conflicts", "lost.csv")
+    assert "first correct the conflicts that match nobody" in " ".join(checked.stdout.split())
+    assert run(*offered(checked.stdout)).exit_code == 2
+    Path("lost.csv").write_text("item,reviewer\np3,ann\np4,bob\n")
+    checked = run("check", "reviews.csv", "--conflicts", "lost.csv")
+    assert "match nobody" not in checked.stdout
+    assert run(*offered(checked.stdout)).exit_code == 0
+
+
+PLANS = {
+    "barred.csv": "item,reviewer\np3,ann\np4,ann\np4,bob\np1,bob\np1,cleo\np2,cleo\n",
+    "loose.csv": "item,reviewer\np3,ann\np4,ann\np4,bob\np1,bob\np1,cleo\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "proposed", "status"),
+    [
+        ("reviews.csv", "-o plan.csv", 0),
+        ("reviews.csv --conflicts barred.csv", "--target connected", 0),
+        ("reviews.csv --conflicts loose.csv", "--target connected", 0),
+        ("reviews.csv --conflicts loose.csv --best-effort", "-o plan.csv", 1),
+        ("reviews.csv --spare 0", "check reviews.csv", 0),
+        ("reviews.csv --min-reviews 3 --spare 1", "--best-effort", 1),
+        ("reviews.csv --max-reviews 1", "-o plan.csv", 1),
+        ("reviews.csv --max-reviews 1 -o plan.csv", "check reviews.csv plan.csv", 0),
+        ("apart.csv --conflicts all.csv", "--best-effort", 1),
+    ],
+)
+def test_what_a_plan_proposes(words: str, proposed: str, status: int) -> None:
+    Path("apart.csv").write_text("reviewer,paper\nann,p1\nann,p2\nbob,p3\nbob,p4\n")
+    Path("all.csv").write_text("reviewer,paper\nann,p3\nann,p4\nbob,p1\nbob,p2\n")
+    for name, text in PLANS.items():
+        Path(name).write_text(text)
+    first = run("plan", *words.split())
+    again = offered(first.stdout)
+    assert proposed in " ".join(again), first.output
+    found = run(*again)
+    assert found.exit_code == status, found.output
+    if proposed == "--best-effort":
+        assert "To recruit" in found.stdout
