@@ -87,11 +87,11 @@ _BETWEEN = re.compile(r"(?<=\w)(?:[-_./]|[^\n\S])+(?=\w)")
 _SHORT = 30
 
 
-def loose_identity(label: Label) -> str:
+def loose_identity(label: Label, *, case: bool = False) -> str:
     """Return the common form of labels that may be the same beyond :func:`identity`.
 
-    Leading zeros, a point and zeros after a number, signs between words, and letters of other scripts that look alike
-    do not matter. Several labels may be passed in one text, a line each.
+    Leading zeros, a point and zeros after a number, signs between words, letters of other scripts that look alike and,
+    unless ``case`` matters, letter case make no difference. Several labels may be passed in one text, a line each.
 
     >>> loose_identity("007") == loose_identity("7") == loose_identity("7.0")
     True
@@ -100,7 +100,9 @@ def loose_identity(label: Label) -> str:
     >>> loose_identity("1.10") == loose_identity("1.1"), loose_identity("\u0420 1") == loose_identity("P1")
     (False, True)
     """
-    text = (label if isinstance(label, str) else as_text(label)).casefold()
+    text = label if isinstance(label, str) else as_text(label)
+    if not case:
+        text = text.casefold()
     if not text.isascii():
         text = text.translate(_LOOK_ALIKE)
     if ".0" in text:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from reviewgraph._base.errors import InputError, LabelWarning, warn
-from reviewgraph._base.labels import as_text, identity, natural_key
+from reviewgraph._base.labels import as_text, identity, loose_identity, natural_key
 from reviewgraph._base.text import counted, noun
 from reviewgraph.formats.files import quote
 
@@ -39,12 +39,10 @@ EXAMPLES = 3
 #: The table of known labels in messages.
 REVIEWS = "the reviews"
 
-_ZEROS = re.compile(r"(?<![0-9.])0+(?=[0-9])")
 #: The place of a number in the labels of a series.
 SERIES = "#"
 _DIGITS = re.compile(r"\d+")
 _LETTERS = re.compile(r"^[^\W\d_]+-?(?=\d+$)")
-_SIGNS = re.compile(r"[-_\s/:.#]+")
 #: Similarity from which a label may be another.
 CLOSE = 0.75
 #: How to accept labels of nobody.
@@ -85,9 +83,9 @@ class Likeness(NamedTuple):
 
 
 def _loosely(label: Label) -> str:
-    """Return a label without what tools change: leading zeros, a trailing .0, the signs between its words."""
-    text = _ZEROS.sub("", as_text(label)).removesuffix(".0")
-    return text if "@" in text else _SIGNS.sub("-", text)
+    """Return a label without what tools change: leading zeros, a final .0, the signs between its words."""
+    text = as_text(label)
+    return text if "@" in text else loose_identity(text, case=True)
 
 
 def _number(label: Label) -> str:
