@@ -123,9 +123,9 @@ def quantile(p: FloatArray) -> FloatArray:
     return np.array([inverse(value) for value in p.ravel().tolist()]).reshape(p.shape)
 
 
-# Ties between computed numbers. The last digits of these depend on the machine: on the order in which its matrix products
-# add up, and on fused operations. Where numbers are equal in theory, a comparison would be decided by these digits. So
-# whatever ranks, selects or compares computed numbers takes close ones as equal, and ties break by index.
+# Ties between computed numbers. The last digits of these depend on the machine: on the order in which its matrix
+# products add up, and on fused operations. Where numbers are equal in theory, a comparison would be decided by these
+# digits. So whatever ranks, selects or compares computed numbers takes close ones as equal, and ties break by index.
 
 #: Maximum difference of tied numbers, relative to the largest: far above rounding errors, and below what anybody reads.
 TIE = 1e-9
@@ -166,7 +166,7 @@ def exceeds(value: float, bound: float, scale: float | None = None) -> bool:
 
 
 def smallest(values: FloatArray, count: int, scale: float | None = None) -> IntArray:
-    """Return the places of the smallest values, ascending; ties at the last of them break by index. Linear in their number.
+    """Return the places of the smallest values, ascending; ties at the last of them break by index. Linear.
 
     >>> smallest(np.array([5.0, 0.1 + 0.2, 0.3, 0.0]), 2).tolist()
     [1, 3]
