@@ -77,6 +77,7 @@ from lsc._inference.sweeps import (
     Fit,
     block_inputs,
     free_of,
+    most_evident,
     optimise,
     run_members,
     run_stages,
@@ -589,7 +590,7 @@ def infer(
     average_models = average_models and rows.score.size <= LARGEST_MIXTURE
     if average_models:
         fits = run_members(scores.problem, rng, tell, tempered)
-        fit = max(fits, key=lambda each: each.evidence)
+        fit = fits[most_evident(fits)]
     else:
         fits = [fit := run_stages(scores.problem, rng, tell, part)]
     models = [Modelled(scores, averages, fit)]
@@ -642,9 +643,10 @@ def _all_models(
 ) -> list[Modelled]:
     """Return the models of a mixture: those of numbers, of their normal scores, and of levels where preferred."""
     scores, averages = numbers
-    best = max(fits, key=lambda fit: fit.evidence)
+    best = fits[most_evident(fits)]
     tell("normal scores")
-    base = max((fit for fit in fits if not fit.state.extent.orders), key=lambda fit: fit.evidence, default=best)
+    of_numbers = [fit for fit in fits if not fit.state.extent.orders]
+    base = of_numbers[most_evident(of_numbers)] if of_numbers else best
     models = [Modelled(scores, averages, fit) for fit in fits]
     models += _of_normal_scores(rows, scores, base.state, best.evidence)
     if chosen.fit is not best and chosen.fit.state.extent.ordinal:

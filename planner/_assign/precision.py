@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.flow import fits, flip, serves
-from reviewgraph._base import TIE, Clock, exceeds, smallest, snapped
+from reviewgraph._base import TIE, Clock, reaches, smallest, snapped
 from reviewgraph.graph import mean_information
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def improve(
         made = _held(core, swaps, make_best(net, swaps, merit, part, most), holds)
         # Together they must lower the trace; otherwise they are undone, and the search ends.
         then = covariance(net, core.required, assumptions) if made.size else now
-        if not exceeds(now.total, then.total):
+        if reaches(then.total, now.total):
             flip(net, _pairs(swaps, made))
             core.regroup()
             break

@@ -12,12 +12,13 @@ from .arrays import FloatArray as FloatArray
 from .arrays import IntArray as IntArray
 from .arrays import cut_of as cut_of
 from .arrays import distinct as distinct
-from .arrays import exceeds as exceeds
 from .arrays import least_spread as least_spread
 from .arrays import occurs as occurs
 from .arrays import or_none as or_none
+from .arrays import order_of as order_of
 from .arrays import probability_in_top as probability_in_top
 from .arrays import ranks as ranks
+from .arrays import reaches as reaches
 from .arrays import smallest as smallest
 from .arrays import snapped as snapped
 from .arrays import spread as spread

@@ -156,13 +156,22 @@ def snapped(values: FloatArray, scale: float | FloatArray | None = None) -> Floa
     return np.where(tied == whole[..., -1:], 0.0, tied)
 
 
-def exceeds(value: float, bound: float, scale: float | None = None) -> bool:
-    """Return whether a number exceeds a bound by more than a tie; ``scale`` as in :func:`snapped`.
+def order_of(values: FloatArray) -> IntArray:
+    """Return the places of the values, ascending; ties break by index.
 
-    >>> exceeds(0.1 + 0.2, 0.3), exceeds(0.31, 0.3), exceeds(1e-16, 0.0, scale=1.0)
-    (False, True, False)
+    >>> order_of(np.array([0.1 + 0.2, 0.3, 0.0])).tolist()
+    [2, 0, 1]
     """
-    return value - bound > TIE * (max(abs(value), abs(bound)) if scale is None else scale)
+    return np.argsort(snapped(values), kind="stable")
+
+
+def reaches(value: float, bound: float, scale: float | None = None) -> bool:
+    """Return whether a number is at least a bound, or tied with it; ``scale`` as in :func:`snapped`.
+
+    >>> reaches(0.3, 0.1 + 0.2), reaches(0.29, 0.3), reaches(-1e-16, 0.0, scale=1.0)
+    (True, False, True)
+    """
+    return value - bound >= -TIE * (max(abs(value), abs(bound)) if scale is None else scale)
 
 
 def smallest(values: FloatArray, count: int, scale: float | None = None) -> IntArray:
