@@ -271,7 +271,8 @@ def improve(
             break
         longest = max(longest, round_.elapsed())
     # A fall that nobody would notice is worth nothing: then the assignment of most affinity stands.
-    if lost > 0 and now.variances.mean() > (1.0 - WORTH) * before.mean():
+    paid = not reaches(0.0, lost, float(np.abs(problem.worth).max(initial=0.0)))
+    if paid and now.variances.mean() > (1.0 - WORTH) * before.mean():
         flip(net, np.flatnonzero(start != net.assigned))
         core.regroup()
         return Variances(before, before, 0.0)

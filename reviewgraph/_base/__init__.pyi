@@ -12,6 +12,7 @@ from .arrays import FloatArray as FloatArray
 from .arrays import IntArray as IntArray
 from .arrays import cut_of as cut_of
 from .arrays import distinct as distinct
+from .arrays import largest as largest
 from .arrays import least_spread as least_spread
 from .arrays import occurs as occurs
 from .arrays import or_none as or_none

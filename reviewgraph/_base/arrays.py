@@ -157,7 +157,7 @@ def snapped(values: FloatArray, scale: float | FloatArray | None = None) -> Floa
 
 
 def order_of(values: FloatArray) -> IntArray:
-    """Return the places of the values, ascending; ties break by index.
+    """Return the places of the values along the last axis, ascending; ties break by index.
 
     >>> order_of(np.array([0.1 + 0.2, 0.3, 0.0])).tolist()
     [2, 0, 1]
@@ -172,6 +172,17 @@ def reaches(value: float, bound: float, scale: float | None = None) -> bool:
     (True, False, True)
     """
     return value - bound >= -TIE * (max(abs(value), abs(bound)) if scale is None else scale)
+
+
+def largest(values: FloatArray, scale: float | None = None) -> int:
+    """Return the place of the largest value, of ties the first; ``scale`` as in :func:`snapped`.
+
+    >>> largest(np.array([0.2, 0.3, 0.1 + 0.2]))
+    1
+    """
+    most = values.max()
+    close = TIE * (np.abs(np.where(np.isfinite(values), values, 0.0)).max() if scale is None else scale)
+    return int(np.argmax(values >= most - close))
 
 
 def smallest(values: FloatArray, count: int, scale: float | None = None) -> IntArray:
