@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.words import headline, opening, page, sentences, shortage_lines
-from reviewgraph._base import counted, natural_key, places
+from reviewgraph._base import counted, natural_key, places, snapped
 from reviewgraph.report import (
     Bar,
     Column,
@@ -128,7 +128,7 @@ def _affinities(assignment: Assignment) -> Picture:
 
 def _served(assignment: Assignment, table: Reviews) -> Picture:
     total = np.bincount(table.item, weights=assignment.affinities, minlength=table.n_items).astype(np.float64)
-    order = np.lexsort((places(table.items), total))
+    order = np.lexsort((places(table.items), snapped(total)))
     nothing = np.full(order.size, np.nan)
     names = [str(table.items[i]) for i in order.tolist()]
     shown = Ranked(total[order], nothing, nothing, ["dot"] * order.size, names, range(min(NAMED, order.size)))
@@ -149,8 +149,8 @@ def _tables(assignment: Assignment, table: Reviews) -> list[Table]:
     """Return a row per paper, the worst served first; per reviewer, by load; and per review, by affinity."""
     affinities, paper_place, reviewer_place = assignment.affinities, places(table.items), places(table.reviewers)
     # Papers, with the affinities of their reviewers added up.
-    served = np.bincount(table.item, weights=affinities, minlength=table.n_items)
-    order = np.lexsort((paper_place, served))
+    served = np.bincount(table.item, weights=affinities, minlength=table.n_items).astype(np.float64)
+    order = np.lexsort((paper_place, snapped(served)))
     papers = [
         *paper_columns(table, order.tolist()),
         Column("reviews", table.reviews_per_item[order].tolist(), "number"),
@@ -168,7 +168,7 @@ def _tables(assignment: Assignment, table: Reviews) -> list[Table]:
         Column("papers", [_joined(table.items, table.items_of(j)) for j in order.tolist()]),
     ]
     # Reviews, by paper and then by reviewer where affinities are equal.
-    order = np.lexsort((reviewer_place[table.reviewer], paper_place[table.item], affinities))
+    order = np.lexsort((reviewer_place[table.reviewer], paper_place[table.item], snapped(affinities)))
     pairs = [
         Column("paper", [table.items[i] for i in table.item[order].tolist()]),
         Column("reviewer", [table.reviewers[j] for j in table.reviewer[order].tolist()]),

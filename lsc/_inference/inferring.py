@@ -84,7 +84,7 @@ from lsc._inference.sweeps import (
     sweep,
     with_references,
 )
-from reviewgraph._base import BoolArray, FloatArray, IntArray
+from reviewgraph._base import BoolArray, FloatArray, IntArray, snapped
 
 #: Minimum gain in nats over the model without reviewer effects (null tables: at most 4.4 of 18).
 SIGNAL = 5.0
@@ -248,8 +248,6 @@ def interquartile_range(quantity: Quantity) -> tuple[float, float]:
 # quantile of its rank. The distance of the two estimates measures the bend, and intervals should cover both.
 
 EMPTY = np.empty(0)
-#: Decimals of posterior means, in standard deviations, that distinguish their ranks.
-DECIMALS = 9
 
 
 def bend_variance(mean: FloatArray) -> FloatArray:
@@ -262,11 +260,12 @@ def bend_variance(mean: FloatArray) -> FloatArray:
     size = mean.size
     if size < 3 or np.ptp(mean) <= 0:
         return np.zeros(size)
-    # Means that are equal but for rounding share their average rank.
-    rounded = np.round(mean / mean.std(), DECIMALS)
-    ordered = np.sort(rounded)
-    rank = 0.5 * (np.searchsorted(ordered, rounded, "left") + np.searchsorted(ordered, rounded, "right") + 1)
-    square, scatter = distances_to_normal(mean, mean.mean(), mean.std(), rank, size)
+    # Ties share their average rank.
+    deviation = float(mean.std())
+    tied = snapped(mean, deviation)
+    ordered = np.sort(tied)
+    rank = 0.5 * (np.searchsorted(ordered, tied, "left") + np.searchsorted(ordered, tied, "right") + 1)
+    square, scatter = distances_to_normal(mean, float(mean.mean()), deviation, np.asarray(rank), size)
     return np.asarray(unexplained_share(float(square.sum()), float(scatter.sum())) * square)
 
 

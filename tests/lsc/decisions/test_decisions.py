@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from lsc.selection import Selection, draw_papers, lottery_probabilities
 from reviewgraph import InputError
+from reviewgraph._base import TIE
 
 
 @st.composite
