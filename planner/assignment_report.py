@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.words import headline, opening, page, sentences, shortage_lines
+from planner._assign.words import affinity_bins, headline, opening, page, sentences, shortage_lines
 from reviewgraph._base import counted, natural_key, places, snapped
 from reviewgraph.report import (
     Bar,
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from reviewgraph.table import Reviews
 
 
-#: Bins of affinities.
-BINS = 10
 #: Number of worst-served papers with labels in the plot.
 NAMED = 5
 
@@ -116,10 +113,7 @@ def _pictured(assignment: Assignment, table: Reviews) -> Section:
 
 
 def _affinities(assignment: Assignment) -> Picture:
-    count, edge = np.histogram(assignment.affinities, bins=BINS)
-    names = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edge)]
-    if assignment.affinities.min() == assignment.affinities.max():
-        names, count = [f"{assignment.affinities.min():.3g}"], np.array([assignment.affinities.size])
+    names, count = affinity_bins(assignment)
     shown = [Bar(name, number) for name, number in zip(names, count.tolist(), strict=True)]
     mean, least = assignment.mean_affinity, assignment.minimum_affinity
     words = f"Distribution of the affinities of reviews: mean {mean:.4g}, minimum {least:.4g}."

@@ -12,6 +12,7 @@ import numpy as np
 from planner._assign.findings import Concerned
 from planner.rules import NOTHING_SHORT
 from reviewgraph._base import (
+    TIE,
     Backend,
     InputError,
     Pictured,
@@ -65,8 +66,9 @@ class AssignmentStatus(Status):
         return self in (AssignmentStatus.OPTIMAL, AssignmentStatus.FEASIBLE)
 
 
-def _percent(part: float, whole: float) -> float:
-    return 100.0 * part / abs(whole) if whole else 0.0
+def percent_of(part: float, whole: float) -> float:
+    """Return a part in percent of a whole; 0 if it is tied with that, or if the whole is."""
+    return 100.0 * part / abs(whole) if whole and abs(part) > TIE * abs(whole) else 0.0
 
 
 def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -424,7 +426,7 @@ class Assignment(Pictured):
     def _share(self, lost: float) -> float:
         """Return lost affinity in percent of the unconstrained optimum."""
         whole = self.affinity_unconstrained
-        return 0.0 if math.isnan(whole) else _percent(lost, whole)
+        return 0.0 if math.isnan(whole) else percent_of(lost, whole)
 
     @property
     def rewards(self) -> float:
@@ -441,13 +443,13 @@ class Assignment(Pictured):
     def gap(self) -> float:
         """Maximum distance of affinity and rewards to the best without a level, in percent; 0 where proved optimal."""
         short = max(self.bound - self.affinity - self.rewards, 0.0)
-        return 0.0 if self.status is AssignmentStatus.OPTIMAL else _percent(short, self.bound)
+        return 0.0 if self.status is AssignmentStatus.OPTIMAL else percent_of(short, self.bound)
 
     @property
     def price_of_rules(self) -> float:
         """The part of the price that the rules cost before any level, in percent."""
         best, rules = self.affinity_unconstrained, self.kept or self.authors
-        return 0.0 if rules is None else _percent(best - self.concerned.lost - rules.affinity, best)
+        return 0.0 if rules is None else percent_of(best - self.concerned.lost - rules.affinity, best)
 
     @property
     def price_of_exchanges(self) -> float:

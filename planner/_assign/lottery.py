@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.assignment import Assignment, AssignmentStatus
+from planner._assign.assignment import Assignment, AssignmentStatus, percent_of
 from planner._assign.core import Core
 from planner._assign.findings import Listed, Randomised, Reason
 from planner._assign.flow import whole_costs
@@ -411,7 +411,7 @@ class Lottery(Run):
             certain=int((problem.given & ~problem.old).sum()),
             expected=float((problem.affinity * probability)[shown].sum()),
             best=self.unconstrained,
-            gap=max(bound - value, 0.0) / abs(bound) if bound else 0.0,
+            gap=percent_of(max(bound - value, 0.0), bound) / 100.0,
             listed=listed,
         )
 
