@@ -230,7 +230,8 @@ def join(
         parts, rest = product[:, 1:], centre[0] + product[:, 0] + spread[0] * level
         full = _weights(found, np.ones(len(names) + 1, bool), share)
         weights, own = spread[0] * full[1:], float(spread[0] ** 2 * max(_unknown(found, full), 0.0))
-    score = rest + parts.sum(axis=1) if share else target
+    # Reviews with the same scores have the same combination.
+    score = snapped(rest + parts.sum(axis=1)) if share else target
     return Joined(score, parts, rest, names, weights, own, gain, error, untried)
 
 

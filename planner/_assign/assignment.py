@@ -22,6 +22,7 @@ from reviewgraph._base import (
     check_draws,
     checked,
     counted,
+    outranks,
 )
 from reviewgraph.table import Reviews
 
@@ -295,17 +296,17 @@ class Assignment(Pictured):
             return replace(self, status=AssignmentStatus.INFEASIBLE, affinity_unconstrained=math.nan, explanation=why)
         return replace(self, status=AssignmentStatus.BEST_EFFORT, shortage=shortage)
 
-    def _merit(self) -> tuple[object, ...]:
+    def _merit(self) -> list[float]:
         """Return the order of assignments, most important first, the larger the better."""
-        few = tuple(-count for count in self.concerned.counts)
+        few = [-count for count in self.concerned.counts]
         scores = np.bincount(self.reviews.item, self.affinities, self.reviews.n_items)
-        served = tuple(np.sort(scores).tolist()) if self.fairness is not None and self.fairness.way else ()
+        served = np.sort(scores).tolist() if self.fairness is not None and self.fairness.way else []
         worth = self.affinity + self.rewards - self.concerned.paid
-        return self.status.reached, self.reviews.n_reviews, few, served, worth
+        return [self.status.reached, self.reviews.n_reviews, *few, *served, worth]
 
     def or_better(self, stricter: Assignment) -> Assignment:
         """Return this assignment, or that of a stricter problem if it is better, with the bounds of this one."""
-        if stricter._merit() <= self._merit():
+        if not outranks(stricter._merit(), self._merit(), 1.0 + float(np.abs(self.affinities).sum())):
             return self
         fairness = stricter.fairness
         return replace(

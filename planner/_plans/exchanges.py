@@ -7,14 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner._plans.constraints import as_pairs, no_pairs
 from planner._plans.target import expected_error, information, inside, numbers_a_reviewer, qualities
 from planner._plans.task import allowed_pairs, looked_at
-from reviewgraph._base import Clock, order_of, reaches
+from reviewgraph._base import Clock, order_of, outranks
 
 if TYPE_CHECKING:
     from planner._plans.target import Target
@@ -27,26 +27,9 @@ if TYPE_CHECKING:
 DENSE = 2e-8
 
 
-class Worth(NamedTuple):
-    """Papers in the largest group, their expected error, and the number and cost of the reviews of a partial plan."""
-
-    papers: int
-    error: float
-    reviews: int
-    cost: int
-
-    def exceeds(self, other: Worth) -> bool:
-        """Whether it is more papers, or of as many a smaller error, or of tied errors fewer or cheaper reviews."""
-        if self.papers != other.papers:
-            return self.papers > other.papers
-        if reaches(self.error, other.error) and reaches(other.error, self.error):
-            return (self.reviews, self.cost) < (other.reviews, other.cost)
-        return self.error < other.error
-
-
 @dataclass
 class Judge:
-    """Value of partial plans, compared by :meth:`worth`."""
+    """Value of partial plans: compare :meth:`worth`, the larger the better."""
 
     task: Task
     target: Target
@@ -63,14 +46,14 @@ class Judge:
     def group(self, table: Reviews) -> IntArray:
         return self.target.largest_group(table, use_scores=self.task.use_scores)
 
-    def worth(self, pairs: IntArray) -> Worth:
-        """Return what a partial plan is worth."""
+    def worth(self, pairs: IntArray) -> tuple[float, ...]:
+        """Papers, error, reviews and cost, signed so that larger is better."""
         table = self.table(pairs)
         group = self.group(table)
         error = expected_error(table, group, scales=self.target.scales)
         if self.clock is not None:
             self.clock.spend(looked_at(table) + DENSE * group.size**3)
-        return Worth(self.papers(pairs), error or 0.0, len(pairs), self.task.constraints.price_of(pairs))
+        return self.papers(pairs), -(error or 0.0), -len(pairs), -self.task.constraints.price_of(pairs)
 
     @cached_property
     def allowed(self) -> IntArray:
@@ -102,7 +85,7 @@ def sharpened(judge: Judge, pairs: IntArray, most: int, clock: Clock) -> IntArra
             for pair in _promising(judge, rest, pairs, clock):
                 changed = np.insert(rest, place if place >= 0 else len(rest), pair, axis=0)
                 now = judge.worth(changed)
-                if now.exceeds(value):
+                if outranks(now, value):
                     pairs, value = changed, now
         if value == before or clock.over():
             break
@@ -257,7 +240,7 @@ def _try_all(judge: Judge, most: int, clock: Clock) -> tuple[IntArray, bool]:
         if clock.over():
             return chosen, False
         now = judge.worth(pairs)
-        if now.exceeds(value):
+        if outranks(now, value):
             chosen, value = pairs, now
     return chosen, True
 

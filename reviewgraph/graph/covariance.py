@@ -187,7 +187,8 @@ def _directions(reviewer: IntArray, value: FloatArray) -> FloatArray:
     loads = np.maximum(np.bincount(reviewer), 1)
     centred = value - (np.bincount(reviewer, value) / loads)[reviewer]
     norm = np.sqrt(np.bincount(reviewer, centred**2))
-    tilt = np.divide(centred, norm[reviewer], out=np.zeros(value.size), where=norm[reviewer] > 0)
+    varied = norm > TIE * np.abs(value).max(initial=0.0)
+    tilt = np.divide(centred, norm[reviewer], out=np.zeros(value.size), where=varied[reviewer])
     return np.stack([1.0 / np.sqrt(loads[reviewer]), tilt])
 
 

@@ -108,7 +108,7 @@ def joined_scores(who: IntArray, what: IntArray, target: FloatArray, table: Tabl
     full = moments.weights(np.ones(len(columns) + 1, np.bool_), share)
     unknown = float(moments.paper[0, 0] - full @ moments.paper @ full)
     return Joined(
-        centre[0] + points[:, 0] + points[:, 1:].sum(axis=1),
+        snapped(centre[0] + points[:, 0] + points[:, 1:].sum(axis=1)),
         {table.target or "score": own, **dict(zip(columns, points[:, 1:].T, strict=True))},
         dict(zip(columns, (spread[0] * full[1:]).tolist(), strict=True)),
         float(spread[0] ** 2) * max(unknown, 0.0),

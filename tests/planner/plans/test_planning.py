@@ -126,7 +126,7 @@ def test_exchanges_lower_the_error_of_a_partial_plan() -> None:
     judge = Judge(new_task(plan.constraints, 200), target_named("double"))
     assert plan.status == "budget_exhausted"
     plain = begin(judge.task, 2, 0)[0].pairs
-    assert judge.worth(plan.pairs).exceeds(judge.worth(plain))
+    assert judge.worth(plan.pairs) > judge.worth(plain)
 
 
 def loaded(seed: int) -> tuple[Reviews, dict[str, Any]]:
