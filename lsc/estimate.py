@@ -21,6 +21,7 @@ from reviewgraph._base import (
     checked,
     counted,
     or_none,
+    order_of,
     record_of,
     warn,
 )
@@ -396,7 +397,7 @@ def best_first(value: FloatArray) -> IntArray:
     >>> best_first(np.array([1.0, 3.0, np.nan, 3.0])).tolist()
     [1, 3, 0]
     """
-    order = np.argsort(-value, kind="stable")
+    order = order_of(-value)
     return order[: int(np.isfinite(value).sum())]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reviewgraph._base import FloatArray, InputError, checked
+from reviewgraph._base import FloatArray, InputError, checked, order_of, snapped
 
 
 @checked(renamed={"n": "n_selected"})
@@ -309,12 +309,13 @@ def _places(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the numbers of values that are larger, and at least as large, along the last axis."""
     from scipy.stats import rankdata
 
+    values = snapped(values)
     return rankdata(-values, "min", axis=-1) - 1.0, rankdata(-values, "max", axis=-1)
 
 
 def _hits(quality: FloatArray, best: FloatArray) -> FloatArray:
     """Return the expected membership in T of the item at each place of the ranking by quality, shape (N,)."""
-    order = np.argsort(-quality, kind="stable")
+    order = order_of(-quality)
     low = _places(quality)[0][order].astype(np.int64)
     total = np.bincount(low, best[order], quality.size)
     mean: FloatArray = (total / np.maximum(np.bincount(low, minlength=quality.size), 1))[low]

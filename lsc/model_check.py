@@ -8,7 +8,7 @@ import numpy as np
 
 from lsc._inference.averaging import spread_expected
 from lsc.posteriors import PosteriorEstimate
-from reviewgraph._base import counted
+from reviewgraph._base import counted, order_of
 from reviewgraph.report import Column, Compared, Picture, Prose, Section, Table, compared
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _spreads(result: PosteriorEstimate) -> list[Picture]:
         return []
     outside = ((observed < low) | (observed > high))[codes]
     far = np.abs(np.log(np.maximum(observed, 1e-9) / np.maximum(predicted, 1e-9)))[codes]
-    ends = [place for place in np.argsort(-far, kind="stable").tolist() if outside[place]][:LABELLED]
+    ends = [place for place in order_of(-far).tolist() if outside[place]][:LABELLED]
     points = Compared(
         predicted[codes],
         observed[codes],

@@ -34,7 +34,7 @@ from lsc.words.posterior_page import (
     rounded,
     source_words,
 )
-from reviewgraph._base import counted
+from reviewgraph._base import counted, order_of
 from reviewgraph.report import (
     Column,
     Compared,
@@ -102,7 +102,7 @@ def _papers(result: Estimate, order: IntArray, kinds: Sequence[str]) -> Ranked:
 def zone(result: PosteriorEstimate, selection: Selection) -> Picture:
     """Return the picture of probabilities around the cut."""
     chance, ranks = selection.chance, selection.ranked
-    order = ranks[np.argsort(-chance[ranks], kind="stable")]
+    order = ranks[order_of(-chance[ranks])]
     lists = selection.lists
     kinds = [MARKS[lists[i] or "out"] for i in order.tolist()]
     names = [str(result.items[i]) for i in order.tolist()]
@@ -210,7 +210,7 @@ def _who_moved(result: Estimate, selection: Selection | None, scored: IntArray) 
 
 def qualities(result: Estimate) -> Picture:
     """Return the picture of all papers by rank, with intervals."""
-    order = np.argsort(-result.quality, kind="stable")[: int(np.isfinite(result.quality).sum())]
+    order = order_of(-result.quality)[: int(np.isfinite(result.quality).sum())]
     points = _papers(result, order, ["dot"] * order.size)
     words = "All papers from the best on."
     if np.isfinite(points.low).any():
@@ -240,7 +240,7 @@ def stands_out(quantity: Quantity) -> BoolArray:
 def _severities(result: PosteriorEstimate) -> Picture:
     severity, reviews = result.reviewers.severity, result.reviews
     codes = np.flatnonzero(np.isfinite(severity.mean))
-    codes = codes[np.argsort(severity.mean[codes], kind="stable")]
+    codes = codes[order_of(severity.mean[codes])]
     out = stands_out(severity)
     # A severity becomes a quality: that of a paper which gets an average score from this reviewer.
     middle = result.beliefs.location
@@ -265,7 +265,7 @@ def _severities(result: PosteriorEstimate) -> Picture:
 def _stretches(result: PosteriorEstimate) -> Picture:
     stretch = result.reviewers.stretch
     codes = np.flatnonzero(np.isfinite(stretch.mean) & (stretch.low > 0))
-    codes = codes[np.argsort(stretch.mean[codes], kind="stable")]
+    codes = codes[order_of(stretch.mean[codes])]
     out = stands_out(stretch)
     points = Ranked(stretch.mean[codes], stretch.low[codes], stretch.high[codes], *_marks(result, codes, out))
     words = (
@@ -446,7 +446,7 @@ def reviewer_table(result: PosteriorEstimate) -> Table:
     reviews, reviewers, misfit = result.reviews, result.reviewers, result.misfit
     loads = reviews.only_scored().loads
     codes = np.flatnonzero(loads > 0)
-    codes = codes[np.argsort(-reviewers.severity.mean[codes], kind="stable")]
+    codes = codes[order_of(-reviewers.severity.mean[codes])]
     columns = [
         Column("reviewer", [reviews.reviewers[j] for j in codes.tolist()]),
         Column("scores", loads[codes].tolist(), "number"),

@@ -19,7 +19,9 @@ from reviewgraph._base import (
     Result,
     checked,
     or_none,
+    order_of,
     probability_in_top,
+    snapped,
 )
 
 if TYPE_CHECKING:
@@ -151,12 +153,12 @@ class Selection(Result):
         """Shape (N,): papers that are in without discussion."""
         sure = np.zeros(self.chance.size, np.bool_)
         sure[self.best] = True
-        return sure & (self.chance >= 1.0 - self.error_rate) & self.comparable
+        return sure & (snapped(self.chance - (1.0 - self.error_rate), 1.0) >= 0) & self.comparable
 
     @cached_property
     def _hopeless(self) -> BoolArray:
         """Shape (N,): papers that are out without discussion."""
-        hopeless = self.chance <= self.error_rate
+        hopeless = snapped(self.chance - self.error_rate, 1.0) <= 0
         hopeless[self.best] = False
         return hopeless
 
@@ -169,14 +171,14 @@ class Selection(Result):
     def discuss(self) -> IntArray:
         """Codes of the papers to discuss, by decreasing probability."""
         uncertain = self.ranked[~self._sure[self.ranked] & ~self._hopeless[self.ranked]]
-        return uncertain[np.argsort(-self.chance[uncertain], kind="stable")]
+        return uncertain[order_of(-self.chance[uncertain])]
 
     @cached_property
     def nearest(self) -> IntArray:
         """The same, by distance of the probability from that at the line: where another look matters most."""
         ordered = np.sort(self.chance[self.ranked])[::-1]
         line = float(ordered[max(self.n - 1, 0) : self.n + 1].mean()) if ordered.size else 0.0
-        return self.discuss[np.argsort(np.abs(self.chance[self.discuss] - line), kind="stable")]
+        return self.discuss[order_of(np.abs(self.chance[self.discuss] - line))]
 
     @cached_property
     def drawn(self) -> IntArray:

@@ -20,11 +20,9 @@ import numpy as np
 from lsc.baselines import average
 from lsc.calibration import calibrate
 from lsc.estimate import Estimate
-from reviewgraph._base import FloatArray
+from reviewgraph._base import TIE, FloatArray, order_of
 from reviewgraph.table import Reviews, ReviewsLike, as_reviews
 
-#: A move must lower the objective by more than this part of the sum of squared scores, because of rounding.
-GAIN = 1e-12
 #: Number of perturbations of the local search, and of items that each moves to random places.
 KICKS, KICKED = 60, 3
 #: Number of scores from which SciPy's isotonic regression is faster: 7 against 11 microseconds at 20, 11 against 400
@@ -84,13 +82,13 @@ def seriate(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0, kicks:
     if scored.n_reviews:
         starts += [calibrate(scored, "linear"), calibrate(scored, "monotone")]
     search = _Search(scored)
-    best = min((search.improved(np.argsort(start.quality, kind="stable")) for start in starts), key=search.cost)
+    best, *others = (search.improved(order_of(start.quality)) for start in starts)
+    for other in others:
+        best = search.better(other, best)
     for _ in range(kicks if scored.n_items > 2 else 0):
         if search.cost(best) <= search.least_gain:
             break
-        other = search.improved(_kicked(best, rng))
-        if search.cost(other) < search.cost(best) - search.least_gain:
-            best = other
+        best = search.better(search.improved(_kicked(best, rng)), best)
     place = np.empty(reviews.n_items)
     place[best] = np.arange(1, reviews.n_items + 1)
     fitted = np.full(reviews.n_reviews, np.nan)
@@ -186,12 +184,16 @@ class _Search:
             dict(zip(scored.items_of(j).tolist(), scored.score[start:stop].tolist(), strict=True))
             for j, (start, stop) in enumerate(zip(scored.reviewer_start, scored.reviewer_start[1:], strict=False))
         ]
-        self.least_gain = GAIN * float((scored.score**2).sum())
+        self.least_gain = TIE * float((scored.score**2).sum())
 
     def cost(self, order: np.ndarray) -> float:
         place = np.empty(order.size)
         place[order] = np.arange(order.size)
         return float(((self.scored.score - fits(self.scored, place)) ** 2).sum())
+
+    def better(self, order: np.ndarray, best: np.ndarray) -> np.ndarray:
+        """Return the first order if it costs less than the second, otherwise that."""
+        return order if self.cost(order) < self.cost(best) - self.least_gain else best
 
     def improved(self, order: np.ndarray) -> np.ndarray:
         """Move items one at a time to their best places until no move helps."""
@@ -227,7 +229,8 @@ class _Search:
             slots = [_deviation([*score[:slot], self.given[j][item], *score[slot:]]) for slot in range(len(score) + 1)]
             for number, gap in enumerate(gaps):
                 total[number] += slots[sum(1 for i in row if place[i] < gap)]
-        best = min(range(len(gaps)), key=total.__getitem__)
+        least = min(total) + self.least_gain
+        best = next(number for number, cost in enumerate(total) if cost <= least)
         if total[best] >= total[now] - self.least_gain:
             return None
         # Between two neighbouring places there may be items that share no reviewer; all places there cost the same.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.words import headline, opening, page, sentences, shortage_lines
-from reviewgraph._base import counted, natural_key, places
+from planner._assign.words import affinity_bins, headline, opening, page, sentences, shortage_lines
+from reviewgraph._base import counted, natural_key, places, snapped
 from reviewgraph.report import (
     Bar,
     Column,
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from reviewgraph.table import Reviews
 
 
-#: Bins of affinities.
-BINS = 10
 #: Number of worst-served papers with labels in the plot.
 NAMED = 5
 
@@ -116,10 +113,7 @@ def _pictured(assignment: Assignment, table: Reviews) -> Section:
 
 
 def _affinities(assignment: Assignment) -> Picture:
-    count, edge = np.histogram(assignment.affinities, bins=BINS)
-    names = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edge)]
-    if assignment.affinities.min() == assignment.affinities.max():
-        names, count = [f"{assignment.affinities.min():.3g}"], np.array([assignment.affinities.size])
+    names, count = affinity_bins(assignment)
     shown = [Bar(name, number) for name, number in zip(names, count.tolist(), strict=True)]
     mean, least = assignment.mean_affinity, assignment.minimum_affinity
     words = f"Distribution of the affinities of reviews: mean {mean:.4g}, minimum {least:.4g}."
@@ -128,7 +122,7 @@ def _affinities(assignment: Assignment) -> Picture:
 
 def _served(assignment: Assignment, table: Reviews) -> Picture:
     total = np.bincount(table.item, weights=assignment.affinities, minlength=table.n_items).astype(np.float64)
-    order = np.lexsort((places(table.items), total))
+    order = np.lexsort((places(table.items), snapped(total)))
     nothing = np.full(order.size, np.nan)
     names = [str(table.items[i]) for i in order.tolist()]
     shown = Ranked(total[order], nothing, nothing, ["dot"] * order.size, names, range(min(NAMED, order.size)))
@@ -149,8 +143,8 @@ def _tables(assignment: Assignment, table: Reviews) -> list[Table]:
     """Return a row per paper, the worst served first; per reviewer, by load; and per review, by affinity."""
     affinities, paper_place, reviewer_place = assignment.affinities, places(table.items), places(table.reviewers)
     # Papers, with the affinities of their reviewers added up.
-    served = np.bincount(table.item, weights=affinities, minlength=table.n_items)
-    order = np.lexsort((paper_place, served))
+    served = np.bincount(table.item, weights=affinities, minlength=table.n_items).astype(np.float64)
+    order = np.lexsort((paper_place, snapped(served)))
     papers = [
         *paper_columns(table, order.tolist()),
         Column("reviews", table.reviews_per_item[order].tolist(), "number"),
@@ -168,7 +162,7 @@ def _tables(assignment: Assignment, table: Reviews) -> list[Table]:
         Column("papers", [_joined(table.items, table.items_of(j)) for j in order.tolist()]),
     ]
     # Reviews, by paper and then by reviewer where affinities are equal.
-    order = np.lexsort((reviewer_place[table.reviewer], paper_place[table.item], affinities))
+    order = np.lexsort((reviewer_place[table.reviewer], paper_place[table.item], snapped(affinities)))
     pairs = [
         Column("paper", [table.items[i] for i in table.item[order].tolist()]),
         Column("reviewer", [table.reviewers[j] for j in table.reviewer[order].tolist()]),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from lsc._inference.model import Extent
-from reviewgraph._base import FloatArray, InputError, IntArray, Label, Status
+from reviewgraph._base import FloatArray, InputError, IntArray, Label, Status, snapped
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
@@ -694,12 +694,14 @@ class Account:
         [('Reviewer 1', 7), ('Reviewer 2', 3)]
         """
         likeness = {part.reviewer: (part.weight, part.moves) for part in self.parts if part.source == "likeness"}
-
-        def key(part: Part) -> tuple[Any, ...]:
-            return -(part.score or 0.0), -part.says, -part.weight, likeness.get(part.reviewer, ())
-
         # Reviews first, in the new order; the other sources keep theirs.
-        reviews = sorted((part for part in self.parts if part.source == "review"), key=key)
+        reviews = [part for part in self.parts if part.source == "review"]
+        keys = [
+            (-(part.score or 0.0), -part.says, -part.weight, *likeness.get(part.reviewer, (0.0, 0.0)))
+            for part in reviews
+        ]
+        order = np.lexsort([snapped(column) for column in np.array(keys).reshape(-1, 5).T[::-1]])
+        reviews = [reviews[place] for place in order.tolist()]
         name = {part.reviewer: f"Reviewer {rank}" for rank, part in enumerate(reviews, 1)}
         rank = {reviewer: number for number, reviewer in enumerate(name)}
         others = [part for part in self.parts if part.source != "review"]

@@ -25,7 +25,6 @@ from lsc._inference.beliefs import (
 )
 from lsc._inference.categories import Averages
 from lsc._inference.inferring import (
-    DECIMALS,
     ItemMoments,
     ReviewerMoments,
     distances_to_normal,
@@ -470,6 +469,11 @@ def _null_posterior(totals: FloatArray, averages: Averages) -> FloatArray:
 def _sums_of_means(moments: FloatArray, centre: float) -> FloatArray:
     mean = moments[0][~np.isnan(moments[0])]
     return np.array([mean.size, (mean - centre).sum(), ((mean - centre) ** 2).sum()])
+
+
+#: Decimals of posterior means, in standard deviations, that distinguish their ranks: those of different shards are not
+#: compared one by one.
+DECIMALS = 9
 
 
 def _rounded(moments: FloatArray, deviation: float) -> FloatArray:

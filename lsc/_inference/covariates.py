@@ -29,7 +29,7 @@ import numpy as np
 
 from lsc._inference.beliefs import InferenceStatus, Posterior, conjugate_gradients, joint, linearise, used_reviews
 from lsc._inference.states import Expected
-from reviewgraph._base import FloatArray, IntArray
+from reviewgraph._base import FloatArray, IntArray, snapped
 
 #: Gain in log evidence from which a factor, and the covariates as a whole, are used.
 MIN_GAIN = 2.0
@@ -306,7 +306,7 @@ def infer_with(
         while active:
             each = gains_of(quadratic, chosen, learned)
             gains[active] = each
-            weakest = int(np.argmin(each))
+            weakest = int(np.argmin(snapped(each)))
             if each[weakest] >= MIN_GAIN:
                 break
             kept = np.ones(effects.size, bool)

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lsc._inference.beliefs import Posterior
-from reviewgraph._base import BoolArray, FloatArray, IntArray, Label, Result, counted
+from reviewgraph._base import BoolArray, FloatArray, IntArray, Label, Result, counted, reaches, snapped
 from reviewgraph.table import Reviews
 
 #: Folds of reviews of the comparison with the target alone, and the smallest number of predicted reviews.
@@ -235,7 +235,8 @@ def join(
         parts, rest = product[:, 1:], centre[0] + product[:, 0] + spread[0] * level
         full = _weights(found, np.ones(len(names) + 1, bool), share)
         weights, own = spread[0] * full[1:], float(spread[0] ** 2 * max(_unknown(found, full), 0.0))
-    score = rest + parts.sum(axis=1) if share else target
+    # Reviews with the same scores have the same combination.
+    score = snapped(rest + parts.sum(axis=1)) if share else target
     return Joined(score, parts, rest, names, weights, own, gain, error, untried)
 
 
@@ -373,12 +374,12 @@ def _best_share(reviewer: IntArray, item: IntArray, standard: FloatArray, fold: 
     if known.sum() < MIN_PREDICTED:
         return 0.0, np.nan, np.nan
     total = squares[:, known].sum(axis=1)
-    best = 1 + int(np.argmin(total[1:]))
+    best = 1 + int(np.argmin(snapped(total[1:])))
     # The error is clustered by paper, whose held-out scores share an estimate.
     difference = np.bincount(item[known], squares[0, known] - squares[best, known])
     error = float(np.sqrt((difference**2).sum())) / total[0]
     gain = 1.0 - float(total[best] / total[0])
-    return (SHARES[best - 1] if gain > 0 else 0.0), gain, error
+    return (0.0 if reaches(total[best], total[0]) else SHARES[best - 1]), gain, error
 
 
 def _predict(

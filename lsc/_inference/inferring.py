@@ -78,13 +78,14 @@ from lsc._inference.sweeps import (
     Fit,
     block_inputs,
     free_of,
+    most_evident,
     optimise,
     run_members,
     run_stages,
     sweep,
     with_references,
 )
-from reviewgraph._base import BoolArray, FloatArray, IntArray
+from reviewgraph._base import BoolArray, FloatArray, IntArray, snapped
 
 #: Minimum gain in nats over the model without reviewer effects (null tables: at most 4.4 of 18).
 SIGNAL = 5.0
@@ -248,8 +249,6 @@ def interquartile_range(quantity: Quantity) -> tuple[float, float]:
 # quantile of its rank. The distance of the two estimates measures the bend, and intervals should cover both.
 
 EMPTY = np.empty(0)
-#: Decimals of posterior means, in standard deviations, that distinguish their ranks.
-DECIMALS = 9
 
 
 def bend_variance(mean: FloatArray) -> FloatArray:
@@ -262,11 +261,12 @@ def bend_variance(mean: FloatArray) -> FloatArray:
     size = mean.size
     if size < 3 or np.ptp(mean) <= 0:
         return np.zeros(size)
-    # Means that are equal but for rounding share their average rank.
-    rounded = np.round(mean / mean.std(), DECIMALS)
-    ordered = np.sort(rounded)
-    rank = 0.5 * (np.searchsorted(ordered, rounded, "left") + np.searchsorted(ordered, rounded, "right") + 1)
-    square, scatter = distances_to_normal(mean, mean.mean(), mean.std(), rank, size)
+    # Ties share their average rank.
+    deviation = float(mean.std())
+    tied = snapped(mean, deviation)
+    ordered = np.sort(tied)
+    rank = 0.5 * (np.searchsorted(ordered, tied, "left") + np.searchsorted(ordered, tied, "right") + 1)
+    square, scatter = distances_to_normal(mean, float(mean.mean()), deviation, np.asarray(rank), size)
     return np.asarray(unexplained_share(float(square.sum()), float(scatter.sum())) * square)
 
 
@@ -590,7 +590,7 @@ def infer(
     average_models = average_models and rows.score.size <= LARGEST_MIXTURE
     if average_models:
         fits = run_members(scores.problem, rng, tell, tempered)
-        fit = max(fits, key=lambda each: each.evidence)
+        fit = fits[most_evident(fits)]
     else:
         fits = [fit := run_stages(scores.problem, rng, tell, part)]
     models = [Modelled(scores, averages, fit)]
@@ -645,9 +645,10 @@ def _all_models(
 ) -> list[Modelled]:
     """Return the models of a mixture: those of numbers, of their normal scores, and of levels where preferred."""
     scores, averages = numbers
-    best = max(fits, key=lambda fit: fit.evidence)
+    best = fits[most_evident(fits)]
     tell("normal scores")
-    base = max((fit for fit in fits if not fit.state.extent.orders), key=lambda fit: fit.evidence, default=best)
+    of_numbers = [fit for fit in fits if not fit.state.extent.orders]
+    base = of_numbers[most_evident(of_numbers)] if of_numbers else best
     models = [Modelled(scores, averages, fit) for fit in fits]
     models += _of_normal_scores(rows, scores, base.state, best.evidence)
     if chosen.fit is not best and chosen.fit.state.extent.ordinal:

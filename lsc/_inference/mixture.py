@@ -23,7 +23,7 @@ import numpy as np
 from lsc._inference.beliefs import InferenceStatus, Member, Posterior, Quantity, Reviewers
 from lsc._inference.predicting import Mixture as Normals
 from lsc._inference.states import Messages
-from reviewgraph._base import FloatArray
+from reviewgraph._base import FloatArray, order_of
 
 #: Nats of evidence by which the weights of two members differ by a factor of e.
 TEMPERATURE = 40.0
@@ -76,7 +76,8 @@ def combine(members: Sequence[Member]) -> Posterior:
     What has no mean over models (hyperparameters, extensions, state, evidence) is that of the member of the largest
     weight among those that model the scores as they are, which comes first. The caller adds what a common bend adds.
     """
-    members = sorted(members, key=lambda member: (not is_of_numbers(member), -member.weight))
+    heaviest = order_of(-np.array([member.weight for member in members])).tolist()
+    members = sorted((members[place] for place in heaviest), key=lambda member: not is_of_numbers(member))
     lead = members[0].posterior
     if len(members) == 1:
         return lead

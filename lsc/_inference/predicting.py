@@ -56,7 +56,7 @@ from lsc._inference.scale_users import (
     slopes_at,
 )
 from lsc._inference.states import MIN_NOISE, Unit, equal_scores, unit_of
-from reviewgraph._base import FloatArray, IntArray
+from reviewgraph._base import FloatArray, IntArray, snapped
 
 #: Nodes of slope and of own noise in the population, in standard deviations.
 GRID = np.linspace(-4.0, 4.0, 17)
@@ -355,7 +355,7 @@ def ranking_of(posterior: Posterior, observed: Observations) -> Ranking:
     who, what, score = posterior.reviewer[used], posterior.item[used], observed.score[used]
     precision = 1 / posterior.variance[what] - posterior.precision[used]
     mean = (posterior.mean[what] / posterior.variance[what] - posterior.shift[used]) / precision
-    order = np.lexsort((what, mean, score, who))
+    order = np.lexsort((what, snapped(mean), score, who))
     start = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=posterior.slope.size))])
     place = np.full(posterior.reviewer.size, -1)
     place[used[order]] = np.arange(used.size) - start[who[order]]

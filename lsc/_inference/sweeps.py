@@ -6,7 +6,7 @@ hyperparameters (:func:`optimise`); extensions of the model are selected by log 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import TYPE_CHECKING, NamedTuple
@@ -63,7 +63,7 @@ from lsc._inference.states import (
     item_posterior,
     parts_with_messages,
 )
-from reviewgraph._base import BoolArray, FloatArray, IntArray
+from reviewgraph._base import BoolArray, FloatArray, IntArray, reaches, snapped
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -701,7 +701,13 @@ def _select_extensions(
 ) -> tuple[Fit, BoolArray]:
     """Return the fit with the highest evidence, roughly converged, and its free hyperparameters."""
     # Noisy and ordinal reviewers are hard to distinguish: at most one of the two extensions.
-    return max(candidates(problem, rng, tell), key=lambda fitted: fitted[0].evidence)
+    found = candidates(problem, rng, tell)
+    return found[most_evident([fit for fit, _ in found])]
+
+
+def most_evident(fits: Sequence[Fit]) -> int:
+    """Return the place of the fit with the highest evidence, of ties the first."""
+    return int(np.argmax(snapped(np.array([fit.evidence for fit in fits]))))
 
 
 def candidates(problem: Problem, rng: np.random.Generator, tell: Callable[[str], None]) -> list[tuple[Fit, BoolArray]]:
@@ -754,7 +760,7 @@ def _extended(
     wider = free.copy()
     wider[list(more)] = True
     extended = optimise(problem, trial.state, wider, rough=True, warm_up=0)
-    return (extended, wider) if extended.evidence > plain.evidence + gains[1] else (plain, free)
+    return (plain, free) if reaches(plain.evidence + gains[1], extended.evidence) else (extended, wider)
 
 
 def with_references(problem: Problem, plain: Fit, references: References) -> Fit:

@@ -15,7 +15,7 @@ from lsc._inference.model import GAMMA, LOG_OWN, LOG_S_R, LOG_TAU_LEFT, LOG_TAU_
 from lsc._inference.scale_users import ranked
 from lsc._inference.states import MIN_NOISE, Rows, equal_scores, initial_state, prepare, unit_of
 from lsc._inference.sweeps import run_sweeps
-from reviewgraph._base import BoolArray, FloatArray, IntArray
+from reviewgraph._base import BoolArray, FloatArray, IntArray, snapped
 
 #: Number of folds of reviewers, and number of predicted reviews from which no further fold begins.
 FOLDS, MAX_PREDICTED = 5, 20_000
@@ -23,8 +23,6 @@ FOLDS, MAX_PREDICTED = 5, 20_000
 MIN_REVIEWERS = 5
 #: Sweeps with fixed hyperparameters: messages then have converged to a tenth of the standard error of the gain.
 SWEEPS = 8
-#: Decimals, in standard deviations, to which qualities are compared: summation order changes them by less.
-DECIMALS = 9
 
 
 class Gain(NamedTuple):
@@ -153,7 +151,7 @@ def _averages(posterior: Posterior, score: FloatArray, kept: BoolArray) -> Float
 def centred_ranks(value: FloatArray, code: IntArray) -> FloatArray:
     """Share of all values below each, ties counted half, minus the mean of the reviewer."""
     spread = float(value.std()) or 1.0
-    _, place, count = np.unique(np.round(value / spread, DECIMALS), return_inverse=True, return_counts=True)
+    _, place, count = np.unique(snapped(value, spread), return_inverse=True, return_counts=True)
     rank = ((np.cumsum(count) - 0.5 * count) / value.size)[place]
     return centred(rank, code)
 

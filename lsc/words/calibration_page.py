@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from lsc.calibration import Calibration, CalibrationStatus
-from reviewgraph._base import BoolArray, FloatArray, IntArray, counted, listed, text_table
+from reviewgraph._base import BoolArray, FloatArray, IntArray, counted, listed, order_of, reaches, text_table
 from reviewgraph.table import ReviewsLike, as_reviews
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ class Habits(NamedTuple):
         """Return the notable habits of a reviewer, given by code."""
         lenient, stretch = self.leniency[reviewer], self.stretch[reviewer]
         notable = {
-            "lenient": lenient >= NOTABLE_SEVERITY,
-            "harsh": lenient <= -NOTABLE_SEVERITY,
-            "stretches the scale": stretch >= NOTABLE_STRETCH,
-            "compresses the scale": stretch <= 1.0 / NOTABLE_STRETCH,
+            "lenient": reaches(lenient, NOTABLE_SEVERITY),
+            "harsh": reaches(-lenient, NOTABLE_SEVERITY),
+            "stretches the scale": reaches(stretch, NOTABLE_STRETCH),
+            "compresses the scale": reaches(1.0 / NOTABLE_STRETCH, stretch),
         }
         return [word for word, holds in notable.items() if holds]
 
@@ -279,9 +279,10 @@ def _reviewer_lines(calibration: Calibration, of_reviewers: Habits) -> list[str]
         "(--method posterior has intervals):",
     ]
     for word, value in strength.items():
-        if who := sorted((j for j in judged if word in words[j]), key=lambda j: -value[j]):
-            names = ", ".join(str(reviews.reviewers[j]) for j in who[:MOVED])
-            lines.append(f"  {word}: {len(who)}, most of all {names}")
+        who = np.array([j for j in judged if word in words[j]], np.int64)
+        if who.size:
+            names = ", ".join(str(reviews.reviewers[j]) for j in who[order_of(-value[who])][:MOVED].tolist())
+            lines.append(f"  {word}: {who.size}, most of all {names}")
     return lines
 
 

@@ -29,7 +29,7 @@ from lsc.words.calibration_page import (
     table,
     truncation,
 )
-from reviewgraph._base import IntArray, Label, counted, listed, noun
+from reviewgraph._base import IntArray, Label, counted, listed, noun, order_of
 
 if TYPE_CHECKING:
     from lsc._inference.beliefs import Account, Beliefs, Part
@@ -158,10 +158,11 @@ def _covariate_line(one: Covariate) -> str:
             f"{MIN_GAIN:g}."
         )
     what = "quality" if one.of == "item" else "scores"
+    largest = order_of(-np.abs([each.effect for each in one.effects]))
     per = "" if one.kind == "category" else " per standard deviation"
     effects = [
         f"{f'{each.level} ' if each.level else ''}{each.effect:+.2f} ({each.low:+.2f} to {each.high:+.2f})"
-        for each in sorted(one.effects, key=lambda each: -abs(each.effect))
+        for each in (one.effects[place] for place in largest.tolist())
     ]
     return (
         f"{one.name} (known of {known}) raises the log evidence by {one.gain:.1f}; effect on {what}{per} in points, "
@@ -366,7 +367,7 @@ def criterion_lines(result: PosteriorEstimate) -> list[str]:
         return []
     who, what = np.nonzero(severities.notable)
     own = severities.values.own[who, what]
-    order = np.argsort(-np.abs(own / severities.values.own_sd[who, what]), kind="stable").tolist()
+    order = order_of(-np.abs(own / severities.values.own_sd[who, what])).tolist()
     named = [f"{severities.reviewers[who[i]]} on {severities.criteria[what[i]]} ({own[i]:+.2f})" for i in order[:NAMED]]
     more = f", and {len(order) - NAMED} more" if len(order) > NAMED else ""
     return [
@@ -381,7 +382,7 @@ def misfit_lines(result: PosteriorEstimate) -> list[str]:
     codes = np.flatnonzero(misfit.contradicts)
     if not codes.size:
         return []
-    codes = codes[np.argsort(misfit.p_value[codes], kind="stable")]
+    codes = codes[order_of(misfit.p_value[codes])]
     numbers = zip(codes.tolist(), misfit.agreement[codes].tolist(), misfit.mean_square[codes].tolist(), strict=True)
     labels = result.reviews.reviewers
     named = [f"{labels[j]} (agreement {agree:.1f}, mean square {square:.1f})" for j, agree, square in numbers]
@@ -418,7 +419,7 @@ def standing_out(beliefs: Beliefs, labels: Sequence[Label], loads: IntArray) -> 
 
 def _named(labels: Sequence[Label], word: str, stands_out: BoolArray, order: FloatArray) -> list[str]:
     codes = np.flatnonzero(stands_out)
-    first = codes[np.argsort(order[codes], kind="stable")][:NAMED].tolist()
+    first = codes[order_of(order[codes])][:NAMED].tolist()
     most = f"{codes.size}, most of all " if codes.size > NAMED else ""
     return [f"  {word}: {most}{listed([labels[j] for j in first])}"] if codes.size else []
 
@@ -430,7 +431,7 @@ def lottery_lines(
     free = {label: chance for label, chance in chances.items() if chance < 1.0}
     if not free:
         return [f"Lottery: nothing to draw, {counted(len(drawn), 'paper is', 'papers are')} in for certain."]
-    likeliest = sorted(free, key=lambda label: -free[label])
+    likeliest = [list(free)[place] for place in order_of(-np.array(list(free.values()))).tolist()]
     kept = len(chances) - len(free)
     certain = f"{counted(kept, 'paper is', 'papers are')} in for certain; the other " if kept else ""
     places = counted(len(drawn) - kept, "place is", "places are")

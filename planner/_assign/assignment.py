@@ -12,6 +12,7 @@ import numpy as np
 from planner._assign.findings import Concerned
 from planner.rules import NOTHING_SHORT
 from reviewgraph._base import (
+    TIE,
     Backend,
     InputError,
     Pictured,
@@ -21,6 +22,7 @@ from reviewgraph._base import (
     check_draws,
     checked,
     counted,
+    outranks,
 )
 from reviewgraph.table import Reviews
 
@@ -65,8 +67,9 @@ class AssignmentStatus(Status):
         return self in (AssignmentStatus.OPTIMAL, AssignmentStatus.FEASIBLE)
 
 
-def _percent(part: float, whole: float) -> float:
-    return 100.0 * part / abs(whole) if whole else 0.0
+def percent_of(part: float, whole: float) -> float:
+    """Return a part in percent of a whole; 0 if it is tied with that, or if the whole is."""
+    return 100.0 * part / abs(whole) if whole and abs(part) > TIE * abs(whole) else 0.0
 
 
 def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -293,17 +296,17 @@ class Assignment(Pictured):
             return replace(self, status=AssignmentStatus.INFEASIBLE, affinity_unconstrained=math.nan, explanation=why)
         return replace(self, status=AssignmentStatus.BEST_EFFORT, shortage=shortage)
 
-    def _merit(self) -> tuple[object, ...]:
+    def _merit(self) -> list[float]:
         """Return the order of assignments, most important first, the larger the better."""
-        few = tuple(-count for count in self.concerned.counts)
+        few = [-count for count in self.concerned.counts]
         scores = np.bincount(self.reviews.item, self.affinities, self.reviews.n_items)
-        served = tuple(np.sort(scores).tolist()) if self.fairness is not None and self.fairness.way else ()
+        served = np.sort(scores).tolist() if self.fairness is not None and self.fairness.way else []
         worth = self.affinity + self.rewards - self.concerned.paid
-        return self.status.reached, self.reviews.n_reviews, few, served, worth
+        return [self.status.reached, self.reviews.n_reviews, *few, *served, worth]
 
     def or_better(self, stricter: Assignment) -> Assignment:
         """Return this assignment, or that of a stricter problem if it is better, with the bounds of this one."""
-        if stricter._merit() <= self._merit():
+        if not outranks(stricter._merit(), self._merit(), 1.0 + float(np.abs(self.affinities).sum())):
             return self
         fairness = stricter.fairness
         return replace(
@@ -424,7 +427,7 @@ class Assignment(Pictured):
     def _share(self, lost: float) -> float:
         """Return lost affinity in percent of the unconstrained optimum."""
         whole = self.affinity_unconstrained
-        return 0.0 if math.isnan(whole) else _percent(lost, whole)
+        return 0.0 if math.isnan(whole) else percent_of(lost, whole)
 
     @property
     def rewards(self) -> float:
@@ -441,13 +444,13 @@ class Assignment(Pictured):
     def gap(self) -> float:
         """Maximum distance of affinity and rewards to the best without a level, in percent; 0 where proved optimal."""
         short = max(self.bound - self.affinity - self.rewards, 0.0)
-        return 0.0 if self.status is AssignmentStatus.OPTIMAL else _percent(short, self.bound)
+        return 0.0 if self.status is AssignmentStatus.OPTIMAL else percent_of(short, self.bound)
 
     @property
     def price_of_rules(self) -> float:
         """The part of the price that the rules cost before any level, in percent."""
         best, rules = self.affinity_unconstrained, self.kept or self.authors
-        return 0.0 if rules is None else _percent(best - self.concerned.lost - rules.affinity, best)
+        return 0.0 if rules is None else percent_of(best - self.concerned.lost - rules.affinity, best)
 
     @property
     def price_of_exchanges(self) -> float:

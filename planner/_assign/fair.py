@@ -21,7 +21,7 @@ from planner._assign.panel_programme import MOST_COUPLES, Programme, Rows, progr
 from planner._assign.panels import through
 from planner._assign.problem import NO_FLOOR, VALUE_BITS, unit_of, whole_floor
 from planner.solving import integer_programme, solve_within
-from reviewgraph._base import ranks
+from reviewgraph._base import TIE, ranks, reaches, snapped
 from reviewgraph.graph import kernel
 
 if TYPE_CHECKING:
@@ -52,12 +52,8 @@ if TYPE_CHECKING:
 #: Maximum number of programmes, each with the pairs of positive reduced value at the last prices.
 ROUNDS = 12
 
-
 #: Pairs of each item to start with, those that join in a round at most, and items up to which it is tried.
 FIRST, MORE, MOST_ITEMS = 8, 6, 3_000
-
-#: Tolerance, relative to the largest affinity, within which the bound counts as reached.
-CLOSE = 1e-9
 
 
 class Bound(NamedTuple):
@@ -93,24 +89,26 @@ def smallest_at_most(problem: Problem, reached: float, clock: Clock) -> Bound:
     demand = np.where(served, problem.open_demand(), 0)
     market = _Market(problem.item[free], problem.reviewer[free], problem.affinity[free], demand, load, given, served)
     # The maximum of each item if all others were left out.
-    taken = ranks(market.item, market.affinity) < demand[market.item]
+    affinity = snapped(market.affinity)
+    taken = ranks(market.item, affinity) < demand[market.item]
     alone = given + np.bincount(market.item[taken], market.affinity[taken], demand.size)
     alone = np.where(served, alone, np.inf)
-    best = Bound(float(alone[served].min(initial=np.inf)), np.array([int(np.argmin(alone))]))
-    close = CLOSE * float(np.abs(problem.affinity).max(initial=0.0))
+    best = Bound(float(alone[served].min(initial=np.inf)), np.array([int(np.argmin(snapped(alone)))]))
+    close = TIE * float(np.abs(problem.affinity).max(initial=0.0))
     if best.value <= reached + close or int(served.sum()) > MOST_ITEMS or not market.item.size:
         return best
-    columns = ranks(market.item, market.affinity) < FIRST + demand[market.item]
+    columns = ranks(market.item, affinity) < FIRST + demand[market.item]
     for _ in range(ROUNDS):
         multipliers = None if clock.over() else _solve(market, np.flatnonzero(columns), clock)
         if multipliers is None:
             break
         # The bound by weights of items and prices of reviewers, up to rounding of the sums.
         weight, price = multipliers
-        value = weight[market.item] * market.affinity - price[market.reviewer]
+        value = snapped(weight[market.item] * market.affinity - price[market.reviewer])
         taken = ranks(market.item, value) < demand[market.item]
         total = float(value[taken].sum() + price @ load + weight @ given)
-        best = min(best, Bound(total, np.flatnonzero(weight > 0)), key=lambda bound: bound.value)
+        if not reaches(total, best.value):
+            best = Bound(total, np.flatnonzero(snapped(weight, 1.0) > 0))
         # Pairs of larger value at these prices join the programme, a few per item.
         new = (ranks(market.item, value) < demand[market.item] + MORE) & (weight[market.item] > 0) & ~columns
         if best.value <= reached + close or not new.any():

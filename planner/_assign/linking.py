@@ -19,7 +19,7 @@ import numpy as np
 
 from planner._assign.core import NO_LIMIT, around_rivals, promise
 from planner._assign.flow import TIE_BITS, Work, cheapest_path, flip, workspace
-from reviewgraph._base import distinct
+from reviewgraph._base import distinct, smallest
 from reviewgraph.table import Reviews
 
 if TYPE_CHECKING:
@@ -186,9 +186,8 @@ class Linker:
         )
         useful = np.flatnonzero((gain > 0) & ~blocked)
         score = (loss + follow)[useful] / gain[useful]
-        if useful.size > RANKED:
-            nearest = np.argpartition(score, RANKED)[:RANKED]
-            useful, score = useful[nearest], score[nearest]
+        nearest = smallest(score, RANKED)
+        useful, score = useful[nearest], score[nearest]
         heap = list(zip(score.tolist(), useful.tolist(), strict=True))
         heapq.heapify(heap)
         return heap, follow, gain

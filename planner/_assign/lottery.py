@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner._assign.assignment import Assignment, AssignmentStatus
+from planner._assign.assignment import Assignment, AssignmentStatus, percent_of
 from planner._assign.core import Core
 from planner._assign.findings import Listed, Randomised, Reason
 from planner._assign.flow import whole_costs
@@ -39,7 +39,7 @@ from planner._assign.spanning import bridge
 from planner._assign.stages import Run, decide
 from planner._assign.why_none import level_alone, why_apart
 from planner._assign.words import why_capped, why_missed, why_too_few
-from reviewgraph._base import ranks
+from reviewgraph._base import ranks, snapped
 from reviewgraph.graph import POLICY
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class _Parts:
         self.counts, self.pairs = counts.copy(), pairs
         self.near = (counts > 0) | problem.given
         for side in (problem.item, problem.reviewer):
-            self.near |= ranks(side, problem.worth) < NEAR
+            self.near |= ranks(side, snapped(problem.worth)) < NEAR
 
     def holds(self, k: int) -> bool:
         """Whether an assignment obeys the rules and is at the level as it is, before any drop-out."""
@@ -411,7 +411,7 @@ class Lottery(Run):
             certain=int((problem.given & ~problem.old).sum()),
             expected=float((problem.affinity * probability)[shown].sum()),
             best=self.unconstrained,
-            gap=max(bound - value, 0.0) / abs(bound) if bound else 0.0,
+            gap=percent_of(max(bound - value, 0.0), bound) / 100.0,
             listed=listed,
         )
 
@@ -423,7 +423,7 @@ def without_rivals(problem: Problem, gain: Gain, limits: Limits, marginals: Marg
     """
     most, least = limits.most.copy(), limits.least.copy()
     while (couples := problem.rivals.couples_among(marginals.units > 0)).size:
-        value = marginals.units * gain.worth
+        value = snapped(marginals.units * gain.worth)
         for couple in couples.tolist():
             if most[couple].all():
                 lesser = min(couple, key=lambda pair: (bool(problem.given[pair]), value[pair]))

@@ -13,7 +13,7 @@ import numpy as np
 
 from planner._assign.flow import Arcs, Via, cheapest_flow, whole_costs
 from planner.rules import NO_MOST
-from reviewgraph._base import ranks, starts
+from reviewgraph._base import ranks, reaches, snapped, starts
 from reviewgraph.graph import kernel
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _broken_by_chance(problem: Problem) -> IntArray:
     Twice as many candidates as a paper needs count as its best.
     """
     panels, rng = problem.panels, np.random.default_rng(0)
-    near = np.flatnonzero(ranks(problem.item, problem.worth) < 2 * problem.demand[problem.item])
+    near = np.flatnonzero(ranks(problem.item, snapped(problem.worth)) < 2 * problem.demand[problem.item])
     panel = near[ranks(problem.item[near], rng.random(near.size)) < problem.demand[problem.item[near]]]
     pair, group = panels.of(problem.reviewer[panel])
     item, width = problem.item[panel[pair]], max(panels.n_groups, 1)
@@ -173,7 +173,8 @@ def best_marginals(problem: Problem, gain: Gain, limits: Limits) -> Marginals | 
     width = max(int(WIDE * gain.unit), 1)
     while width > 0:
         better = graph.flow(*_segments(units, width, limits), gain)
-        units = units if better is None or gain.of(better) < gain.of(units) else better
+        if better is not None and reaches(gain.of(better), gain.of(units)):
+            units = better
         width //= 2
     # The tangent at the solution lies above the gain: its best vertex bounds it.
     vertex = graph.flow(*whole, gain, at=units)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._assign.flow import fits, flip, serves
-from reviewgraph._base import Clock
+from reviewgraph._base import TIE, Clock, reaches, smallest, snapped
 from reviewgraph.graph import mean_information
 
 if TYPE_CHECKING:
@@ -92,9 +92,6 @@ def covariance(net: Network, counts: BoolArray, assumptions: Assumptions) -> Cov
 #: Exchanges drawn, those of them that cost least affinity and are evaluated, and the block size.
 DRAWN, KEPT, BLOCK = 500_000, 10_000, 4096
 
-#: Rounding tolerance by which sums of losses may exceed a budget, relative to the largest loss.
-ROUNDING = 1e-12
-
 
 class Swaps(NamedTuple):
     """Two reviewers exchange a paper each: pairs ``off`` go, pairs ``on`` come, both of shape (S, 2)."""
@@ -116,9 +113,8 @@ def candidates(net: Network, problem: Problem, most: float, rng: np.random.Gener
     item, reviewer = problem.item[drawn], problem.reviewer[drawn]
     loss = problem.worth[drawn].sum(axis=0) - open_pairs[item[0], reviewer[1]] - open_pairs[item[1], reviewer[0]]
     scale = float(np.abs(problem.worth).max(initial=0.0))
-    fine = np.flatnonzero((loss <= max(most, 1e-12 * scale)) & (item[0] != item[1]))
-    if fine.size > KEPT:
-        fine = np.sort(fine[np.argpartition(loss[fine], KEPT)[:KEPT]])
+    fine = np.flatnonzero((loss <= max(most, 0.0) + TIE * scale) & (item[0] != item[1]))
+    fine = fine[smallest(loss[fine], KEPT, scale)]
     key = problem.item * problem.n_reviewers + problem.reviewer
     on = np.searchsorted(key, (item * problem.n_reviewers + reviewer[::-1])[:, fine])
     return Swaps(drawn[:, fine].T, on.T, loss[fine])
@@ -182,7 +178,7 @@ def make_best(net: Network, swaps: Swaps, merit: FloatArray, budget: float, most
     """Make exchanges of positive merit, best first, no reviewer or paper twice; returns their places."""
     busy_items, busy_people = np.zeros(net.n_panel.size, np.bool_), np.zeros(net.n_held.size, np.bool_)
     made: list[int] = []
-    remaining = budget + ROUNDING * float(np.abs(swaps.loss).max(initial=0.0))
+    remaining = budget + TIE * float(np.abs(swaps.loss).max(initial=0.0))
     for s in np.argsort(-merit, kind="stable").tolist():
         if merit[s] <= 0 or len(made) >= most:
             break
@@ -219,9 +215,6 @@ WORTH = 2e-3
 #: Fee of an exchange in addition to its affinity, relative to the largest: otherwise one that loses nothing and gains
 #: nothing would come first.
 FEE = 0.003
-
-#: Decimals, relative to the largest merit, by which exchanges are ranked: more would rank rounding errors.
-DECIMALS = 9
 
 
 class Variances(NamedTuple):
@@ -264,11 +257,11 @@ def improve(
         swaps = candidates(net, problem, part, rng)
         if not len(swaps.off):
             break
-        merit = _merit(gains(net, swaps, now), swaps.loss, problem)
+        merit = _merit(snapped(gains(net, swaps, now), now.total), swaps.loss, problem)
         made = _held(core, swaps, make_best(net, swaps, merit, part, most), holds)
         # Together they must lower the trace; otherwise they are undone, and the search ends.
         then = covariance(net, core.required, assumptions) if made.size else now
-        if then.total >= now.total:
+        if reaches(then.total, now.total):
             flip(net, _pairs(swaps, made))
             core.regroup()
             break
@@ -278,7 +271,8 @@ def improve(
             break
         longest = max(longest, round_.elapsed())
     # A fall that nobody would notice is worth nothing: then the assignment of most affinity stands.
-    if lost > 0 and now.variances.mean() > (1.0 - WORTH) * before.mean():
+    paid = not reaches(0.0, lost, float(np.abs(problem.worth).max(initial=0.0)))
+    if paid and now.variances.mean() > (1.0 - WORTH) * before.mean():
         flip(net, np.flatnonzero(start != net.assigned))
         core.regroup()
         return Variances(before, before, 0.0)
@@ -287,11 +281,9 @@ def improve(
 
 
 def _merit(gain: FloatArray, loss: FloatArray, problem: Problem) -> FloatArray:
-    """Return the gain per loss, scaled to a maximum of one."""
+    """Return the gain per loss; ties are equal."""
     fee = FEE * float(np.abs(problem.affinity).max(initial=0.0))
-    merit = gain / (np.maximum(loss, 0.0) + fee) if fee > 0 else gain
-    scale = float(np.abs(merit).max(initial=0.0))
-    return np.round(merit / scale, DECIMALS) if scale > 0 else merit
+    return snapped(gain / (np.maximum(loss, 0.0) + fee)) if fee > 0 else gain
 
 
 def _held(core: Core, swaps: Swaps, made: IntArray, holds: Callable[[IntArray], bool]) -> IntArray:

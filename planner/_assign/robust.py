@@ -26,7 +26,7 @@ from planner._assign.core import (
 )
 from planner._assign.findings import Alternate, Alternates, Lack, Missing
 from planner._assign.flow import FAR, flip, free_of_rivals, toll
-from reviewgraph._base import Clock
+from reviewgraph._base import Clock, order_of
 from reviewgraph.graph import kernel, level_named
 
 if TYPE_CHECKING:
@@ -587,7 +587,7 @@ def alternates_of(problem: Problem, assigned: BoolArray, aim: Aim, number: int, 
         # The reviews that each of the best could replace, until enough of them could replace any.
         alternates: list[tuple[int, IntArray]] = []
         why = Lack.NOBODY if not others.size else Lack.ROOM if not room.size else Lack.RULES
-        for pair in room[np.argsort(-problem.affinity[room], kind="stable")][:LOOKED].tolist():
+        for pair in room[order_of(-problem.affinity[room])][:LOOKED].tolist():
             fitting = [
                 q
                 for q in panel.tolist()

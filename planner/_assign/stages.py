@@ -50,7 +50,7 @@ from planner._assign.why_none import (
     why_unreachable,
 )
 from planner._assign.words import why_below, why_no_floor, why_no_good
-from reviewgraph._base import Clock, Mentions, counted
+from reviewgraph._base import Clock, Mentions, counted, reaches, snapped
 from reviewgraph.graph import POLICY, Assumptions
 from reviewgraph.io import Rules
 from reviewgraph.table import Reviews
@@ -394,7 +394,7 @@ class Run:
         """Exchange reviews for smaller errors, where that is promising."""
         from planner._assign import precision as better
 
-        problem, core, values = self.problem, linker.core, np.unique(self.problem.affinity)
+        problem, core, values = self.problem, linker.core, np.unique(snapped(self.problem.affinity))
         # Not for few papers, many papers, or where hardly any exchange is free and none may cost.
         if core.total < FEWEST or not core.net.assigned.any():
             return
@@ -471,7 +471,8 @@ class Run:
         if self.solution.proved and best is not None:
             plain = fairness is None and problem.concerns is None and not problem.ruled.rules
             worth = [math.fsum(problem.worth[chosen].tolist()) for chosen in (assigned, best)]
-            same = bool((assigned == best).all()) or (plain and worth[0] == worth[1])
+            as_much = reaches(worth[0], worth[1], float(np.abs(problem.worth[best]).sum()))
+            same = bool((assigned == best).all()) or (plain and as_much)
         status = AssignmentStatus.OPTIMAL if same else AssignmentStatus.FEASIBLE
         if not reached or self.exposed or self.unsure or below:
             status = AssignmentStatus.LEVEL_MISSED

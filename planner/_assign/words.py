@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner._assign.assignment import AssignmentStatus
+from planner._assign.assignment import AssignmentStatus, percent_of
 from planner._assign.fair import reach_of, too_few_good, too_few_places
 from planner._assign.findings import Reason
 from planner._assign.flow import shortfall
 from planner._assign.levels import aim_named, way_named
 from planner._assign.problem import unit_of
 from planner._assign.why_none import authors_lines, each, papers, people
-from reviewgraph._base import Clock, counted, noun, ranging
+from reviewgraph._base import Clock, counted, noun, ranging, snapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -218,7 +218,7 @@ def lottery_lines(lottery: Randomised | None, level: str) -> list[str]:
     # The list of assignments, where one of them is drawn.
     listed = lottery.listed
     if listed is not None:
-        lost = 100.0 * listed.lost / lottery.best if lottery.best else 0.0
+        lost = percent_of(listed.lost, lottery.best)
         aim, whole = aim_named(level), counted(listed.count, "assignment")
         reached = "obey all rules" if aim.level is None else f"are {aim.name}"
         lines.append(
@@ -331,6 +331,19 @@ WIDTH, BINS = 40, 10
 CRITICAL_NAMED = 10
 
 
+def affinity_bins(assignment: Assignment) -> tuple[list[str], IntArray]:
+    """Return names and sizes of bins of the affinities; one where these are tied."""
+    affinities = snapped(assignment.affinities)
+    if affinities.min() == affinities.max():
+        return [f"{affinities.min():.3g}"], np.array([affinities.size])
+    # An affinity that is tied with an edge is above it.
+    edge = np.linspace(affinities.min(), affinities.max(), BINS + 1)
+    tied = snapped(np.concatenate([edge, affinities]))
+    place = np.searchsorted(tied[: edge.size], tied[edge.size :], "right") - 1
+    count = np.bincount(np.minimum(place, BINS - 1), minlength=BINS)
+    return [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edge.tolist())], count
+
+
 def page(assignment: Assignment) -> str:
     """Return the loads, demands, affinities and the level of an assignment as text."""
     if assignment.status is AssignmentStatus.INFEASIBLE or not assignment.reviews.n_reviews:
@@ -339,10 +352,8 @@ def page(assignment: Assignment) -> str:
     for name, numbers in (("paper", assignment.reviews.reviews_per_item), ("reviewer", assignment.loads)):
         value, count = np.unique(numbers, return_counts=True)
         charts += _chart(f"Reviews per {name}", value.astype(str).tolist(), count)
-    if assignment.affinities.min() < assignment.affinities.max():
-        count, edge = np.histogram(assignment.affinities, bins=BINS)
-        names = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edge)]
-        charts += _chart("Affinity of the reviews", names, count)
+    names, count = affinity_bins(assignment)
+    charts += _chart("Affinity of the reviews", names, count) if len(names) > 1 else []
     lines = [
         f"{headline(assignment)}: {sizes(assignment)}",
         *shortage_lines(assignment),

@@ -676,7 +676,7 @@ class Repairer:
 
     def pruned(self, pairs: IntArray) -> IntArray:
         """Remove reviews that are not needed, the dearest first, then by position."""
-        costs = [self.task.constraints.cost_of(j, i) for j, i in pairs.tolist()]
+        costs = [self.task.constraints.whole_cost_of(j, i) for j, i in pairs.tolist()]
         places = sorted(range(len(pairs)), key=lambda place: -costs[place])
         return minimal(pairs, places, self.survives, lambda count: not self.clock.over())
 
@@ -721,7 +721,7 @@ def substitutes(task: Task, pairs: IntArray, place: int, clock: Clock) -> list[t
                 break
     clock.spend(CALL + READ * task.start.size + task.worked())
     replacements.discard((int(pairs[place, 0]), int(pairs[place, 1])))
-    cost = task.constraints.cost_of
+    cost = task.constraints.whole_cost_of
     return sorted(replacements, key=lambda pair: (cost(*pair), load[pair[0]], pair))
 
 
@@ -800,4 +800,5 @@ def by_testing(target: Target, task: Task, pairs: IntArray, place: int, clock: C
                 replacements.append((j, i))
         if len(replacements) > ENOUGH or clock.over():
             break
-    return sorted(replacements, key=lambda other: (task.constraints.cost_of(*other), load[other[0]], other))
+    cost = task.constraints.whole_cost_of
+    return sorted(replacements, key=lambda other: (cost(*other), load[other[0]], other))

@@ -360,8 +360,7 @@ def _check_load(plan: Plan, case: Case) -> None:
 
 def _whole(plan: Plan, pairs: Iterable[Pair]) -> int:
     """Cost of some pairs in the whole units in which plans are proved cheapest."""
-    own = plan.constraints
-    return sum(round(own.cost_of(int(j), int(i)) / own.cost.unit) for j, i in pairs)
+    return sum(plan.constraints.whole_cost_of(int(j), int(i)) for j, i in pairs)
 
 
 def _new(plan: Plan) -> list[Pair]:

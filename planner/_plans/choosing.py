@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._plans.constraints import as_pairs
+from reviewgraph._base import TIE, largest, reaches, snapped
 
 if TYPE_CHECKING:
     from planner._plans.objectives import Objective
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 #: Reviews of one paper that are evaluated together.
 TOGETHER = 3
-#: Gains below this share of the total loss are rounding.
-NOTHING = 1e-12
 
 
 class Discussion(NamedTuple):
@@ -67,22 +66,23 @@ def choose(
     extra = aim.beliefs.brought_by(taken)
     every = np.arange(rules.reviews.n_items)
     open_ = np.ones(every.size, np.bool_)
-    least = max(NOTHING * float(aim.losses(every, extra).sum()), worth)
+    whole = float(aim.losses(every, extra).sum())
+    least, precision = max(TIE * whole, worth), snapped(aim.beliefs.review_precision)
     rate = rates(aim, every, extra, left.room, most)
     talking = _Talks(aim, extra, discussion, discussed)
     pairs: list[tuple[int, int]] = []
     before, after = [], []
     while (remaining := most - len(pairs) - talking.cost) >= min(1, talking.price):
-        item = int(np.argmax(np.where(open_, rate, -np.inf)))
+        item = largest(np.where(open_, rate, -np.inf), whole)
         best = float(rate[item]) if open_[item] and remaining >= 1 else -np.inf
-        if (paper := talking.better_than(max(best, least), remaining)) is not None:
+        if (paper := talking.better_than(max(best, least), remaining, whole)) is not None:
             talking.take(paper, len(pairs))
             item = paper
             extra[item] += talking.brings
         elif best <= least:
             break
         else:
-            reviewer = readers.best(item, aim.beliefs.review_precision)
+            reviewer = readers.best(item, precision)
             if reviewer is None:
                 open_[item] = False
                 continue
@@ -119,10 +119,12 @@ class _Talks:
         """Number of reviews that the discussions cost."""
         return self.price * len(self.taken) if self.taken else 0
 
-    def better_than(self, rate: float, remaining: float) -> int | None:
+    def better_than(self, rate: float, remaining: float, scale: float) -> int | None:
         """Return the paper whose discussion has the highest rate, if that is above another and within the budget."""
-        paper = int(np.argmax(self.rate)) if self.rate.size else 0
-        return paper if self.rate.size and remaining >= self.price and self.rate[paper] > rate else None
+        if not self.rate.size or remaining < self.price:
+            return None
+        paper = largest(self.rate, scale)
+        return None if reaches(rate, self.rate[paper], scale) else paper
 
     def take(self, item: int, place: int) -> None:
         self.taken.append((item, place))
@@ -146,7 +148,8 @@ def choose_alike(aim: Objective, task: Task, taken: IntArray, most: int, worth: 
     readers, extra = _Readers(task, taken, left), aim.beliefs.brought_by(taken)
     members = [np.flatnonzero(group == code) for code in range(int(group.max(initial=-1)) + 1)]
     open_ = np.array([bool(own.size) for own in members], np.bool_)
-    least = max(NOTHING * float(aim.losses(np.arange(group.size), extra).sum()), worth)
+    whole = float(aim.losses(np.arange(group.size), extra).sum())
+    least, precision = max(TIE * whole, worth), snapped(aim.beliefs.review_precision)
     pairs: list[tuple[int, int]] = []
     before, after = [], []
     rate, sizes = np.zeros(len(members)), np.array([own.size for own in members], np.int64)
@@ -155,10 +158,10 @@ def choose_alike(aim: Objective, task: Task, taken: IntArray, most: int, worth: 
         remaining = most - len(pairs)
         for code in changed:
             rate[code] = _rate_together(aim, members[code], extra, left.room, remaining)
-        code = int(np.argmax(np.where(open_, rate, -np.inf)))
+        code = largest(np.where(open_, rate, -np.inf), whole)
         if not open_[code] or rate[code] <= least:
             break
-        asked = readers.one_each(members[code].tolist(), aim.beliefs.review_precision)
+        asked = readers.one_each(members[code].tolist(), precision)
         if asked is None:
             open_[code], changed = False, []
             continue
@@ -213,7 +216,7 @@ class _Readers:
         who = np.flatnonzero(self._may(item))
         if not who.size:
             return None
-        cost = np.array([self.rules.cost_of(j, item) for j in who.tolist()]) if self.rules.cost else np.zeros(who.size)
+        cost = self.rules.cost.whole(who * self.left.room.size + item) if self.rules.cost else np.zeros(who.size)
         return int(who[np.lexsort((who, -precision[who], self.load[who], cost))[0]])
 
     def take(self, reviewer: int, item: int) -> None:
@@ -267,7 +270,7 @@ def _best(
     """Return the replacement of largest gain, the first of equals; None if the review itself gains as much."""
     own = (int(pairs[place, 0]), int(pairs[place, 1]))
     load = task.loads(pairs)
-    cost, most = task.constraints.cost_of, int(load.max())
+    cost, most = task.constraints.whole_cost_of, int(load.max())
     options = [
         other
         for other in target.stand_ins(task, pairs, place, clock)
@@ -276,5 +279,5 @@ def _best(
     who, what = np.array([own, *options], np.int64).T
     extra = aim.beliefs.brought_by(np.delete(pairs, place, axis=0))[what]
     gain = aim.losses(what, extra) - aim.losses(what, extra + aim.beliefs.review_precision[who])
-    best = int(np.argmax(gain))
+    best = largest(gain, float(aim.losses(what, extra).max()))
     return options[best - 1] if best else None

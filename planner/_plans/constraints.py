@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.rules import NO_MOST, Ruled, ruled, ruled_by
-from reviewgraph._base import InputError, check_magnitude, count_of, distinct, occurs, spread
+from reviewgraph._base import TIE, InputError, check_magnitude, count_of, distinct, occurs, spread
 from reviewgraph.formats import AFFINITY, COST, REVIEWER, SPARE, WILLING
 from reviewgraph.graph import connected_components
 from reviewgraph.io import (
@@ -291,7 +291,7 @@ class Prices:
         costs = np.append(self.value, self.default)
         costs = costs if self.best is None else self.best - costs
         largest = float(np.abs(costs).max())
-        last = max(math.floor(math.log10(largest)) - DIGITS, LAST) if largest > 0 else 0
+        last = max(math.floor(math.log10(largest) + TIE) - DIGITS, LAST) if largest > 0 else 0
         whole = costs / float(f"1e{last}")
         few = np.allclose(whole, np.round(whole), rtol=0.0, atol=1e-6)
         return float(f"1e{last if few else last - 3}")
@@ -452,6 +452,10 @@ class Constraints:
     def affinity_of(self, reviewer: int, item: int) -> float | None:
         """Affinity of a pair, 0 if it has none; None without affinities."""
         return self.cost.affinity_of(reviewer * self.reviews.n_items + item)
+
+    def whole_cost_of(self, reviewer: int, item: int) -> int:
+        """Return the cost of a pair in the whole units of solvers, in which costs are compared."""
+        return round(self.cost_of(reviewer, item) / self.cost.unit)
 
     def codes(self, pairs: IntArray) -> IntArray:
         """Return pairs, shape (P, 2), as ``reviewer * N + item``."""

@@ -342,7 +342,11 @@ def _in_turn(task: Task, pairs: IntArray, goal: FloatArray) -> IntArray | None:
 
 
 def _prices(task: Task, pairs: IntArray) -> FloatArray:
-    return task.constraints.cost.costs(task.codes(pairs)) if task.constraints.cost else np.zeros(len(pairs))
+    """Return costs, shape (P,), rounded to the units of solvers."""
+    cost, prices = task.constraints.cost, np.zeros(len(pairs))
+    if cost:
+        prices += cost.unit * cost.whole(task.codes(pairs))
+    return prices
 
 
 def _prefer(task: Task, pairs: IntArray, price: FloatArray, preferred: IntArray) -> FloatArray:

@@ -14,7 +14,7 @@ import numpy as np
 from planner._plans.constraints import as_pairs, no_pairs
 from planner._plans.target import expected_error, information, inside, numbers_a_reviewer, qualities
 from planner._plans.task import allowed_pairs, looked_at
-from reviewgraph._base import Clock
+from reviewgraph._base import Clock, order_of, outranks
 
 if TYPE_CHECKING:
     from planner._plans.target import Target
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 #: Work, see :class:`reviewgraph._base.clock.Clock`, of dense algebra, per cube of the items of a group.
 DENSE = 2e-8
-#: Decimal digits to which errors are compared.
-DIGITS = 9
 
 
 @dataclass
@@ -48,15 +46,14 @@ class Judge:
     def group(self, table: Reviews) -> IntArray:
         return self.target.largest_group(table, use_scores=self.task.use_scores)
 
-    def worth(self, pairs: IntArray) -> tuple[int, float, int, float]:
+    def worth(self, pairs: IntArray) -> tuple[float, ...]:
         """Papers, error, reviews and cost, signed so that larger is better."""
         table = self.table(pairs)
         group = self.group(table)
         error = expected_error(table, group, scales=self.target.scales)
         if self.clock is not None:
             self.clock.spend(looked_at(table) + DENSE * group.size**3)
-        cost = sum(self.task.constraints.cost_of(j, i) for j, i in pairs.tolist())
-        return self.papers(pairs), -round(error or 0.0, DIGITS), -len(pairs), -cost
+        return self.papers(pairs), -(error or 0.0), -len(pairs), -self.task.constraints.price_of(pairs)
 
     @cached_property
     def allowed(self) -> IntArray:
@@ -88,7 +85,7 @@ def sharpened(judge: Judge, pairs: IntArray, most: int, clock: Clock) -> IntArra
             for pair in _promising(judge, rest, pairs, clock):
                 changed = np.insert(rest, place if place >= 0 else len(rest), pair, axis=0)
                 now = judge.worth(changed)
-                if now > value:
+                if outranks(now, value):
                     pairs, value = changed, now
         if value == before or clock.over():
             break
@@ -115,7 +112,7 @@ def _promising(judge: Judge, rest: IntArray, pairs: IntArray, clock: Clock) -> I
         draws.append(_traces(information(owner, item, quality), quality, vectors))
         clock.spend(DENSE * group.size**3 + EACH * len(offered))
     tried = 0
-    for j, i in offered[np.argsort(np.median(draws, axis=0), kind="stable")[:LOOKED_AT]].tolist():
+    for j, i in offered[order_of(np.median(draws, axis=0))[:LOOKED_AT]].tolist():
         if tried == TRIED or clock.over():
             return
         if judge.papers(np.concatenate([rest, [(j, i)]])) >= group.size:
@@ -243,7 +240,7 @@ def _try_all(judge: Judge, most: int, clock: Clock) -> tuple[IntArray, bool]:
         if clock.over():
             return chosen, False
         now = judge.worth(pairs)
-        if now > value:
+        if outranks(now, value):
             chosen, value = pairs, now
     return chosen, True
 

@@ -172,7 +172,7 @@ def _in_turn(oracle: Oracle, reviewers: IntArray) -> Iterator[IntArray]:
         yield from oracle.candidates.chunks(some)
         return
     pairs = np.concatenate([no_pairs(), *oracle.candidates.chunks(some)])
-    order = np.argsort(cost.costs(oracle.task.codes(pairs)), kind="stable")
+    order = np.argsort(cost.whole(oracle.task.codes(pairs)), kind="stable")
     for first in range(0, order.size, AT_ONCE):
         yield pairs[order[first : first + AT_ONCE]]
 

@@ -216,15 +216,19 @@ class Decision(Objective):
     def worth_reading(self) -> int | None:
         import numpy as np
 
-        return int((np.minimum(self.chance, 1.0 - self.chance) > ERROR_RATE).sum())
+        from reviewgraph._base import snapped
+
+        return int((snapped(np.minimum(self.chance, 1.0 - self.chance) - ERROR_RATE, 1.0) > 0).sum())
 
     def borderline(self) -> IntArray | None:
         """Items by the distance of their plain average from the cut of the averages."""
         import numpy as np
 
+        from reviewgraph._base import order_of
+
         average = np.where(np.isfinite(self.beliefs.average), self.beliefs.average, np.inf)
         cut = np.sort(average[np.isfinite(average)])[::-1][self.n - 1 : self.n + 1].mean()
-        return np.argsort(np.abs(average - cut), kind="stable")
+        return order_of(np.abs(average - cut))
 
 
 def _times(often: float) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from planner._plans.constraints import no_pairs
 from planner._plans.objectives import Decision, beliefs_of
 from planner._plans.rounds import DEEP, Papers, expected_wrong, play, schedule, spend, step_rates
+from reviewgraph._base import order_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -216,7 +217,7 @@ def asked_by_decision(beliefs: Beliefs, select: int, room: IntArray, budget: int
 def selected_by(reviews: Reviews, select: int, eligible: BoolArray) -> tuple[IntArray, Beliefs]:
     """Return the ``select`` items of largest posterior mean among the ``eligible`` ones, and the beliefs."""
     beliefs = beliefs_of(reviews, no_pairs(), None)
-    return np.argsort(-np.where(eligible, beliefs.mean, -np.inf), kind="stable")[:select], beliefs
+    return order_of(-np.where(eligible, beliefs.mean, -np.inf))[:select], beliefs
 
 
 class Replayed(NamedTuple):
@@ -238,7 +239,7 @@ def replayed(reviews: Reviews, hidden: Hidden, start: IntArray, budgets: Sequenc
         count = count + asked
         if saved and place == len(budgets) - 1:
             # What no paper is worth goes to those with the fewest, so that all ways have the same number of scores.
-            order = np.argsort(np.abs(beliefs.mean - np.sort(beliefs.mean)[::-1][select - 1]), kind="stable")
+            order = order_of(np.abs(beliefs.mean - np.sort(beliefs.mean)[::-1][select - 1]))
             count = spread_evenly(count, hidden.room, int(count.sum()) + saved, order)
         chosen, beliefs = selected_by(reviews.subset(hidden.shown(count, reviews.n_reviews)), select, eligible)
     return Replayed(chosen, count)
@@ -267,7 +268,7 @@ def others(
     seen = np.bincount(table.item, minlength=size)
     average = np.bincount(table.item, table.score, size) / np.maximum(seen, 1)
     cut = np.sort(average[seen > 0])[::-1][select - 1 : select + 1].mean()
-    near = np.argsort(np.where(seen > 0, np.abs(average - cut), np.inf), kind="stable")
+    near = order_of(np.where(seen > 0, np.abs(average - cut), np.inf))
     border, remaining = start.copy(), total - int(start.sum())
     while remaining > 0:
         # One of each would be the same as flat, where there is one for each.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner._plans.objectives import LEAST_PRICE, misplaced
+from reviewgraph._base import order_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -165,7 +166,7 @@ def spend(rate: FloatArray, size: IntArray, budget: int, least: float = 0.0) -> 
     """
     deep, n_groups = rate.shape
     flat = rate.ravel(order="F")
-    order = np.argsort(-flat, kind="stable")
+    order = order_of(-flat)
     order = order[flat[order] > least]
     groups = order // deep
     cost = size[groups]
@@ -359,7 +360,7 @@ def flat(
 def selected(mean: FloatArray, n: int) -> FloatArray:
     """Return 1 for the ``n`` papers of highest means in each rollout, of equals the first, and 0 for the others."""
     accepted = np.zeros(mean.shape)
-    np.put_along_axis(accepted, np.argsort(-mean, axis=1, kind="stable")[:, :n], 1.0, 1)
+    np.put_along_axis(accepted, order_of(-mean)[:, :n], 1.0, 1)
     return accepted
 
 

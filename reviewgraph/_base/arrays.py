@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any, TypeAlias, TypeVar
 
@@ -121,6 +122,97 @@ def quantile(p: FloatArray) -> FloatArray:
         return np.asarray(ndtri(p))
     inverse = NormalDist().inv_cdf
     return np.array([inverse(value) for value in p.ravel().tolist()]).reshape(p.shape)
+
+
+# Ties between computed numbers. The last digits of these depend on the machine: on the order in which its matrix
+# products add up, and on fused operations. Where numbers are equal in theory, a comparison would be decided by these
+# digits. So whatever ranks, selects or compares computed numbers takes close ones as equal, and ties break by index.
+
+#: Maximum difference of tied numbers, relative to the largest: far above rounding errors, and below what anybody reads.
+TIE = 1e-9
+
+
+def snapped(values: FloatArray, scale: float | FloatArray | None = None) -> FloatArray:
+    """Make ties along the last axis exactly equal, so that what sorts or selects values breaks them by index.
+
+    A value that is tied with the next smaller one takes its value, and so on; those tied with 0 become 0. ``scale`` is
+    the magnitude of the numbers that the values were computed from, by default the largest value.
+
+    >>> snapped(np.array([0.1 + 0.2, 0.3, 5.0, -1e-16])).tolist()
+    [0.3, 0.3, 5.0, 0.0]
+    >>> snapped(np.array([1e-16, -1e-16]), scale=1.0).tolist()
+    [0.0, 0.0]
+    """
+    if scale is None:
+        scale = np.abs(np.where(np.isfinite(values), values, 0.0)).max(axis=-1, initial=0.0, keepdims=True)
+    whole = np.concatenate([values, np.zeros((*values.shape[:-1], 1))], axis=-1)
+    order = np.argsort(whole, axis=-1)
+    ascending = np.take_along_axis(whole, order, axis=-1)
+    apart = np.ones(whole.shape, np.bool_)
+    with np.errstate(invalid="ignore"):
+        apart[..., 1:] = ~(np.diff(ascending, axis=-1) <= TIE * scale)
+    level = np.maximum.accumulate(np.where(apart, ascending, -np.inf), axis=-1)
+    np.put_along_axis(whole, order, level, axis=-1)
+    tied: FloatArray = whole[..., :-1]
+    return np.where(tied == whole[..., -1:], 0.0, tied)
+
+
+def order_of(values: FloatArray) -> IntArray:
+    """Return the places of the values along the last axis, ascending; ties break by index.
+
+    >>> order_of(np.array([0.1 + 0.2, 0.3, 0.0])).tolist()
+    [2, 0, 1]
+    """
+    return np.argsort(snapped(values), kind="stable")
+
+
+def reaches(value: float, bound: float, scale: float | None = None) -> bool:
+    """Return whether a number is at least a bound, or tied with it; ``scale`` as in :func:`snapped`.
+
+    >>> reaches(0.3, 0.1 + 0.2), reaches(0.29, 0.3), reaches(-1e-16, 0.0, scale=1.0)
+    (True, False, True)
+    """
+    return value - bound >= -TIE * (max(abs(value), abs(bound)) if scale is None else scale)
+
+
+def outranks(values: Sequence[float], others: Sequence[float], scale: float | None = None) -> bool:
+    """Return whether the first value that is not tied with its counterpart is larger; ``scale`` as in :func:`snapped`.
+
+    >>> outranks((1, 0.1 + 0.2, -2), (1, 0.3, -3)), outranks((1, 0.3), (1, 0.1 + 0.2))
+    (True, False)
+    """
+    for value, other in zip(values, others, strict=True):
+        if not reaches(other, value, scale):
+            return True
+        if not reaches(value, other, scale):
+            return False
+    return False
+
+
+def largest(values: FloatArray, scale: float | None = None) -> int:
+    """Return the place of the largest value, of ties the first; ``scale`` as in :func:`snapped`.
+
+    >>> largest(np.array([0.2, 0.3, 0.1 + 0.2]))
+    1
+    """
+    most = values.max()
+    close = TIE * (np.abs(np.where(np.isfinite(values), values, 0.0)).max() if scale is None else scale)
+    return int(np.argmax(values >= most - close))
+
+
+def smallest(values: FloatArray, count: int, scale: float | None = None) -> IntArray:
+    """Return the places of the smallest values, ascending; ties at the last of them break by index. Linear.
+
+    >>> smallest(np.array([5.0, 0.1 + 0.2, 0.3, 0.0]), 2).tolist()
+    [1, 3]
+    """
+    if values.size <= count:
+        return np.arange(values.size)
+    last = np.partition(values, count - 1)[count - 1]
+    close = TIE * (float(np.abs(values).max()) if scale is None else scale)
+    below = np.flatnonzero(values < last - close)
+    tied = np.flatnonzero(np.abs(values - last) <= close)
+    return np.sort(np.concatenate([below, tied[: count - below.size]]))
 
 
 # Probabilities of being among the best n, and the cut that separates these from the rest.

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
+from reviewgraph._base.arrays import TIE
+
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
@@ -158,6 +160,9 @@ def error_variances(
     if size <= effort.exact_up_to:
         # The inverse of L + B B^T is L^+ + B B^T.
         variances = exact_diagonal(matrix, count, basis) - (basis**2).sum(axis=1)
+        # An eigenvalue that is tied with 0 is 0.
+        if (variances * count > 1.0 / TIE).any():
+            variances[:] = np.nan
     else:
         variances = _estimate(matrix, count, basis, rng or np.random.default_rng(0), effort)
     # Rounding and probes may leave small negative variances.
@@ -182,7 +187,8 @@ def _directions(reviewer: IntArray, value: FloatArray) -> FloatArray:
     loads = np.maximum(np.bincount(reviewer), 1)
     centred = value - (np.bincount(reviewer, value) / loads)[reviewer]
     norm = np.sqrt(np.bincount(reviewer, centred**2))
-    tilt = np.divide(centred, norm[reviewer], out=np.zeros(value.size), where=norm[reviewer] > 0)
+    varied = norm > TIE * np.abs(value).max(initial=0.0)
+    tilt = np.divide(centred, norm[reviewer], out=np.zeros(value.size), where=varied[reviewer])
     return np.stack([1.0 / np.sqrt(loads[reviewer]), tilt])
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from reviewgraph._base.arguments import checked, refuse
-from reviewgraph._base.arrays import cdf, cut_of, quantile
+from reviewgraph._base.arrays import cdf, cut_of, quantile, reaches, snapped
 from reviewgraph._base.errors import InputError
 from reviewgraph._base.labels import ranks
 from reviewgraph._base.results import Result
@@ -405,8 +405,7 @@ class Outlook(Result):
     @cached_property
     def weakest(self) -> IntArray:
         """All items, the largest expected error first, ties in the order of their labels."""
-        # Variances that differ by rounding errors only are ties.
-        return np.lexsort((ranks(self.structure.reviews.items), -np.round(self.variance, 9)))
+        return np.lexsort((ranks(self.structure.reviews.items), -snapped(self.variance)))
 
     @cached_property
     def curve(self) -> list[Step]:
@@ -452,7 +451,7 @@ class Outlook(Result):
     def averages_do_better(self) -> bool:
         """Whether plain averages have smaller errors than the scores alone leave, although a level holds."""
         mean = float(np.sqrt((self.average**2).mean()))
-        return self.by_scores_alone is not None and self.by_scores_alone > mean
+        return self.by_scores_alone is not None and not reaches(mean, self.by_scores_alone)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as the command's ``--json`` prints them."""

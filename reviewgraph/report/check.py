@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reviewgraph._base.arrays import snapped
 from reviewgraph._base.labels import first_labels, natural_key, places
 from reviewgraph._base.text import LISTED, counted, listed
 from reviewgraph.graph.check import (
@@ -341,7 +342,7 @@ NAMED = 8
 def weakest_first(outlook: Outlook) -> IntArray:
     """Return all papers, the largest expected error first, ties in the natural order of the labels shown."""
     # Where codes stand for names, the order of the names is not to be told.
-    return np.lexsort((places(outlook.structure.reviews.items), -np.round(outlook.variance, 9)))
+    return np.lexsort((places(outlook.structure.reviews.items), -snapped(outlook.variance)))
 
 
 def paper_table(report: Report) -> Table:

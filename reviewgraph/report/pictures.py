@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from reviewgraph._base.arrays import order_of
 from reviewgraph._base.text import ranging
 from reviewgraph.report.svg import LETTER, LINE, NAMED, Drawing, Labels, Scale, across, legend, mark, series, upward
 
@@ -117,7 +118,8 @@ def grey_zone(chance: FloatArray, kinds: Sequence[str], names: Sequence[str], er
         tooltips = [f"{names[place]}: {chance[place]:.0%}" for place in chosen]
         series(drawing, [at[place] for place in chosen], kind, tooltips)
     # Names of the papers to discuss, where there is room for them.
-    nearest = sorted((k for k in shown if kinds[k] == "diamond"), key=lambda k: abs(float(chance[k]) - 0.5))
+    open_ = np.array([k for k in shown if kinds[k] == "diamond"], np.int64)
+    nearest = open_[order_of(np.abs(chance[open_] - 0.5))].tolist()
     if len(nearest) <= width / 12:
         Labels(drawing, top).write_all(at.values(), [(at[place], names[place]) for place in nearest])
     return drawing

@@ -122,8 +122,8 @@ class Drawing:
 
 
 def _number(value: float) -> str:
-    """Return a coordinate with one digit after the point."""
-    return f"{round(float(value), 1) + 0.0:g}"
+    """Return a coordinate with one digit after the point; halves are rounded alike on every machine."""
+    return f"{round(round(float(value), 6), 1) + 0.0:g}"
 
 
 #: Ticks of a logarithmic axis.

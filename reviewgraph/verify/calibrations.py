@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph._base.arrays import order_of, reaches
 from reviewgraph.graph.levels import LARGEST_SHARE
 from reviewgraph.verify.answers import ROUNDING, Answer, Findings
 from reviewgraph.verify.graphs import Table, pieces
@@ -200,7 +201,7 @@ class Calibration:
 
     def best_first(self) -> list[Row]:
         """Return the papers that have a quality, best first, ties in the order of the table."""
-        return [self.rows[item] for item, value in sorted(self.quality.items(), key=lambda pair: -self.sign * pair[1])]
+        return [self.rows[item] for item in _largest_first(self.quality, self.sign)]
 
     def not_recomputed(self) -> None:
         """Note that no equations of the method are known; refute a ranking that runs against the scores."""
@@ -321,23 +322,21 @@ class Calibration:
             findings.expect(allowed, f"{row.item}, probability: the paper is set aside")
         # In and out for certain, and the papers to discuss.
         main = min((row.group for row in ranked), default=1)
-        sure = {item for item in best if chance[item] >= 1 - limit and self.rows[item].group == main}
-        out = {item for item, value in chance.items() if value <= limit and item not in best}
+        sure = {item for item in best if reaches(chance[item], 1 - limit, 1.0) and self.rows[item].group == main}
+        out = {item for item, value in chance.items() if reaches(limit, value, 1.0) and item not in best}
         lists = {item: "out" if item in out else "in" if item in sure else "discuss" for item in chance}
         if answer.is_table:
             return lists
         findings.same("certain", [str(item) for item in answer.get("certain")], [item for item in best if item in sure])
         discussed = answer.rows("discuss", "item probability")
-        unsure = sorted((item for item in chance if lists[item] == "discuss"), key=lambda item: -chance[item])
+        unsure = _largest_first({item: value for item, value in chance.items() if lists[item] == "discuss"})
         findings.same("discuss", [item for item, _ in discussed], unsure)
         for item, value in discussed:
             findings.same(f"discuss, {item}", value, chance.get(item))
         findings.value("error_rate", limit)
         # How many of a selection are expected not to belong there, by qualities and by averages.
-        by_average = sorted(
-            (item for item in self.rows if item in chance and self.rows[item].average is not None),
-            key=lambda item: -self.sign * (self.rows[item].average or 0.0),
-        )
+        average = {item: row.average for item, row in self.rows.items() if item in chance and row.average is not None}
+        by_average = _largest_first(average, self.sign)
         for key, papers in (("expected_wrong", best), ("expected_wrong_by_average", by_average[: len(best)])):
             wrong = sum(1 - chance[item] for item in papers)
             findings.near(key, answer.get(key), wrong, CHANCES * max(len(best), 1))
@@ -442,6 +441,12 @@ def draw(share: list[float], seed: int) -> list[bool]:
         share[winner], share[loser] = (1.0, a + b - 1) if full else (a + b, 0.0)
         holder = loser if full else winner
     return [value > 0.5 for value in share]
+
+
+def _largest_first(values: Mapping[str, float], sign: float = 1.0) -> list[str]:
+    """Return papers by their numbers, ties in the order of the table."""
+    papers = list(values)
+    return [papers[place] for place in order_of(-sign * np.array(list(values.values()))).tolist()]
 
 
 def _together(pairs: Iterable[tuple[float, float]]) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph._base.arrays import snapped
 from reviewgraph.verify.passes import swept
 from reviewgraph.verify.scores import LEAST_NOISE, fit_averages
 
@@ -171,8 +172,7 @@ def _averages(scores: Scores, kept: BoolArray) -> FloatArray:
 
 def _ranks_within(value: FloatArray, code: IntArray) -> FloatArray:
     """Return fractional ranks among all values, ties at half, less the mean of each reviewer."""
-    rounded = np.round(value / (float(value.std()) or 1.0), 9)
-    place, count = np.unique(rounded, return_inverse=True, return_counts=True)[1:]
+    place, count = np.unique(snapped(value, float(value.std()) or 1.0), return_inverse=True, return_counts=True)[1:]
     rank = ((np.cumsum(count) - count / 2) / value.size)[place]
     return np.asarray(rank - (np.bincount(code, rank) / np.bincount(code))[code])
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph._base.arrays import snapped
 from reviewgraph.verify.calibrations import Equations
 from reviewgraph.verify.mixtures import Member, check_weights, gain, mixture_of, straightened
 from reviewgraph.verify.passes import (
@@ -61,8 +62,6 @@ if TYPE_CHECKING:
 
 #: Reviews beyond which loops add nothing, and items up to which their part is recomputed.
 MOST_REVIEWS, MOST_ITEMS = 50_000, 2_500
-#: Decimals of means, in standard deviations, that distinguish their ranks.
-DECIMALS = 9
 #: Maximum sweeps, and the relative change of a precision that counts as converged.
 SWEEPS, TOLERANCE = 30, 1e-4
 
@@ -76,7 +75,7 @@ def bend(mean: FloatArray) -> FloatArray:
 
     if mean.size < 3 or np.ptp(mean) <= 0:
         return np.zeros(mean.size)
-    near = np.round(mean / mean.std(), DECIMALS)
+    near = snapped(mean, float(mean.std()))
     ordered = np.sort(near)
     rank = (np.searchsorted(ordered, near, "left") + np.searchsorted(ordered, near, "right") + 1) / 2
     level = (rank - 0.375) / (mean.size + 0.25)

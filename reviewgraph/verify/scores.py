@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from reviewgraph._base.arrays import reaches, snapped
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -106,7 +108,7 @@ def joined_scores(who: IntArray, what: IntArray, target: FloatArray, table: Tabl
     full = moments.weights(np.ones(len(columns) + 1, np.bool_), share)
     unknown = float(moments.paper[0, 0] - full @ moments.paper @ full)
     return Joined(
-        centre[0] + points[:, 0] + points[:, 1:].sum(axis=1),
+        snapped(centre[0] + points[:, 0] + points[:, 1:].sum(axis=1)),
         {table.target or "score": own, **dict(zip(columns, points[:, 1:].T, strict=True))},
         dict(zip(columns, (spread[0] * full[1:]).tolist(), strict=True)),
         float(spread[0] ** 2) * max(unknown, 0.0),
@@ -191,11 +193,11 @@ def _best_share(who: IntArray, what: IntArray, standard: FloatArray) -> tuple[fl
     if np.count_nonzero(tested) < FEWEST_HELD_OUT:
         return 0.0, None, None
     total = square[:, tested].sum(axis=1)
-    best = 1 + int(np.argmin(total[1:]))
+    best = 1 + int(np.argmin(snapped(total[1:])))
     gain = 1 - float(total[best] / total[0])
     by_paper = np.bincount(what[tested], square[0, tested] - square[best, tested])
     error = float(np.linalg.norm(by_paper) / total[0])
-    return (SHARES[best - 1] if gain > 0 else 0.0), gain, error
+    return (0.0 if reaches(total[best], total[0]) else SHARES[best - 1]), gain, error
 
 
 def _predicted(who: IntArray, what: IntArray, target: FloatArray, train: BoolArray, score: FloatArray) -> FloatArray:

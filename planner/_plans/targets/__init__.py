@@ -122,7 +122,7 @@ class OracleByTest(TestedOracle):
     def let_in(self, rng: np.random.Generator) -> IntArray:
         """Return as many candidates as loads, limits and rules allow: cheapest first, then in random order."""
         task, left, chosen = self.task, self.task.left(no_pairs()), []
-        cost = task.constraints.cost.costs(task.codes(self.allowed))
+        cost = task.constraints.cost.whole(task.codes(self.allowed))
         for place in np.lexsort((rng.random(len(self.allowed)), cost)).tolist():
             reviewer, item = self.allowed[place].tolist()
             if left.open(reviewer, item):

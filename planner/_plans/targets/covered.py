@@ -284,10 +284,8 @@ def _offer(target: Target, task: Task, ledger: Ledger, pairs: IntArray) -> bool:
         lambda count: count > ledger.lower_bound and ledger.in_time,
     )
 
-    def cost(plan: IntArray) -> float:
-        return sum(task.constraints.cost_of(j, i) for j, i in plan.tolist())
-
-    if ledger.pairs is not None and len(pairs) == len(ledger.pairs) and cost(pairs) < cost(ledger.pairs):
+    price_of = task.constraints.price_of
+    if ledger.pairs is not None and len(pairs) == len(ledger.pairs) and price_of(pairs) < price_of(ledger.pairs):
         ledger.pairs = pairs
     ledger.offer(pairs)
     return True

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from lsc.selection import Selection, draw_papers, lottery_probabilities
 from reviewgraph import InputError
+from reviewgraph._base import TIE
 
 
 @st.composite
@@ -137,7 +138,7 @@ def test_the_nearest_come_first_and_the_random_selection_group_is_what_a_lottery
     assert sorted(found.nearest.tolist()) == sorted(found.discuss.tolist())
     ranked = np.sort(chance)[::-1]
     line = ranked[max(n - 1, 0) : n + 1].mean()
-    assert (np.diff(np.abs(chance[found.nearest] - line)) >= 0).all()
+    assert (np.diff(np.abs(chance[found.nearest] - line)) >= -TIE).all()
     if (chance > 0).sum() < n:
         return
     drawn = [set(found.draw(seed=seed)) for seed in range(3)]
